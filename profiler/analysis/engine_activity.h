@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_activity - the busy time of each engine, and of all together.
+ * engine_activity - the busy time of each engine and of their union.
  *
  * Waiting in EVENT_SEMAPHORE is not activity: those instructions count, their time does not. Pure:
  * trace to result. Memory does not grow with the trace.

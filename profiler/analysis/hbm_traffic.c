@@ -205,7 +205,7 @@ void ntk_analysis_hbm_traffic(const struct ntk_trace *trace, const struct ntk_dm
             }
         }
     }
-    /* A vendor's prepared queues move data that only the NEFF describes. */
+    /* Only the NEFF describes the data of a vendor's prepared queues. */
     if (ntk_dma_prepared_packets(traffic) && !sums.has_open && !groups.has_trigger) {
         sums.is_known = false;
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hbm_traffic - how many bytes did DMA read from and write to device memory?
+ * hbm_traffic - the bytes that DMA read from and wrote to device memory.
  *
- * Known when every transfer that ran can be found in an executed instruction (its operands, or the
- * descriptors of the NEFF that a dma_trigger names). Not known for a vendor's prepared queues,
- * whose direction only the NEFF shows, and for generations whose slots have no known layout.
+ * Known if every transfer belongs to an executed instruction (its operands, or the descriptors of
+ * the NEFF that a dma_trigger names). Unknown for a vendor's prepared queues without a NEFF, and
+ * for generations with unknown slot layouts.
  */
 #ifndef NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
@@ -16,8 +16,8 @@ struct ntk_hbm_traffic {
     bool is_known;
     uint64_t read_bytes, write_bytes;
     bool has_spills;       /* the variable of every side is known */
-    uint64_t save_bytes;   /* of write_bytes what goes to no output */
-    uint64_t reload_bytes; /* of read_bytes what comes from no input and no constant */
+    uint64_t save_bytes;   /* of write_bytes: not to an output */
+    uint64_t reload_bytes; /* of read_bytes: not from an input or constant */
 };
 
 /* Whether instructions of the opcode move data by DMA. */
@@ -25,12 +25,11 @@ bool ntk_hbm_traffic_is_dma(uint8_t opcode);
 
 struct ntk_neff_var;
 
-/* A part of a transfer: bytes read from or written to a variable; NULL: the files do not name
- * it. */
+/* A part of a transfer: bytes read from or written to a variable; NULL: not named by the files. */
 typedef void ntk_hbm_visit(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_count,
                            void *ctx);
 
-/* What one instruction moves. False when it starts no transfer, or one that nothing describes. */
+/* What one instruction moves. False if it starts no transfer, or an undescribed one. */
 bool ntk_hbm_traffic_visit(const struct ntk_trace *trace, const struct ntk_trace_core *core,
                            const struct ntk_trace_instruction *instruction, ntk_hbm_visit *visit,
                            void *ctx);

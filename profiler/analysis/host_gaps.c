@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host_gaps - begins and ends of runs and calls, sorted by core and time; one sweep per core. */
+/* host_gaps - starts and ends of runs and calls, sorted by core and time; one sweep per core. */
 #include "profiler/analysis/host_gaps.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define HEAP_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
 #define PASS_EDGES 65536U
 
-/* Something begins (+1) or ends (-1). Of a sorter: the core comes first. */
+/* A start (+1) or an end (-1). For a sorter: the core comes first. */
 struct edge {
     int64_t nc;
     uint64_t time_ns;
@@ -60,7 +60,7 @@ static enum ntk_gap_cause cause_of(const char *type)
     return NTK_GAP_OTHER_CALL;
 }
 
-/* At one time what begins is before what ends: runs that touch have no gap between them. */
+/* At equal times starts precede ends: adjacent runs have no gap between them. */
 static int compare_edges(const void *a, const void *b)
 {
     const struct edge *x = a;
@@ -114,14 +114,15 @@ static int edges_find(const struct ntk_system_trace *trace, struct ntk_sorted *o
     return ret;
 }
 
-/* A core while its edges are gone through. */
+/* State of a core while its edges are processed. */
 struct sweep {
     struct ntk_gap_core core;
     struct ntk_median lengths;
     int64_t open[NTK_GAP_CAUSE_COUNT];
     uint64_t first_ns, run_start_ns, run_end_ns, now_ns;
-    uint64_t cause_ns[NTK_GAP_CAUSE_COUNT]; /* since the last run: of a gap if another follows */
-    uint32_t counted_core; /* the first physical one: each of a pair has a span per run */
+    /* since the last run: counts as a gap if another run follows */
+    uint64_t cause_ns[NTK_GAP_CAUSE_COUNT];
+    uint32_t counted_core; /* the first physical core: each of a pair has a span per run */
     bool has_run;
 };
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host_gaps - for how long did a core do nothing between two executions, and what did the host do
- * meanwhile?
+ * host_gaps - the idle time of a core between two executions, and what the host did meanwhile.
  *
- * A gap is from the end of one run of a core to the start of its next, in host time. Each moment of
- * it belongs to one cause, the first that holds: tensors were moved, a model was loaded or
- * unloaded, an execution was prepared or finished by the runtime, another call was under way, or
- * none: the application did something else. Only calls for that core count, from any thread.
+ * A gap is from the end of one run of a core to the start of its next, in host time. Each moment
+ * belongs to one cause, the first that applies: tensors moved, a model loaded or unloaded, an
+ * execution prepared or finished by the runtime, another call running, or none: the application did
+ * something else. Only calls for that core count, from any thread.
  *
  * Pure: trace to result; 0 or -errno: long lists go to files.
  *
- * Owner:   the result is the caller's storage; ntk_host_gaps_fini() frees what it points to.
+ * Owner: the result is the caller's storage; ntk_host_gaps_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_HOST_GAPS_H
 #define NTK_PROFILER_ANALYSIS_HOST_GAPS_H
@@ -28,7 +27,7 @@ enum ntk_gap_cause {
 
 struct ntk_gap_core {
     uint32_t nc;
-    uint64_t run_count; /* with begin and end; of the first physical core */
+    uint64_t run_count; /* with start and end; on the first physical core */
     uint64_t run_ns;
     uint64_t span_ns; /* first start to last end: runs and gaps */
     uint64_t gap_count;
@@ -39,7 +38,7 @@ struct ntk_gap_core {
 
 struct ntk_host_gaps {
     size_t core_count;
-    struct ntk_gap_core *cores; /* by number; those that ran */
+    struct ntk_gap_core *cores; /* by number; only those that ran */
 };
 
 int ntk_analysis_host_gaps(const struct ntk_system_trace *trace, struct ntk_host_gaps *out_gaps);

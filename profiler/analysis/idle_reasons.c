@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* idle_reasons - the gaps of each engine, given to what ended them. */
+/* idle_reasons - attributes the gaps of each engine to what ended them. */
 #include "profiler/analysis/idle_reasons.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ struct walk {
     struct ntk_vec rows;                       /* struct ntk_idle_row */
     int64_t until_ps;                          /* everything before is accounted for */
     int64_t program_from_ps, program_until_ps; /* of all engines */
-    int64_t ran_out_ps; /* from then until program_until_ps it has nothing left to do */
+    int64_t ran_out_ps; /* the engine has nothing left to do from then until program_until_ps */
     const struct ntk_trace_instruction *semaphore; /* the last one, if an EVENT_SEMAPHORE */
     uint32_t item;               /* whose wait is accounted for; NTK_NO_INDEX: none */
     struct ntk_wait_chain chain; /* of that wait, where has_chain */
@@ -110,7 +110,7 @@ static struct ntk_idle_row plain(enum ntk_idle_reason reason)
     return (struct ntk_idle_row){ .reason = reason, .number = NTK_PROGRAM_NO_NUMBER };
 }
 
-/* For the wait of an instruction for the change that let it go. */
+/* The wait of an instruction for the change that released it. */
 static struct ntk_idle_row wait_of(const struct walk *walk, const struct ntk_release *release)
 {
     const struct ntk_trace_event *change = &walk->core->events[release->event];
@@ -136,7 +136,7 @@ static struct ntk_idle_row wait_of(const struct walk *walk, const struct ntk_rel
     return key;
 }
 
-/* Which lines waited for which. */
+/* Records which line waited for which. */
 static void add_lines(struct walk *walk, size_t item, const struct ntk_release *release,
                       uint8_t source, int64_t idle_ps)
 {
@@ -153,7 +153,7 @@ static void add_lines(struct walk *walk, size_t item, const struct ntk_release *
     }
 }
 
-/* What the wait from until_ps on goes back to. */
+/* The root cause of the wait that starts at until_ps. */
 static void add_chain(struct walk *walk, size_t item, int64_t end_ps)
 {
     walk->has_chain = end_ps > walk->until_ps && !walk->failed;
@@ -164,7 +164,7 @@ static void add_chain(struct walk *walk, size_t item, int64_t end_ps)
     }
 }
 
-/* The time from until_ps on, in which an instruction waited where it waits at all. */
+/* Handles time from until_ps on that belongs to an instruction's wait, if it waits. */
 static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact *fact,
                      int64_t end_ps)
 {
@@ -191,7 +191,7 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
     walk->until_ps = end_ps;
 }
 
-/* The time from until_ps on, in which an instruction did not wait, or what it does does not concern
+/* Handles time from until_ps on in which an instruction did not wait, or that does not belong to
  * the program. */
 static void add_other(struct walk *walk, const struct ntk_slot_fact *fact, int64_t end_ps)
 {
@@ -217,7 +217,7 @@ static void add_gap(struct walk *walk, const struct ntk_trace_instruction *instr
     if (instruction->start_ps <= walk->until_ps) {
         return;
     }
-    /* What the runtime makes of the compiler's trigger of a transfer waits for the program. */
+    /* The runtime's replacement of the compiler's trigger of a transfer waits for the program. */
     walk->item = (uint32_t)(instruction - walk->core->instructions);
     bool is_trigger = fact->is_runtime && fact->wait != NTK_WAIT_NONE &&
                       walk->until_ps >= walk->program_from_ps &&
@@ -266,11 +266,11 @@ static int compare_rows(const void *a, const void *b)
     return (int)x->number - (int)y->number;
 }
 
-/* From when to when the program ran, without what the runtime put around it. */
+/* The time range of the program, without what the runtime added around it. */
 struct program_time {
     bool has_run;
     int64_t from_ps, until_ps;                          /* on any engine of any core */
-    int64_t (*engines_until_ps)[NTK_NTFF_ENGINE_COUNT]; /* by core; INT64_MIN: none of it */
+    int64_t (*engines_until_ps)[NTK_NTFF_ENGINE_COUNT]; /* by core; INT64_MIN: no program */
 };
 
 static int program_time_get(const struct ntk_program *program, struct program_time *out)
@@ -320,7 +320,7 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
                          .rows = NTK_VEC_INIT(struct ntk_idle_row),
                          .call = listener->call,
                          .ctx = listener->ctx };
-    /* What came after the last record of a file that was truncated is lost, not idling. */
+    /* Time after the last record of a truncated file is lost, not idle. */
     struct ntk_idle_row end =
         plain(trace->cores[core_index].is_cut.instructions ? NTK_IDLE_UNKNOWN : NTK_IDLE_END);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profiler/analysis/incomplete.h"
 
-/* Of the program that ran. */
+/* For the program that ran. */
 static bool any_waits(const struct ntk_program *program)
 {
     for (size_t c = 0; c < program->trace->core_count; c++) {
@@ -24,8 +24,8 @@ unsigned ntk_program_lacks(const struct ntk_program *program)
     for (size_t c = 0; c < trace->core_count; c++) {
         events += trace->cores[c].event_count;
     }
-    /* Every capture has a few instructions without a start or an end: those that ran when it began
-     * and ended. */
+    /* Every capture has a few instructions without a start or end: those running when it started or
+     * stopped. */
     bool has_no_events = trace->is_cut.events || (!events && !trace->is_part && any_waits(program));
     return (trace->is_cut.instructions ? NTK_LACK_INSTRUCTIONS : 0) |
            (has_no_events ? NTK_LACK_EVENTS : 0) |

@@ -17,11 +17,11 @@ enum ntk_lack { /* bits */
                 NTK_LACK_ANY = 7,
 };
 
-/* Truncated, or missing although the program waits or moves data. A part of an execution may have
+/* Truncated, or missing although the program waits or moves data. A partial execution may have
  * none. */
 unsigned ntk_program_lacks(const struct ntk_program *program);
-/* "instruction records are truncated, DMA records are missing", of those in lacks; returns how
- * many. */
+/* "instruction records are truncated, DMA records are missing", for the bits in lacks; returns
+ * their number. */
 unsigned ntk_incomplete_text(const struct ntk_program *program, unsigned lacks,
                              struct ntk_buf *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instruction_label - instructions counted by their Penguin id, once for a core. */
+/* instruction_label - counts instructions by their Penguin id, once per core. */
 #include "profiler/analysis/instruction_label.h"
 
 #include <stdio.h>

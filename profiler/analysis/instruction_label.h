@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instruction_label - what an instruction is called in words: by what the compiler wrote, unless
- * one text of the middle end (Penguin) stands for a whole kernel; then by its source line, its name
- * in the back end (BIR), its operation.
+ * instruction_label - the readable name of an instruction: the compiler's text, unless one text of
+ * the middle end (Penguin) covers a whole kernel; then its source line, its name in the back end
+ * (BIR), or its operation.
  *
- * Layers that tell the instructions of a program apart come first: with several of them, the caller
- * names an instruction after its layer.
+ * Layers have priority: if a program has several, the caller names an instruction after its layer.
  *
- * A text stands for a kernel when its instructions are of several source lines, or, without lines,
- * when it has no loop variables and most instructions of the core.
+ * A text covers a kernel if its instructions have several source lines or, without lines, if it has
+ * no loop variables and most instructions of the core.
  *
  * Owner:   ntk_labels_create() allocates, _destroy() frees; the program is borrowed.
  * Threads: any; immutable after creation.
@@ -22,18 +21,18 @@
 
 struct ntk_labels;
 
-/* NULL if out of memory. For a core whose instructions have no names everything is by operation. */
+/* NULL if out of memory. On a core without instruction names, operations are used. */
 struct ntk_labels *ntk_labels_create(const struct ntk_program *program, size_t core_index);
 void ntk_labels_destroy(struct ntk_labels *labels);
-/* Whether it is called after its layer. */
+/* Whether it is named after its layer. */
 bool ntk_labels_is_layer(const struct ntk_labels *labels, const struct ntk_slot_fact *fact);
-/* Whether its Penguin text does not mention it. */
+/* Whether its Penguin text covers a whole kernel and so does not identify it. */
 bool ntk_labels_is_kernel(const struct ntk_labels *labels, const struct ntk_slot_fact *fact);
 
-/* "attention.py:394"; "" where it is unknown. Returns buf. */
+/* "attention.py:394"; "" if unknown. Returns buf. */
 const char *ntk_label_line(const struct ntk_slot_fact *fact, char *buf, size_t buf_bytes);
-/* "$50[i_kv]", "attention.py:394", "I-72-0"; "": its layer is better, or only its
- * operation is known. Returns buf. */
+/* "$50[i_kv]", "attention.py:394", "I-72-0"; "" if its layer is better or only its operation is
+ * known. Returns buf. */
 const char *ntk_label_get(const struct ntk_labels *labels, const struct ntk_slot_fact *fact,
                           char *buf, size_t buf_bytes);
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* a + b, at most INT64_MAX: sums over a file that may say anything. Neither is negative. */
+/* a + b, limited to INT64_MAX, for sums over untrusted files. Neither is negative. */
 static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -20,7 +20,7 @@ static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* The same of ns or bytes, at most UINT64_MAX. */
+/* The same for ns or bytes, limited to UINT64_MAX. */
 static inline uint64_t ntk_count_sum(uint64_t a, uint64_t b)
 {
     uint64_t sum;
@@ -39,7 +39,7 @@ struct ntk_cover {
     bool is_begun;
 };
 
-/* A span that ends before it starts is none. */
+/* Ignores a span that ends before it starts. */
 static inline void ntk_cover_add(struct ntk_cover *cover, int64_t start_ps, int64_t end_ps)
 {
     if (end_ps < start_ps) {

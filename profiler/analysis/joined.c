@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* joined - operations of all ranks in an order in which each comes after those before it, put on
- * one clock; what is learnt of each collective is a list that is walked back for the path. */
+/* joined - merges the operations of all ranks in causal order on one clock; what is known of each
+ * collective is a list that is walked back for the path. */
 #include "profiler/analysis/joined.h"
 
 #include <assert.h>
@@ -15,8 +15,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/vec.h"
 
-/* Operations of a rank that may be done in another order than on other ranks, as those of queues
- * are. */
+/* Limit of operations that a rank may do in another order than other ranks, as with queues. */
 #define WINDOW 32U
 #define NODES_HEAP_BYTES ((size_t)16 << 20)
 #define NODES_PASS ((size_t)65536) /* whole pages */
@@ -38,44 +37,44 @@ const char *ntk_joined_cause_name(enum ntk_joined_cause cause)
     return cause_names[cause];
 }
 
-/* A collective that all its ranks have. */
+/* A collective that all ranks of it have. */
 struct node {
-    int64_t start_ns;                    /* when the last came */
-    int64_t left_ns;                     /* when that one left its collective before */
+    int64_t start_ns;                    /* when the last rank came */
+    int64_t left_ns;                     /* when that rank left its previous collective */
     int64_t run_ns, host_ns, unknown_ns; /* what it did since */
-    uint64_t before;                     /* its collective before, NO_NODE: none */
+    uint64_t before;                     /* its previous collective, NO_NODE: none */
     uint64_t skew_ns;
     uint32_t last;
     bool is_alone; /* came after all others */
 };
 
-/* A rank on its way through what it did. */
+/* The position of a rank in its operations. */
 struct walker {
     struct ntk_rank_ops *ops;
     struct ntk_joined_rank *out;
     int64_t offset_ns;
-    size_t next;   /* operation; those behind it that are done are in `done` */
+    size_t next;   /* next operation; later ones that are done are in `done` */
     uint64_t done; /* bit i: next + i */
-    size_t run;    /* the first that may still matter */
+    size_t run;    /* the first run that may still matter */
     size_t restart;
-    struct ntk_rank_cursor list, runs; /* its operations, when it executes */
+    struct ntk_rank_cursor list, runs; /* its operations and its executions */
     bool has_left;
-    int64_t left_ns; /* end of the operation before */
-    uint64_t node;   /* the last collective that all had; NO_NODE */
+    int64_t left_ns; /* end of the previous operation */
+    uint64_t node;   /* the last complete collective; NO_NODE */
     int64_t node_left_ns;
     int64_t run_ns, host_ns, unknown_ns;     /* since then */
-    uint64_t part_ns[NTK_JOINED_PART_COUNT]; /* since then; counts when another one comes */
-    double first_left[2], left[2]; /* of the graph timed again: without and with the changes */
+    uint64_t part_ns[NTK_JOINED_PART_COUNT]; /* since then; counts once another one comes */
+    double first_left[2], left[2]; /* of the recomputed graph: without and with the changes */
     double factor[NTK_JOINED_PART_COUNT];
 };
 
-/* An operation of a collective at hand. */
+/* An operation of the current collective. */
 struct member {
     struct walker *walker;
     struct ntk_rank_op op;
     size_t at;
-    int64_t start_ns, end_ns;            /* on the first clock, not before the operation before */
-    int64_t run_ns, host_ns, unknown_ns; /* since the operation before */
+    int64_t start_ns, end_ns;            /* on the first clock, not before the previous operation */
+    int64_t run_ns, host_ns, unknown_ns; /* since the previous operation */
     bool is_broken;                      /* collectives are missing before it */
 };
 
@@ -86,10 +85,10 @@ struct join {
     struct walker *walkers;
     struct member *members; /* room for all ranks */
     size_t member_count;
-    int64_t (*comes)[2]; /* room for all ranks: when it came, which member */
+    int64_t (*comes)[2]; /* room for all ranks: arrival time, index of the member */
     struct ntk_long_list nodes;
-    int64_t base_ns; /* a moment in the first collective: times next to it are small numbers */
-    bool is_of_kinds, is_of_times; /* a doubt of all, where nothing is numbered */
+    int64_t base_ns; /* a moment in the first collective: nearby times are small numbers */
+    bool is_of_kinds, is_of_times; /* a doubt about all, if nothing is numbered */
     int ret;
 };
 
@@ -117,8 +116,8 @@ static void segment(struct join *join, const struct walker *walker, enum ntk_joi
     }
 }
 
-/* How long a core executes from one moment to a later one, which is reported as `in`, the rest as
- * `out`. Asked in order of time. */
+/* How long a core executes between two moments, reported as `in`, the rest as `out`. Called in
+ * order of time. */
 static int64_t run_in(struct join *join, struct walker *walker, int64_t from_ns, int64_t until_ns,
                       enum ntk_joined_part in, enum ntk_joined_part out)
 {
@@ -189,13 +188,13 @@ static int compare_comes(const void *a, const void *b)
     return x[1] < y[1] ? -1 : x[1] > y[1];
 }
 
-/* What the last one did while each of the others waited. Before its own time is split. */
+/* What the last rank did while each of the others waited, before its own time is split. */
 static void causes_find(struct join *join, const struct come *come)
 {
     const struct member *last = &join->members[come->last];
     struct walker *walker = last->walker;
     int64_t left_ns = walker->left_ns < come->last_ns ? walker->left_ns : come->last_ns;
-    int64_t run_ns = 0; /* of it, until the next that waits came */
+    int64_t run_ns = 0; /* its time until the next waiting rank came */
     int64_t all_ns = 0;
     size_t run = walker->run;
 
@@ -222,7 +221,7 @@ static void causes_find(struct join *join, const struct come *come)
         int64_t from_ns = one->start_ns > left_ns ? one->start_ns : left_ns;
 
         if (!one->walker->has_left || waited_ns <= 0 || one->walker->node == NO_NODE) {
-            continue; /* before what is checked */
+            continue; /* before the examined time */
         }
         if (!walker->has_left || last->is_broken || end_ns < come->last_ns) {
             cause_ns[NTK_JOINED_CAUSE_UNKNOWN] += (uint64_t)waited_ns;
@@ -269,8 +268,8 @@ static double since_node(const struct walker *walker, bool is_changed)
            (double)walker->unknown_ns;
 }
 
-/* A rank comes when its own work is done, and leaves as long after the last came as it did. What is
- * since the node before is all of the walkers' now. */
+/* A rank arrives when its own work is done, and leaves as long after the last arrival as it did.
+ * The time since the previous node is in the walkers. */
 static void estimate(struct join *join, const struct come *come)
 {
     bool has_before = false;
@@ -308,7 +307,7 @@ static void estimate(struct join *join, const struct come *come)
 
 /* ---- an operation of a rank ---- */
 
-/* Takes it from the rank: its place on the clock, and what was before it. */
+/* Takes an operation from the rank: its place on the clock, and the time before it. */
 static void member_begin(struct member *one)
 {
     struct walker *walker = one->walker;
@@ -327,7 +326,7 @@ static void member_begin(struct member *one)
         walker->restart++;
         one->is_broken = true;
     }
-    /* One that begins before the one before it has ended counts from there. */
+    /* An operation that starts before the end of the previous one counts from that end. */
     if (walker->has_left) {
         one->start_ns = one->start_ns > walker->left_ns ? one->start_ns : walker->left_ns;
         one->end_ns = one->end_ns > one->start_ns ? one->end_ns : one->start_ns;
@@ -335,7 +334,7 @@ static void member_begin(struct member *one)
     one->run_ns = one->host_ns = one->unknown_ns = 0;
 }
 
-/* From the operation before to this one. */
+/* Splits the time between the previous operation and this one. */
 static void gap_split(struct join *join, struct member *one)
 {
     struct walker *walker = one->walker;
@@ -366,7 +365,7 @@ static void member_end(struct member *one)
     }
 }
 
-/* One that nothing can be said of: no rank is waited for. */
+/* An operation that cannot be matched: no rank is waited for. */
 static void alone(struct join *join, struct member *one)
 {
     struct walker *walker = one->walker;
@@ -392,7 +391,7 @@ static bool is_of_one_kind(const struct join *join)
     return true;
 }
 
-/* No rank leaves before the last one came, by what the clocks are known to. */
+/* No rank leaves before the last arrival, within the accuracy of the clocks. */
 static bool can_be_one(const struct join *join)
 {
     const struct member *last = &join->members[0];
@@ -421,7 +420,7 @@ static bool can_be_one(const struct join *join)
     return true;
 }
 
-/* With each index on the way up: the memory of those behind. */
+/* Called for each index on the way up: returns memory of earlier ones. */
 static void nodes_pass(const struct join *join, size_t index)
 {
     if (index > 0 && index % NODES_PASS == 0 && index <= join->nodes.count) {
@@ -450,7 +449,7 @@ static void node_add(struct join *join, const struct come *come)
     }
 }
 
-/* The parts of the time of one rank from its operation before to the end of this one. */
+/* Splits the time of one rank from its previous operation to the end of this one. */
 static void split(struct join *join, struct member *one, const struct come *come)
 {
     struct walker *walker = one->walker;
@@ -496,7 +495,7 @@ static void together(struct join *join)
     join->joined->joint_count++;
 }
 
-/* The members of the collective that are there; `count` ranks should be. */
+/* The present members of the collective, of `count` ranks. */
 static void judge(struct join *join, size_t count)
 {
     bool is_whole = join->member_count == count && count > 1;
@@ -519,7 +518,7 @@ static void judge(struct join *join, size_t count)
 
 /* ---- in which order ---- */
 
-/* The next operation of a life that is not done. False: it lies further on, or *out_is_over. */
+/* The next undone operation of a life. False: it is further on, or *out_is_over. */
 static bool visible(struct walker *walker, uint32_t life, struct member *out, bool *out_is_over)
 {
     const struct ntk_rank_life *lives = walker->ops->lives.items;
@@ -538,8 +537,8 @@ static bool visible(struct walker *walker, uint32_t life, struct member *out, bo
     return false;
 }
 
-/* Takes the collective that is next in a communicator: true. False: a rank has something else to do
- * before, *out_before. is_forced: without those then. */
+/* Takes the next collective of a communicator: true. False: a rank must do *out_before first.
+ * is_forced: continue without these ranks. */
 static bool take(struct join *join, uint32_t number, bool is_forced, size_t *out_before)
 {
     const struct ntk_joined_instance *instance = ntk_vec_at(&join->match.instances, number);
@@ -569,7 +568,7 @@ static bool take(struct join *join, uint32_t number, bool is_forced, size_t *out
     return true;
 }
 
-/* The rank whose next operation began first; rank_count: none has any. */
+/* The rank whose next operation started first; rank_count: none. */
 static size_t earliest(const struct join *join)
 {
     size_t found = join->joined->rank_count;
@@ -608,7 +607,7 @@ static void walk(struct join *join)
                 member_begin(&one);
                 alone(join, &one);
                 is_taken = true;
-            } else { /* after as many steps as ranks they wait for each other in a ring */
+            } else { /* after as many steps as ranks, they wait for each other in a cycle */
                 is_taken = take(join, life->instance, steps > count, &rank);
             }
         }
@@ -625,11 +624,11 @@ static void path_report(struct join *join, size_t rank, enum ntk_joined_part par
     }
 }
 
-/* From the last collective that ended back to the first: who came last made the others wait. */
+/* From the last collective back to the first: the last rank to arrive made the others wait. */
 static void walk_path(struct join *join)
 {
     const struct node *nodes = join->nodes.items;
-    size_t next = SIZE_MAX; /* the rank whose leaving the collective counts */
+    size_t next = SIZE_MAX; /* the rank that left the collective last */
 
     for (size_t r = 0; r < join->joined->rank_count; r++) {
         const struct walker *walker = &join->walkers[r];
@@ -650,7 +649,7 @@ static void walk_path(struct join *join)
         int64_t gap_ns = node->run_ns + node->host_ns + node->unknown_ns;
         int64_t link_ns = left_ns - node->start_ns;
 
-        /* Clocks that are not quite joined can have it end before it began. */
+        /* Inaccurate clocks may place its end before its start. */
         link_ns = link_ns > 0 ? link_ns : 0;
         out->path_ns[NTK_JOINED_RUN] += (uint64_t)node->run_ns;
         out->path_ns[NTK_JOINED_HOST] += (uint64_t)node->host_ns;
@@ -727,7 +726,7 @@ static void estimate_end(struct join *join)
                 end = fmax(end, walker->left[v]);
             }
         }
-        /* Many changes at once can make it longer than any number of ns. */
+        /* Many changes together may exceed any number of ns. */
         *out[v] = end > begin ? (uint64_t)(fmin(end - begin, 1e18) + 0.5) : 0;
     }
 }
@@ -812,7 +811,7 @@ static int join_ranks(struct ntk_rank_list *list, struct ntk_rank_ops *const *ra
     return join.ret < 0 ? join.ret : ntk_rank_list_failed(list);
 }
 
-/* Where nothing is numbered: the n-th of each, from the end where events were lost. */
+/* Without numbers: the n-th of each, counted from the end if events were lost. */
 static int ops_count(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined)
 {
     for (size_t r = 0; r < joined->rank_count; r++) {
@@ -837,7 +836,7 @@ static int ops_count(struct ntk_rank_ops *const *ranks, const struct ntk_joined 
 
 #define WORLD_MAX 65536U
 
-/* The rank in the world of the greatest communicator that it is in; UINT32_MAX: none says. */
+/* The rank in the world of its largest communicator; UINT32_MAX: unknown. */
 static uint32_t world_rank_of(const struct ntk_rank_ops *rank, uint32_t world_count)
 {
     ntk_vec_each(const struct ntk_rank_life, life, &rank->lives) {
@@ -892,7 +891,7 @@ static int compare_numbers(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Ranks in order of the first number of them that tells all apart: worker, in the world. */
+/* Orders ranks by the first number that distinguishes them all: worker, rank in the world. */
 static int ranks_number(struct ntk_rank_ops **ranks, struct ntk_joined *joined)
 {
     size_t count = joined->rank_count;
@@ -962,7 +961,7 @@ static int hosts_make(const struct ntk_rank_list *list, struct ntk_joined *joine
     return 0;
 }
 
-/* Those that can be joined. */
+/* Selects those that can be joined. */
 static void ranks_choose(struct ntk_rank_list *list, struct ntk_rank_ops **out,
                          struct ntk_joined *joined)
 {

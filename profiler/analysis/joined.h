@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * joined - the ranks of a job as one graph that is joined at collectives: what each rank did
- * between them, the rank it waited for, the chain over ranks that decides the total time, and what
- * would change if something were faster. Definitions: docs/ranks.md.
+ * joined - the ranks of a job as one graph, joined at collectives: what each rank did between them,
+ * the rank it waited for, the chain of ranks that determines the total time, and the effect of
+ * speeding up a part. Definitions: docs/ranks.md.
  *
- * Operations of ranks belong together by communicator and number in it; where traces do not record
- * them, the n-th of a rank belongs with the n-th of every other: all ranks call the same ones in
- * the same order. Where that cannot be so (the kinds differ, a rank left before another came, one
- * has no such operation) nothing is claimed. Ranks of other machines are put on the clock of the
- * first machine, by the ends of the collectives.
+ * Operations are matched by communicator and number. If traces do not record these, the n-th of a
+ * rank matches the n-th of every other, because all ranks call the same ones in the same order. If
+ * that is impossible (the kinds differ, a rank left before another came, one lacks the operation),
+ * there is no match. Clocks of other machines are aligned with the first by the ends of
+ * collectives.
  *
- * Pure: traces to result. Memory grows with ranks, not with what they did (rank_ops.h).
+ * Pure: traces to result. Memory grows with ranks, not with their operations (rank_ops.h).
  *
- * Owner:   the result is the caller's storage; ntk_joined_fini() frees what it points to.
+ * Owner: the result is the caller's storage; ntk_joined_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_JOINED_H
 #define NTK_PROFILER_ANALYSIS_JOINED_H
@@ -26,21 +26,21 @@
 enum ntk_joined_part {
     NTK_JOINED_RUN,     /* between collectives, a core of the rank executes */
     NTK_JOINED_HOST,    /* between collectives, none does */
-    NTK_JOINED_WAIT,    /* in a collective that not all have come to, no core executes */
-    NTK_JOINED_LINK,    /* in a collective that all have come to, no core executes */
+    NTK_JOINED_WAIT,    /* in a collective before all have arrived, no core executes */
+    NTK_JOINED_LINK,    /* in a collective after all have arrived, no core executes */
     NTK_JOINED_INSIDE,  /* in a collective while a core executes */
-    NTK_JOINED_UNKNOWN, /* in a collective that some rank's trace lacks, or where collectives are
-                           missing; no core executes */
+    NTK_JOINED_UNKNOWN, /* in a collective that is missing in a rank's trace, or where
+                         * collectives are missing; no core executes */
     NTK_JOINED_PART_COUNT,
 };
 /* "run" */
 const char *ntk_joined_part_name(enum ntk_joined_part part);
 
-/* What the last to come did while another rank waited for it. */
+/* What the last rank to arrive did while another waited for it. */
 enum ntk_joined_cause {
     NTK_JOINED_CAUSE_RUN,
     NTK_JOINED_CAUSE_HOST,
-    NTK_JOINED_CAUSE_COLLECTIVE, /* it was in the one before, or in another one */
+    NTK_JOINED_CAUSE_COLLECTIVE, /* it was in the previous collective, or in another one */
     NTK_JOINED_CAUSE_UNKNOWN,
     NTK_JOINED_CAUSE_COUNT,
 };
@@ -48,47 +48,48 @@ enum ntk_joined_cause {
 const char *ntk_joined_cause_name(enum ntk_joined_cause cause);
 
 struct ntk_joined_rank {
-    uint32_t number; /* the worker's; where machines have the same ones that in the world, else the
-                            place in this list */
+    uint32_t number; /* the worker's number; if machines share numbers the rank in the world,
+                      * else the position in this list */
     uint32_t worker;
     size_t host;
     uint32_t restart_count;
     uint64_t part_ns[NTK_JOINED_PART_COUNT];   /* their sum is span_ns */
     uint64_t cause_ns[NTK_JOINED_CAUSE_COUNT]; /* their sum is waited_ns */
     uint64_t span_ns;    /* from the end of the first joint to the end of the last */
-    uint64_t waited_ns;  /* for the last to come, whether a core executed or not */
-    uint64_t last_count; /* joints that it came to last, alone */
+    uint64_t waited_ns;  /* for the last rank to arrive, whether a core executed or not */
+    uint64_t last_count; /* joints at which it alone was last */
     uint64_t path_ns[NTK_JOINED_PART_COUNT]; /* of the critical path: run, host, link, unknown */
-    bool has_other_clock;                    /* of another machine than the first rank */
-    int64_t offset_ns;        /* of its clock, ahead of the first rank's; taken off */
-    uint64_t offset_apart_ns; /* half of the offsets are in a range as wide as this */
+    bool has_other_clock;                    /* on another machine than the first rank */
+    int64_t offset_ns;        /* of its clock relative to the first rank's; already subtracted */
+    uint64_t offset_apart_ns; /* half of the offsets are within a range of this width */
 };
 
 struct ntk_joined_host {
     char *name; /* "" not known */
     size_t rank_count;
-    bool has_offset; /* false: of the first, and where no collective tells */
+    bool has_offset; /* false: the first rank, or no collective determines it */
     int64_t offset_ns;
     uint64_t apart_ns;
 };
 
-/* A part of the time with the rank that the others waited for longest in it. */
+/* A part of the time, and the rank that the others waited for longest in it. */
 struct ntk_joined_piece {
     uint64_t first_joint, joint_count;
-    uint64_t skew_ns; /* last to come - first to come, all joints together */
+    uint64_t skew_ns; /* last arrival - first arrival, over all joints */
     size_t rank;      /* index */
     uint32_t worker;  /* its number */
-    uint64_t late_ns; /* after the first to come where it was last; 0: it was not, or was alone */
+    /* time after the first arrival when it was last; 0: it was not, or was alone */
+    uint64_t late_ns;
 };
 
 struct ntk_joined_change {
     bool is_of_rank;           /* else of all */
     uint32_t worker;           /* its number */
     enum ntk_joined_part part; /* run, host or link */
-    double speed;              /* times as fast; 0: takes no time */
+    double speed;              /* factor of speed; 0: takes no time */
 };
 
-/* A time of a rank, by the clock of the first; rank is an index. In order of time for each rank. */
+/* A time of a rank, on the clock of the first; rank is an index. In order of time for each rank. */
 typedef int ntk_joined_segment(size_t rank, enum ntk_joined_part part, int64_t start_ns,
                                int64_t end_ns, void *ctx);
 
@@ -96,43 +97,43 @@ struct ntk_joined_options {
     size_t change_count;
     struct ntk_joined_change changes[NTK_JOINED_CHANGES_MAX];
     ntk_joined_segment *segment; /* NULL: not needed */
-    ntk_joined_segment *path;    /* those of the critical path, the last first */
+    ntk_joined_segment *path;    /* the critical path, last first */
     void *ctx;
 };
 
 struct ntk_joined {
-    const char *unknown; /* message that says why the result is missing; NULL: it is not */
+    const char *unknown; /* why there is no result; NULL: there is one */
     bool is_numbered;    /* by communicator and number */
     size_t rank_count;
     struct ntk_joined_rank *ranks; /* by number */
     size_t host_count;
     struct ntk_joined_host *hosts;
     uint64_t joint_count, most_count;
-    uint64_t partial_count; /* collectives that are not reported: a rank lacks them */
-    uint64_t doubted_count; /* ... or they cannot have been one */
-    bool is_from_end;       /* events were lost: the last joints of each, not the first */
-    int64_t begin_ns;       /* end of the first joint, on the clock of the first rank */
+    uint64_t partial_count; /* collectives not reported, because a rank lacks them */
+    uint64_t doubted_count; /* ... or because the match is impossible */
+    bool is_from_end;       /* events were lost: matched from the last of each, not the first */
+    int64_t begin_ns;       /* end of the first joint, on the first rank's clock */
     uint64_t total_ns;      /* of the critical path */
     uint64_t span_ns;       /* the longest of a rank */
-    uint64_t estimate_ns;   /* with the changes, of the same graph without any: model_ns */
+    uint64_t estimate_ns;   /* with the changes; without any: model_ns */
     uint64_t model_ns;
     size_t piece_count;
     struct ntk_joined_piece pieces[NTK_JOINED_PIECES_MAX];
-    bool has_world;        /* how many ranks there should be is known */
-    uint64_t absent_count; /* ranks of the world, else workers between the least and the greatest,
-                              that have no trace */
+    bool has_world;        /* the number of ranks is known */
+    uint64_t absent_count; /* ranks without a trace: of the world, else between the lowest and
+                            * highest worker */
     uint32_t absent_first;
-    uint64_t twice_count; /* left out: workers of several processes at once */
+    uint64_t twice_count; /* omitted: workers in several processes at once */
     uint32_t twice_first;
 };
 
-/* "link=2,rank3.host=0" is added. -EINVAL with a message. */
+/* Adds "link=2,rank3.host=0". -EINVAL with a message. */
 int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
                            struct ntk_err *err);
-/* Whether the ranks that are changed are there. -ENOENT with a message. */
+/* Checks that the changed ranks exist. -ENOENT with a message. */
 int ntk_joined_changes_check(const struct ntk_joined_options *options,
                              const struct ntk_joined *joined, struct ntk_err *err);
-/* The list is finished; its lives are given instances. options may be NULL. 0 or -errno. */
+/* The list must be finished; its lives get instances. options may be NULL. 0 or -errno. */
 int ntk_analysis_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
                              struct ntk_joined *out_joined);
 /* The same of traces in memory. */

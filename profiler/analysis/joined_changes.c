@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* joined_changes - "link=2,rank3.host=0" as changes of the graph of ranks. */
+/* joined_changes - parses "link=2,rank3.host=0" as changes of the graph of ranks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profiler/analysis/joined.h"
 
-/* The greatest factor of speed that may be requested. */
+/* The largest allowed factor of speed. */
 #define SPEED_MAX 1e6
 #define SPEED_MIN 1e-3
 

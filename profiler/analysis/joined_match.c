@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends of collectives that a clock is judged by; of more, every n-th. */
+/* Number of ends of collectives for matching a clock; with more, every n-th is used. */
 #define ENDS_MAX ((uint64_t)1 << 18)
 
-/* Clocks further apart than any two times are none. */
+/* Larger clock offsets are invalid. */
 #define OFFSET_NS_MAX ((int64_t)1 << 61)
 
 struct entry {
     uint64_t key;
     uint32_t rank, life;
-    uint32_t nth; /* of its rank with this key */
+    uint32_t nth; /* occurrence of this key in its rank */
 };
 
 static int compare_entries(const void *a, const void *b)
@@ -62,7 +62,7 @@ static int entries_make(struct ntk_rank_ops *const *ranks, size_t rank_count, st
     return 0;
 }
 
-/* Entries of one key: the most lives that a rank has, and the first rank with so many. */
+/* Entries of one key: the largest number of lives in a rank, and the first rank with it. */
 static uint32_t lives_of_key(const struct entry *all, size_t count, size_t *out_most)
 {
     uint32_t most = 0;
@@ -97,7 +97,7 @@ static size_t same_rank(const struct entry *all, size_t count, size_t first)
     return end - first;
 }
 
-/* Ranks that had the communicator as often: the n-th of each is one. */
+/* Ranks with the same number of lives of the communicator: the n-th ones match. */
 static void match_by_count(struct ntk_rank_ops *const *ranks, struct ntk_vec *entries,
                            uint32_t *inout_count)
 {
@@ -120,7 +120,7 @@ static void match_by_count(struct ntk_rank_ops *const *ranks, struct ntk_vec *en
     }
 }
 
-/* Ranks that lack some: what is at the same time. */
+/* Ranks that lack some: matches by time. */
 static void match_by_time(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined,
                           struct ntk_vec *entries)
 {
@@ -134,7 +134,7 @@ static void match_by_time(struct ntk_rank_ops *const *ranks, const struct ntk_jo
         for (size_t i = 0; i < count;) {
             size_t lives = same_rank(all, count, i);
             int64_t here_ns = joined->ranks[all[i].rank].offset_ns;
-            uint32_t from = 0; /* of the reference's, those that are still free */
+            uint32_t from = 0; /* of the reference's lives that are still free */
 
             for (size_t l = 0; l < lives && lives < most; l++) {
                 struct ntk_rank_life *life = life_at(ranks, &all[i + l]);
@@ -171,7 +171,7 @@ static int compare_signed(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The life of both that has most operations. */
+/* The common life with the most operations. */
 static bool shared_life(const struct ntk_rank_ops *a, const struct ntk_rank_ops *b, uint32_t *out_a,
                         uint32_t *out_b)
 {
@@ -215,8 +215,8 @@ static bool line_next(struct line *line)
     return false;
 }
 
-/* A collective ends for all at about the same moment: the median of how much later it ended by the
- * other clock. */
+/* A collective ends for all at about the same moment: the median difference of its ends on the two
+ * clocks. */
 static int offset_set(struct ntk_rank_store *store, const struct ntk_rank_ops *from,
                       uint32_t from_life, const struct ntk_rank_ops *to, uint32_t to_life,
                       struct ntk_joined_host *out)
@@ -255,7 +255,7 @@ static int offset_set(struct ntk_rank_store *store, const struct ntk_rank_ops *f
     return 0;
 }
 
-/* By the first rank of it that shares a communicator with one whose clock is known. */
+/* Uses its first rank that shares a communicator with a rank of known clock. */
 static int host_clock(struct ntk_rank_store *store, struct ntk_rank_ops *const *ranks,
                       struct ntk_joined *joined, const bool *is_known, size_t host)
 {

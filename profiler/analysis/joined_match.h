@@ -11,7 +11,7 @@
 
 #include "profiler/analysis/joined.h"
 
-/* A rank in a communicator, all of whose members follow one another. */
+/* A rank in a communicator; members of one communicator are adjacent. */
 struct ntk_joined_member {
     uint32_t rank; /* index into ranks */
     uint32_t life;
@@ -26,7 +26,8 @@ struct ntk_joined_match {
     struct ntk_vec instances; /* of struct ntk_joined_instance; life->instance is the index */
 };
 
-/* Sets life->instance (UINT32_MAX: of no other rank), the offsets of ranks and hosts of *joined. */
+/* Sets life->instance (UINT32_MAX: no other rank has it) and the offsets of ranks and hosts of
+ * *joined. */
 int ntk_joined_match_make(struct ntk_rank_store *store, struct ntk_rank_ops *const *ranks,
                           struct ntk_joined *joined, struct ntk_joined_match *out_match);
 void ntk_joined_match_fini(struct ntk_joined_match *match);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layer_summary - how long did each layer of each core run, and how busy was each engine in it?
+ * layer_summary - the running time of each layer of each core, and how busy each engine was in it.
  *
- * A layer is what the NEFF names; all instructions of a core are their own row. Pure: trace to
- * result. -ENOMEM is the only failure.
+ * The NEFF names layers; an additional row has all instructions of a core. Pure: trace to result.
+ * -ENOMEM is the only failure.
  *
- * Owner:   the result is the caller's storage; ntk_layer_summary_fini() frees what it points to.
+ * Owner: the result is the caller's storage; ntk_layer_summary_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_LAYER_SUMMARY_H
 #define NTK_PROFILER_ANALYSIS_LAYER_SUMMARY_H
@@ -22,13 +22,13 @@ struct ntk_layer {
     bool has_flops;
     uint64_t flops, transpose_flops;
     uint64_t peak_flops,
-        useful_peak_flops; /* as shares of the peak count them: all, no transposes */
+        useful_peak_flops; /* as counted for shares of the peak: all, without transposes */
     /* From its start to the end of its last instruction on the vector engine (whole core) or on the
-     * tensor engine (layer): what the original divides flops by. 0: there is none. */
+     * tensor engine (layer): the divisor of flops in the original tool. 0: none. */
     int64_t flops_ps;
 };
 
-struct ntk_layer_summary { /* by core, the whole core first, then in order of their starts */
+struct ntk_layer_summary { /* by core, the whole core first, then by start */
     size_t layer_count;
     struct ntk_layer *layers;
 };
@@ -38,9 +38,8 @@ int ntk_analysis_layer_summary(const struct ntk_trace *trace, const struct ntk_p
                                struct ntk_layer_summary *out_summary);
 #define NTK_LAYER_UNKNOWN "Unknown"
 
-/* The layer of an instruction: what the NEFF names; in a vendor's program what the framework calls
- * its operation, "Unknown" without that. NULL: of none, or there is no NEFF to tell. Borrowed from
- * program. */
+/* The layer of an instruction: its name in the NEFF; in a vendor's program the framework's name of
+ * its operation, or "Unknown". NULL: no layer, or no NEFF. Borrowed from program. */
 const char *ntk_layer_name(const struct ntk_program *program, const struct ntk_trace_core *core,
                            const struct ntk_slot_fact *fact);
 void ntk_layer_summary_fini(struct ntk_layer_summary *summary);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_costs - what instructions of one source line cost because of another line: a time that they
- * waited for it, bytes that they moved. Sums by pairs of lines, so that the heaviest can be named.
+ * line_costs - costs of one source line caused by another: the time that its instructions waited,
+ * or the bytes that they moved. Sums by pairs of lines, to name the most expensive pair.
  *
  * The lines are those of the back end (neff_positions.h). A cost without any line is not counted.
- * When memory is short costs are dropped: they only make a message more precise.
+ * If out of memory, costs are dropped: they only make a message more precise.
  *
- * Owner:   caller's storage, zeroed is empty; _fini frees. Lines are numbers of positions->files.
+ * Owner: caller's storage, zeroed is empty; _fini frees. Files are indices of positions->files.
  */
 #ifndef NTK_PROFILER_ANALYSIS_LINE_COSTS_H
 #define NTK_PROFILER_ANALYSIS_LINE_COSTS_H
@@ -31,7 +31,7 @@ struct ntk_line_costs {
 /* at and by may be NULL. */
 void ntk_line_costs_add(struct ntk_line_costs *costs, const struct ntk_neff_position *at,
                         const struct ntk_neff_position *by, double cost);
-/* The pair that costs most; NULL: no cost has a line. */
+/* The most expensive pair; NULL: no cost has a line. */
 const struct ntk_line_pair *ntk_line_costs_most(const struct ntk_line_costs *costs);
 void ntk_line_costs_fini(struct ntk_line_costs *costs);
 /* Appends "attn.py:394". */

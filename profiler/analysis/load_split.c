@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* load_split - allocations and copies by core and start, and unions of those inside of each
- * load. */
+/* load_split - allocations and copies by core and start, and their unions within each load. */
 #include "profiler/analysis/load_split.h"
 
 #include <errno.h>
@@ -11,10 +10,10 @@
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
 
-/* Looked at for all loads together: a hostile file nests them. */
+/* Limit of checks for all loads together: a hostile file nests them. */
 #define WORKS_TRIED_MAX ((uint64_t)1 << 27)
 
-#define HEAP_BYTES ((size_t)4 << 20) /* of each list; what is longer goes to a file */
+#define HEAP_BYTES ((size_t)4 << 20) /* of each list; longer ones go to a file */
 
 #define PASS_LOADS 64U
 
@@ -23,7 +22,7 @@ struct work { /* of the sorter */
     uint64_t start_ns, span, is_copy;
 };
 
-struct cover { /* union of what comes by start */
+struct cover { /* union of spans ordered by start */
     uint64_t until_ns, sum_ns;
 };
 
@@ -178,7 +177,7 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
         ntk_long_list_fini(&pass.items);
         return ret;
     }
-    /* For a part the begin is that of its window. */
+    /* For a part, the start is that of its window. */
     bool has_begin = trace->info && trace->begin_ns && trace->begin_ns == trace->info->begin_ns &&
                      pass.first_ns >= trace->begin_ns;
     *out_split = (struct ntk_load_split){

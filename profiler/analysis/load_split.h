@@ -18,7 +18,7 @@ struct ntk_split_load {
     bool is_partial;
     uint64_t alloc_count, alloc_bytes, alloc_ns; /* device memory; ns: the union of all */
     uint64_t copy_count, copy_bytes, copy_ns;    /* to the device */
-    uint64_t rest_ns; /* neither: work of the host that the trace does not split */
+    uint64_t rest_ns; /* neither: host work that the trace does not split */
 };
 
 struct ntk_load_split {
@@ -27,7 +27,7 @@ struct ntk_load_split {
     struct ntk_long_list list;    /* which they are in */
     /* Start-up. */
     bool has_begin, has_run;  /* else one of the next two is unknown */
-    uint64_t first_event_ns;  /* from the begin of the inspection */
+    uint64_t first_event_ns;  /* since the start of the inspection */
     uint64_t first_device_ns; /* from the first event to the first run on a device */
     uint64_t loads_ns;        /* union of all loads */
     uint64_t device_ns;       /* union of all runs, of all cores */

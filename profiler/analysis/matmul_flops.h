@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * matmul_flops - how many floating-point operations did the tensor engine do?
+ * matmul_flops - the number of floating-point operations of the tensor engine.
  *
- * Instructions in the open encoding are decoded in full. For a vendor's, the fields of a MATMUL
- * slot are known for NC-v2 to NC-v4; there is_known is false for any other generation that ran a
+ * Instructions in the open encoding are decoded in full. Of a vendor's instructions, the fields of
+ * a MATMUL slot are known for NC-v2 to NC-v4; is_known is false for any other generation that ran a
  * MATMUL. Adjusted operations are weighted by element type: four of a 32-bit product take the time
  * of one.
  */
@@ -16,21 +16,22 @@ struct ntk_matmul {
     bool is_transpose;
     uint64_t elements; /* multiply-adds, of any type */
     uint64_t flops;
-    uint64_t useful_flops; /* by no version: each product once, also one of several passes */
-    uint8_t dtype;         /* enum ntk_dtype, or a number of no known type */
-    bool has_adjusted;     /* the weight of its type is known */
+    /* independent of the version: each product once, even with several passes */
+    uint64_t useful_flops;
+    uint8_t dtype;     /* enum ntk_dtype, or a number of an unknown type */
+    bool has_adjusted; /* the weight of its type is known */
     uint64_t adjusted_flops;
 };
 
 struct ntk_matmul_flops {
     bool is_known;
     uint64_t hardware_flops;  /* transposes included */
-    uint64_t transpose_flops; /* the part of it that moved data only */
+    uint64_t transpose_flops; /* the part that only moved data */
     bool has_adjusted;
     uint64_t adjusted_hardware_flops, adjusted_transpose_flops;
 };
 
-/* For one MATMUL; false when its encoding is unknown. */
+/* For one MATMUL; false if its encoding is unknown. */
 bool ntk_matmul_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
                     const struct ntk_trace_instruction *instruction, struct ntk_matmul *out_matmul);
 void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_flops *out_flops);

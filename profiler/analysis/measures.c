@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* measures - results of other analyses under names that do not depend on the capture. */
+/* measures - results of other analyses under names that are the same in every capture. */
 #include "profiler/analysis/measures.h"
 
 #include <errno.h>
@@ -114,7 +114,7 @@ static int add_costs(struct ntk_measures *measures, const struct ntk_cost_table 
     return ret;
 }
 
-/* What was a region in one of two executions alone is there in that one alone. */
+/* A region found in only one of two executions is missing in the other. */
 static int add_regions(struct ntk_measures *measures, const struct ntk_program *program,
                        struct ntk_work_units *out_units)
 {
@@ -136,7 +136,7 @@ static int add_regions(struct ntk_measures *measures, const struct ntk_program *
     return ret;
 }
 
-/* The greatest of any core: of a partition, which all have the same bytes. */
+/* The maximum over cores, per partition: all partitions have the same size. */
 static int add_peaks(struct ntk_measures *measures, const struct ntk_program *program)
 {
     static const char *const names[NTK_CHIP_SPACE_COUNT] = { "SBUF peak per partition",
@@ -160,7 +160,7 @@ static int add_peaks(struct ntk_measures *measures, const struct ntk_program *pr
     return ret;
 }
 
-/* What is unknown is not present. */
+/* Unknown values are absent. */
 static int add_use(struct ntk_measures *measures, const struct ntk_program *program,
                    const struct ntk_cost_table *costs, const struct ntk_dma_traffic *traffic)
 {
@@ -201,7 +201,7 @@ static int add_queues(struct ntk_measures *measures, const struct ntk_trace *tra
     return ret;
 }
 
-/* Of the time, when the part is done. */
+/* Share of the time after which the part is done, for progress. */
 #define SHARE_PATH 0.02
 #define SHARE_ACTIVITY 0.2
 #define SHARE_USE 0.55

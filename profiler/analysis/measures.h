@@ -18,7 +18,7 @@
 enum ntk_measure_unit {
     NTK_MEASURE_UNIT_TIME,  /* ps */
     NTK_MEASURE_UNIT_BYTES, /* of all transfers, or the peak of each partition */
-    NTK_MEASURE_UNIT_SHARE, /* 0 to 1 of what is possible: more is better */
+    NTK_MEASURE_UNIT_SHARE, /* 0 to 1 of the maximum: more is better */
 };
 
 enum ntk_measure_kind {
@@ -30,7 +30,7 @@ enum ntk_measure_kind {
 struct ntk_measure {
     enum ntk_measure_kind kind;
     char *name;   /* the same in every capture of the program */
-    char *shown;  /* to people; NULL: the name */
+    char *shown;  /* for people; NULL: the name */
     double value; /* in the unit of its kind */
 };
 
@@ -42,7 +42,7 @@ struct ntk_measures {
 /* Adds to the measure of that kind and name. 0 or -ENOMEM. */
 int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                      double value);
-/* What people see of it, which need not be the same in every capture. 0 or -ENOMEM. */
+/* Sets the name for people, which may differ between captures. 0 or -ENOMEM. */
 int ntk_measures_show(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                       const char *shown);
 static inline const char *ntk_measure_shown(const struct ntk_measure *measure)
@@ -53,8 +53,8 @@ static inline const char *ntk_measure_shown(const struct ntk_measure *measure)
 const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
                                             enum ntk_measure_kind kind, const char *name);
 
-/* path NULL: what needs the length of the execution is absent. progress NULL: none is shown.
- * out_units zeroed, or NULL: not wanted. 0 or -errno of a long list. */
+/* path NULL: measures that need the length of the execution are absent. progress NULL: none.
+ * out_units zeroed, or NULL. 0 or -errno of a long list. */
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
                           const struct ntk_cost_table *costs, struct ntk_progress *progress,
                           struct ntk_measures *out_measures, struct ntk_work_units *out_units);

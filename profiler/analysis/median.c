@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* median - the numbers as times of a sorter. */
+/* median - sorts the numbers as times of a sorter. */
 #include "profiler/analysis/median.h"
 
 #include "shared/base/fs.h"
 
 #define HEAP_BYTES ((size_t)1 << 20)
-#define SIGN (UINT64_C(1) << 63) /* without it, signed order is the order of unsigned numbers */
+#define SIGN (UINT64_C(1) << 63) /* offset that turns unsigned order into signed order */
 
 struct item {
     int64_t number;

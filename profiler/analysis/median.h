@@ -20,7 +20,7 @@ void ntk_median_init(struct ntk_median *median);
 void ntk_median_fini(struct ntk_median *median);
 /* 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_median_add(struct ntk_median *median, uint64_t number);
-/* Of all that were added, 0 without any; once. 0 or -errno. */
+/* The median of all added numbers, 0 without any; call once. 0 or -errno. */
 int ntk_median_get(struct ntk_median *median, uint64_t *out_number);
 
 #endif

@@ -11,8 +11,9 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
-#define HEAP_BYTES ((size_t)8 << 20) /* points beyond go to a file */
-/* All uses are copied at each new peak; a hostile file has a use for each allocation. */
+#define HEAP_BYTES ((size_t)8 << 20) /* further points go to a file */
+/* Limit of peaks: all uses are copied at each one, and a hostile file has a use for each
+ * allocation. */
 #define USES_MAX 256U
 #define OTHER_USES "other"
 
@@ -66,7 +67,7 @@ static void change(struct sums *sums, const struct ntk_system_span *span, bool i
                 ntk_count_sum(sums->result.unmatched_bytes, span->bytes - bytes);
         }
         use->bytes -= bytes;
-        /* Less than the sum of the uses where that had ended. */
+        /* Less than the sum of the uses if that has ended. */
         sums->bytes -= bytes < sums->bytes ? bytes : sums->bytes;
     } else {
         sums->result.allocation_count++;
@@ -89,7 +90,8 @@ static void change(struct sums *sums, const struct ntk_system_span *span, bool i
     }
 }
 
-/* What accounts held before the trace; what is not of a use that the trace touches is unknown. */
+/* The contents of accounts before the trace; parts of uses that the trace does not touch are
+ * unknown. */
 static void bases_add(struct sums *sums, const struct ntk_system_trace *trace)
 {
     ntk_vec_each(const struct ntk_system_account, account, &trace->accounts) {
@@ -116,7 +118,7 @@ static void bases_add(struct sums *sums, const struct ntk_system_trace *trace)
     }
 }
 
-/* In the vendor's files: of the host, or without effect. */
+/* In the vendor's files: on the host, or without effect. */
 static bool is_no_change(const struct ntk_system_trace *trace, const struct ntk_system_span *span)
 {
     const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);

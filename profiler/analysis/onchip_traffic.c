@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* onchip_traffic - how often each slot ran, times what its operands are. */
+/* onchip_traffic - the number of times that each slot ran, times the size of its operands. */
 #include "profiler/analysis/onchip_traffic.h"
 
 #include "profiler/analysis/dma_group.h"
@@ -34,7 +34,7 @@ static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_is
         add(traffic, operand->space, is_write, bytes_count);
         from_psum += !is_write && operand->space == NTK_ISA_SPACE_PSUM ? bytes_count : 0;
     }
-    /* A DMA that folds with what the state buffer holds reads it. */
+    /* A DMA that accumulates into the state buffer also reads it. */
     if (ntk_isa_ends_later(instr->op) && (instr->op_flags & NTK_ISA_OPF_ACCUMULATE)) {
         add(traffic, to->space, false,
             times * ntk_dma_rows_of(instr, NTK_ISA_DST) * ntk_isa_operand_elements(to) *
@@ -46,7 +46,7 @@ static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_is
     }
 }
 
-/* Bytes of the side, when it is in the state buffer. */
+/* Bytes of the side, if it is in the state buffer. */
 static uint64_t sbuf_bytes(const struct ntk_neff_subgraph *neff,
                            const struct ntk_neff_pattern *pattern)
 {
@@ -109,7 +109,7 @@ static void add_vendor(struct ntk_onchip_traffic *traffic, const struct ntk_trac
     traffic->psum_to_sbuf_bytes += times * work.psum_to_sbuf_bytes;
 }
 
-/* Of what a program consists. */
+/* The kinds of programs seen. */
 struct seen {
     bool has_open, has_vendor, has_trigger;
 };
@@ -150,7 +150,7 @@ void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk
             add_executed(&traffic, trace, &executed, &seen);
         }
     }
-    /* Only the NEFF shows what a vendor's prepared queues move, and their destination. */
+    /* Only the NEFF has the transfers and destinations of a vendor's prepared queues. */
     if (seen.has_vendor && !seen.has_open && !seen.has_trigger && ntk_dma_prepared_packets(dma)) {
         traffic.sbuf_is_known = false;
     }

@@ -4,13 +4,13 @@
  * buffer and the accumulation buffer.
  *
  * Known for programs in the open encoding (docs/isa.md), whose operands can be read: each time an
- * instruction ran, its tiles count once, a repeated element as often as it is taken; adding to what
- * the accumulation buffer holds is a write. DMA between memories counts by where its sides lie.
+ * instruction ran, its tiles count once, and a repeated element as often as it is read;
+ * accumulating in the accumulation buffer is a write. Of DMA, the sides in these buffers count.
  *
  * Known for a vendor's programs too (docs/formats/vendor-slots.md), by the rules of the trace's
- * version. An instruction that is unknown has no bytes: sums of the state buffer are absent then,
- * those of the accumulation buffer only where it has an address of that. Data of queues that were
- * prepared before the run goes to the state buffer, and only a NEFF tells how much.
+ * version. With an unknown instruction, sums of the state buffer are absent, and those of the
+ * accumulation buffer if it has an address in it. Data of queues prepared before the run goes to
+ * the state buffer, and only a NEFF has its size.
  *
  * Pure: trace to result. Memory does not grow with the trace.
  */
@@ -21,10 +21,10 @@
 
 struct ntk_onchip_traffic {
     bool sbuf_is_known, psum_is_known;
-    uint64_t uncounted; /* times that an instruction without known bytes ran */
+    uint64_t uncounted; /* number of runs of instructions with unknown bytes */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes;
-    /* By instructions that take from the accumulation buffer and give to the state buffer. */
+    /* By instructions that read the accumulation buffer and write the state buffer. */
     uint64_t psum_to_sbuf_count, psum_to_sbuf_bytes;
 };
 

@@ -17,7 +17,7 @@ struct ntk_opcode_row {
     int64_t active_ps;      /* union */
 };
 
-struct ntk_opcode_table { /* engines in their order, in each the longest first */
+struct ntk_opcode_table { /* engines in order, in each by descending time */
     size_t row_count;
     struct ntk_opcode_row *rows;
 };

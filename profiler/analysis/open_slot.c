@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open_slot - the bytes of an executed instruction, given to the decoder of the open encoding. */
+/* open_slot - passes the bytes of an executed instruction to the decoder of the open encoding. */
 #include "profiler/analysis/open_slot.h"
 
 bool ntk_open_slot_decode(const struct ntk_trace_core *core,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* out_of_memory - the first failure, then all that its memory went through until then. */
+/* out_of_memory - finds the first failure, then replays the memory up to it. */
 #include "profiler/analysis/out_of_memory.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct moment { /* of the sorter */
     int64_t time_ns;
     uint64_t number, memory, unused;
 };
-#define MOMENTS_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
+#define MOMENTS_BYTES ((size_t)8 << 20) /* longer lists go to a file */
 
 static int compare_moments(const void *a, const void *b)
 {
@@ -37,7 +37,7 @@ static int compare_usages(const void *a, const void *b)
     return strcmp(x->usage, y->usage);
 }
 
-/* The first that says out of memory, else the last of any other failure; NULL: none. */
+/* The first failure with the code of out of memory, else the last other failure; NULL: none. */
 static const struct ntk_system_memory *failure_find(const struct ntk_system_trace *trace,
                                                     uint64_t *out_count)
 {
@@ -178,7 +178,7 @@ static int moments_find(const struct ntk_system_trace *trace,
     return ret;
 }
 
-/* Allocations are known by their address until they are freed. */
+/* Allocations are identified by address until freed. */
 static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted *moments,
                   struct ntk_out_of_memory *memory)
 {
@@ -203,7 +203,7 @@ static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted 
         of->bytes -= bytes;
         memory->total_bytes -= bytes < memory->total_bytes ? bytes : memory->total_bytes;
         if (ntk_map_get_number(&kept, one->address)) {
-            (void)ntk_map_put_number(&kept, one->address, NULL); /* removing it is slower */
+            (void)ntk_map_put_number(&kept, one->address, NULL); /* removing it would be slower */
             memory->freed_count++;
             memory->freed_bytes = ntk_count_sum(memory->freed_bytes, one->bytes);
         }

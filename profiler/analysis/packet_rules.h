@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet_rules - the rules by which the packets of a DMA queue are shared out among its transfers.
+ * packet_rules - the rules that assign the packets of a DMA queue to its transfers.
  *
- * A queue has a ring on each DMA engine, and each ring does a part of every transfer, in their
- * order. The first rule whose condition holds counts:
+ * A queue has a ring on each DMA engine, and each ring does a part of every transfer, in order. The
+ * first rule with a true condition applies:
  *
  *   shares  All transfers are prepared ones of a vendor's program. Each ring moves the same part of
- *           a transfer: its packets are those up to these bytes, with the 4 of a semaphore write as
- *           part of the last one, as one more, or not at all. A transfer to a single row is not
- *           divided: the first ring moves all of it, the others write the semaphore alone.
+ *           a transfer: its packets are those up to this many bytes, with the 4 bytes of a
+ *           semaphore write in the last one, in another one, or absent. A transfer to a single row
+ *           is not divided: the first ring moves all of it, the others only write the semaphore.
  *   writes  Each ring has one packet of a semaphore write for each transfer: packets up to the j-th
  *           of them are those of the j-th transfer.
  *   bytes   The bytes of all transfers are those of all packets: packets in order of start are
@@ -16,10 +16,10 @@
  *   time    They are those that begin after the instruction and end no later than the change that
  *           tells the transfer's end, but later than that of the transfer before.
  *
- * A transfer has its packets only where they fit: they begin after its instruction, and have its
- * bytes (in time: where those are unknown, where it does not overlap with the transfer before).
- * In shares a ring that does not fit ends the rule for this and all later transfers, and packets
- * that are left over for all of them.
+ * A transfer gets its packets only if they fit: they start after its instruction and have its bytes
+ * (rule time: if those are unknown, it must not overlap with the previous transfer). In shares, a
+ * ring that does not fit ends the rule for this and all later transfers; left-over packets end it
+ * for all.
  *
  * Fed in order of time: memory is that of the queues. Owner: caller's storage. Threads: one.
  */
@@ -30,18 +30,17 @@
 
 #define NTK_PACKET_NO_TRANSFER UINT32_MAX
 
-/* What is known of a transfer before its packets; place is that in lists of all of the core. */
+/* What is known of a transfer before its packets; place is its index in lists of the whole core. */
 struct ntk_begun {
     uint32_t next, before;   /* of its queue; NTK_PACKET_NO_TRANSFER: it is the last, the first */
-    uint32_t next_of_number; /* the same of those whose end changes one semaphore */
-    uint32_t rings_done;     /* shares: rings that have all of it */
+    uint32_t next_of_number; /* the same among those whose end changes the same semaphore */
+    uint32_t rings_done;     /* shares: number of rings that have all of it */
     int64_t start_ps;
-    int64_t done_ps,
-        last_done_ps;     /* INT64_MAX: not told; last: the latest of it and those before */
-    uint64_t bytes_count; /* by bytes and time: of device memory; 0: unknown */
-    uint64_t sides[2];    /* bytes of source and destination; 0: packets may have others */
+    int64_t done_ps, last_done_ps; /* INT64_MAX: unknown; last: the latest of it and earlier ones */
+    uint64_t bytes_count;          /* by bytes and time: of device memory; 0: unknown */
+    uint64_t sides[2];    /* bytes of source and destination; 0: packets may have other sizes */
     uint64_t share;       /* of one ring; 0: unknown */
-    bool is_undivided;    /* it belongs to the first ring alone */
+    bool is_undivided;    /* only the first ring moves it */
     uint64_t write_bytes; /* of its packets that write semaphores */
     bool does_not_fit;
 };
@@ -62,9 +61,9 @@ struct ntk_packet_queue {
     uint64_t transfer_bytes;
     bool has_unknown_bytes;
     bool has_stopped;       /* shares: a transfer is not complete */
-    uint64_t left_count;    /* shares: packets after the last transfer */
-    uint32_t current;       /* bytes, time: transfer; where the last packet was */
-    uint64_t current_bytes; /* bytes: passed of it */
+    uint64_t left_count;    /* shares: number of packets after the last transfer */
+    uint32_t current;       /* bytes, time: current transfer; position of the last packet */
+    uint64_t current_bytes; /* bytes: already assigned of it */
 };
 
 struct ntk_packet_ring {
@@ -77,17 +76,17 @@ struct ntk_packet_ring {
     bool has_stopped;       /* it did not fit */
 };
 
-/* One more transfer of the queue, whose rings are known. */
+/* Adds a transfer of the queue, whose rings are known. */
 void ntk_packet_rule_add(struct ntk_packet_queue *queue, struct ntk_begun *begun);
-/* Chooses the rule of a queue whose transfers are added and whose packets are counted, and readies
- * its rings: those of ring_count in all that name it. */
+/* Chooses the rule of a queue after its transfers were added and its packets counted, and prepares
+ * its rings among the ring_count. */
 void ntk_packet_rule_choose(struct ntk_packet_queue *queue, uint32_t number,
                             struct ntk_packet_ring *rings, size_t ring_count);
 /* The transfer of the next packet, or NTK_PACKET_NO_TRANSFER. */
 uint32_t ntk_packet_rule_next(struct ntk_packet_queue *queue, struct ntk_packet_ring *ring,
                               struct ntk_begun *begun, const struct ntk_trace_packet *packet);
-/* Behind the last packet, for each transfer in their order: whether the packets that it was given
- * are its own. all: as in ntk_packet_rule_next(). */
+/* After the last packet, for each transfer in order: whether the assigned packets are its own. all:
+ * as in ntk_packet_rule_next(). */
 bool ntk_packet_rule_fits(struct ntk_packet_queue *queue, const struct ntk_begun *begun,
                           const struct ntk_begun *all, const struct ntk_transfer *transfer);
 

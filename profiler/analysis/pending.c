@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pending - beginnings in order, merged with ends out of a heap. */
+/* pending - starts in order, merged with ends from a heap. */
 #include "profiler/analysis/pending.h"
 
-/* The least is at [0], that of i before those of 2 i + 1 and 2 i + 2. */
+/* A binary heap, smallest at [0]. */
 static int push(struct ntk_long_list *heap, int64_t end_ps)
 {
     int ret = 0;

@@ -5,17 +5,18 @@
  *
  * Transfers whose packets are unknown have no end, and are not counted.
  *
- * Pure: transfers to points in order of time. Memory grows with what is under way at once.
+ * Pure: transfers to points in order of time. Memory grows with the number of simultaneous
+ * transfers.
  */
 #ifndef NTK_PROFILER_ANALYSIS_PENDING_H
 #define NTK_PROFILER_ANALYSIS_PENDING_H
 
 #include "profiler/analysis/transfers.h"
 
-/* Less than 0 ends the points, and is the result. */
+/* A negative result stops and is returned. */
 typedef int ntk_pending_put(void *ctx, int64_t time_ps, int64_t count);
 
-/* 0, what put gave, or -errno of a long list. */
+/* 0, the result of put, or -errno of a long list. */
 int ntk_analysis_pending(const struct ntk_transfers *transfers, size_t core, ntk_pending_put *put,
                          void *ctx);
 

@@ -56,7 +56,7 @@ const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t sem
     return NULL;
 }
 
-/* A prepared transfer tells its end as the group in the NEFF says. */
+/* A prepared transfer signals its end as described by its group in the NEFF. */
 static void trigger_end(const struct ntk_trace_core *core, unsigned engine,
                         const struct ntk_isa_instr *open, struct ntk_slot_fact *fact)
 {
@@ -139,7 +139,7 @@ static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct n
     }
 }
 
-/* Without a NEFF the capture alone tells which queue an engine has descriptors generated for. */
+/* Without a NEFF only the capture shows the queue for which an engine generates descriptors. */
 static const char *generated_queue_of(const struct ntk_trace_core *core, unsigned engine)
 {
     static const char *const begins[NTK_NTFF_ENGINE_COUNT] = {
@@ -156,7 +156,7 @@ static const char *generated_queue_of(const struct ntk_trace_core *core, unsigne
     return NULL;
 }
 
-/* For the WRITE that starts prepared transfers; instances are their own queues. */
+/* For the WRITE that starts prepared transfers; each instance is a separate queue. */
 static void fill_vendor_trigger(const struct ntk_trace_core *core, unsigned engine,
                                 const struct ntk_isa_instr *trigger, struct ntk_slot_fact *fact)
 {
@@ -317,7 +317,7 @@ bool ntk_program_lacks_packets(const struct ntk_program *program)
     return trace->is_cut.packets || (!has_packets && !trace->is_part && runs_transfers(program));
 }
 
-/* Layers are numbered in the order in which they first run. */
+/* Layers are numbered in the order of their first run. */
 static bool has_layer_names(const struct ntk_trace_core *core)
 {
     for (unsigned e = 0; core->neff && e < NTK_NTFF_ENGINE_COUNT; e++) {
@@ -347,7 +347,7 @@ static int fill_core(struct filling *f, size_t index)
     struct ntk_slot_fact **facts = &f->program->facts[index * NTK_NTFF_ENGINE_COUNT];
     struct ntk_neff_debug **names = &f->program->names[index];
 
-    /* Damaged names take nothing away from the rest of the capture. */
+    /* Damaged names do not affect the rest of the capture. */
     if (f->has_names && core->neff &&
         ntk_neff_debug_create(f->program->trace->neff, core->neff, names, &f->program->names_err) ==
             -ENOMEM) {

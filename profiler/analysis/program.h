@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program - what each executed instruction of a trace waits for, signals, computes and moves, and
- * which layer it belongs to.
+ * program - for each executed instruction of a trace: what it waits for, signals, computes and
+ * moves, and its layer.
  *
- * The meaning of a slot is found once, however often it ran. Programs in the open encoding are
- * understood in full; of a vendor's programs what vendor_slot.h knows. Layers are the
- * names that the NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction
- * is in the layer without a name. What a vendor's compiler called single instructions is kept
- * apart.
+ * A slot is decoded once, however often it ran. Programs in the open encoding are decoded
+ * completely, a vendor's programs as far as vendor_slot.h knows them. Layers are the names that the
+ * NEFF gives to instructions; without a NEFF, and in a vendor's, every instruction is in the layer
+ * without a name. The names that a vendor's compiler gave to instructions are stored separately.
  *
  * Owner:   ntk_program_create() allocates, ntk_program_destroy() frees; it borrows the trace.
  * Threads: any; immutable after creation.
@@ -30,22 +29,22 @@ enum ntk_wait_kind {
 
 #define NTK_PROGRAM_NO_NUMBER UINT16_MAX
 
-/* Layers that no file names. */
+/* Layers without a name in any file. */
 #define NTK_LAYER_NONE 0U    /* the program's, without a name */
-#define NTK_LAYER_RUNTIME 1U /* what the runtime put around the program */
+#define NTK_LAYER_RUNTIME 1U /* added by the runtime around the program */
 
-/* One for each of millions of slots: without gaps. */
+/* There are millions of slots: no padding. */
 struct ntk_slot_fact {
     bool has_run;  /* else nothing below is known */
     bool has_sync; /* wait and signal below are known */
     bool is_runtime;
     bool is_open;         /* in the open encoding */
-    bool waits_inside;    /* it starts, then waits; else it waits, then starts */
+    bool waits_inside;    /* it starts, then waits; else the reverse */
     bool signals_event;   /* signal_number is that of an event */
     bool is_transfer;     /* it starts DMA */
-    bool done_is_event;   /* done_number is that of an event */
+    bool done_is_event;   /* done_number is an event's */
     bool has_flops;       /* it is a MATMUL whose work is known */
-    bool is_transpose;    /* it is an operation of the tensor engine that moves data only */
+    bool is_transpose;    /* an operation of the tensor engine that only moves data */
     bool has_adjusted;    /* the weight of its element type is known */
     bool has_bir_id;      /* the compiler left a name, see neff_debug.h */
     bool has_bytes;       /* it is a transfer whose bytes are known */
@@ -54,27 +53,28 @@ struct ntk_slot_fact {
     uint8_t wait;         /* enum ntk_wait_kind */
     uint16_t wait_number;
     uint16_t signal_number; /* NTK_PROGRAM_NO_NUMBER: none */
-    uint16_t done_number;   /* changed when the data is there */
+    uint16_t done_number;   /* changed when the data has arrived */
     uint32_t wait_value;
     int32_t compiler_pc; /* index in the compiler's program; -1 if the runtime inserted it */
     uint32_t layer;
     const char *queue;       /* of the transfer, as in the NEFF; NULL: unknown */
-    struct ntk_moves *moves; /* what the transfer moves; NULL: nothing describes it */
+    struct ntk_moves *moves; /* what the transfer moves; NULL: undescribed */
     uint64_t elements, flops, adjusted_flops;
-    uint64_t useful_flops; /* of a MATMUL but a transpose: by no version, each product once */
-    uint8_t dtype;         /* of a MATMUL: enum ntk_dtype, or a number of no known type */
+    /* of a MATMUL except a transpose: independent of the version, each product once */
+    uint64_t useful_flops;
+    uint8_t dtype; /* of a MATMUL: enum ntk_dtype, or a number of an unknown type */
     uint64_t bir_id;
     const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
     const struct ntk_neff_hlo *hlo;                 /* the first operation of XLA; NULL: none */
-    const char *framework;            /* what the framework calls that; NULL: nothing */
-    uint64_t read_bytes, write_bytes; /* of device memory */
+    const char *framework;                          /* the framework's name of it; NULL: none */
+    uint64_t read_bytes, write_bytes;               /* of device memory */
     /* With has_onchip, by the version of the trace. */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes, psum_to_sbuf_bytes;
 };
 
-/* What shares of the tensor peak are of: operations weighted by type; 2.28 weights none. False:
- * unknown, or no MATMUL. */
+/* The operations for shares of the tensor peak, weighted by type (2.28: not weighted). False:
+ * unknown, or not a MATMUL. */
 static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
                                        const struct ntk_slot_fact *fact, uint64_t *out_flops)
 {
@@ -84,11 +84,11 @@ static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
     return is_weighted ? fact->has_adjusted : fact->has_flops;
 }
 
-/* It computes or moves data: it is neither control of a program nor what prepares one. */
+/* It computes or moves data: neither program control nor preparation. */
 bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode);
 
 struct ntk_program;
-/* Records of packets are truncated, or missing although instructions began transfers. A part of an
+/* Records of packets are truncated, or missing although instructions started transfers. A partial
  * execution may have none. */
 bool ntk_program_lacks_packets(const struct ntk_program *program);
 
@@ -98,16 +98,16 @@ struct ntk_program {
     const char *
         *layers;     /* "(no layer)", "(runtime)", then the names of the NEFF in order of number */
     bool has_layers; /* any instruction that ran has a name */
-    struct ntk_slot_fact **facts;  /* [core * engines + engine][slot] */
-    struct ntk_neff_debug **names; /* of each core; NULL: the NEFF has none, or damaged ones */
-    struct ntk_err names_err;      /* text "": nothing of them is damaged */
+    struct ntk_slot_fact **facts;         /* [core * engines + engine][slot] */
+    struct ntk_neff_debug **names;        /* of each core; NULL: missing or damaged in the NEFF */
+    struct ntk_err names_err;             /* text "": nothing of them is damaged */
     struct ntk_neff_positions *positions; /* source lines, core by core; NULL: none are known */
 };
 
 /* 0 or -ENOMEM. */
 int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_program);
-/* The same without what the compiler called instructions, and without positions: for sums, in a
- * third of the time and memory. */
+/* The same without the compiler's names of instructions and without positions: for sums, in a third
+ * of the time and memory. */
 int ntk_program_create_unnamed(const struct ntk_trace *trace, struct ntk_program **out_program);
 void ntk_program_destroy(struct ntk_program *program);
 
@@ -118,7 +118,7 @@ ntk_program_fact(const struct ntk_program *program, size_t core,
     return &program->facts[core * NTK_NTFF_ENGINE_COUNT + instruction->engine][instruction->slot];
 }
 
-/* Where in the source an instruction comes from, see neff_positions.h; NULL: unknown. */
+/* The source position of an instruction, see neff_positions.h; NULL: unknown. */
 static inline const struct ntk_neff_position *
 ntk_program_position(const struct ntk_program *program, size_t core,
                      const struct ntk_trace_instruction *instruction)
@@ -127,7 +127,7 @@ ntk_program_position(const struct ntk_program *program, size_t core,
                                  ntk_program_fact(program, core, instruction)->compiler_pc);
 }
 
-/* The queue whose transfers change this semaphore; NULL when the NEFF does not record. */
+/* The queue whose transfers change this semaphore; NULL if the NEFF does not record it. */
 const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t semaphore);
 
 #endif

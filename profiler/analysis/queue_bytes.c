@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* queue_bytes - what instructions that ran moved over queues whose type the NEFF shows. */
+/* queue_bytes - bytes moved by executed instructions over queues with a type in the NEFF. */
 #include "profiler/analysis/queue_bytes.h"
 
 #include "profiler/analysis/dma_group.h"
@@ -41,7 +41,7 @@ static void add(const struct ntk_neff_subgraph *neff, uint32_t queue, uint64_t b
     }
 }
 
-/* Whether it is known what all prepared packets belong to. */
+/* Whether the owner of all prepared packets is known. */
 static bool add_core(const struct ntk_trace_core *core, bool may_have_prepared,
                      struct ntk_queue_bytes *bytes)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_bytes - bytes that were moved over queues of the types in, out and data.
+ * queue_bytes - bytes moved over queues of the types in, out and data.
  *
- * Written bytes of the transfers of the NEFF that ran, without the semaphore writes of their
- * packets. Compilers use "in" for loads of inputs and stores of outputs alike. Not known where
- * prepared packets moved and no NEFF says what for.
+ * Counts written bytes of executed transfers of the NEFF, without semaphore writes of packets.
+ * Compilers use "in" for loads of inputs and stores of outputs alike. Unknown if prepared packets
+ * moved and no NEFF describes them.
  *
  * Pure: trace to result. Memory does not grow with the trace.
  */
@@ -18,7 +18,7 @@ struct ntk_queue_bytes {
     uint64_t input_bytes, output_bytes, weight_bytes;
 };
 
-/* traffic, of the same trace, saves a pass over packets; NULL: not at hand. */
+/* traffic of the same trace saves a pass over packets; NULL: not available. */
 void ntk_analysis_queue_bytes(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
                               struct ntk_queue_bytes *out_bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* queue_names - rings to numbers. */
+/* queue_names - maps rings to numbers. */
 #include "profiler/analysis/queue_names.h"
 
 #include <errno.h>

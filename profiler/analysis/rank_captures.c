@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_captures - the captures next to a trace, and where their executions are in it. */
+/* rank_captures - the captures next to a trace, and the position of their executions in it. */
 #include <errno.h>
 #include <string.h>
 

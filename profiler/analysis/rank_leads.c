@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_leads - which workers of a process are one rank. */
+/* rank_leads - decides which workers of a process are one rank. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -24,8 +24,8 @@ void ntk_rank_comm_note(const struct ntk_rank_list *list, struct rank_worker *on
     }
 }
 
-/* Which worker is the rank of the process: who meets others, else the first; NULL: several are,
- * apart. They are sorted. */
+/* The worker that is the rank of the process: the one that meets others, else the first; NULL:
+ * several separate ranks. They are sorted. */
 static struct rank_worker *lead_find(const struct ntk_vec *workers)
 {
     struct rank_worker *lead = NULL;
@@ -61,7 +61,7 @@ int ntk_rank_leads_join(struct rank_reading *reading, const NtkNtracePb__Info *i
     if (info && info->core_count > 0 && info->first_core <= lead->worker_first &&
         info->core_count - 1 <= UINT32_MAX - info->first_core &&
         info->first_core + info->core_count - 1 >= lead->worker_last) {
-        lead->worker_first = info->first_core; /* those that did nothing are not other ranks */
+        lead->worker_first = info->first_core; /* idle workers are not other ranks */
         lead->worker_last = info->first_core + info->core_count - 1;
     }
     ntk_vec_each(struct rank_worker, one, workers) {

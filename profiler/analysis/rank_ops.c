@@ -9,7 +9,7 @@
 
 #include "profiler/analysis/rank_reading.h"
 
-#define COMMS_MAX 65536U /* a hostile file names no more */
+#define COMMS_MAX 65536U /* limit for hostile files */
 
 void ntk_rank_list_init(struct ntk_rank_list *list)
 {
@@ -61,7 +61,7 @@ int ntk_rank_warn(struct ntk_rank_list *list, const struct ntk_err *err)
     return 0;
 }
 
-/* What tells machines apart: the boot id, else what older traces say. */
+/* Distinguishes machines: the boot id, or its substitute in older traces. */
 static const char *host_id(const NtkNtracePb__Info *info)
 {
     return info && info->boot_id && info->boot_id[0] ? info->boot_id

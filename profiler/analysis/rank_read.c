@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_read - the events of a trace, in memory or from a file piece by piece, to its workers. */
+/* rank_read - passes the events of a trace, in memory or read piece by piece, to its workers. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "profiler/system/span_filter.h"
 #include "shared/base/fs.h"
 
-#define OPEN_MAX 4096U /* spans that have started and not ended, of one process */
+#define OPEN_MAX 4096U /* spans that have started but not ended, per process */
 
 struct begun {
     uint64_t tracking_id;
@@ -38,7 +38,7 @@ static void reading_fini(struct rank_reading *reading)
     ntk_vec_fini(&reading->begun);
 }
 
-/* NULL: -ENOMEM, or 0 where the trace has too many workers. Events of one follow one another. */
+/* NULL: -ENOMEM, or 0 if the trace has too many workers. Events of one worker are adjacent. */
 static struct rank_worker *worker_of(struct rank_reading *reading, uint32_t number, int *out_ret)
 {
     struct ntk_vec *workers = &reading->workers;
@@ -189,7 +189,7 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
 
 /* ---- from a file ---- */
 
-/* What began and does not end is forgotten, the oldest first. */
+/* Forgets starts without an end, oldest first. */
 static int begun_add(struct rank_reading *reading, const struct begun *begun)
 {
     if (reading->begun.count == OPEN_MAX) {
@@ -212,7 +212,7 @@ static bool begun_take(struct rank_reading *reading, uint64_t tracking_id, struc
     return false;
 }
 
-/* Pieces of one core count on; the last says most. */
+/* Pieces of one core have running totals: use the last. */
 static void lost_count(struct rank_reading *reading, const NtkNtracePb__Core *core)
 {
     if (core->nc_idx != reading->lost_of) {
@@ -247,7 +247,7 @@ static int event_take(struct rank_reading *reading, const NtkNtracePb__Trace *pi
     if (!begun_take(reading, core->tracking_id[i], &begun)) {
         return 0; /* its start was overwritten */
     }
-    /* As spans of a whole trace are joined. */
+    /* Joins spans like those of a whole trace. */
     struct ntk_system_span span = { .type = type,
                                     .start_ns = (uint64_t)begun.start_ns,
                                     .end_ns = time_ns,
@@ -281,7 +281,7 @@ static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)
     return ret;
 }
 
-/* The vendor's files are not in pieces of a core each. */
+/* The vendor's files are not split by core. */
 static bool is_vendor(const char *path)
 {
     uint8_t head[16];
@@ -294,7 +294,7 @@ static bool is_vendor(const char *path)
     return count > 0 && ntk_vendor_trace_is_stream(head, (size_t)count);
 }
 
-/* They are placed by the whole of the trace. */
+/* Placing them requires the whole trace. */
 static bool has_captures(const char *folder)
 {
     struct ntk_vec paths;

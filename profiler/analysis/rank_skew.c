@@ -21,7 +21,7 @@ enum { TYPE_COUNT = sizeof types / sizeof *types };
 #define HEAP_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
 #define PASS_BEGINS 65536U
 
-/* Of a sorter: the worker comes first. */
+/* For a sorter: the worker comes first. */
 struct begin {
     int64_t worker;
     uint64_t start_ns, end_ns;
@@ -30,7 +30,7 @@ struct begin {
 
 struct begins {
     struct ntk_sorted sorted;
-    size_t count; /* steps: those that stay of them */
+    size_t count; /* steps: number of remaining ones */
 };
 
 static int compare_begins(const void *a, const void *b)
@@ -68,8 +68,8 @@ static int spans_add(const struct ntk_system_trace *trace, const char *type,
     return 0;
 }
 
-/* One entry per step of a worker. Both physical cores per logical core run the same execution: the
- * n-th span of one core in it is the same step as the n-th of the other. */
+/* One entry per step of a worker. Both physical cores of a logical core run the same execution: the
+ * n-th spans of the two are the same step. */
 static void steps_join(struct begins *begins)
 {
     struct begin *all = begins->sorted.items;
@@ -79,7 +79,7 @@ static void steps_join(struct begins *begins)
     size_t kept = 0;
 
     for (size_t i = 0; i < begins->sorted.count; i++) {
-        struct begin one = all[i]; /* entries take the place of what is gone through */
+        struct begin one = all[i]; /* entries replace processed ones */
         uint64_t exec_id = one.place >> CORE_BITS;
 
         if (i == 0 || before.worker != one.worker || !exec_id ||
@@ -119,7 +119,7 @@ static int gather(const struct ntk_system_trace *const *traces, size_t count, co
     return ret;
 }
 
-/* The ranks with their sums, and the first step of each. */
+/* Finds the ranks with their sums, and the first step of each. */
 static int ranks_find(const struct begins *begins, struct ntk_skew_kind *kind, size_t **out_firsts)
 {
     const struct begin *all = begins->sorted.items;

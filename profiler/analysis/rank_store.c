@@ -34,7 +34,7 @@ static void fail(struct ntk_rank_store *store, int code)
     store->failed = store->failed ? store->failed : code;
 }
 
-/* What is in memory to the end of the file. */
+/* Writes the part in memory to the end of the file. */
 static void flush(struct ntk_rank_store *store)
 {
     if (store->fd < 0) {
@@ -72,7 +72,7 @@ void ntk_rank_store_add(struct ntk_rank_store *store, struct ntk_rank_rows *rows
     rows->count++;
 }
 
-/* Bytes that are there; of a file that cannot be read they are zeros. */
+/* Reads existing bytes; zeros if the file cannot be read. */
 static void read_bytes(struct ntk_rank_store *store, uint64_t offset, char *out, size_t count)
 {
     size_t in_file = offset >= store->file_bytes          ? 0
@@ -107,7 +107,7 @@ const void *ntk_rank_cursor_at(struct ntk_rank_cursor *cursor, size_t index)
     size_t most = NTK_RANK_CURSOR_BYTES / cursor->item_bytes;
 
     if (index < cursor->first || index >= cursor->first + cursor->loaded) {
-        /* Some before it stay: operations of one rank are not done quite in order. */
+        /* Keeps some before it: operations of one rank are not quite in order. */
         size_t kept = index < most / 4 ? index : most / 4;
 
         cursor->first = index - kept;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rank_store - many lists of small items, each written once and read forwards: in memory while all
- * of them are short together, beyond that in one unnamed temporary file.
+ * rank_store - many lists of small items, each written once and read forwards: in memory while
+ * their total is small, then in one unnamed temporary file.
  *
- * A list is read through a cursor with its own few KiB, so memory follows from the number of lists
- * that are read at once. Nothing is mapped: of a mapped file the kernel brings in as much as it
- * likes.
+ * A list is read through a cursor of a few KiB, so memory depends on the number of lists read at
+ * once. Nothing is mapped, because the kernel decides how much of a mapped file is in memory.
  *
- * Owner:   caller's storage; _fini() frees. Threads: one at a time.
+ * Owner: caller's storage; _fini() frees. Threads: one at a time.
  */
 #ifndef NTK_PROFILER_ANALYSIS_RANK_STORE_H
 #define NTK_PROFILER_ANALYSIS_RANK_STORE_H
@@ -18,7 +17,7 @@
 #define NTK_RANK_CURSOR_BYTES 4096U
 
 struct ntk_rank_store {
-    char *heap; /* all of it or, once there is a file, what is not written yet */
+    char *heap; /* all data or, once there is a file, the part not yet written */
     size_t heap_bytes, heap_capacity;
     int fd;              /* -1: none */
     uint64_t file_bytes; /* written */
@@ -32,9 +31,9 @@ struct ntk_rank_rows {
 
 void ntk_rank_store_init(struct ntk_rank_store *store);
 void ntk_rank_store_fini(struct ntk_rank_store *store);
-/* Begins a list behind the others. Items are added to the list that was started last. */
+/* Starts a list after the others. Items are added to the latest list. */
 void ntk_rank_store_begin(const struct ntk_rank_store *store, struct ntk_rank_rows *out_rows);
-/* store->failed reports failures, here and below. */
+/* Here and below, failures are in store->failed. */
 void ntk_rank_store_add(struct ntk_rank_store *store, struct ntk_rank_rows *rows, const void *item,
                         size_t item_bytes);
 
@@ -48,7 +47,7 @@ struct ntk_rank_cursor {
 
 void ntk_rank_cursor_init(struct ntk_rank_cursor *cursor, struct ntk_rank_store *store,
                           struct ntk_rank_rows rows, size_t item_bytes);
-/* index < count. Valid until the next call. Quick for items a little behind the one before. */
+/* index < count. Valid until the next call. Fast for items close after the previous one. */
 const void *ntk_rank_cursor_at(struct ntk_rank_cursor *cursor, size_t index);
 
 #endif

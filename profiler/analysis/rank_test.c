@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_test - mid-ranks, doubled so that they are whole; divisions counted by size and sum. */
+/* rank_test - mid-ranks, doubled to be whole; divisions counted by size and sum. */
 #include "profiler/analysis/rank_test.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@ static int compare_values(const void *x, const void *y)
     return a->value < b->value ? -1 : a->value > b->value;
 }
 
-/* Twice the mid-rank of each value (1 is the least); *out_ties: sum of t^3 - t over groups of t
- * equal ones. */
+/* Twice the mid-rank of each value (1 is the smallest); *out_ties: sum of t^3 - t over groups of t
+ * equal values. */
 static void rank(const struct value *values, size_t count, unsigned *doubled, double *out_ties)
 {
     *out_ties = 0;
@@ -39,7 +39,7 @@ static void rank(const struct value *values, size_t count, unsigned *doubled, do
     }
 }
 
-/* ways[size][sum]: how many sets of so many values have this doubled rank sum. */
+/* ways[size][sum]: number of sets of this size with this doubled rank sum. */
 static int exact(const unsigned *doubled, size_t count, size_t a_count, unsigned a_sum,
                  double *out_p)
 {
@@ -59,7 +59,7 @@ static int exact(const unsigned *doubled, size_t count, size_t a_count, unsigned
             }
         }
     }
-    /* Doubled again, the mean is whole too. */
+    /* Doubled again, the mean is whole, too. */
     long mean = (long)(2 * a_count * (count + 1));
     long distance = labs(2 * (long)a_sum - mean);
     for (size_t sum = 0; sum < sums; sum++) {

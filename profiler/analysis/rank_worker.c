@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_worker - what was read of a worker, sorted by time, to the store of the list. */
+/* rank_worker - moves the data read for a worker, sorted by time, to the store of the list. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 
-#define SORTER_BYTES ((size_t)256 << 10) /* of each of the two of a rank whose trace is read */
+#define SORTER_BYTES ((size_t)256 << 10) /* for each of the two of a rank while its trace is read */
 #define SORTED_HEAP_BYTES ((size_t)1 << 20)
-#define LIVES_MAX 4096U /* of one rank; operations of later ones have none */
+#define LIVES_MAX 4096U /* of one rank; operations of further ones have none */
 
 /* ---- as it is read ---- */
 
@@ -75,7 +75,7 @@ void ntk_rank_worker_run(struct rank_worker *worker, int64_t start_ns, int64_t e
     }
 }
 
-/* What was passed of a long list, upwards: its memory. */
+/* Returns memory of processed parts of a long list. */
 static void behind(const struct ntk_sorted *sorted, size_t item_bytes, size_t index)
 {
     size_t step = (size_t)1 << 16; /* items, whole pages of either kind */
@@ -130,7 +130,7 @@ static struct ntk_rank_ops *rank_find(struct ntk_rank_list *list, size_t host, u
     return NULL;
 }
 
-/* Executions that overlap, as on the cores of a pair, are one. */
+/* Overlapping executions, as on the cores of a pair, are merged. */
 static void runs_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                        const struct ntk_sorted *sorted)
 {
@@ -154,7 +154,7 @@ static void runs_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
     }
 }
 
-/* The life that an operation belongs to; NULL: it has none, or the table is full. *out_ret. */
+/* The life of an operation; NULL: none, or the table is full. *out_ret. */
 static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                                      const struct ntk_rank_op *op, int *out_ret)
 {
@@ -165,7 +165,7 @@ static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank
             if (op->sequence > lives[i].last) {
                 return &lives[i];
             }
-            break; /* it counts from its begin again: it was made again */
+            break; /* its numbers restart: it was created again */
         }
     }
     if (rank->lives.count == LIVES_MAX) {
@@ -185,7 +185,7 @@ static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank
     return life;
 }
 
-/* Both cores of a pair may report a collective: of each kind, those of the core that was first. */
+/* Both cores of a pair may report a collective: for each kind, use the core that was first. */
 static int ops_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                      const struct ntk_sorted *sorted)
 {
@@ -221,7 +221,7 @@ static int ops_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
     return ret;
 }
 
-/* What was read of it, in order, to the store. */
+/* Moves its data, in order, to the store. */
 static int worker_store(struct ntk_rank_list *list, struct rank_worker *worker,
                         struct ntk_rank_ops *rank, struct ntk_err *err)
 {
@@ -242,7 +242,7 @@ static int worker_store(struct ntk_rank_list *list, struct rank_worker *worker,
     return ret;
 }
 
-/* All that the store has of a rank as if it were read again. */
+/* Reads all stored data of a rank as if from its trace. */
 static void worker_refill(struct ntk_rank_list *list, const struct ntk_rank_ops *rank,
                           struct rank_worker *worker)
 {
@@ -264,7 +264,7 @@ static void worker_refill(struct ntk_rank_list *list, const struct ntk_rank_ops 
     }
 }
 
-/* The second trace of a rank after the first, or before it. */
+/* Adds the second trace of a rank after the first, or before it. */
 static int rank_append(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                        const struct ntk_rank_ops *more, struct ntk_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* region_at - a heap of the instances that come next, and a list of those that run. */
+/* region_at - a heap of the next instances, and a list of the running ones. */
 #include "profiler/analysis/region_at.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct running {
 struct ntk_region_at {
     const struct ntk_regions *regions;
     size_t next_count;
-    struct next *heap;               /* the earliest first */
+    struct next *heap;               /* the earliest on top */
     struct ntk_vec running[ENGINES]; /* struct running */
     uint64_t looks;
 };
@@ -86,7 +86,7 @@ void ntk_region_at_destroy(struct ntk_region_at *at)
     free(at);
 }
 
-/* The next instance of a region runs now, in place of the one before. */
+/* Starts the next instance of a region, replacing the previous one. */
 static int begin(struct ntk_region_at *at)
 {
     struct next *next = &at->heap[0];

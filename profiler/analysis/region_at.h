@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_at - in which of the regions of a core does an instruction run?
+ * region_at - the region of a core in which an instruction runs.
  *
- * Asked for the instructions of a core in their order. An instruction is in an instance from its
- * first instruction on, if it starts before the instance ends. Of several the innermost is the
- * answer. Layers are omitted: a slot knows its layer by name (program.h).
+ * Instructions of a core must come in order. An instruction belongs to an instance after its first
+ * instruction, if it starts before the instance ends. Of several, the innermost counts. Layers are
+ * omitted: a slot knows its layer by name (program.h).
  *
  * Owner:   ntk_region_at_create() allocates, ntk_region_at_destroy() frees; it borrows the regions.
  * Threads: one.
@@ -19,7 +19,7 @@ struct ntk_region_at;
 /* NULL if out of memory. */
 struct ntk_region_at *ntk_region_at_create(const struct ntk_regions *regions, size_t core_index);
 void ntk_region_at_destroy(struct ntk_region_at *at);
-/* index: of the instruction in the list of its core, not below that of the call before. 0 and the
+/* index: of the instruction in the list of its core, not below that of the previous call. 0 and the
  * region or NTK_REGION_NONE, or -ENOMEM. */
 int ntk_region_at_get(struct ntk_region_at *at, size_t index,
                       const struct ntk_trace_instruction *instruction, uint32_t *out_region);

@@ -29,7 +29,7 @@ static const struct {
 
 struct open_run {
     unsigned word; /* 1 + index; 0: none */
-    uint64_t of;   /* which instruction of the compiler, or layer */
+    uint64_t of;   /* the compiler's instruction, or layer */
     int64_t start_ps, end_ps;
     uint32_t instruction;
     uint64_t count;
@@ -39,13 +39,14 @@ struct collectives {
     struct ntk_region_find *find;
     size_t core_index;
     uint8_t *of_layer; /* 1 + word */
-    uint8_t *of_name;  /* of what a compiler named */
+    uint8_t *of_name;  /* for compiler names */
     bool has_any;
     uint32_t regions[ENGINES][WORDS];
     struct open_run open[ENGINES];
 };
 
-/* 1 + index of the word in a text, whatever is between its letters: "AllReduce", "all-reduce.3". */
+/* 1 + index of the word in a text, with any separators between its letters: "AllReduce",
+ * "all-reduce.3". */
 static uint8_t word_in(const char *text)
 {
     char letters[TEXT_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* region_engines - the instructions of each engine as a sequence of tokens, folded. */
+/* region_engines - folds the instructions of each engine as a sequence of tokens. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@ struct stream { /* of one engine */
     unsigned engine;
     struct ntk_fold fold;
     struct ntk_vec region_of; /* uint32_t, by body */
-    uint64_t *counts;         /* of slots: how often each ran, borrowed from the core or own */
+    uint64_t *counts;         /* of slots: how often each ran, borrowed from the core or owned */
     uint64_t *own_counts;
-    /* The statement that is in progress. */
+    /* The current statement. */
     bool is_open;
     uint64_t bir_id;
     uint32_t last_slot;
@@ -30,7 +30,7 @@ struct finder {
     size_t core_index;
     const struct ntk_trace_core *core;
     struct ntk_labels *labels;
-    uint64_t *layer_kinds; /* by layer, of its name without numbers */
+    uint64_t *layer_kinds; /* by layer, for its name without numbers */
     struct stream streams[ENGINES];
 };
 
@@ -57,7 +57,7 @@ static uint64_t hash_of_text(const char *text)
     return hash;
 }
 
-/* A line of a kernel: it has no separate statements. */
+/* A line of a kernel, which has no separate statements. */
 static uint64_t kind_of_line(const struct ntk_neff_debug_instruction *named, uint8_t opcode)
 {
     return kind_of(KIND_OF_LINE, hash_of_text(named->file) + named->line, opcode);
@@ -175,7 +175,7 @@ static uint32_t region_of(const struct stream *stream, uint32_t body)
                                           : NTK_REGION_NONE;
 }
 
-/* What a token is called: its layer without numbers, "$50[i_kv]", "attention.py:394", or its
+/* The name of a token: its layer without numbers, "$50[i_kv]", "attention.py:394", or its
  * operation. */
 static void label_of(const struct finder *finder, uint32_t index, char *buf, size_t buf_bytes)
 {
@@ -195,7 +195,7 @@ static void label_of(const struct finder *finder, uint32_t index, char *buf, siz
     }
 }
 
-/* "LDWEIGHTS MATMUL", "$5[i] ($7[i_j])* +2": its first parts, each name once where it repeats. */
+/* "LDWEIGHTS MATMUL", "$5[i] ($7[i_j])* +2": its first parts, without repetition. */
 static char *name_body(const struct stream *stream, const struct ntk_fold_body *body)
 {
     char name[NTK_REGION_NAME_BYTES] = "";
@@ -235,7 +235,7 @@ static int describe(const struct stream *stream)
             continue;
         }
         struct ntk_region *region = ntk_region_find_at(stream->finder->find, index);
-        region->name = name_body(stream, body); /* bodies inside come before those around them */
+        region->name = name_body(stream, body); /* inner bodies come before outer ones */
         region->parent = region_of(stream, body->parent);
         if (!region->name) {
             return -ENOMEM;

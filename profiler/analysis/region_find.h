@@ -15,15 +15,15 @@
 
 struct ntk_region_find {
     const struct ntk_program *program;
-    struct ntk_vec regions;   /* struct ntk_region, as far as it is known */
+    struct ntk_vec regions;   /* struct ntk_region, as far as known */
     struct ntk_long_list raw; /* struct ntk_region_instance, as found */
     uint64_t omitted;
 };
 
-/* *out_region is NTK_REGION_NONE when there are too many. 0 or -ENOMEM. */
+/* *out_region is NTK_REGION_NONE if there are too many. 0 or -ENOMEM. */
 int ntk_region_find_add(struct ntk_region_find *find, size_t core_index, unsigned engine,
                         enum ntk_region_kind kind, uint32_t *out_region);
-/* Of NTK_REGION_NONE it is counted as omitted. 0 or -errno of the list. */
+/* NTK_REGION_NONE counts as omitted. 0 or -errno of the list. */
 int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t start_ps,
                         int64_t end_ps, uint32_t instruction, uint64_t instruction_count);
 
@@ -35,7 +35,7 @@ static inline struct ntk_region *ntk_region_find_at(const struct ntk_region_find
 
 /* Whether it is not content: it waits, signals, orders or prepares. */
 bool ntk_region_is_sync(const struct ntk_slot_fact *fact, uint8_t opcode);
-/* Each row of digits as one '#'. Returns buf. */
+/* Replaces each group of digits by one '#'. Returns buf. */
 const char *ntk_region_plain_name(const char *name, char *buf, size_t buf_bytes);
 
 /* ---- the parts ---- */

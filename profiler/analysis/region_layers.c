@@ -27,13 +27,13 @@ struct run {
 struct prefix {
     char *name; /* "block0/attention" */
     uint32_t parent;
-    uint32_t group; /* of prefixes whose names differ only in numbers */
+    uint32_t group; /* of prefixes with names that differ only in numbers */
     uint64_t entered[ENGINES];
     struct ntk_vec runs; /* struct run */
     struct run all;
 };
 
-struct group { /* a region, when it has instances enough */
+struct group { /* becomes a region if it has enough instances */
     char *name;
     uint32_t parent;
     uint32_t region;
@@ -43,7 +43,7 @@ struct group { /* a region, when it has instances enough */
 struct layers {
     struct ntk_vec prefixes, groups;
     struct ntk_map prefix_of, group_of; /* name to 1 + index */
-    uint32_t (*chains)[DEPTH_MAX];      /* of a layer: its prefixes, the shortest first */
+    uint32_t (*chains)[DEPTH_MAX];      /* of a layer: its prefixes, shortest first */
     uint32_t current[ENGINES][DEPTH_MAX];
     size_t run_count;
 };

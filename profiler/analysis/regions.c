@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* regions - instances put in order, quantiles, outliers, names that other captures share. */
+/* regions - orders instances; quantiles, outliers, names shared with other captures. */
 #include "profiler/analysis/regions.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include "profiler/analysis/region_find.h"
 #include "shared/base/map.h"
 
-#define LISTS 12 /* three exist at once, and those of the folds: few repeats are so many */
+#define LISTS 12 /* three of our own, and those of the folds, which are small with few repeats */
 
 const char *ntk_region_kind_name(enum ntk_region_kind kind)
 {
@@ -42,7 +42,7 @@ bool ntk_region_is_sync(const struct ntk_slot_fact *fact, uint8_t opcode)
         [NTK_NTFF_OPCODE_NOTIFY] = true,
         [NTK_NTFF_OPCODE_SET_ORDERING_MODE] = true,
         [NTK_NTFF_OPCODE_EVENT_SEMAPHORE_RANGE_CLEAR] = true,
-        [NTK_NTFF_OPCODE_ACT_TABLE_LOAD] = true, /* before the first that needs it */
+        [NTK_NTFF_OPCODE_ACT_TABLE_LOAD] = true, /* inserted before the first use */
     };
 
     /* A compiler marks ends of blocks with its own NOPs. */
@@ -102,7 +102,7 @@ int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t s
         of->start_ps = start_ps;
         of->end_ps = start_ps;
     }
-    /* They come in order of time, and may overlap. */
+    /* They come in order of time and may overlap. */
     int64_t fresh_ps = start_ps > of->end_ps ? start_ps : of->end_ps;
     of->covered_ps += end_ps > fresh_ps ? end_ps - fresh_ps : 0;
     of->end_ps = end_ps > of->end_ps ? end_ps : of->end_ps;
@@ -132,7 +132,7 @@ static int compare(const void *a, const void *b)
     return x->found < y->found ? -1 : 1;
 }
 
-/* The regions sorted, parents by their new numbers; places[found] is the new one. */
+/* Sorts the regions and renumbers parents; places[found] is the new number. */
 static int arrange(struct ntk_region_find *find, struct ntk_regions *out, uint32_t *places)
 {
     size_t count = find->regions.count;
@@ -166,7 +166,7 @@ static int arrange(struct ntk_region_find *find, struct ntk_regions *out, uint32
         }
     }
     out->region_count = count;
-    ntk_vec_clear(&find->regions); /* names are those of out now */
+    ntk_vec_clear(&find->regions); /* `out` owns the names now */
     free(orders);
     return 0;
 }
@@ -204,8 +204,8 @@ static uint64_t scramble(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* The value of a rank: quickselect in three parts (Hoare 1961) with a scattered pivot. What is
- * before the rank is not larger afterwards. */
+/* Finds the value of a rank: three-way quickselect (Hoare 1961) with a random pivot. Values before
+ * the rank are not larger afterwards. */
 static int64_t select_rank(int64_t *values, size_t count, size_t rank)
 {
     size_t first = 0;
@@ -255,7 +255,7 @@ static int64_t duration_of(const struct ntk_region_instance *instance)
     return instance->end_ps > instance->start_ps ? instance->end_ps - instance->start_ps : 0;
 }
 
-/* The longest first, of equal ones the earliest. */
+/* By descending time, then start. */
 static void keep_outlier(struct ntk_region *region, const struct ntk_region_instance *instance,
                          uint64_t index)
 {
@@ -326,7 +326,7 @@ static int measure_all(const struct ntk_program *program, struct ntk_regions *re
 
 /* ---- names ---- */
 
-/* Those with one key are distinguished by number, in order of their beginning. */
+/* Regions with equal keys get a number, in order of their start. */
 static int compare_keys(const void *a, const void *b)
 {
     const struct ntk_region *x = *(const struct ntk_region *const *)a;
@@ -350,7 +350,7 @@ static char *with_number(const char *text, size_t number)
 static int number_keys(struct ntk_regions *regions)
 {
     struct ntk_region **sorted = calloc(regions->region_count + 1, sizeof *sorted);
-    char *before = NULL; /* the key of the one before, as it was */
+    char *before = NULL; /* the original key of the previous one */
     size_t alike = 0;
     int ret = sorted ? 0 : -ENOMEM;
 

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roofline - how near is the execution, each layer, region and source line to what the chip can do?
+ * roofline - how close the execution, each layer, region and source line comes to the limits of the
+ * chip.
  *
- * flops are useful ones by no version: transposes move data only, and a product counts once however
- * many passes it takes. With the ceilings R and B of ceilings.h, a row whose products take W of the
- * peak in 16 bits and that moves Q bytes of device memory takes at least max(W / R, Q / B): it is
- * bound by what is larger. ratio is that over the time it took. A row that does neither has no
- * bound; one that takes longer by the roofline than its time is hidden behind others.
+ * flops are useful ones, independent of the version: transposes only move data, and a product
+ * counts once, however many passes it takes. With the ceilings R and B of ceilings.h, a row whose
+ * products take W of the peak in 16 bits and that moves Q bytes of device memory takes at least
+ * max(W / R, Q / B): the larger one is its bound. ratio is this time divided by the actual time. A
+ * row without work and bytes has no bound; a row whose roofline time exceeds its actual time is
+ * hidden behind others.
  *
- * time_ps is of the execution its length, of a layer its part of the critical path, of a region the
- * time that its instances cover, of a line the time that its instructions cover, waiting in
- * EVENT_SEMAPHORE omitted. Work of a region is what its engine begins while an instance runs (of a
- * region of the whole core: what its core begins), of a line what its instructions begin.
+ * time_ps is the length of the execution, a layer's part of the critical path, or the time covered
+ * by a region's instances or a line's instructions, without waiting in EVENT_SEMAPHORE. The work of
+ * a region is what its engine (or its core, for a region of the whole core) starts while an
+ * instance runs; that of a line is what its instructions start.
  *
- * Pure: costs to result; -ENOMEM, -errno of a long list, or -ENODATA when machine, work, bytes or
- * the length of the execution is unknown.
+ * Pure: costs to result; -ENOMEM, -errno of a long list, or -ENODATA if machine, work, bytes or the
+ * length of the execution is unknown.
  *
- * Owner:   the result is the caller's storage; ntk_roofline_fini() frees what it points to. It
- *          borrows the program for names of layers and files.
+ * Owner: the result is the caller's storage; ntk_roofline_fini() frees what it points to. It
+ *        borrows the program for names of layers and files.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_H
@@ -36,13 +38,13 @@ struct ntk_roofline_work {
 
 struct ntk_roofline_row {
     uint32_t layer;      /* of layers */
-    char *name;          /* of regions, as people see it; else NULL */
+    char *name;          /* of regions, for people; else NULL */
     uint32_t region;     /* of regions: its number in ntk_analysis_regions() */
     uint32_t file, line; /* of lines: 1 + index in positions->files */
     uint64_t flops, bytes;
     bool has_intensity;
     double intensity;             /* flops per byte */
-    double peak_flops_per_second; /* of its own mix of types; 0: it has no products */
+    double peak_flops_per_second; /* for its mix of types; 0: it has no products */
     enum ntk_roofline_bound bound;
     double least_ps; /* by the roofline */
     int64_t time_ps;
@@ -60,7 +62,7 @@ struct ntk_roofline {
     struct ntk_ceilings ceilings;
     double ridge; /* flops per byte above which the execution is bound by compute */
     bool has_mfu;
-    double mfu; /* by the version of the trace, of all cores in 16 bits */
+    double mfu; /* by the version of the trace, for all cores in 16 bits */
     struct ntk_roofline_row total;
     struct ntk_roofline_list layers, regions, lines;
 };
@@ -71,7 +73,7 @@ void ntk_roofline_fini(struct ntk_roofline *roofline);
 /* "compute", "memory", "none" */
 const char *ntk_roofline_bound_name(enum ntk_roofline_bound bound);
 
-/* Work in a time, against the ceilings. */
+/* Compares the work done in a time with the ceilings. */
 struct ntk_roofline_row ntk_roofline_judge(const struct ntk_ceilings *ceilings,
                                            const struct ntk_roofline_work *work, int64_t time_ps);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* roofline_points - work of instructions added to the regions that run, and to their lines. */
+/* roofline_points - adds the work of instructions to running regions and to lines. */
 #include "profiler/analysis/roofline_points.h"
 
 #include <errno.h>
@@ -26,11 +26,11 @@ static void add_work(struct ntk_roofline_work *work, const struct ntk_slot_fact 
 
 /* ---- regions ---- */
 
-struct window { /* a region on its way through the walk */
+struct window { /* a region during the walk */
     const struct ntk_region *region;
     const struct ntk_region_instance *instances;
     size_t next;    /* the first instance that has not started */
-    int64_t end_ps; /* of those that have */
+    int64_t end_ps; /* of those that have started */
     struct ntk_roofline_work work;
 };
 
@@ -165,7 +165,7 @@ static int compare_time(const void *a, const void *b)
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Lines that neither compute nor transfer have no point. */
+/* Lines without compute or transfers have no point. */
 static int put_lines(const struct ntk_vec *lines, struct ntk_roofline *roofline)
 {
     roofline->lines.rows = calloc(lines->count + 1, sizeof *roofline->lines.rows);

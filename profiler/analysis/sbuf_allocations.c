@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sbuf_allocations - each cell of each partition keeps its value, which goes to a sorter when it is
+/* sbuf_allocations - each cell of each partition keeps its value, which goes to a sorter when
  * overwritten. */
 #include "profiler/analysis/sbuf_allocations.h"
 
@@ -25,7 +25,7 @@ struct tracking {
     const struct ntk_transfers *transfers;
     size_t core_index;
     struct ntk_chip_accesses accesses;
-    bool is_uniform; /* what touches one partition touches all: the first stands for them */
+    bool is_uniform; /* every access covers all partitions: the first represents them */
     struct value *values[NTK_CHIP_SAMPLES];
     struct ntk_sorter items;
     int failed;
@@ -59,7 +59,7 @@ static bool is_one(const struct value *a, const struct value *b)
            a->end_ps == b->end_ps;
 }
 
-/* The values of these cells have ended. */
+/* Ends the values of these cells. */
 static void end_values(struct tracking *t, unsigned plane, struct ntk_chip_span span)
 {
     const uint32_t *lows = t->accesses.cells[NTK_CHIP_SBUF].lows;

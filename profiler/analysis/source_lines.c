@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_lines - slots are put to lines once; then each row is added where its slot is. */
+/* source_lines - maps slots to lines once; then adds each row to its slot. */
 #include "profiler/analysis/source_lines_private.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static uint32_t line_of_position(struct ntk_line_finder *f, const struct ntk_nef
     return (uint32_t)number;
 }
 
-/* 1 + index in lines; the place of the slot is kept, so that a slot is looked up once. */
+/* 1 + index in lines; stores the place of the slot, so that it is looked up once. */
 static uint32_t line_of(struct ntk_line_finder *f, size_t core, unsigned engine,
                         int64_t compiler_pc)
 {
@@ -55,7 +55,8 @@ static uint32_t line_of(struct ntk_line_finder *f, size_t core, unsigned engine,
     return f->reasons[reason];
 }
 
-/* The path of an iteration: nodes of equal values in equal loops are one. 1 + index in paths. */
+/* The path of an iteration: nodes with equal values in equal loops are merged. 1 + index in
+ * paths. */
 static uint32_t path_of(struct ntk_line_finder *f, uint32_t node)
 {
     const struct ntk_neff_iteration *iteration =
@@ -92,7 +93,7 @@ static int64_t sum(int64_t a, uint64_t b)
     return ntk_ps_sum(a, b > INT64_MAX ? INT64_MAX : (int64_t)b);
 }
 
-/* One row: what it adds to each of its sums. */
+/* One row: its contribution to each sum. */
 struct row {
     const struct ntk_trace_instruction *instruction;
     const struct ntk_slot_fact *fact;

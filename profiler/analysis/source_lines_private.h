@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_lines_private - what the files of source_lines share while the lines are made. */
+/* source_lines_private - shared by the files of source_lines while the lines are made. */
 #ifndef NTK_PROFILER_ANALYSIS_SOURCE_LINES_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_SOURCE_LINES_PRIVATE_H
 
@@ -39,10 +39,10 @@ int64_t ntk_source_wait_ns(const struct ntk_trace *trace, uint16_t cycles);
 
 /* source_waits.c */
 void ntk_source_waits_add(struct ntk_line_finder *f, const struct ntk_dependencies *dependencies);
-/* The longest waits of each line, once moved tells where the lines are. */
+/* Assigns the longest waits of each line; moved maps lines to their new places. */
 void ntk_source_waits_give(struct ntk_line_finder *f, const uint32_t *moved);
 
-/* source_order.c: the result in order. 0 or -ENOMEM. */
+/* source_order.c: sorts the result. 0 or -ENOMEM. */
 int ntk_source_finish_lines(struct ntk_line_finder *f);
 int ntk_source_finish_paths(struct ntk_line_finder *f);
 

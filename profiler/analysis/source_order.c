@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_order - lines, loops and iterations in order, and what they are called. */
+/* source_order - the order of lines, loops and iterations, and their names. */
 #include "profiler/analysis/source_lines_private.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static int compare_lines(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Where each line is now, by its number; the caller frees it. NULL: no memory. */
+/* The new place of each line, by number; the caller frees it. NULL: out of memory. */
 static uint32_t *sort_lines(struct ntk_source_lines *lines, enum ntk_source_order order)
 {
     uint32_t *moved = malloc((lines->line_count + 1) * sizeof *moved);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_waits - who a line waited for: each wait of an instruction is given to the line of what
- * ended it, or to the reason why no line is known, so that nothing of a line's wait is lost.
+ * source_waits - the lines that a line waited for: each wait of an instruction is attributed to the
+ * line that ended it, or to the reason why no line is known, so that no wait is lost.
  */
 #include "profiler/analysis/idle_reasons.h"
 #include "profiler/analysis/source_lines_private.h"
 
 #include <errno.h>
 
-/* Instead of a line that ended a wait. */
+/* Used instead of a line that ended a wait. */
 #define NO_CONDITION (UINT32_MAX - 1)
 #define UNKNOWN (UINT32_MAX - 2)
 
@@ -30,9 +30,9 @@ static void add_wait(struct ntk_line_finder *f, uint32_t waiting, uint32_t block
     wait->wait_ns = ntk_ps_sum(wait->wait_ns, ns);
 }
 
-/* The instruction whose condition the wait of this one is for. The runtime makes several
- * instructions of the compiler's trigger of prepared transfers: the first has the condition, the
- * last is the compiler's, and the hardware gives all of them the same wait. */
+/* The instruction that has the condition of this wait. The runtime turns the compiler's trigger of
+ * prepared transfers into several instructions: the first has the condition, the last is the
+ * compiler's, and the hardware records the same wait for all of them. */
 static size_t condition_of(const struct ntk_program *program, size_t c, size_t i,
                            const struct ntk_core_dependencies *of)
 {
@@ -48,7 +48,7 @@ static size_t condition_of(const struct ntk_program *program, size_t c, size_t i
     return ntk_program_fact(program, c, &all[before])->is_runtime ? before : i;
 }
 
-/* 1 + index of the line, or 1 + what there is instead. */
+/* 1 + index of the line, or of its substitute. */
 static uint32_t blocking_of(struct ntk_line_finder *f, size_t c, size_t i,
                             const struct ntk_core_dependencies *of)
 {
@@ -65,7 +65,7 @@ static uint32_t blocking_of(struct ntk_line_finder *f, size_t c, size_t i,
                : ntk_line_of_instruction(f, c, &all[of->releases[at].by]);
 }
 
-/* Idle time of an engine to the line and the loops of the instruction that waited. */
+/* Adds idle time of an engine to the line and loops of the waiting instruction. */
 static int add_idle(const struct ntk_idle_part *part, void *ctx)
 {
     struct ntk_line_finder *f = ctx;
@@ -146,7 +146,7 @@ void ntk_source_waits_give(struct ntk_line_finder *f, const uint32_t *moved)
 {
     struct ntk_source_line *lines = f->result->lines;
     struct ntk_source_line *before = NULL;
-    size_t line_count = 0; /* of those with a file that blocked this one */
+    size_t line_count = 0; /* of those with a file that blocked this line */
 
     ntk_vec_sort(&f->waits, compare_waits);
     ntk_vec_each(struct ntk_source_wait, wait, &f->waits) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* steps - begins and ends of intervals, sorted, and one sweep over them. */
+/* steps - sorts starts and ends of intervals, and sweeps over them once. */
 #include "profiler/analysis/steps.h"
 
 #include <assert.h>
@@ -16,10 +16,10 @@ struct sweep {
     enum ntk_steps_kind kind;
     ntk_steps_put *put;
     void *ctx;
-    double last; /* value that was put */
-    /* Of pieces; width 0: steps are exact. */
+    double last; /* last value passed to put */
+    /* Of the pieces; width 0: exact steps. */
     int64_t first_ps, width_ps, piece;
-    double sum, most; /* of the piece: value times ps */
+    double sum, most; /* of the current piece: value times ps */
 };
 
 static int compare_edges(const void *a, const void *b)
@@ -98,7 +98,7 @@ static int put_piece(struct sweep *sweep)
     return ret;
 }
 
-/* So much from one edge to the next. */
+/* Adds a constant value from one edge to the next. */
 static int pass(struct sweep *sweep, int64_t from_ps, int64_t until_ps, double value)
 {
     int ret = 0;
@@ -131,12 +131,12 @@ static int sweep_edges(struct sweep *sweep, const struct ntk_sorted *sorted)
         if (edge->change > 0) {
             under_way++;
         } else {
-            under_way--; /* may wrap within one moment, whose edges come in any order */
+            under_way--; /* may wrap within one moment, whose edges are unordered */
         }
         if (edge + 1 < end && edge[1].time_ps == edge->time_ps) {
             continue; /* more happens at this moment */
         }
-        value = under_way ? value : 0; /* not what rounding left over */
+        value = under_way ? value : 0; /* removes rounding errors */
         ret = edge + 1 < end ? pass(sweep, edge->time_ps, edge[1].time_ps, value) : 0;
     }
     int64_t last_ps = end[-1].time_ps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary - the results of the other analyses, as the metrics of summary.def. */
+/* summary - the results of other analyses as the metrics of summary.def. */
 #include "profiler/analysis/summary_private.h"
 
 #include <errno.h>
@@ -129,7 +129,7 @@ void summary_fill_times(struct summary_filler *f, const struct ntk_activity *act
         summary_set_ps(f, NTK_SUMMARY_total_exec_time,
                        activity->exec_end_ps - activity->exec_start_ps);
     }
-    /* Collectives count as activity, and their records cannot be read yet. */
+    /* Collectives count as activity, but their records are not supported yet. */
     if (!trace->has_collectives) {
         summary_set_ps(f, NTK_SUMMARY_total_active_time, activity->total_active_ps);
     }
@@ -205,7 +205,7 @@ void summary_fill_transfers(struct summary_filler *f, const struct ntk_transfer_
     }
 }
 
-/* 2.28 counts prepared transfers; if there are none it has two zeros. */
+/* 2.28 counts prepared transfers; without any it has two zeros. */
 static void get_transfers(struct summary_filler *f, const struct ntk_dma_traffic *traffic,
                           struct ntk_transfer_sums *transfers)
 {
@@ -226,7 +226,7 @@ static void get_transfers(struct summary_filler *f, const struct ntk_dma_traffic
     }
 }
 
-/* 2.28 adds the shares of the two kinds and so counts what overlaps twice. */
+/* 2.28 adds the shares of the two kinds, so it counts overlaps twice. */
 static void fill_dynamic(struct summary_filler *f, const struct ntk_dma_traffic *traffic)
 {
     const struct ntk_dma_share *soft = &traffic->classes[NTK_TRACE_DMA_SOFTWARE_DYNAMIC];
@@ -321,7 +321,7 @@ static void fill_system(struct summary_filler *f)
     for (size_t c = 0; c < f->trace->core_count; c++) {
         core_sum += f->trace->cores[c].ntff->core;
     }
-    summary_set_count(f, NTK_SUMMARY_nd_idx, 0); /* a capture counts cores inside of their device */
+    summary_set_count(f, NTK_SUMMARY_nd_idx, 0); /* captures number cores within their device */
     summary_set_count(f, NTK_SUMMARY_nc_idx, core_sum);
     summary_set_text(f, NTK_SUMMARY_instance_type, ntff->instance_type);
     set_version(f, NTK_SUMMARY_runtime_version, &ntff->runtime, true, 5);
@@ -339,7 +339,7 @@ static void fill_system(struct summary_filler *f)
 static void fill_collectives(struct summary_filler *f)
 {
     if (f->trace->has_collectives) {
-        return; /* their records cannot be read yet: absent, not zero */
+        return; /* their records are not supported yet: absent, not zero */
     }
     summary_set_count(f, NTK_SUMMARY_cc_op_count, 0);
     summary_set_number(f, NTK_SUMMARY_cc_op_time, 0);
@@ -351,7 +351,7 @@ static void fill_collectives(struct summary_filler *f)
     summary_set_number(f, NTK_SUMMARY_cc_cores_instruction_active_time_percent, 0);
 }
 
-/* Only of a part, so that the summary of an execution stays as it is. */
+/* Only for a partial capture, so that the summary of an execution is unchanged. */
 static void fill_part(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;
@@ -372,7 +372,7 @@ static void leave_out(struct summary_filler *f, enum ntk_summary_id first, enum 
     }
 }
 
-/* What records in a file that was truncated add up to is less than there was: absent, not less. */
+/* Sums of a truncated file would be too low: they are absent. */
 static void leave_out_cut(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;

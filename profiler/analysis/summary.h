@@ -2,8 +2,8 @@
 /*
  * summary - all metrics of one execution, some hundred numbers.
  *
- * A metric that the capture (and the NEFF, where one is given) does not yield is absent; nothing is
- * estimated. Percent in a name means a fraction, 0 to 1, as in the vendor's tool.
+ * A metric that the capture (and the NEFF, if given) does not contain is absent; nothing is
+ * estimated. Percent in a name means a fraction from 0 to 1, as in the vendor's tool.
  *
  * Owner:   caller's storage; ntk_summary_fini() frees. Texts are copies.
  * Threads: one at a time per struct.
@@ -58,14 +58,14 @@ struct ntk_summary_value {
 };
 
 struct ntk_summary {
-    size_t value_count; /* the table's, then those of throttling */
+    size_t value_count; /* those of the table, then those of throttling */
     struct ntk_summary_value *values;
-    uint64_t uncounted; /* times that an instruction ran whose bytes on the chip are unknown */
+    uint64_t uncounted; /* number of runs of instructions with unknown on-chip bytes */
 };
 
 /* 0, -ENOMEM or -errno of a long list. */
 int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary);
-/* The same of a program that the caller has. */
+/* The same for a program that the caller has. */
 int ntk_analysis_summary_of(const struct ntk_program *program, struct ntk_summary *out_summary);
 void ntk_summary_fini(struct ntk_summary *summary);
 /* "overall_stats" */

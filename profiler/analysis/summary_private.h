@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary_private - a summary while it is filled, and the formulas apart from where their inputs
- * come from. For summary*.c and their test.
+ * summary_private - a summary being filled, and the formulas, separate from their inputs. For
+ * summary*.c and their test.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SUMMARY_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_SUMMARY_PRIVATE_H
@@ -30,23 +30,23 @@ int summary_begin(struct summary_filler *f, const struct ntk_trace *trace);
 void summary_set_count(struct summary_filler *f, enum ntk_summary_id id, uint64_t count);
 void summary_set_number(struct summary_filler *f, enum ntk_summary_id id, double number);
 void summary_set_ps(struct summary_filler *f, enum ntk_summary_id id, int64_t ps);
-/* Absent when there is nothing to divide by. */
+/* Absent if the divisor is 0. */
 void summary_set_share(struct summary_filler *f, enum ntk_summary_id id, double part, double whole);
-/* As a quotient of seconds, which rounds as the vendor's does. */
+/* As a quotient of seconds, for the same rounding as the vendor's tool. */
 void summary_set_ps_share(struct summary_filler *f, enum ntk_summary_id id, int64_t part_ps,
                           int64_t whole_ps);
 void summary_set_text(struct summary_filler *f, enum ntk_summary_id id, const char *text);
 /* A metric that is not in the table. */
 void summary_set_extra(struct summary_filler *f, enum ntk_summary_group group,
                        enum ntk_summary_kind kind, double number, uint64_t count, const char *name);
-/* Cycles of the base clock, rounded as the original rounds: in 32-bit floats. */
+/* Cycles of the base clock, rounded like the original tool: in 32-bit floats. */
 void summary_set_cycles(struct summary_filler *f, enum ntk_summary_id id, int64_t ps);
 
-/* What the peaks of the chip are compared with. */
+/* The work to compare with the peaks of the chip. */
 struct summary_work {
     struct ntk_matmul_flops flops;
     struct ntk_hbm_traffic hbm;
-    uint64_t model_flops; /* 0: no compiler counted them */
+    uint64_t model_flops; /* 0: not counted by a compiler */
     bool has_sizes;       /* of variables of the NEFF, bytes */
     uint64_t inputs, outputs, weights;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* summary_work - operations and bytes against the peaks of the chip. */
+/* summary_work - compares operations and bytes with the peaks of the chip. */
 #include "profiler/analysis/summary_private.h"
 
 #include "profiler/analysis/onchip_traffic.h"
@@ -44,7 +44,7 @@ void summary_work_get(const struct ntk_trace *trace, const struct ntk_dma_traffi
     }
 }
 
-/* The product with a reciprocal in 32 bits: 2.4e-8 below the quotient. */
+/* A product with a 32-bit reciprocal: 2.4e-8 below the quotient. */
 static void fill_hfu(struct summary_filler *f, uint64_t flops, double seconds)
 {
     const struct ntk_trace *trace = f->trace;
@@ -60,7 +60,7 @@ static double most(double intensity, double ratio)
     return intensity / ratio < 1 ? intensity / ratio : 1;
 }
 
-/* What the arithmetic intensity allows, of instructions and of the model. */
+/* The limit set by arithmetic intensity, for instructions and for the model. */
 static void fill_most(struct summary_filler *f, const struct summary_work *work, double useful)
 {
     const struct ntk_chip *chip = &f->trace->chip;
@@ -171,7 +171,7 @@ void summary_fill_work(struct summary_filler *f, const struct summary_work *work
     }
     fill_hbm(f, &work->hbm, seconds);
     fill_flops(f, work, seconds);
-    /* Intensities are of unadjusted operations in all versions. */
+    /* Intensities use unadjusted operations in all versions. */
     fill_most(f, work, (double)(work->flops.hardware_flops - work->flops.transpose_flops));
     if (work->has_sizes) {
         fill_sizes(f, work, seconds);

@@ -21,7 +21,7 @@ static uint64_t duration_ns(const struct ntk_system_span *span)
 
 /* ---- threads ---- */
 
-/* What the sort needs of a span: a long trace does not fit in memory. */
+/* The part of a span that the sort needs: a long trace does not fit in memory. */
 struct thread_entry {
     int64_t key; /* thread, type, is_partial: spans with a duration come first */
     uint64_t duration_ns;
@@ -190,7 +190,7 @@ static enum step step_of(const struct ntk_system_span *span)
 }
 
 struct execution_entry {
-    int64_t key; /* the number in an order of signed numbers */
+    int64_t key; /* the number, mapped to signed order */
     uint64_t span;
 };
 
@@ -234,7 +234,7 @@ static void execution_add(struct ntk_system_execution *execution,
     case STEP_AFTER:
         execution->after_ns = ntk_count_sum(execution->after_ns, ns);
         break;
-    case STEP_RUN: /* the clocks meet where it begins */
+    case STEP_RUN: /* the clocks are matched at its start */
         if (execution->device_core_count++ == 0) {
             execution->sync_host_ns = span->start_ns;
             execution->device_start_ns = span->device_start_ns;
@@ -249,7 +249,7 @@ static void execution_add(struct ntk_system_execution *execution,
 
 #define CALL_DEPTH_MAX 8U
 #define PASS_EXECUTIONS 1024U
-#define RUNS_MAX 1024U /* examined for device time: a hostile file gives all one number */
+#define RUNS_MAX 1024U /* checked for device time: in a hostile file all may have one number */
 
 struct run {
     uint32_t nc;
@@ -267,7 +267,7 @@ static int by_core_and_start(const void *a, const void *b)
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* Physical cores of one step run side by side: the longest counts; steps add up. */
+/* Physical cores of one step run in parallel: the longest counts; steps add up. */
 static uint64_t device_ns_of(struct run *runs, size_t count)
 {
     uint64_t sum_ns = 0;
@@ -290,7 +290,7 @@ static uint64_t device_ns_of(struct run *runs, size_t count)
     return ntk_count_sum(sum_ns, longest_ns);
 }
 
-/* Calls of the vendor's files have no number: that of the checks inside of them. */
+/* Calls in the vendor's files have no number: use that of the checks within them. */
 static void call_add(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
                      struct ntk_system_execution *execution)
 {
@@ -424,10 +424,10 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
     *tables = (struct ntk_system_tables){ 0 };
 }
 
-/* A capture's window begins a little before the run of the device that the trace has. */
+/* A capture's window starts slightly before the device run in the trace. */
 #define CAPTURED_BEFORE_NS 1000000U
 
-/* The window of an execution that fails at once has no length. */
+/* The window of an execution that fails at once is empty. */
 static bool can_be_as_long(const struct ntk_system_execution *execution,
                            const struct ntk_system_captured *captured)
 {
@@ -444,7 +444,7 @@ static bool is_in_window(const struct ntk_system_execution *execution,
            can_be_as_long(execution, captured);
 }
 
-/* Whether it fills the window to its end, as ours do. */
+/* Whether it extends to the end of the window, as ours do. */
 static bool is_window(const struct ntk_system_execution *execution,
                       const struct ntk_system_captured *captured)
 {
@@ -452,7 +452,7 @@ static bool is_window(const struct ntk_system_execution *execution,
            execution->device_ns == captured->end_ns - captured->start_ns;
 }
 
-/* Models have numbers of their process. */
+/* Model numbers are per process. */
 static bool can_be(const struct ntk_system_tables *tables,
                    const struct ntk_system_execution *execution,
                    const struct ntk_system_captured *captured)
@@ -461,14 +461,14 @@ static bool can_be(const struct ntk_system_tables *tables,
            (tables->is_vendor || captured->model_id == execution->model_id);
 }
 
-/* Our recordings without sync points do not tell a clock that is at 0 from none. */
+/* Our recordings without sync points cannot distinguish a clock at 0 from no clock. */
 static bool has_start(const struct ntk_system_tables *tables,
                       const struct ntk_system_execution *execution)
 {
     return execution->has_clock || (!tables->is_vendor && execution->device_core_count > 0);
 }
 
-/* By the clock of the core. A clock that was reset passes the same time again: then two fit. */
+/* By the clock of the core. A reset clock repeats its times: then two may match. */
 static const struct ntk_system_execution *captured_at(const struct ntk_system_tables *tables,
                                                       const struct ntk_system_captured *captured,
                                                       const char **out_reason)
@@ -529,7 +529,7 @@ ntk_system_tables_captured(const struct ntk_system_tables *tables,
 {
     const struct ntk_system_execution *found = NULL;
     bool is_known = captured->process_id && tables->process_id && !tables->is_vendor;
-    /* Earlier versions of our runtime have each window begin at 0. */
+    /* In earlier versions of our runtime, each window starts at 0. */
     bool is_timed = captured->has_window && (tables->is_vendor || captured->start_ns > 0);
     const char *reason = NULL;
 

@@ -17,37 +17,37 @@ struct ntk_system_thread_row {
     const char *type;
     bool is_hardware;
     uint64_t count;
-    uint64_t partial_count; /* of them, without a duration */
+    uint64_t partial_count; /* of these, without a duration */
     uint64_t total_ns;      /* of the others; instants have 0 */
     uint64_t median_ns;     /* rank floor((n - 1) / 2) */
     uint64_t max_ns;
 };
 
-/* One execution on the first core that it used. Host times; 0 where the trace does not record. */
+/* One execution on its first core. Host times; 0 if the trace does not record them. */
 struct ntk_system_execution {
     uint64_t exec_id;
     const char *model; /* "" */
     uint64_t model_id;
     uint32_t nc, thread_id;
     uint32_t device_core_count; /* spans on the device */
-    bool is_partial;            /* the call's begin or end is missing */
+    bool is_partial;            /* the call's start or end is missing */
     uint64_t start_ns, host_ns; /* the whole call */
-    uint64_t check_ns;          /* before it asked for the core */
-    uint64_t queue_ns;          /* until the core was its own */
-    uint64_t wait_ns;           /* until the core was done */
+    uint64_t check_ns;          /* before it requested the core */
+    uint64_t queue_ns;          /* until it got the core */
+    uint64_t wait_ns;           /* until the core finished */
     uint64_t after_ns;
-    uint64_t device_ns; /* on the clock of the core: its longest physical core, all steps added */
+    uint64_t device_ns; /* on the clock of the core: its longest physical core, with all steps */
     uint64_t device_start_ns; /* on the clock of the core */
-    uint64_t sync_host_ns;    /* host time of that moment */
-    uint32_t device_core;     /* of the run that begins then; NTK_SYSTEM_NO_CORE */
-    uint32_t clock_life;      /* of that clock: how often the core was reset before */
+    uint64_t sync_host_ns;    /* host time at that moment */
+    uint32_t device_core;     /* of the run that starts then; NTK_SYSTEM_NO_CORE */
+    uint32_t clock_life;      /* epoch of that clock: number of earlier resets of the core */
     bool has_clock;           /* device_start_ns is known */
 };
 
 struct ntk_system_tables {
     size_t thread_row_count;
-    struct ntk_system_thread_row *thread_rows; /* by thread, then total time downwards */
-    size_t thread_rows_omitted;                /* there are too many of them */
+    struct ntk_system_thread_row *thread_rows; /* by thread, then by descending total time */
+    size_t thread_rows_omitted;                /* rows beyond the limit */
     size_t execution_count;
     struct ntk_system_execution *executions; /* by number */
     struct ntk_long_list execution_list;     /* which they are in */
@@ -59,7 +59,7 @@ struct ntk_system_tables {
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
                                struct ntk_system_tables *out_tables);
 void ntk_system_tables_fini(struct ntk_system_tables *tables);
-/* What a capture records of the execution that it shows. */
+/* What a capture records about its execution. */
 struct ntk_system_captured {
     uint64_t model_id;
     uint64_t process_id; /* 0: unknown */
@@ -67,10 +67,10 @@ struct ntk_system_captured {
     bool has_window;
     uint64_t start_ns, end_ns; /* of the window, on the clock of the core */
 };
-/* That execution: the one that begins in its window, by the clock of its core. In our folders it is
- * also of its process and of its model; where the recording or the capture has no times of the
- * core's clock, it is the first execution of the model. In the vendor's folders captures may be of
- * another process. NULL: absent, and *out_reason (may be NULL) gives the reason. */
+/* The execution of a capture: it starts in the capture's window, on the clock of its core. In our
+ * folders it also matches process and model; if the recording or the capture lacks times of the
+ * core's clock, it is the first execution of the model. In the vendor's folders captures may belong
+ * to another process. NULL: absent, and *out_reason (may be NULL) has the reason. */
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables,
                            const struct ntk_system_captured *captured, const char **out_reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_traffic - executions of each slot counted, then its transfers examined once. */
+/* tensor_traffic - counts executions of each slot, then examines its transfers once. */
 #include "profiler/analysis/tensor_traffic.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct sums {
     struct ntk_map indices;               /* by name, + 1 */
     uint64_t times;                       /* the slot ran */
     bool is_load;                         /* it moves to memory on the core */
-    bool is_spill;                        /* it is of a spill queue */
+    bool is_spill;                        /* it belongs to a spill queue */
     const struct ntk_neff_position *line; /* NULL: unknown */
     bool has_transfer, has_unnamed;
     int failed;
@@ -86,7 +86,7 @@ static int compare(const void *a, const void *b)
     return x_bytes != y_bytes ? (x_bytes > y_bytes ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* The transfers of one core: each slot once, with the number of times that it ran. */
+/* The transfers of one core: each slot once, with its number of executions. */
 static int add_core(struct sums *sums, const struct ntk_program *program, size_t index)
 {
     const struct ntk_trace_core *core = &program->trace->cores[index];
@@ -128,7 +128,7 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
     return sums->failed;
 }
 
-/* A vendor's prepared queues move data that no instruction describes. */
+/* No instruction describes the data of a vendor's prepared queues. */
 static bool has_data(const struct ntk_trace *trace)
 {
     struct ntk_dma_traffic traffic;

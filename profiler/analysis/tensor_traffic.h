@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tensor_traffic - which tensors were read and written in device memory, how often, how much more
- * than their size?
+ * tensor_traffic - the tensors read and written in device memory: how often, and how much compared
+ * with their size.
  *
- * Needs the NEFF, whose descriptors and variables name them. -ENODATA when data moved that names no
- * tensor: without a NEFF, and in a vendor's program where it does not record which.
- * Pure: trace to result; -ENOMEM.
+ * Requires the NEFF, whose descriptors and variables name them. -ENODATA if data moved without a
+ * known tensor: without a NEFF, or if a vendor's NEFF does not record it. Pure: trace to result;
+ * -ENOMEM.
  *
- * Owner:   the result is the caller's storage; ntk_tensor_traffic_fini() frees what it points to.
+ * Owner: the result is the caller's storage; ntk_tensor_traffic_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H
@@ -21,16 +21,16 @@ struct ntk_tensor_row {
     uint64_t size_bytes;
     uint64_t read_bytes, write_bytes;
     uint64_t read_count, write_count; /* transfers */
-    uint64_t load_bytes, load_count;  /* of those read, what went to memory on the core */
+    uint64_t load_bytes, load_count;  /* of those read: to memory on the core */
     bool is_spill;                    /* a spill queue moves it */
     bool has_reload;
-    double reload_ratio; /* read_bytes / size_bytes: above 1 it was loaded more than once */
+    double reload_ratio;           /* read_bytes / size_bytes: above 1 if loaded more than once */
     struct ntk_line_costs readers; /* bytes read by lines */
 };
 
 struct ntk_tensor_traffic {
     size_t row_count;
-    struct ntk_tensor_row *rows; /* the most bytes first */
+    struct ntk_tensor_row *rows; /* by descending bytes */
 };
 
 /* The kind of a tensor, as in the rows. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * throttling - for how long was each core held back, why, and how much?
+ * throttling - the time that each core was throttled, why, and by how much.
  *
- * A record means "from now on at most k of n" and is valid until the next one of its core, the last
+ * A record means "at most k of n from now on" and is valid until the next one of its core; the last
  * one until the core's last instruction ends.
  */
 #ifndef NTK_PROFILER_ANALYSIS_THROTTLING_H
@@ -27,7 +27,7 @@ struct ntk_throttling {
 };
 
 void ntk_analysis_throttling(const struct ntk_trace_core *core, struct ntk_throttling *out);
-/* "activity_0"; NULL for numbers without a name. */
+/* "activity_0"; NULL for unnamed numbers. */
 const char *ntk_throttle_type_name(unsigned type);
 
 #endif

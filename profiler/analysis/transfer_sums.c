@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transfer_sums - instructions that begin transfers, and the packets of these. */
+/* transfer_sums - instructions that start transfers, and the packets of these. */
 #include "profiler/analysis/transfer_sums.h"
 
 #include "profiler/analysis/hbm_traffic.h"
@@ -7,7 +7,7 @@
 #include "profiler/analysis/transfers.h"
 #include "profiler/trace/executed.h"
 
-/* Whether what an instruction moves is known, unless it moves nothing. */
+/* Adds an instruction's transfer, if it is known. */
 static void add_begun(const struct ntk_program *program, size_t core_index,
                       const struct ntk_executed *executed, struct ntk_transfer_sums *sums,
                       bool *has_trigger)
@@ -27,7 +27,7 @@ static void add_begun(const struct ntk_program *program, size_t core_index,
     }
 }
 
-/* All transfers, without a look at packets. */
+/* All transfers, without examining packets. */
 static void add_all(const struct ntk_program *program, const struct ntk_dma_traffic *traffic,
                     struct ntk_transfer_sums *sums)
 {

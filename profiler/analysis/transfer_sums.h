@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfer_sums - how many transfers were done, how much did they write, how long did each take?
+ * transfer_sums - the number of transfers, their written bytes and times.
  *
- * By the rules of 2.32 all transfers that instructions began, from the instructions and the groups
- * of the NEFF: count and bytes need no packets. By those of 2.28 the ones whose descriptors were
- * prepared, where the packets of all of them are known.
+ * Version 2.32 counts all transfers that instructions started, from the instructions and the groups
+ * of the NEFF: count and bytes need no packets. Version 2.28 counts those with prepared
+ * descriptors, if the packets of all of them are known.
  *
  * Pure: trace to result. Memory is that of transfers.h, for the time of the call.
  */
@@ -22,7 +22,7 @@ struct ntk_transfer_sums {
     int64_t sum_ps;       /* from the first to the end of the last packet of each */
 };
 
-/* program: NULL makes one for the time of the call. 0 or -errno of a long list. */
+/* program: NULL creates a temporary one. 0 or -errno of a long list. */
 int ntk_analysis_transfer_sums(const struct ntk_trace *trace, const struct ntk_program *program,
                                const struct ntk_dma_traffic *traffic,
                                struct ntk_transfer_sums *out_sums);

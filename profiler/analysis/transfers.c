@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transfers - instructions, changes and packets of a core, each passed in order of time. */
+/* transfers - processes instructions, changes and packets of a core in order of time. */
 #include "profiler/analysis/transfers.h"
 
 #include <errno.h>
