@@ -74,6 +74,28 @@ struct ntk_host_bpf_waiting {
     char comm[NTK_HOST_BPF_COMM];
 };
 
+/* The event of a wait that ended, without its stack. Inlined: the kernel's program calls nothing. */
+static inline __attribute__((always_inline)) void
+ntk_host_bpf_event_of_wait(struct ntk_host_bpf_event *out_event,
+                           const struct ntk_host_bpf_waiting *wait, uint32_t tid, uint64_t end_ns)
+{
+    *out_event = (struct ntk_host_bpf_event){
+        .start_ns = wait->start_ns,
+        .end_ns = end_ns,
+        .ready_ns = wait->ready_ns,
+        .argument = { wait->argument[0], wait->argument[1], wait->argument[2] },
+        .kind = NTK_HOST_BPF_SLICE,
+        .pid = wait->pid,
+        .tid = tid,
+        .waker = wait->waker,
+        .syscall = wait->syscall,
+        .waker_syscall = wait->waker_syscall,
+        .slice_kind = wait->slice_kind,
+        .is_ready_quota = wait->is_ready_quota,
+    };
+    __builtin_memcpy(out_event->comm, wait->comm, sizeof out_event->comm);
+}
+
 /* The one entry of the map `control`. */
 struct ntk_host_bpf_control {
     uint64_t last_idle_ns;                  /* when a core was last seen idle */

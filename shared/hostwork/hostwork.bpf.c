@@ -315,25 +315,14 @@ static __always_inline void returns(struct ntk_host_bpf_control *now, struct tas
 {
     uint32_t tid = (uint32_t)task->pid;
     struct ntk_host_bpf_waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
-    struct ntk_host_bpf_event event = { .kind = NTK_HOST_BPF_SLICE, .end_ns = time_ns, .tid = tid };
+    struct ntk_host_bpf_event event;
 
     if (!wait) {
         return;
     }
     if (time_ns - wait->start_ns >= NTK_HOST_BPF_MIN_NS &&
         (wait->is_idle || now->is_idle || now->last_idle_ns >= wait->start_ns)) {
-        event.start_ns = wait->start_ns;
-        event.ready_ns = wait->ready_ns;
-        event.argument[0] = wait->argument[0];
-        event.argument[1] = wait->argument[1];
-        event.argument[2] = wait->argument[2];
-        event.pid = wait->pid;
-        event.waker = wait->waker;
-        event.syscall = wait->syscall;
-        event.waker_syscall = wait->waker_syscall;
-        event.slice_kind = wait->slice_kind;
-        event.is_ready_quota = wait->is_ready_quota;
-        __builtin_memcpy(event.comm, wait->comm, sizeof event.comm);
+        ntk_host_bpf_event_of_wait(&event, wait, tid, time_ns);
         tell(&event, wait->has_stack && time_ns - wait->start_ns >= NTK_HOST_BPF_COPY_NS
                          ? bpf_map_lookup_elem(&copies, &tid)
                          : NULL);

@@ -359,19 +359,9 @@ static void end_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
         if (bpf_map_lookup_elem(sampler->waiting, &tid, &wait) != 0 || wait.start_ns >= now_ns) {
             continue;
         }
-        struct ntk_host_bpf_full full = { .event = { .start_ns = wait.start_ns,
-                                                     .end_ns = now_ns,
-                                                     .ready_ns = wait.ready_ns,
-                                                     .kind = NTK_HOST_BPF_SLICE,
-                                                     .pid = wait.pid,
-                                                     .tid = tid,
-                                                     .waker = wait.waker,
-                                                     .syscall = wait.syscall,
-                                                     .waker_syscall = wait.waker_syscall,
-                                                     .slice_kind = wait.slice_kind,
-                                                     .has_stack = wait.has_stack } };
-        memcpy(full.event.argument, wait.argument, sizeof full.event.argument);
-        memcpy(full.event.comm, wait.comm, sizeof full.event.comm);
+        struct ntk_host_bpf_full full = { 0 };
+        ntk_host_bpf_event_of_wait(&full.event, &wait, tid, now_ns);
+        full.event.has_stack = wait.has_stack;
         int copies = bpf_object__find_map_fd_by_name(sampler->object, "copies");
         if (full.event.has_stack && bpf_map_lookup_elem(copies, &tid, &full.stack) != 0) {
             full.event.has_stack = 0;
