@@ -139,19 +139,26 @@ static enum ntk_host_cause largest_cause(const struct ntk_host_step *step)
     return best;
 }
 
+/* Whether the step comes after the last one of the table (NULL: none): by idle time, then by time. */
+static bool is_after(const struct ntk_host_step *last, const struct ntk_host_step *step)
+{
+    return !last || step->idle_ns < last->idle_ns ||
+           (step->idle_ns == last->idle_ns && step > last);
+}
+
 /* Those with the most idle time, by a selection: there are few. */
 static void put_steps(const struct ntk_host_result *result, struct ntk_buf *out)
 {
     static const char *const heads[] = { "STEP", "IDLE", "GAPS", "LONGEST", "CAUSE" };
     struct ntk_text_table table;
-    uint64_t below_ns = UINT64_MAX;
+    const struct ntk_host_step *last = NULL;
 
     ntk_buf_add_format(out, "\nSteps with the most idle time (of %zu)\n", result->steps.count);
     ntk_text_table_init(&table, 5, 1u << 4, heads);
     for (size_t i = 0; i < STEPS_TEXT; i++) {
         const struct ntk_host_step *best = NULL;
         ntk_vec_each(const struct ntk_host_step, step, &result->steps) {
-            if (step->idle_ns < below_ns && step->idle_ns > 0 &&
+            if (is_after(last, step) && step->idle_ns > 0 &&
                 (!best || step->idle_ns > best->idle_ns)) {
                 best = step;
             }
@@ -159,7 +166,7 @@ static void put_steps(const struct ntk_host_result *result, struct ntk_buf *out)
         if (!best) {
             break;
         }
-        below_ns = best->idle_ns;
+        last = best;
         ntk_text_table_format(&table, "%llu", (unsigned long long)best->mark->value);
         put_duration(&table, best->idle_ns);
         ntk_text_table_format(&table, "%u", best->gap_count);

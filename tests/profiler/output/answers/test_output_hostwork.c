@@ -70,6 +70,33 @@ static void text_has_shares_bars_evidence_and_steps(void **state)
     ntk_buf_fini(&out);
 }
 
+/* The cores are idle until 100 ms: for all of steps 4 and 5, and half of step 6. */
+static void steps_with_equal_idle_time_are_all_in_the_text(void **state)
+{
+    static const struct {
+        uint64_t start_ms, end_ms, value;
+    } steps[] = { { 60, 75, 4 }, { 75, 90, 5 }, { 90, 110, 6 } };
+    struct ntk_buf out = { 0 };
+    const char *text;
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct ntk_host_mark mark = { steps[i].start_ms * MS, steps[i].end_ms * MS,
+                                      ntk_host_stacks_text(&records.stacks, "step"),
+                                      steps[i].value };
+        ntk_vec_push(&records.marks, &mark);
+    }
+    ntk_host_result_fini(&result);
+    assert_int_equal(ntk_host_attribute(&records, 1, &result), 0);
+    ntk_hostwork_text(&answer, 20, &out);
+    text = ntk_buf_text_get(&out);
+    assert_non_null(strstr(text, "Steps with the most idle time (of 4)"));
+    assert_non_null(strstr(text, "\n   3  50.0ms     1   50.0ms  read\n"
+                                 "   4  15.0ms     1   15.0ms  running\n"
+                                 "   5  15.0ms     1   15.0ms  running\n"
+                                 "   6  10.0ms     1   10.0ms  running\n"));
+    ntk_buf_fini(&out);
+}
+
 static void json_has_the_same_figures(void **state)
 {
     struct ntk_buf out = { 0 };
@@ -128,6 +155,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(text_has_shares_bars_evidence_and_steps),
+        TEST(steps_with_equal_idle_time_are_all_in_the_text),
         TEST(json_has_the_same_figures),
         TEST(folded_lines_begin_with_process_thread_and_cause),
         TEST(a_profile_of_pprof_is_compressed),
