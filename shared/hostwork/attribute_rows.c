@@ -11,20 +11,13 @@
 
 #define STEP_NAME "step"
 
-/* Time in gaps; pieces of one gap come together. */
-struct gap_sum {
-    struct ntk_host_share share;
-    uint32_t gap_plus_one;
-    uint64_t in_gap_ns;
-};
-
 struct sum {
-    struct gap_sum of;
+    struct ntk_host_gap_sum of;
     struct ntk_host_piece first;
 };
 
 struct running {
-    struct gap_sum of;
+    struct ntk_host_gap_sum of;
     uint32_t tid;
     uint64_t samples;
 };
@@ -61,7 +54,7 @@ void ntk_host_rows_fini(struct ntk_host_rows *rows)
     ntk_vec_fini(&rows->hits);
 }
 
-static void add_time(struct gap_sum *sum, uint32_t gap, uint64_t ns)
+static void add_time(struct ntk_host_gap_sum *sum, uint32_t gap, uint64_t ns)
 {
     if (sum->gap_plus_one != gap + 1) {
         sum->gap_plus_one = gap + 1;
@@ -72,23 +65,6 @@ static void add_time(struct gap_sum *sum, uint32_t gap, uint64_t ns)
     sum->in_gap_ns += ns;
     if (sum->in_gap_ns > sum->share.longest_ns) {
         sum->share.longest_ns = sum->in_gap_ns;
-    }
-}
-
-static void add_to_cause(struct ntk_host_rows *rows, const struct ntk_host_piece *piece,
-                         uint64_t ns)
-{
-    struct ntk_host_share *share = &rows->result->causes[piece->cause];
-
-    if (rows->cause_gap[piece->cause].gap_plus_one != piece->gap + 1) {
-        rows->cause_gap[piece->cause].gap_plus_one = piece->gap + 1;
-        rows->cause_gap[piece->cause].ns = 0;
-        share->gap_count++;
-    }
-    share->ns += ns;
-    rows->cause_gap[piece->cause].ns += ns;
-    if (rows->cause_gap[piece->cause].ns > share->longest_ns) {
-        share->longest_ns = rows->cause_gap[piece->cause].ns;
     }
 }
 
@@ -125,7 +101,7 @@ int ntk_host_rows_add(struct ntk_host_rows *rows, const struct ntk_host_piece *p
     char key[128];
     bool is_new;
 
-    add_to_cause(rows, piece, ns);
+    add_time(&rows->causes[piece->cause], piece->gap, ns);
     if (piece->cause == NTK_HOST_RUNNING) {
         struct running *running = running_of(rows, piece->tid);
         if (running) {
@@ -401,8 +377,11 @@ static int put_steps(struct ntk_host_rows *rows)
 int ntk_host_rows_finish(struct ntk_host_rows *rows)
 {
     struct ntk_map merged = { 0 };
-    int ret = put_sums(rows, &merged);
 
+    for (size_t i = 0; i < NTK_HOST_CAUSE_COUNT; i++) {
+        rows->result->causes[i] = rows->causes[i].share;
+    }
+    int ret = put_sums(rows, &merged);
     ret = ret < 0 ? ret : put_running(rows, &merged);
     ret = ret < 0 ? ret : put_steps(rows);
     ntk_map_fini(&merged);

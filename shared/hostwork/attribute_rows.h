@@ -12,6 +12,13 @@
 
 #include "shared/hostwork/hostwork.h"
 
+/* Time in gaps; pieces of one gap come together. */
+struct ntk_host_gap_sum {
+    struct ntk_host_share share;
+    uint32_t gap_plus_one;
+    uint64_t in_gap_ns;
+};
+
 struct ntk_host_rows {
     struct ntk_host_records *records;
     struct ntk_host_result *result;
@@ -21,10 +28,7 @@ struct ntk_host_rows {
     struct ntk_vec running; /* struct running */
     struct ntk_map hit_keys;
     struct ntk_vec hits; /* struct hit: samples in running pieces */
-    struct {
-        uint32_t gap_plus_one; /* of ns */
-        uint64_t ns;
-    } cause_gap[NTK_HOST_CAUSE_COUNT];
+    struct ntk_host_gap_sum causes[NTK_HOST_CAUSE_COUNT]; /* the result's, until _finish() */
 };
 
 void ntk_host_rows_init(struct ntk_host_rows *rows, struct ntk_host_records *records,
