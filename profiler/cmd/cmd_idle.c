@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_idle - why the cores of running processes are idle: what their host threads do in each gap. */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_job.h"
 #include "profiler/output/answers/output_hostwork.h"
 #include "profiler/output/traces/host_flame.h"
 #include "shared/base/clock.h"
@@ -89,52 +89,11 @@ struct run {
 
 /* ---- which processes ---- */
 
-static bool is_wanted(struct ntk_ring_segment *segment, const struct ntk_ring_process *process)
-{
-    static struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
-    char text[256];
-
-    if (!arg_job) {
-        return process->pid == arg_pid;
-    }
-    if (strcmp(process->tag, arg_job) == 0) {
-        return true;
-    }
-    size_t count = ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS);
-    for (size_t i = 0; i < count; i++) {
-        if (ntk_ring_segment_text(segment, comms[i].name, text, sizeof text) > 0 &&
-            strcmp(text, arg_job) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum ntk_host_method_wanted wanted_method(void)
 {
     return strcmp(arg_method, "bpf") == 0    ? NTK_HOST_WANT_BPF
            : strcmp(arg_method, "proc") == 0 ? NTK_HOST_WANT_PROC
                                              : NTK_HOST_WANT_BEST;
-}
-
-static int err_not_found(const struct ntk_ring_poll *poll, struct ntk_err *err)
-{
-    char unreadable[96] = "";
-
-    if (poll->unreadable > 0) {
-        (void)snprintf(unreadable, sizeof unreadable, "; %u unreadable process%s: %s",
-                       poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
-    }
-    if (arg_job) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "no process of job '%s' found: --job expects a tag, or the address "
-                           "where ranks meet%s",
-                           arg_job, unreadable);
-    }
-    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                       "process %llu not found: it has not initialized its runtime, or its hooks "
-                       "are disabled%s",
-                       (unsigned long long)arg_pid, unreadable);
 }
 
 static int begin(struct run *run, struct ntk_err *err)
@@ -154,7 +113,7 @@ static int begin(struct run *run, struct ntk_err *err)
 
         ntk_ring_segment_process(segment, &observed->process);
         if (ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE ||
-            !is_wanted(segment, &observed->process)) {
+            !ntk_profile_job_has(arg_job, arg_pid, segment, &observed->process)) {
             continue;
         }
         ret = ntk_host_observation_begin(&observe, &observed->observation, err);
@@ -163,7 +122,10 @@ static int begin(struct run *run, struct ntk_err *err)
             break;
         }
     }
-    return ret < 0 ? ret : run->count == 0 ? err_not_found(&poll_result, err) : 0;
+    if (ret == 0 && run->count == 0) {
+        ret = ntk_profile_job_err_not_found(arg_job, arg_pid, &poll_result, err);
+    }
+    return ret;
 }
 
 /* ---- meanwhile ---- */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_job.h"
 #include "profiler/cmd/cmd_trigger_hosts.h"
 #include "shared/base/progress.h"
 #include "profiler/system/live_trace.h"
@@ -143,20 +144,12 @@ struct askings {
     size_t count;
 };
 
-static bool is_of_job(struct ntk_ring_segment *segment, const struct ntk_ring_process *process,
-                      int64_t *out_rank)
+/* -1 unknown. */
+static int64_t rank_of(struct ntk_ring_segment *segment)
 {
-    static struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
-    size_t count = ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS);
-    bool is_wanted = arg_job && strcmp(process->tag, arg_job) == 0;
-    char text[256];
+    struct ntk_ring_comm first;
 
-    *out_rank = count > 0 ? (int64_t)comms[0].world_rank : -1;
-    for (size_t i = 0; i < count && arg_job && !is_wanted; i++) {
-        is_wanted = ntk_ring_segment_text(segment, comms[i].name, text, sizeof text) > 0 &&
-                    strcmp(text, arg_job) == 0;
-    }
-    return is_wanted;
+    return ntk_ring_segment_comms(segment, &first, 1) > 0 ? (int64_t)first.world_rank : -1;
 }
 
 /* By rank, then by process. */
@@ -249,25 +242,6 @@ static int compare_askings(const void *a, const void *b)
                                              : x->uid > y->uid;
 }
 
-static int err_not_seen(const struct ntk_ring_poll *poll, struct ntk_err *err)
-{
-    char unreadable[96] = "";
-
-    if (poll->unreadable > 0) {
-        (void)snprintf(unreadable, sizeof unreadable, "; %u unreadable process%s: %s",
-                       poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
-    }
-    return arg_job
-               ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                             "no process of job '%s' found: --job expects a tag, or the address "
-                             "where ranks meet%s",
-                             arg_job, unreadable)
-               : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                             "process %llu not found: it has not initialized its runtime, or "
-                             "its hooks are disabled%s",
-                             (unsigned long long)arg_pid, unreadable);
-}
-
 /* By user. What only root could ask does not count where the asker has processes with that name. */
 static int targets_take(struct askings *askings, struct ntk_ring_registry *registry,
                         const struct ntk_ring_poll *poll, struct ntk_err *err)
@@ -280,16 +254,16 @@ static int targets_take(struct askings *askings, struct ntk_ring_registry *regis
         struct ntk_ring_process process;
 
         ntk_ring_segment_process(segment, &process);
-        bool is_wanted = is_of_job(segment, &process, &target.rank);
         bool is_users = arg_user == UINT64_MAX || process.uid == arg_user;
         if (ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE || !is_users ||
-            !(is_wanted || (arg_pid > 0 && process.pid == arg_pid))) {
+            !ntk_profile_job_has(arg_job, arg_pid, segment, &process)) {
             continue;
         }
         struct asking *asking = asking_of(askings, process.uid, err);
         if (!asking) {
             return err->code;
         }
+        target.rank = rank_of(segment);
         target.pid = process.pid;
         target.uid = process.uid;
         (void)ntk_str_copy(target.command, sizeof target.command, process.command);
@@ -298,7 +272,7 @@ static int targets_take(struct askings *askings, struct ntk_ring_registry *regis
         }
     }
     if (askings->count == 0) {
-        return err_not_seen(poll, err);
+        return ntk_profile_job_err_not_found(arg_job, arg_pid, poll, err);
     }
     qsort(askings->of, askings->count, sizeof *askings->of, compare_askings);
     while (geteuid() != 0 && askings->of[0]->uid == geteuid() && askings->count > 1) {

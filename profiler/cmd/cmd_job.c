@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/cmd/cmd_job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+bool ntk_profile_job_has(const char *job, uint64_t pid, struct ntk_ring_segment *segment,
+                         const struct ntk_ring_process *process)
+{
+    static struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
+    char text[256];
+
+    if (!job) {
+        return process->pid == pid;
+    }
+    if (strcmp(process->tag, job) == 0) {
+        return true;
+    }
+    size_t count = ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS);
+    for (size_t i = 0; i < count; i++) {
+        if (ntk_ring_segment_text(segment, comms[i].name, text, sizeof text) > 0 &&
+            strcmp(text, job) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int ntk_profile_job_err_not_found(const char *job, uint64_t pid, const struct ntk_ring_poll *poll,
+                                  struct ntk_err *err)
+{
+    char unreadable[96] = "";
+
+    if (poll->unreadable > 0) {
+        (void)snprintf(unreadable, sizeof unreadable, "; %u unreadable process%s: %s",
+                       poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
+    }
+    if (job) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "no process of job '%s' found: --job expects a tag, or the address "
+                           "where ranks meet%s",
+                           job, unreadable);
+    }
+    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                       "process %llu not found: it has not initialized its runtime, or its hooks "
+                       "are disabled%s",
+                       (unsigned long long)pid, unreadable);
+}
