@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "shared/abi/process_stat.h"
 #include "shared/base/fs.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
 
 #define ENVIRON_BYTES (1u << 20)
@@ -21,36 +21,7 @@
 #define DELETED " (deleted)"
 #define DEVICES 64
 
-/* ---- one mapping ---- */
-
-struct mapping {
-    uint64_t start;
-    uint64_t end;
-    uint64_t device;
-    uint64_t inode;
-    bool is_shared;
-    const char *path; /* in the line; "" none */
-};
-
-/* Cuts the line's end off. */
-static bool parse_mapping(char *line, struct mapping *out)
-{
-    unsigned int major_number;
-    unsigned int minor_number;
-    char flags[8];
-    int used = 0;
-
-    line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %" SCNu64 " %n", &out->start, &out->end,
-               flags, &major_number, &minor_number, &out->inode, &used) < 6 ||
-        used == 0) {
-        return false;
-    }
-    out->device = makedev(major_number, minor_number);
-    out->is_shared = strlen(flags) == 4 && flags[3] == 's' && flags[1] == 'w';
-    out->path = line + used;
-    return true;
-}
+/* ---- mappings ---- */
 
 static FILE *open_maps(pid_t pid)
 {
@@ -60,7 +31,8 @@ static FILE *open_maps(pid_t pid)
     return fopen(path, "re");
 }
 
-static void add_library(struct ntk_attach_process *process, const struct mapping *mapping)
+static void add_library(struct ntk_attach_process *process,
+                        const struct ntk_process_mapping *mapping)
 {
     struct ntk_attach_library *library;
 
@@ -82,20 +54,22 @@ static void add_library(struct ntk_attach_process *process, const struct mapping
 }
 
 /* A segment has its process's start time in its name, whatever its pid is where it lives. */
-static bool is_own_segment(const struct ntk_attach_process *process, const struct mapping *mapping,
-                           const char *name)
+static bool is_own_segment(const struct ntk_attach_process *process,
+                           const struct ntk_process_mapping *mapping, const char *name)
 {
     unsigned long long start_time;
     unsigned int pid;
+    bool is_shared = strlen(mapping->flags) == 4 && mapping->flags[3] == 's';
 
-    return mapping->is_shared && ntk_paths_parse_segment_name(name, &pid, &start_time) &&
+    return is_shared && mapping->flags[1] == 'w' &&
+           ntk_paths_parse_segment_name(name, &pid, &start_time) &&
            start_time == process->start_time;
 }
 
 int ntk_attach_process_read_maps(struct ntk_attach_process *process)
 {
     FILE *file = open_maps(process->pid);
-    struct mapping mapping;
+    struct ntk_process_mapping mapping;
     size_t line_bytes = 0;
     char *line = NULL;
 
@@ -105,7 +79,7 @@ int ntk_attach_process_read_maps(struct ntk_attach_process *process)
         return errno == EACCES || errno == EPERM ? -EACCES : -ESRCH;
     }
     while (getline(&line, &line_bytes, file) > 0) {
-        if (!parse_mapping(line, &mapping) || mapping.path[0] != '/') {
+        if (!ntk_process_mapping_parse(line, &mapping) || mapping.path[0] != '/') {
             continue;
         }
         char *deleted = strstr(line, DELETED);
@@ -129,13 +103,14 @@ int ntk_attach_process_read_maps(struct ntk_attach_process *process)
 void ntk_attach_process_file_at(pid_t pid, uint64_t address, char *path, size_t path_bytes)
 {
     FILE *file = open_maps(pid);
-    struct mapping mapping;
+    struct ntk_process_mapping mapping;
     size_t line_bytes = 0;
     char *line = NULL;
 
     path[0] = '\0';
     while (file && getline(&line, &line_bytes, file) > 0) {
-        if (parse_mapping(line, &mapping) && address >= mapping.start && address < mapping.end) {
+        if (ntk_process_mapping_parse(line, &mapping) && address >= mapping.start &&
+            address < mapping.end) {
             if (mapping.path[0] == '/') {
                 ntk_str_copy(path, path_bytes, mapping.path);
             }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +84,24 @@ int ntk_process_read(const char *proc, uint32_t pid, struct ntk_process *out)
         (void)snprintf(out->user, sizeof out->user, "user %" PRIu32, out->uid);
     }
     return 0;
+}
+
+bool ntk_process_mapping_parse(char *line, struct ntk_process_mapping *out)
+{
+    unsigned major_number;
+    unsigned minor_number;
+    int used = 0;
+
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &out->start,
+               &out->end, out->flags, &out->offset, &major_number, &minor_number, &out->inode,
+               &used) < 7 ||
+        used == 0) {
+        return false;
+    }
+    out->device = makedev(major_number, minor_number);
+    out->path = line + used;
+    return true;
 }
 
 const char *ntk_process_format(const struct ntk_process *process, uint64_t since_ns, char *buf,

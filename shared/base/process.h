@@ -32,6 +32,16 @@ bool ntk_process_user(uint32_t uid, char *buf, size_t buf_bytes);
 /* proc: NULL "/proc". -ESRCH when there is no such process to be seen. */
 int ntk_process_read(const char *proc, uint32_t pid, struct ntk_process *out);
 
+/* A line of /proc/PID/maps. */
+struct ntk_process_mapping {
+    uint64_t start, end, offset;
+    uint64_t device, inode;
+    char flags[8];    /* "rw-s" */
+    const char *path; /* in the line; "" none */
+};
+/* Cuts the line's end off. False: it does not describe a mapping. */
+bool ntk_process_mapping_parse(char *line, struct ntk_process_mapping *out);
+
 #define NTK_PROCESS_TEXT_BYTES 256
 /* "process 4711 (python3) of alice since 2026-11-28T13:02:11Z". since_ns: of what is reported; 0:
  * the start of the process. Returns buf. */
