@@ -87,6 +87,27 @@ struct run {
     size_t count;
 };
 
+/* How many processes live; -errno with a message. */
+static int poll_all(struct run *run, struct ntk_err *err)
+{
+    int alive = 0;
+    int ret = 0;
+
+    for (size_t i = 0; i < run->count && ret == 0; i++) {
+        struct observed *observed = &run->observed[i];
+        if (observed->has_ended) {
+            continue;
+        }
+        if (ntk_host_observation_poll(observed->observation)) {
+            alive++;
+        } else {
+            observed->has_ended = true; /* later polls free its segment */
+            ret = ntk_host_observation_stop(observed->observation, err);
+        }
+    }
+    return ret < 0 ? ret : alive;
+}
+
 /* ---- which processes ---- */
 
 static enum ntk_host_method_wanted wanted_method(void)
@@ -117,7 +138,9 @@ static int begin(struct run *run, struct ntk_err *err)
             continue;
         }
         ret = ntk_host_observation_begin(&observe, &observed->observation, err);
-        run->count += ret == 0;
+        ret = ret < 0 ? ret : poll_all(run, err); /* each begin takes a while */
+        run->count += ret >= 0;
+        ret = ret < 0 ? ret : 0;
         if (run->count == PROCESSES_MAX) {
             break;
         }
@@ -129,32 +152,6 @@ static int begin(struct run *run, struct ntk_err *err)
 }
 
 /* ---- meanwhile ---- */
-
-static int end(struct observed *observed, struct ntk_err *err)
-{
-    observed->has_ended = true;
-    return ntk_host_observation_end(observed->observation, err);
-}
-
-/* How many processes live; -errno with a message. */
-static int poll_all(struct run *run, struct ntk_err *err)
-{
-    int alive = 0;
-    int ret = 0;
-
-    for (size_t i = 0; i < run->count && ret == 0; i++) {
-        struct observed *observed = &run->observed[i];
-        if (observed->has_ended) {
-            continue;
-        }
-        if (ntk_host_observation_poll(observed->observation)) {
-            alive++;
-        } else {
-            ret = end(observed, err); /* later polls free its segment */
-        }
-    }
-    return ret < 0 ? ret : alive;
-}
 
 static int observe(struct run *run, struct ntk_err *err)
 {
@@ -182,7 +179,10 @@ static int observe(struct run *run, struct ntk_err *err)
     ntk_progress_end(&progress);
     ret = ret < 0 ? ret : 0;
     for (size_t i = 0; i < run->count && ret == 0; i++) {
-        ret = run->observed[i].has_ended ? 0 : end(&run->observed[i], err);
+        ret = ntk_host_observation_stop(run->observed[i].observation, err);
+    }
+    for (size_t i = 0; i < run->count && ret == 0; i++) {
+        ret = ntk_host_observation_end(run->observed[i].observation, err);
     }
     return ret;
 }

@@ -30,20 +30,24 @@ bool ntk_profile_job_has(const char *job, uint64_t pid, struct ntk_ring_segment 
 int ntk_profile_job_err_not_found(const char *job, uint64_t pid, const struct ntk_ring_poll *poll,
                                   struct ntk_err *err)
 {
-    char unreadable[96] = "";
+    char unseen[320] = "";
 
     if (poll->unreadable > 0) {
-        (void)snprintf(unreadable, sizeof unreadable, "; %u unreadable process%s: %s",
-                       poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
+        (void)snprintf(unseen, sizeof unseen, "; %u unreadable process%s: %s", poll->unreadable,
+                       poll->unreadable > 1 ? "es" : "", strerror(EACCES));
+    } else if (poll->ignored > 0) {
+        /* A segment of another version, for example. */
+        (void)snprintf(unseen, sizeof unseen, "; ignored %u segment%s: %s", poll->ignored,
+                       poll->ignored > 1 ? "s, such as" : "", poll->ignored_reason);
     }
     if (job) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
                            "no process of job '%s' found: --job expects a tag, or the address "
                            "where ranks meet%s",
-                           job, unreadable);
+                           job, unseen);
     }
     return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
                        "process %llu not found: it has not initialized its runtime, or its hooks "
                        "are disabled%s",
-                       (unsigned long long)pid, unreadable);
+                       (unsigned long long)pid, unseen);
 }

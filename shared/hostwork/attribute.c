@@ -343,7 +343,9 @@ int ntk_host_attribute(struct ntk_host_records *records, uint32_t core_count,
     fill_submitters(&records->gaps);
     walk.failed = index_threads(&walk);
     out_result->core_count = core_count;
-    out_result->held_ns = core_count * (records->end_ns - records->start_ns);
+    uint64_t known_ns = records->end_ns - records->start_ns;
+    known_ns -= records->unknown_ns < known_ns ? records->unknown_ns : known_ns;
+    out_result->held_ns = core_count * known_ns;
     for (size_t i = 0; i < records->gaps.count && !walk.failed; i++) {
         const struct ntk_host_gap *gap = ntk_vec_at(&records->gaps, i);
 

@@ -5,13 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/clock.h"
+
 #define BUSY_MAX (1u << 21)
 #define MARKS_MAX (1u << 16)
+#define BLINDS_MAX 1024u /* the last one is prolonged */
 #define TEXT_BYTES 257
 
 struct busy {
     uint64_t start_ns, end_ns;
     uint32_t core, tid;
+};
+
+/* Neither idle nor busy: executions were lost. */
+struct blind {
+    uint64_t start_ns, end_ns;
 };
 
 int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *segment,
@@ -33,6 +41,7 @@ int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *seg
     }
     memset(gaps, 0, sizeof *gaps);
     ntk_vec_init(&gaps->busy, sizeof(struct busy));
+    ntk_vec_init(&gaps->blinds, sizeof(struct blind));
     gaps->segment = segment;
     gaps->records = records;
     gaps->has_parts = process.flags & NTK_PROCESS_SOFTWARE_CORE;
@@ -48,11 +57,16 @@ void ntk_core_gaps_start(struct ntk_core_gaps *gaps, uint64_t now_ns)
 {
     gaps->start_ns = now_ns;
     gaps->records->start_ns = now_ns;
+    (void)ntk_core_gaps_follow(gaps);
+    gaps->followed_ns = now_ns;
+    gaps->missed_before = gaps->missed;
+    ntk_vec_clear(&gaps->blinds);
 }
 
 void ntk_core_gaps_fini(struct ntk_core_gaps *gaps)
 {
     ntk_vec_fini(&gaps->busy);
+    ntk_vec_fini(&gaps->blinds);
     free(gaps->models);
     gaps->models = NULL;
 }
@@ -143,11 +157,36 @@ static void take(const struct ntk_ring_segment *segment, const struct ntk_slot *
     (void)segment;
 }
 
+/* Events were lost in the time since the last look. */
+static void add_blind(struct ntk_core_gaps *gaps, uint64_t now_ns)
+{
+    struct blind blind = { gaps->followed_ns, now_ns };
+    struct blind *last =
+        gaps->blinds.count > 0 ? ntk_vec_at(&gaps->blinds, gaps->blinds.count - 1) : NULL;
+
+    if (last && (last->end_ns == blind.start_ns || gaps->blinds.count >= BLINDS_MAX ||
+                 ntk_vec_push(&gaps->blinds, &blind) < 0)) {
+        last->end_ns = now_ns;
+    } else if (!last) {
+        (void)ntk_vec_push(&gaps->blinds, &blind);
+    }
+}
+
 bool ntk_core_gaps_follow(struct ntk_core_gaps *gaps)
 {
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t read;
+    uint64_t lost;
+    uint64_t published;
     size_t count;
 
     (void)ntk_ring_segment_drain(gaps->segment, 0, take, gaps);
+    ntk_ring_segment_events(gaps->segment, &read, &lost, &published);
+    if (lost + gaps->beyond > gaps->missed) {
+        add_blind(gaps, now_ns);
+    }
+    gaps->missed = lost + gaps->beyond;
+    gaps->followed_ns = now_ns;
     count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);
     for (size_t i = 0; i < count; i++) {
         if (gaps->cores[i].owned && gaps->cores[i].in_flight == 0) {
@@ -198,6 +237,23 @@ static bool is_second_of_pair(const struct ntk_core_gaps *gaps, size_t count, si
     return false;
 }
 
+/* As if each core had been busy; the time does not count as held either. */
+static int add_blinds(struct ntk_core_gaps *gaps, size_t count)
+{
+    int ret = 0;
+
+    ntk_vec_each(struct blind, blind, &gaps->blinds) {
+        blind->end_ns =
+            blind->end_ns < gaps->records->end_ns ? blind->end_ns : gaps->records->end_ns;
+        for (size_t i = 0; i < count && ret == 0; i++) {
+            struct busy busy = { blind->start_ns, blind->end_ns, gaps->cores[i].core, 0 };
+            ret = ntk_vec_push(&gaps->busy, &busy);
+        }
+        gaps->records->unknown_ns += blind->end_ns - blind->start_ns;
+    }
+    return ret;
+}
+
 /* What runs when the observation ends has no event yet. */
 static int add_core(struct ntk_core_gaps *gaps, const struct ntk_ring_core *core, uint64_t now_ns)
 {
@@ -229,16 +285,13 @@ static int add_core(struct ntk_core_gaps *gaps, const struct ntk_ring_core *core
 
 int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out_cores)
 {
-    uint64_t read;
-    uint64_t lost;
-    uint64_t published;
     size_t count;
-    int ret = 0;
 
     (void)ntk_core_gaps_follow(gaps);
     gaps->records->end_ns = now_ns;
-    ntk_vec_sort(&gaps->busy, compare_busy);
     count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);
+    int ret = add_blinds(gaps, count);
+    ntk_vec_sort(&gaps->busy, compare_busy);
     *out_cores = 0;
     for (size_t i = 0; i < count && ret == 0; i++) {
         if (gaps->cores[i].owned && !is_second_of_pair(gaps, count, i)) {
@@ -246,7 +299,6 @@ int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out
             ret = add_core(gaps, &gaps->cores[i], now_ns);
         }
     }
-    ntk_ring_segment_events(gaps->segment, &read, &lost, &published);
-    gaps->records->lost += lost + gaps->beyond;
+    gaps->records->lost += gaps->missed - gaps->missed_before;
     return ret;
 }

@@ -19,10 +19,13 @@
 struct ntk_core_gaps {
     struct ntk_ring_segment *segment;
     struct ntk_host_records *records;
-    uint64_t start_ns;
-    struct ntk_vec busy; /* struct busy of gaps.c: intervals in which a core had work */
-    uint64_t beyond;     /* executions that found no room */
-    bool has_parts;      /* our core: each core of a model writes its own record */
+    uint64_t start_ns, followed_ns;
+    struct ntk_vec busy;    /* struct busy of gaps.c: intervals in which a core had work */
+    uint64_t beyond;        /* executions that found no room */
+    uint64_t missed;        /* events that were lost until followed_ns, anywhere */
+    uint64_t missed_before; /* of them, before the start */
+    struct ntk_vec blinds;  /* struct blind of gaps.c: intervals in which some were lost */
+    bool has_parts;         /* our core: each core of a model writes its own record */
     struct ntk_ring_model *models;
     size_t model_count;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];

@@ -71,8 +71,9 @@ struct {
     __type(value, struct ntk_host_bpf_waiting);
 } waiting SEC(".maps");
 
+/* Of the threads that left a CPU last; the loader sets how many. */
 struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 512);
     __type(key, uint32_t);
     __type(value, struct ntk_host_bpf_stack);
@@ -315,6 +316,7 @@ static __always_inline void returns(struct ntk_host_bpf_control *now, struct tas
 {
     uint32_t tid = (uint32_t)task->pid;
     struct ntk_host_bpf_waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
+    struct ntk_host_bpf_stack *stack = NULL;
     struct ntk_host_bpf_event event;
 
     if (!wait) {
@@ -322,10 +324,14 @@ static __always_inline void returns(struct ntk_host_bpf_control *now, struct tas
     }
     if (time_ns - wait->start_ns >= NTK_HOST_BPF_MIN_NS &&
         (wait->is_idle || now->is_idle || now->last_idle_ns >= wait->start_ns)) {
+        if (wait->has_stack && time_ns - wait->start_ns >= NTK_HOST_BPF_COPY_NS) {
+            stack = bpf_map_lookup_elem(&copies, &tid);
+            if (!stack) {
+                COUNT(stacks_skipped);
+            }
+        }
         ntk_host_bpf_event_of_wait(&event, wait, tid, time_ns);
-        tell(&event, wait->has_stack && time_ns - wait->start_ns >= NTK_HOST_BPF_COPY_NS
-                         ? bpf_map_lookup_elem(&copies, &tid)
-                         : NULL);
+        tell(&event, stack);
     }
     bpf_map_delete_elem(&waiting, &tid);
 }

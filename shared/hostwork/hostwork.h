@@ -3,7 +3,7 @@
  * hostwork - what the host threads of a job did while its cores were idle: the records, and the
  * answer that is computed from them.
  *
- * A sampler (sample_bpf.h, sample_proc.h) fills struct ntk_host_records; the gaps come from the
+ * A sampler (sampler.h) fills struct ntk_host_records; the gaps come from the
  * segment (gaps.h). ntk_host_attribute() is a pure function from records to struct ntk_host_result.
  * docs/idle.md defines every figure. Times are nanoseconds of CLOCK_MONOTONIC, as those of
  * executions (ntk_ring_segment_monotonic_ns()).
@@ -142,6 +142,7 @@ struct ntk_host_records {
     struct ntk_host_stacks stacks;
     uint64_t events;         /* that the sampler took */
     uint64_t lost;           /* that found no room, anywhere */
+    uint64_t unknown_ns;     /* in which executions were lost: neither idle nor held */
     uint64_t stacks_skipped; /* not copied, for their number per second */
 };
 void ntk_host_records_init(struct ntk_host_records *records);

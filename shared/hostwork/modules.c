@@ -9,43 +9,43 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
+#include "shared/hostwork/process.h"
 
 #define LINES_MAX 65536u
-#define STATUS_BYTES 4096
 
 /* ---- mappings ---- */
 
 bool ntk_host_modules_take_line(struct ntk_host_modules *modules, char *line,
                                 struct ntk_host_module *before)
 {
-    struct ntk_host_module module = { .fd = -1 };
-    unsigned major_number;
-    unsigned minor_number;
-    uint64_t offset;
-    char flags[8];
-    int used = 0;
+    struct ntk_process_mapping mapping;
 
-    line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &module.start,
-               &module.end, flags, &offset, &major_number, &minor_number, &module.inode,
-               &used) < 7 ||
-        used == 0 || module.end <= module.start || offset > module.start) {
+    if (!ntk_process_mapping_parse(line, &mapping) || mapping.end <= mapping.start ||
+        mapping.offset > mapping.start) {
         return false;
     }
-    module.device = makedev(major_number, minor_number);
-    module.base = module.start - offset;
-    ntk_str_copy(module.name, sizeof module.name, ntk_str_base_name(line + used));
-    if (offset == 0 && module.inode != 0) {
+    struct ntk_host_module module = { .start = mapping.start,
+                                      .end = mapping.end,
+                                      .base = mapping.start - mapping.offset,
+                                      .device = mapping.device,
+                                      .inode = mapping.inode,
+                                      .fd = -1 };
+    ntk_str_copy(module.name, sizeof module.name, ntk_str_base_name(mapping.path));
+    if (mapping.offset == 0 && module.inode != 0) {
         *before = module;
     }
     bool is_same = before->inode == module.inode && before->device == module.device;
     module.load = is_same && module.inode != 0 ? before->start : module.base;
-    if (strlen(flags) < 3 || flags[2] != 'x' || (module.inode == 0 && module.name[0] != '[')) {
+    if (strlen(mapping.flags) < 3 || mapping.flags[2] != 'x' ||
+        (module.inode == 0 && module.name[0] != '[')) {
+        return false;
+    }
+    if (modules->modules.count >= NTK_HOST_MODULES_MAX) {
         return false;
     }
     ntk_vec_each(const struct ntk_host_module, known, &modules->modules) {
@@ -54,30 +54,89 @@ bool ntk_host_modules_take_line(struct ntk_host_modules *modules, char *line,
             return false;
         }
     }
-    return modules->modules.count < NTK_HOST_MODULES_MAX &&
-           ntk_vec_push(&modules->modules, &module) == 0;
+    return ntk_vec_push(&modules->modules, &module) == 0;
+}
+
+/* ---- files ---- */
+
+/* A path below the process's root, through no symbolic link; for fstat() only. -1: none. */
+static int find_below_root(uint32_t pid, const char *path)
+{
+    char root_path[64];
+
+    (void)snprintf(root_path, sizeof root_path, "/proc/%u/root", pid);
+    int root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int at = root >= 0 ? ntk_fs_open_below(root, path, O_PATH) : -1;
+    if (root >= 0) {
+        close(root);
+    }
+    return at;
+}
+
+/* Takes over what was found, and opens it for reading if it is a regular file: to open anything
+ * else may wait, or have effects. */
+static int open_found(int at, struct stat *out_status)
+{
+    char path[64];
+    int fd = -1;
+
+    if (at >= 0 && fstat(at, out_status) == 0 && S_ISREG(out_status->st_mode)) {
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", at);
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    if (at >= 0) {
+        close(at);
+    }
+    return fd;
 }
 
 /* Through the mapping itself, else by its path as the process sees it: then it must be that file. */
 static int open_module(uint32_t pid, const struct ntk_host_module *module, const char *path_of_line)
 {
     struct stat status;
-    char path[4096 + 64];
-    int fd;
+    char path[96];
 
     (void)snprintf(path, sizeof path, "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, module->start,
                    module->end);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open_found(open(path, O_PATH | O_CLOEXEC), &status);
     if (fd < 0 && path_of_line[0] == '/') {
-        (void)snprintf(path, sizeof path, "/proc/%u/root%s", pid, path_of_line);
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        fd = open_found(find_below_root(pid, path_of_line + 1), &status);
     }
-    if (fd >= 0 &&
-        (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_ino != module->inode)) {
+    if (fd >= 0 && status.st_ino != module->inode) {
         close(fd);
         fd = -1;
     }
     return fd;
+}
+
+/* The map has 2 + the descriptor. */
+static int fd_of(struct ntk_host_files *files, uint32_t pid, const struct ntk_host_module *module,
+                 const char *path_of_line)
+{
+    char key[48];
+
+    (void)snprintf(key, sizeof key, "%" PRIx64 ":%" PRIx64, module->device, module->inode);
+    void *known = ntk_map_get(&files->fds, key);
+    if (known || files->fds.count >= NTK_HOST_FILES_MAX) {
+        return known ? (int)((intptr_t)known - 2) : -1;
+    }
+    int fd = open_module(pid, module, path_of_line);
+    if (ntk_map_put(&files->fds, key, (void *)((intptr_t)fd + 2)) < 0 && fd >= 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+void ntk_host_files_fini(struct ntk_host_files *files)
+{
+    ntk_map_each(entry, &files->fds) {
+        int fd = (int)((intptr_t)entry->value - 2);
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    ntk_map_fini(&files->fds);
 }
 
 static int by_start(const void *a, const void *b)
@@ -88,7 +147,8 @@ static int by_start(const void *a, const void *b)
     return (x->start > y->start) - (x->start < y->start);
 }
 
-void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid)
+void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
+                           struct ntk_host_files *files, bool (*is_wanted)(const char *name))
 {
     struct ntk_host_module before = { 0 };
     size_t line_bytes = 0;
@@ -107,7 +167,9 @@ void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid)
             struct ntk_host_module *module =
                 ntk_vec_at(&modules->modules, modules->modules.count - 1);
             const char *slash = strchr(line, '/');
-            module->fd = module->inode != 0 ? open_module(pid, module, slash ? slash : "") : -1;
+            if (module->inode != 0 && (!is_wanted || is_wanted(module->name))) {
+                module->fd = fd_of(files, pid, module, slash ? slash : "");
+            }
         }
     }
     if (file) {
@@ -178,45 +240,24 @@ void ntk_host_modules_take_map(struct ntk_host_modules *modules, char *text)
     ntk_vec_sort(&modules->symbols, by_symbol);
 }
 
-/* The pid that the process has in its own namespace: the file is named after it. */
-static uint32_t own_pid(uint32_t pid)
-{
-    char path[64];
-    char text[STATUS_BYTES];
-
-    (void)snprintf(path, sizeof path, "/proc/%u/status", pid);
-    const char *at =
-        ntk_fs_read_text(path, text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
-    if (!at) {
-        return pid;
-    }
-    size_t length = strcspn(at + 1, "\n");
-    const char *last = at + 1 + length;
-    while (last > at && isdigit((unsigned char)last[-1])) {
-        last--;
-    }
-    uint64_t number = strtoull(last, NULL, 10);
-    return number > 0 && number <= UINT32_MAX ? (uint32_t)number : pid;
-}
-
 void ntk_host_modules_read_map(struct ntk_host_modules *modules)
 {
     struct stat process;
     struct stat status;
-    char path[96];
+    char path[64];
 
     (void)snprintf(path, sizeof path, "/proc/%u", modules->pid);
     if (stat(path, &process) < 0) {
         return;
     }
-    (void)snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%u.map", modules->pid,
-                   own_pid(modules->pid));
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    uint32_t own_pid = ntk_host_process_inner_tid(modules->pid, modules->pid); /* in its name */
+    (void)snprintf(path, sizeof path, "tmp/perf-%u.map", own_pid ? own_pid : modules->pid);
+    int fd = open_found(find_below_root(modules->pid, path), &status);
     if (fd < 0) {
         return;
     }
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == process.st_uid &&
-        status.st_size > 0 && status.st_size <= NTK_HOST_MAP_BYTES_MAX) {
+    if (status.st_uid == process.st_uid && status.st_size > 0 &&
+        status.st_size <= NTK_HOST_MAP_BYTES_MAX) {
         char *text = calloc(1, (size_t)status.st_size + 1);
         if (text && ntk_fs_pread(fd, text, (size_t)status.st_size, 0) == 0) {
             ntk_host_modules_take_map(modules, text);
@@ -248,11 +289,6 @@ const char *ntk_host_modules_symbol(const struct ntk_host_modules *modules, uint
 
 void ntk_host_modules_fini(struct ntk_host_modules *modules)
 {
-    ntk_vec_each(const struct ntk_host_module, module, &modules->modules) {
-        if (module->fd >= 0) {
-            close(module->fd);
-        }
-    }
     ntk_vec_fini(&modules->modules);
     ntk_vec_fini(&modules->symbols);
     free(modules->text);

@@ -4,6 +4,7 @@
  * the process has ended, and the map file of a just-in-time compiler (/tmp/perf-PID.map).
  *
  * All of it is written by the process: each number is bounded, each text is cut and cleaned later.
+ * Only regular files are opened. Processes of a job map the same files: each is open once.
  *
  * Owner:   caller's storage, zeroed before the first _read(); _fini() closes and frees.
  * Threads: one.
@@ -15,10 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/base/map.h"
 #include "shared/base/vec.h"
 
 #define NTK_HOST_MODULES_MAX 2048u
 #define NTK_HOST_MODULE_NAME_BYTES 128
+#define NTK_HOST_FILES_MAX 8192u /* code of later ones has no names */
 #define NTK_HOST_MAP_SYMBOLS_MAX (1u << 19)
 #define NTK_HOST_MAP_BYTES_MAX (64u << 20)
 
@@ -26,8 +29,9 @@ struct ntk_host_module {
     uint64_t start, end; /* of the mapping that holds code */
     uint64_t base;       /* where the file's first byte is, or would be */
     uint64_t device, inode;
-    uint64_t load; /* when the mapping with offset 0 is known: its start; else base */
-    int fd;        /* -1: it could not be opened */
+    uint64_t load;  /* when the mapping with offset 0 is known: its start; else base */
+    int fd;         /* of the files; -1: not open */
+    bool is_looked; /* for an interpreter, by python_join */
     char name[NTK_HOST_MODULE_NAME_BYTES]; /* base name, as it is */
 };
 
@@ -43,8 +47,15 @@ struct ntk_host_modules {
     char *text;             /* of the map file */
 };
 
-/* Adds what is new of /proc/PID/maps. */
-void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid);
+/* Files that are open, by device and inode. */
+struct ntk_host_files {
+    struct ntk_map fds;
+};
+void ntk_host_files_fini(struct ntk_host_files *files);
+
+/* Adds what is new of /proc/PID/maps, and opens files whose base name is wanted (NULL: all). */
+void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
+                           struct ntk_host_files *files, bool (*is_wanted)(const char *name));
 /* The same of one line of it; false: the line does not describe code. No file is opened. */
 bool ntk_host_modules_take_line(struct ntk_host_modules *modules, char *line,
                                 struct ntk_host_module *before);

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
 #include "shared/hostwork/gaps.h"
 #include "shared/hostwork/modules.h"
@@ -21,7 +21,7 @@
 #define STACKS_PER_OBSERVATION 6000u
 #define STACKS_PER_SECOND_MAX 500u
 #define STACKS_PER_SECOND_MIN 20u
-#define MODULES_NS NTK_NS_PER_SECOND
+#define MODULES_MS 1000u   /* between two looks at what is mapped, at the sampler's own pace */
 #define PROCESSES_READ 64u /* more have stacks without names */
 
 struct ntk_host_observation {
@@ -32,10 +32,15 @@ struct ntk_host_observation {
     struct ntk_core_gaps gaps;
     struct ntk_host_raw raw;
     struct ntk_vec modules; /* struct ntk_host_modules, of each process */
+    struct ntk_host_files files;
     struct ntk_host_pythons pythons;
     const struct ntk_host_sampler_kind *kind;
     struct ntk_host_sampler *sampler;
-    uint64_t modules_ns;
+    uint64_t polls;
+    struct ntk_map outer_tids; /* of a process in a container, by its own tids */
+    size_t threads_translated;
+    uint32_t cores;
+    bool is_stopped;
     char reason[NTK_ERR_TEXT_BYTES];
 };
 
@@ -43,12 +48,8 @@ struct ntk_host_observation {
 
 static uint64_t mapping_of(uint32_t pid, const char *segment_path)
 {
+    struct ntk_process_mapping mapping;
     struct stat status;
-    unsigned long long start;
-    unsigned long long inode;
-    unsigned major_number;
-    unsigned minor_number;
-    unsigned long long offset;
     char path[64];
     char line[512];
     uint64_t found = 0;
@@ -56,11 +57,9 @@ static uint64_t mapping_of(uint32_t pid, const char *segment_path)
     (void)snprintf(path, sizeof path, "/proc/%u/maps", pid);
     FILE *file = segment_path && stat(segment_path, &status) == 0 ? fopen(path, "re") : NULL;
     while (file && found == 0 && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%llx-%*x %*s %llx %x:%x %llu", &start, &offset, &major_number,
-                   &minor_number, &inode) == 5 &&
-            inode == status.st_ino && makedev(major_number, minor_number) == status.st_dev &&
-            offset == 0) {
-            found = start;
+        if (ntk_process_mapping_parse(line, &mapping) && mapping.inode == status.st_ino &&
+            mapping.device == status.st_dev && mapping.offset == 0) {
+            found = mapping.start;
         }
     }
     if (file) {
@@ -137,22 +136,43 @@ static struct ntk_host_modules *modules_of(struct ntk_host_observation *o, uint3
     return modules;
 }
 
-/* Of processes that may be traced; what is loaded later is found by a later call. */
+/* Of processes that may be traced; what is loaded later is found by a later call. Without stacks,
+ * only interpreters are of interest. */
 static void read_modules(struct ntk_host_observation *o)
 {
+    bool has_stacks = o->kind == &ntk_host_sampler_bpf;
     uint32_t last = 0;
 
     ntk_vec_each(const struct ntk_host_thread, thread, &o->records.threads) {
         if (thread->pid != last && ntk_host_process_may_trace(thread->pid)) {
             struct ntk_host_modules *modules = modules_of(o, thread->pid);
             if (modules) {
-                ntk_host_modules_read(modules, thread->pid);
+                ntk_host_modules_read(modules, thread->pid, &o->files,
+                                      has_stacks ? NULL : ntk_host_pythons_is_file);
                 ntk_host_pythons_find(&o->pythons, modules);
             }
         }
         last = thread->pid;
     }
-    o->modules_ns = ntk_clock_monotonic_ns();
+}
+
+/* A process in a container numbers its threads itself; who has ended cannot be asked. */
+static void translate_threads(struct ntk_host_observation *o)
+{
+    struct ntk_vec *threads = &o->records.threads;
+
+    if (o->process.own_pid == o->process.pid) {
+        return;
+    }
+    for (; o->threads_translated < threads->count; o->threads_translated++) {
+        const struct ntk_host_thread *thread = ntk_vec_at(threads, o->threads_translated);
+        uint32_t inner_tid = thread->pid == o->process.pid
+                                 ? ntk_host_process_inner_tid(thread->pid, thread->tid)
+                                 : 0;
+        if (inner_tid != 0) {
+            (void)ntk_map_put_number(&o->outer_tids, inner_tid, (void *)(uintptr_t)thread->tid);
+        }
+    }
 }
 
 int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
@@ -183,6 +203,7 @@ int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
         return ret;
     }
     read_modules(o);
+    translate_threads(o);
     ntk_core_gaps_start(&o->gaps, ntk_clock_monotonic_ns());
     *out_observation = o;
     return 0;
@@ -204,6 +225,8 @@ void ntk_host_observation_destroy(struct ntk_host_observation *o)
         ntk_host_modules_fini(modules);
     }
     ntk_vec_fini(&o->modules);
+    ntk_host_files_fini(&o->files);
+    ntk_map_fini(&o->outer_tids);
     ntk_host_records_fini(&o->records);
     free(o);
 }
@@ -223,7 +246,8 @@ bool ntk_host_observation_poll(struct ntk_host_observation *o)
     if (is_idle) {
         ntk_host_pythons_sample(&o->pythons, &o->records);
     }
-    if (ntk_clock_monotonic_ns() - o->modules_ns >= MODULES_NS) {
+    translate_threads(o);
+    if (++o->polls % (MODULES_MS / o->kind->poll_ms) == 0) {
         read_modules(o);
     }
     return ntk_ring_segment_state(o->segment) == NTK_SEGMENT_ALIVE;
@@ -231,23 +255,15 @@ bool ntk_host_observation_poll(struct ntk_host_observation *o)
 
 /* ---- the end ---- */
 
-/* A process in a container numbers its threads itself. */
+/* 0 where the thread is not known: the one before it on the core is then responsible. */
 static void translate_submitters(struct ntk_host_observation *o)
 {
-    struct ntk_map outer = { 0 };
-
     if (o->process.own_pid == o->process.pid) {
         return;
     }
     ntk_vec_each(struct ntk_host_gap, gap, &o->records.gaps) {
-        uint32_t tid = (uint32_t)(uintptr_t)ntk_map_get_number(&outer, gap->tid);
-        if (tid == 0 && gap->tid != 0) {
-            tid = ntk_host_process_outer_tid(o->process.pid, gap->tid);
-            (void)ntk_map_put_number(&outer, gap->tid, (void *)(uintptr_t)(tid ? tid : gap->tid));
-        }
-        gap->tid = tid ? tid : gap->tid;
+        gap->tid = (uint32_t)(uintptr_t)ntk_map_get_number(&o->outer_tids, gap->tid);
     }
-    ntk_map_fini(&outer);
 }
 
 /* Until now, slices and samples name raw stacks. */
@@ -277,18 +293,32 @@ static int name_stacks(struct ntk_host_observation *o)
     return ret;
 }
 
-int ntk_host_observation_end(struct ntk_host_observation *o, struct ntk_err *err)
+int ntk_host_observation_stop(struct ntk_host_observation *o, struct ntk_err *err)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
-    uint32_t cores = 0;
 
+    if (o->is_stopped) {
+        return 0;
+    }
+    o->is_stopped = true;
     o->kind->finish(o->sampler, now_ns);
     read_modules(o);
-    int ret = ntk_core_gaps_end(&o->gaps, now_ns, &cores);
+    translate_threads(o);
+    int ret = ntk_core_gaps_end(&o->gaps, now_ns, &o->cores);
     translate_submitters(o);
-    ret = ret < 0 ? ret : name_stacks(o);
-    ret = ret < 0 ? ret : ntk_host_pythons_join(&o->pythons, &o->records);
-    ret = ret < 0 ? ret : ntk_host_attribute(&o->records, cores, &o->result);
+    return ret < 0 ? ntk_err_no_memory(err) : 0;
+}
+
+int ntk_host_observation_end(struct ntk_host_observation *o, struct ntk_err *err)
+{
+    int ret = ntk_host_observation_stop(o, err);
+
+    if (ret < 0) {
+        return ret;
+    }
+    ret = name_stacks(o);
+    ntk_host_pythons_join(&o->pythons, &o->records);
+    ret = ret < 0 ? ret : ntk_host_attribute(&o->records, o->cores, &o->result);
     return ret < 0 ? ntk_err_no_memory(err) : 0;
 }
 

@@ -3,7 +3,9 @@
  * observe - one process observed from begin to answer: gaps from its segment, what its threads do
  * from a sampler, frames of Python, symbols, attribution.
  *
- * _begin(), then _poll() at least every ntk_host_observation_poll_ms(), then _end().
+ * _begin(), then _poll() every ntk_host_observation_poll_ms(), or less often with the method proc;
+ * _stop(), then _end(). Of several processes, all are stopped before the first one ends: to name
+ * functions takes a while.
  *
  * Owner:   _begin() allocates, _destroy() frees; the segment is the registry's, which the caller
  *          polls. Threads: one at a time.
@@ -33,7 +35,9 @@ int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
 /* False: the process has ended. */
 bool ntk_host_observation_poll(struct ntk_host_observation *observation);
 unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *observation);
-/* Ends it and fills records and result. 0, -ENOMEM. */
+/* What is later does not count. _end() does it where it was not done. */
+int ntk_host_observation_stop(struct ntk_host_observation *observation, struct ntk_err *err);
+/* Fills records and result. 0, -ENOMEM. */
 int ntk_host_observation_end(struct ntk_host_observation *observation, struct ntk_err *err);
 void ntk_host_observation_destroy(struct ntk_host_observation *observation);
 

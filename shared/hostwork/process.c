@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared/hostwork/process.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,42 +170,51 @@ void ntk_host_process_threads(uint32_t pid, uint64_t first_ns, uint64_t now_ns,
     each_number(path, add_thread, &listing);
 }
 
-struct inner {
-    uint32_t pid, inner_tid, found;
-};
-
-static void match_inner(uint32_t tid, void *ctx)
+uint32_t ntk_host_process_inner_tid(uint32_t pid, uint32_t tid)
 {
-    struct inner *inner = ctx;
     char path[64];
     char text[STATUS_BYTES];
 
-    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/status", inner->pid, tid);
-    if (inner->found || ntk_fs_read_text(path, text, sizeof text) <= 0) {
-        return;
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/status", pid, tid);
+    const char *line =
+        ntk_fs_read_text(path, text, sizeof text) > 0 ? strstr(text, "\nNSpid:") : NULL;
+    if (!line) {
+        return 0;
     }
     /* "NSpid:  4711  12": the last one is that of the innermost namespace. */
-    const char *at = strstr(text, "\nNSpid:");
-    const char *end = at ? strchr(at + 1, '\n') : NULL;
-    const char *last = NULL;
-    for (const char *c = at ? at + 7 : NULL; c && *c && c != end; c++) {
-        if ((*c == '\t' || *c == ' ') && c[1] >= '0' && c[1] <= '9') {
-            last = c + 1;
-        }
+    const char *last = line + 1 + strcspn(line + 1, "\n");
+    while (isdigit((unsigned char)last[-1])) {
+        last--;
     }
-    if (last && strtoul(last, NULL, 10) == inner->inner_tid) {
-        inner->found = tid;
-    }
+    uint64_t number = strtoull(last, NULL, 10);
+    return number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-uint32_t ntk_host_process_outer_tid(uint32_t pid, uint32_t inner_tid)
+bool ntk_host_process_syscall(uint32_t pid, uint32_t tid, int32_t *out_number,
+                              uint64_t out_argument[3])
 {
-    struct inner inner = { pid, inner_tid, 0 };
-    char path[64];
+    uint64_t argument[3];
+    int32_t number;
+    char path[96];
+    char text[512];
 
-    (void)snprintf(path, sizeof path, "/proc/%u/task", pid);
-    each_number(path, match_inner, &inner);
-    return inner.found;
+    *out_number = -1;
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", pid, tid);
+    if (ntk_fs_read_text(path, text, sizeof text) <= 0) {
+        return false;
+    }
+    /* "running", or the number, its arguments, stack pointer and program counter. */
+    if (text[0] == 'r') {
+        return true;
+    }
+    if (sscanf(text, "%" SCNd32 " %" SCNx64 " %" SCNx64 " %" SCNx64, &number, &argument[0],
+               &argument[1], &argument[2]) < 4 ||
+        number < 0) {
+        return false;
+    }
+    *out_number = number;
+    memcpy(out_argument, argument, sizeof argument);
+    return true;
 }
 
 const char *ntk_host_process_file(uint32_t pid, uint64_t descriptor, struct ntk_host_stacks *stacks)

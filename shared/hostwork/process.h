@@ -29,8 +29,12 @@ void ntk_host_process_threads(uint32_t pid, uint64_t first_ns, uint64_t now_ns,
 /* One thread; a known one is only prolonged. name may be NULL. */
 void ntk_host_process_thread(struct ntk_host_records *records, uint32_t pid, uint32_t tid,
                              const char *name, uint64_t first_ns, uint64_t now_ns);
-/* Where the process numbers its threads differently (a container): the tid here. */
-uint32_t ntk_host_process_outer_tid(uint32_t pid, uint32_t inner_tid);
+/* The tid in the innermost namespace of the thread (a container); 0 unknown. */
+uint32_t ntk_host_process_inner_tid(uint32_t pid, uint32_t tid);
+/* The system call that a thread is in, with its first arguments; *out_number -1: it runs. False: it
+ * waits outside of calls, or cannot be read; *out_number is -1 then, too. */
+bool ntk_host_process_syscall(uint32_t pid, uint32_t tid, int32_t *out_number,
+                              uint64_t out_argument[3]);
 /* The file of a descriptor, a text of the stacks; NULL unknown. */
 const char *ntk_host_process_file(uint32_t pid, uint64_t descriptor,
                                   struct ntk_host_stacks *stacks);

@@ -45,6 +45,11 @@ static uint32_t minor_of(const char *name)
     return at && sscanf(at, "%2u", &minor) == 1 ? minor : 0;
 }
 
+bool ntk_host_pythons_is_file(const char *name)
+{
+    return minor_of(name) > 0;
+}
+
 static uint64_t runtime_of(const struct ntk_host_module *module)
 {
     struct ntk_elf_export export;
@@ -61,7 +66,7 @@ static uint64_t runtime_of(const struct ntk_host_module *module)
     return address;
 }
 
-void ntk_host_pythons_find(struct ntk_host_pythons *pythons, const struct ntk_host_modules *modules)
+void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_modules *modules)
 {
     pid_t pid = (pid_t)modules->pid;
     struct ntk_host_memory memory = { read_process, &pid };
@@ -77,9 +82,10 @@ void ntk_host_pythons_find(struct ntk_host_pythons *pythons, const struct ntk_ho
             return;
         }
     }
-    ntk_vec_each(const struct ntk_host_module, module, &modules->modules) {
-        uint32_t minor = minor_of(module->name);
+    ntk_vec_each(struct ntk_host_module, module, &modules->modules) {
+        uint32_t minor = module->is_looked ? 0 : minor_of(module->name);
         uint64_t runtime = minor > 0 ? runtime_of(module) : 0;
+        module->is_looked = true;
         if (runtime != 0 && ntk_python_init(&python.python, minor, runtime, &memory)) {
             ntk_str_copy(python.module, sizeof python.module, module->name);
             (void)ntk_vec_push(&pythons->pythons, &python);
@@ -307,7 +313,7 @@ static void join_slice(struct ntk_host_pythons *pythons, struct ntk_host_records
     }
 }
 
-int ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_records *records)
+void ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_records *records)
 {
     ntk_vec_sort(&pythons->samples, compare_samples);
     ntk_vec_sort(&pythons->holders, compare_times);
@@ -324,7 +330,6 @@ int ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_reco
             cpu->cause = sample->is_collecting ? (uint8_t)NTK_HOST_GARBAGE : cpu->cause;
         }
     }
-    return 0;
 }
 
 void ntk_host_pythons_fini(struct ntk_host_pythons *pythons)

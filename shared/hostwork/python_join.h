@@ -30,13 +30,15 @@ struct ntk_host_pythons {
     struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
 };
 
-/* Adds the interpreter of a process that may be traced, if it has one that is known. */
-void ntk_host_pythons_find(struct ntk_host_pythons *pythons,
-                           const struct ntk_host_modules *modules);
+/* Whether a file of this base name may have an interpreter in it. */
+bool ntk_host_pythons_is_file(const char *name);
+/* Adds the interpreter of a process that may be traced, if it has one that is known. Looks at each
+ * module once. */
+void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_modules *modules);
 /* Where all threads of all interpreters are now. */
 void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
-/* Puts the frames into the stacks of the records. 0 or -ENOMEM. */
-int ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
+/* Puts the frames into the stacks of the records. */
+void ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
 void ntk_host_pythons_fini(struct ntk_host_pythons *pythons);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
@@ -33,6 +34,9 @@
 #define NAME_BYTES_MAX 400u
 #define ADDRESSES_MAX 128u
 #define NOBODY 65534
+#ifndef SYS_close_range /* headers before Linux 5.9 */
+#define SYS_close_range 436
+#endif
 
 /* ---- in the child ---- */
 
@@ -332,11 +336,51 @@ static uint64_t mapped_bytes(void)
 }
 #endif
 
+static int compare_numbers(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Those in [first, last], the latter included. */
+static void close_between(int first, int last)
+{
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0) {
+        return;
+    }
+    for (int fd = first; fd <= last && fd < sysconf(_SC_OPEN_MAX); fd++) {
+        close(fd);
+    }
+}
+
+void ntk_host_resolve_close(const struct ntk_vec *processes, int answer, int alive)
+{
+    struct ntk_vec kept = NTK_VEC_INIT(int);
+    int first = 0;
+
+    (void)ntk_vec_push(&kept, &answer);
+    (void)ntk_vec_push(&kept, &alive);
+    ntk_vec_each(const struct ntk_host_modules, modules, processes) {
+        ntk_vec_each(const struct ntk_host_module, module, &modules->modules) {
+            if (module->fd >= 0) {
+                (void)ntk_vec_push(&kept, &module->fd);
+            }
+        }
+    }
+    ntk_vec_sort(&kept, compare_numbers);
+    ntk_vec_each(const int, fd, &kept) {
+        close_between(first, *fd - 1);
+        first = *fd + 1;
+    }
+    close_between(first, INT_MAX);
+    ntk_vec_fini(&kept);
+}
+
 static void resolve_in_child(const struct ntk_host_raw *raw, const struct ntk_vec *processes,
-                             int answer, pid_t parent)
+                             int answer, int alive, pid_t parent)
 {
     struct ntk_buf out = { 0 };
 
+    ntk_host_resolve_close(processes, answer, alive);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (getppid() != parent) {
@@ -396,8 +440,7 @@ static bool resolve_by_child(const struct ntk_host_raw *raw, const struct ntk_ve
         (void)fflush(NULL);
         pid_t child = fork();
         if (child == 0) {
-            close(alive[0]);
-            resolve_in_child(raw, processes, answer, parent);
+            resolve_in_child(raw, processes, answer, alive[1], parent);
         }
         close(alive[1]);
         is_good = child > 0 && await(child, alive[0]) &&

@@ -34,6 +34,9 @@ struct ntk_buf;
  * without it. */
 void ntk_host_resolve_write(const struct ntk_host_raw *raw, const struct ntk_vec *processes,
                             bool is_unwound, struct ntk_buf *out);
+/* What the child has of its parent's descriptors, by their numbers: these two, and the files of
+ * modules. */
+void ntk_host_resolve_close(const struct ntk_vec *processes, int answer, int alive);
 /* Frames out of bytes that a child wrote, whatever they are; false: they end early. */
 bool ntk_host_resolve_read(const uint8_t *bytes, size_t count, size_t stack_count,
                            struct ntk_host_stacks *stacks, struct ntk_host_resolved *out_stacks);

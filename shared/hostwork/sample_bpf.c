@@ -33,6 +33,10 @@ extern const char ntk_host_object_end[];
 #define TICKS_PER_SECOND 10u  /* of the budget of copies */
 #define FILE_NS NTK_NS_PER_MS /* shorter waits do not name their file */
 #define THREADS_STEPS_MAX 65536u
+/* Stacks of threads that wait: the kernel evicts early where each CPU keeps some entries free. */
+#define COPIES_MIN 1024u
+#define COPIES_PER_CPU 64u
+#define COPIES_MAX 8192u
 
 struct ntk_host_sampler {
     struct ntk_host_records *records;
@@ -148,29 +152,12 @@ static void scan(struct ntk_host_sampler *sampler, uint64_t first_ns, uint64_t n
 /* Threads that are off the CPU already: /proc has the calls that they are in. */
 static void note_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {
-    char path[96];
-    char text[256];
-
     ntk_vec_each(const struct ntk_host_thread, thread, &sampler->records->threads) {
         struct ntk_host_bpf_waiting wait = {
             .start_ns = now_ns, .pid = thread->pid, .waker_syscall = -1, .is_idle = 1
         };
-        unsigned long long argument[3];
-
-        (void)snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", thread->pid, thread->tid);
-        FILE *file = fopen(path, "re");
-        /* "running", or the number, its arguments, stack pointer and program counter. */
-        bool is_call = file && fgets(text, sizeof text, file) &&
-                       sscanf(text, "%d %llx %llx %llx", &wait.syscall, &argument[0], &argument[1],
-                              &argument[2]) == 4 &&
-                       wait.syscall >= 0;
-        if (file) {
-            (void)fclose(file);
-        }
-        if (is_call) {
-            for (int i = 0; i < 3; i++) {
-                wait.argument[i] = argument[i];
-            }
+        if (ntk_host_process_syscall(thread->pid, thread->tid, &wait.syscall, wait.argument) &&
+            wait.syscall >= 0) {
             memcpy(wait.comm, thread->name, sizeof wait.comm);
             (void)bpf_map_update_elem(sampler->waiting, &thread->tid, &wait, BPF_NOEXIST);
         }
@@ -256,7 +243,11 @@ static int load(struct ntk_host_sampler *sampler)
     if (!sampler->object) {
         return -errno;
     }
-    int ret = bpf_object__load(sampler->object);
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    uint32_t copies = COPIES_MIN + COPIES_PER_CPU * (cpus > 0 ? (uint32_t)cpus : 1);
+    int ret = bpf_map__set_max_entries(bpf_object__find_map_by_name(sampler->object, "copies"),
+                                       copies < COPIES_MAX ? copies : COPIES_MAX);
+    ret = ret < 0 ? ret : bpf_object__load(sampler->object);
     if (ret < 0) {
         return ret;
     }
@@ -365,6 +356,7 @@ static void end_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
         int copies = bpf_object__find_map_fd_by_name(sampler->object, "copies");
         if (full.event.has_stack && bpf_map_lookup_elem(copies, &tid, &full.stack) != 0) {
             full.event.has_stack = 0;
+            sampler->records->stacks_skipped++;
         }
         (void)take(sampler, &full, sizeof full);
     }
@@ -396,8 +388,6 @@ static void sampler_finish(struct ntk_host_sampler *sampler, uint64_t now_ns)
 }
 
 const struct ntk_host_sampler_kind ntk_host_sampler_bpf = {
-    .name = "bpf",
-    .method = NTK_HOST_METHOD_BPF,
     .poll_ms = 20,
     .open = sampler_open,
     .poll = sampler_poll,

@@ -18,19 +18,19 @@
 #define POLL_MS 50
 #define THREADS_PER_POLL \
     64u /* in addition to the main one; more take turns, so that a look stays short */
-#define SCAN_NS NTK_NS_PER_SECOND
+#define POLLS_PER_SCAN 20u
 
 struct ntk_host_sampler {
     struct ntk_host_records *records;
     uint32_t pid;
-    uint64_t scanned_ns;
+    uint32_t polls;
     uint64_t looked_ns;
     struct ntk_map last;   /* by tid, to 1 + index of the slice that may continue */
     struct ntk_map looked; /* by tid, to the time of the last look at it */
     size_t next_thread;
 };
 
-static void scan(struct ntk_host_sampler *sampler, uint64_t now_ns)
+static void scan(struct ntk_host_sampler *sampler)
 {
     uint32_t pids[NTK_HOST_PROCESSES_MAX];
     size_t count = ntk_host_process_tree(sampler->pid, pids, NTK_HOST_PROCESSES_MAX);
@@ -38,7 +38,6 @@ static void scan(struct ntk_host_sampler *sampler, uint64_t now_ns)
     for (size_t i = 0; i < count; i++) {
         ntk_host_process_threads(pids[i], sampler->looked_ns, 0, sampler->records);
     }
-    sampler->scanned_ns = now_ns;
 }
 
 /* The letter of proc(5); 0: it is gone. */
@@ -57,30 +56,16 @@ static char state_letter(const struct ntk_host_thread *thread)
     return state == 'Z' || state == 'X' ? '\0' : state;
 }
 
-/* The state, and the call it is in; false: it is gone. One file tells the usual: "running", or the
- * number of a call and its arguments. */
+/* The state, and the call it is in; false: it is gone. The call tells the usual states. */
 static bool read_state(const struct ntk_host_thread *thread, char *out_state,
                        struct ntk_host_slice *out)
 {
-    unsigned long long argument[3];
-    char path[96];
-    char text[512];
-
-    out->syscall = -1;
-    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", thread->pid, thread->tid);
-    if (ntk_fs_read_text(path, text, sizeof text) <= 0 ||
-        (text[0] != 'r' && sscanf(text, "%d %llx %llx %llx", &out->syscall, &argument[0],
-                                  &argument[1], &argument[2]) < 4) ||
-        (text[0] != 'r' && out->syscall < 0)) {
-        out->syscall = -1;
+    if (ntk_host_process_syscall(thread->pid, thread->tid, &out->syscall, out->argument)) {
+        *out_state = out->syscall < 0 ? 'R' : 'S';
+    } else {
         *out_state = state_letter(thread);
-        return *out_state != '\0';
     }
-    *out_state = text[0] == 'r' ? 'R' : 'S';
-    for (int i = 0; i < 3 && out->syscall >= 0; i++) {
-        out->argument[i] = argument[i];
-    }
-    return true;
+    return *out_state != '\0';
 }
 
 static bool continues(const struct ntk_host_slice *before, const struct ntk_host_slice *now)
@@ -149,7 +134,7 @@ static int sampler_open(const struct ntk_host_sampler_options *options,
     sampler->pid = options->pid;
     sampler->looked_ns = records->start_ns;
     records->method = NTK_HOST_METHOD_PROC;
-    scan(sampler, records->start_ns);
+    scan(sampler);
     *out_sampler = sampler;
     return 0;
 }
@@ -159,8 +144,8 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     uint64_t now_ns = ntk_clock_monotonic_ns();
     size_t count = sampler->records->threads.count;
 
-    if (now_ns - sampler->scanned_ns >= SCAN_NS) {
-        scan(sampler, now_ns);
+    if (++sampler->polls % POLLS_PER_SCAN == 0) {
+        scan(sampler);
         count = sampler->records->threads.count;
     }
     if (!is_idle) {
@@ -193,8 +178,6 @@ static void sampler_close(struct ntk_host_sampler *sampler)
 }
 
 const struct ntk_host_sampler_kind ntk_host_sampler_proc = {
-    .name = "proc",
-    .method = NTK_HOST_METHOD_PROC,
     .poll_ms = POLL_MS,
     .open = sampler_open,
     .poll = sampler_poll,

@@ -20,7 +20,6 @@
 #include "shared/hostwork/raw.h"
 
 #define NTK_HOST_RATE_DEFAULT 99u
-#define NTK_HOST_RATE_MAX 1000u
 
 struct ntk_host_sampler_options {
     uint32_t pid;               /* with its descendants */
@@ -33,8 +32,6 @@ struct ntk_host_sampler_options {
 
 struct ntk_host_sampler;
 struct ntk_host_sampler_kind {
-    const char *name; /* "bpf", "proc" */
-    enum ntk_host_method method;
     uint32_t poll_ms; /* how often _poll() is called */
     int (*open)(const struct ntk_host_sampler_options *options, struct ntk_host_records *records,
                 struct ntk_host_raw *raw, struct ntk_host_sampler **out_sampler,

@@ -239,6 +239,12 @@ void ntk_hostwork_text(const struct ntk_hostwork_answer *answer, size_t row_limi
                            (unsigned long long)records->lost,
                            (unsigned long long)records->stacks_skipped);
     }
+    if (records->unknown_ns > 0) {
+        ntk_buf_add_format(out,
+                           "executions were lost during %s, which counts neither as idle nor "
+                           "as held\n",
+                           ntk_units_duration(observed, sizeof observed, records->unknown_ns));
+    }
     if (result->idle_ns == 0) {
         ntk_buf_add_text(out, "the cores had no gaps\n");
         return;
@@ -380,6 +386,7 @@ void ntk_hostwork_json(const struct ntk_hostwork_answer *answers, size_t count, 
         ntk_json_key_double(&json, "longest_gap_seconds", seconds(result->longest_ns));
         ntk_json_key_u64(&json, "records", records->events);
         ntk_json_key_u64(&json, "lost", records->lost);
+        ntk_json_key_double(&json, "unknown_seconds", seconds(records->unknown_ns));
         ntk_json_key_u64(&json, "stacks_skipped", records->stacks_skipped);
         json_lists(&json, &answers[i], row_limit);
         ntk_json_key_array_begin(&json, "modules");

@@ -28,13 +28,14 @@ static uint64_t code_of(const struct ntk_host_modules *modules, uint64_t number)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ntk_host_modules modules;
+    static struct ntk_host_files files;
     static struct ntk_host_bpf_stack stack;
     struct ntk_host_unwinder *unwinder;
     struct ntk_host_raw raw = { 0 };
     uint64_t addresses[ADDRESSES];
 
     if (modules.pid == 0) {
-        ntk_host_modules_read(&modules, (uint32_t)getpid());
+        ntk_host_modules_read(&modules, (uint32_t)getpid(), &files, NULL);
     }
     memset(&stack, 0, sizeof stack);
     memcpy(&stack, data, size < sizeof stack ? size : sizeof stack);

@@ -1,29 +1,13 @@
 #!/bin/bash
 # causes - jobs whose idle time has a known cause: the first cause named is right, and its share is within 5 points of what
 # the job itself measured, which includes the time in which its thread was ready and had no CPU.
-set -euo pipefail
-. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
+. "$(dirname "$0")/lib.sh"
 method=$1
-job=$NTK_BUILD_DIR/tests/tests_idle_job
-python=$NTK_SOURCE_DIR/tests/shared/hostwork/jobs/idle_job.py
-library=$NTK_BUILD_DIR/tests/idle-job/libidle_job.so
-[ -z "${NTK_SANITIZE:-}" ] || { echo "skipped: sanitizers change what a job does"; exit 77; }
 if [ "$method" = bpf ]; then
-    [ "$(id -u)" = 0 ] || { echo "skipped: requires root"; exit 77; }
-    [ -r /sys/kernel/btf/vmlinux ] || { echo "skipped: the kernel has no BTF"; exit 77; }
-    [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] || { echo "skipped: not in the first pid namespace"; exit 77; }
+    why=$(why_no_bpf)
+    [ -z "$why" ] || skip "$why"
 fi
 
-is_ready() { grep -qx ready job.out && echo yes; }
-started() { # NAME COMMAND...
-    name=$1
-    shift
-    rm -f job.out # of the job before
-    [ ! -p batches ] || feed
-    "$@" >job.out 2>job.err &
-    pid=$!
-    wait_for is_ready
-}
 feed() { # a loader that is slow, until the job has ended
     (
         exec 3>batches
@@ -33,8 +17,7 @@ feed() { # a loader that is slow, until the job has ended
 observed() { # the answer of the profiler, then the measurements of the job
     neuron-profile idle --pid $pid --for 2s --method $method --json --folded folded.txt >answer.json 2>idle.err ||
         fail "$name: neuron-profile idle failed"
-    kill $pid
-    wait $pid || true
+    stop
     read -r idle_ns cause_ns < <(tail -n 1 job.out)
     measured=$(jq -n "100 * $cause_ns / $idle_ns")
     [ "$method" = proc ] || [ "$(jq '.processes[0].method' answer.json)" = '"bpf"' ] || complain "$name: method is not bpf"
@@ -53,10 +36,13 @@ agrees() { # CAUSE: it is the first one, with the share that the job measured; e
 }
 idles_by() { # CAUSE NAME COMMAND...: observes the job until both agree; on a busy machine, not each time
     local cause=$1 try
-    shift
-    echo "== $1"
+    name=$2
+    shift 2
+    echo "== $name"
     for try in {1..8}; do
+        [ ! -p batches ] || feed
         started "$@"
+        ! declare -F partner >/dev/null || partner
         observed
         ! agrees "$cause" || return 0
     done
@@ -100,24 +86,45 @@ if [ "$method" = bpf ]; then
 fi
 
 if [ -x /usr/bin/python3 ]; then
-    idles_by sleep python-sleep /usr/bin/python3 "$python" sleep "$library"
+    idles_by sleep python-sleep /usr/bin/python3 "$python_job" sleep "$library"
     [ "$method" = proc ] || row_has .function wait_for_data
-    idles_by running python-running /usr/bin/python3 "$python" running "$library"
+    idles_by running python-running /usr/bin/python3 "$python_job" running "$library"
     [ "$method" = proc ] || row_has .function tokenize_batch
     if [ "$method" = bpf ]; then
-        idles_by gil python-gil /usr/bin/python3 "$python" gil "$library"
-        points=15 idles_by garbage-collection python-gc /usr/bin/python3 "$python" garbage-collection "$library"
+        idles_by gil python-gil /usr/bin/python3 "$python_job" gil "$library"
+        points=15 idles_by garbage-collection python-gc /usr/bin/python3 "$python_job" garbage-collection "$library"
     fi
 fi
 
-group=/sys/fs/cgroup/cpu/neuron-idle-$$
+# A disk that is slow. It is mounted where only the job sees it, and is gone with the job.
+mkdir disk
+slow_disk=$NTK_BUILD_DIR/tests/tests_slow_disk
+if [ -w /dev/fuse ] && unshare -m "$slow_disk" disk 2>/dev/null; then
+    idles_by read disk unshare -m bash -c '"$0" disk && exec "$1" fifo "$PWD/disk/batches"' "$slow_disk" "$job"
+    row_has .object "$PWD/disk/batches"
+    [ "$method" = proc ] || row_has .function load_batch
+fi
+
+# A rank that waits for another one, which computes before it comes.
+late=
+partner() {
+    [ -z "$late" ] || kill "$late"
+    "$job" late-rank "$PWD/ranks" >late.out 2>late.err &
+    late=$!
+    wait_for is_ready late.out
+}
+export NEURON_PROCESS_TAG=ranks
+idles_by wait late-rank "$job" early-rank "$PWD/ranks"
+[ "$method" = proc ] || row_has .function meet_ranks
+unset -f partner
+kill "$late"
+unset NEURON_PROCESS_TAG
+
+# The quota of a cgroup: 3 of each 20 ms.
+group=/sys/fs/cgroup/neuron-idle-$$
+[ ! -d /sys/fs/cgroup/cpu ] || group=/sys/fs/cgroup/cpu/neuron-idle-$$
 if [ "$method" = bpf ] && mkdir "$group" 2>/dev/null; then
     trap '{ kill $pid || true; wait $pid || true; rmdir "$group"; } 2>/dev/null; finish' EXIT
-    echo 20000 >"$group/cpu.cfs_period_us"
-    echo 3000 >"$group/cpu.cfs_quota_us"
-    started throttled "$job" running
-    echo $pid >"$group/cgroup.procs"
-    observed
-    first=$(jq -r '[.processes[0].causes[] | select(.cause != "cpu-pressure")][0].cause' answer.json)
-    [ "$first" = throttled ] || complain "throttled: the first cause is $first: $(jq -c '.processes[0].causes[:3]' answer.json)"
+    { echo 20000 >"$group/cpu.cfs_period_us" && echo 3000 >"$group/cpu.cfs_quota_us"; } 2>/dev/null || echo "3000 20000" >"$group/cpu.max"
+    idles_by throttled quota bash -c 'echo $$ >"$0/cgroup.procs" && exec "$1" quota' "$group" "$job"
 fi

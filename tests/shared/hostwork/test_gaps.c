@@ -17,6 +17,8 @@
 #define CLOCK_SLACK_NS UINT64_C(200000) /* of ticks to nanoseconds */
 
 enum { CORE = 5, RUNS = 4 };
+enum { STOP, RUN, BURST }; /* what a test tells the child */
+#define BURST_RUNS 40000u  /* more than a ring holds */
 
 static struct ntk_hooks_model_ref model_ref;
 
@@ -55,13 +57,30 @@ static void execute(struct observed *child, uint16_t width)
     observed_send(child, ntk_clock_monotonic_ns());
 }
 
+static void execute_often(void)
+{
+    for (unsigned i = 0; i < BURST_RUNS; i++) {
+        struct ntk_hooks_exec exec = { .model = model_ref, .core = CORE, .core_count = 1 };
+
+        exec.call_start_ticks = ntk_hooks_now();
+        exec.core_start_ticks = ntk_hooks_exec_begin(model_ref, CORE, 1);
+        ntk_hooks_exec_end(&exec);
+    }
+}
+
 static int child_works(struct observed *child, void *ctx)
 {
     uint16_t width = ctx ? *(const uint16_t *)ctx : 1;
+    uint64_t order;
 
     claim(width);
     observed_send(child, 1);
-    while (observed_receive(child)) {
+    while ((order = observed_receive(child)) != STOP) {
+        if (order == BURST) {
+            execute_often();
+            observed_send(child, 2);
+            continue;
+        }
         uint64_t began = ntk_hooks_mark_begin();
         execute(child, width);
         ntk_hooks_mark_text("step", began, 42);
@@ -117,7 +136,7 @@ static int end(void **state)
 {
     struct observation *o = *state;
 
-    observed_send(&o->child, 0);
+    observed_send(&o->child, STOP);
     assert_int_equal(observed_finish(&o->child, 0), 0);
     ntk_core_gaps_fini(&o->gaps);
     ntk_host_records_fini(&o->records);
@@ -132,10 +151,10 @@ struct stamps {
 
 static void run(struct observation *o, struct stamps *out)
 {
-    observed_send(&o->child, 1);
+    observed_send(&o->child, RUN);
     out->before_begin = observed_receive(&o->child);
     out->after_begin = observed_receive(&o->child);
-    observed_send(&o->child, 1);
+    observed_send(&o->child, RUN);
     out->before_end = observed_receive(&o->child);
     out->after_end = observed_receive(&o->child);
     (void)observed_receive(&o->child);
@@ -177,7 +196,7 @@ static void what_runs_at_the_end_is_no_gap(void **state)
     struct observation *o = *state;
     uint32_t cores;
 
-    observed_send(&o->child, 1);
+    observed_send(&o->child, RUN);
     uint64_t least_ns = observed_receive(&o->child);
     uint64_t most_ns = observed_receive(&o->child);
     assert_false(ntk_core_gaps_follow(&o->gaps));
@@ -185,7 +204,7 @@ static void what_runs_at_the_end_is_no_gap(void **state)
     assert_int_equal(o->records.gaps.count, 1);
     const struct ntk_host_gap *gap = o->records.gaps.items;
     assert_between(gap->end_ns, least_ns, most_ns);
-    observed_send(&o->child, 1);
+    observed_send(&o->child, RUN);
     for (int i = 0; i < 3; i++) {
         (void)observed_receive(&o->child);
     }
@@ -226,6 +245,30 @@ static void a_model_on_several_cores_keeps_each_busy(void **state)
     }
 }
 
+static void time_of_lost_executions_is_neither_idle_nor_held(void **state)
+{
+    struct observation *o = *state;
+    struct ntk_host_result result;
+    struct stamps stamps;
+    uint32_t cores;
+
+    observed_send(&o->child, BURST);
+    (void)observed_receive(&o->child);
+    (void)ntk_core_gaps_follow(&o->gaps);
+    uint64_t lost_until_ns = o->gaps.followed_ns;
+    run(o, &stamps);
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, now_ns, &cores), 0);
+    assert_true(o->records.lost > 0);
+    assert_int_equal(o->records.unknown_ns, lost_until_ns - o->records.start_ns);
+    assert_int_equal(o->records.gaps.count, 2); /* before and after the execution */
+    const struct ntk_host_gap *first = o->records.gaps.items;
+    assert_int_equal(first->start_ns, lost_until_ns);
+    assert_int_equal(ntk_host_attribute(&o->records, cores, &result), 0);
+    assert_int_equal(result.held_ns, now_ns - lost_until_ns);
+    ntk_host_result_fini(&result);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -233,6 +276,7 @@ int main(void)
         TEST(a_gap_lies_between_executions),
         TEST(what_runs_at_the_end_is_no_gap),
         TEST(marks_of_the_job_are_steps),
+        TEST(time_of_lost_executions_is_neither_idle_nor_held),
         cmocka_unit_test_setup_teardown(a_model_on_several_cores_keeps_each_busy, begin_wide, end),
     };
 

@@ -5,7 +5,11 @@
  */
 #include "shared/hostwork/resolve.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -74,6 +78,7 @@ int outermost_of_three(void)
 struct fixture {
     struct ntk_host_raw raw;
     struct ntk_vec processes;
+    struct ntk_host_files files;
     struct ntk_host_records records;
     struct ntk_host_resolved resolved;
 };
@@ -84,7 +89,7 @@ static int begin(void **state)
 
     memset(&f, 0, sizeof f);
     ntk_vec_init(&f.processes, sizeof(struct ntk_host_modules));
-    ntk_host_modules_read(ntk_vec_add(&f.processes), (uint32_t)getpid());
+    ntk_host_modules_read(ntk_vec_add(&f.processes), (uint32_t)getpid(), &f.files, NULL);
     ntk_host_records_init(&f.records);
     *state = &f;
     return 0;
@@ -96,6 +101,7 @@ static int end(void **state)
 
     ntk_host_modules_fini(ntk_vec_at(&f->processes, 0));
     ntk_vec_fini(&f->processes);
+    ntk_host_files_fini(&f->files);
     ntk_host_raw_fini(&f->raw);
     ntk_host_records_fini(&f->records);
     return 0;
@@ -204,7 +210,98 @@ static void this_process_may_be_traced_and_lists_its_threads(void **state)
     assert_non_null(thread);
     assert_int_equal(thread->first_ns, 5);
     assert_int_equal(thread->last_ns, 9);
-    assert_int_equal(ntk_host_process_outer_tid((uint32_t)getpid(), (uint32_t)getpid()), getpid());
+    assert_int_equal(ntk_host_process_inner_tid((uint32_t)getpid(), (uint32_t)getpid()), getpid());
+}
+
+static bool is_of_module(const struct ntk_host_modules *modules, int fd)
+{
+    ntk_vec_each(const struct ntk_host_module, module, &modules->modules) {
+        if (module->fd == fd) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void the_child_has_no_descriptor_of_its_parent_but_modules(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_host_modules *modules = ntk_vec_at(&f->processes, 0);
+    int ends[2];
+    int status;
+
+    assert_int_equal(pipe(ends), 0);
+    int other = dup(ends[0]);
+    pid_t child = fork();
+    if (child == 0) {
+        ntk_host_resolve_close(&f->processes, ends[0], ends[1]);
+        for (int fd = 0; fd < 512; fd++) {
+            bool is_kept = fd == ends[0] || fd == ends[1] || is_of_module(modules, fd);
+            if (is_kept != (fcntl(fd, F_GETFD) >= 0)) {
+                _exit(1);
+            }
+        }
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(ends[0]);
+    close(ends[1]);
+    close(other);
+}
+
+static void processes_share_the_files_that_both_have_mapped(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_host_modules again = { 0 };
+    size_t count = f->files.fds.count;
+
+    ntk_host_modules_read(&again, (uint32_t)getpid(), &f->files, NULL);
+    assert_true(count > 0);
+    assert_int_equal(f->files.fds.count, count);
+    const struct ntk_host_module *code = ntk_host_modules_at(&again, (uint64_t)(uintptr_t)&begin);
+    assert_non_null(code);
+    assert_true(code->fd >= 0);
+    assert_true(is_of_module(ntk_vec_at(&f->processes, 0), code->fd));
+    ntk_host_modules_fini(&again);
+}
+
+static bool is_no_file(const char *name)
+{
+    (void)name;
+    return false;
+}
+
+static void files_that_are_not_wanted_stay_closed(void **state)
+{
+    struct ntk_host_modules modules = { 0 };
+    struct ntk_host_files files = { 0 };
+
+    (void)state;
+    ntk_host_modules_read(&modules, (uint32_t)getpid(), &files, is_no_file);
+    assert_true(modules.modules.count > 0);
+    assert_int_equal(files.fds.count, 0);
+    ntk_host_modules_fini(&modules);
+    ntk_host_files_fini(&files);
+}
+
+static void a_fifo_in_place_of_a_map_file_is_not_opened(void **state)
+{
+    struct ntk_host_modules modules = { .pid = (uint32_t)getpid() };
+    char path[64];
+    char event[512];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int watch = inotify_init1(IN_NONBLOCK);
+    assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+    ntk_host_modules_read_map(&modules);
+    assert_true(read(watch, event, sizeof event) < 0);
+    assert_null(modules.text);
+    close(watch);
+    unlink(path);
+    ntk_host_modules_fini(&modules);
 }
 
 int main(void)
@@ -217,6 +314,10 @@ int main(void)
         TEST(a_map_file_names_code_of_a_compiler),
         TEST(kernel_functions_are_found_by_address),
         TEST(this_process_may_be_traced_and_lists_its_threads),
+        TEST(the_child_has_no_descriptor_of_its_parent_but_modules),
+        TEST(processes_share_the_files_that_both_have_mapped),
+        TEST(files_that_are_not_wanted_stay_closed),
+        TEST(a_fifo_in_place_of_a_map_file_is_not_opened),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_job_main KIND [FIFO] - steps whose idle time has a known cause, until SIGTERM; then the idle
+ * idle_job_main KIND [FILE] - steps whose idle time has a known cause, until SIGTERM; then the idle
  * time and the part of it that the cause took, by the job's own clock.
  */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +24,19 @@
 #define PAGES 3000
 #define CROWD 10000
 #define NOINLINE __attribute__((noinline))
+#define OFF_CPU_NS 500000u /* between two looks at the clock */
 
 static volatile sig_atomic_t must_end;
+static const char *path;
 static int descriptor = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int wanted, made;
 static uint64_t other_ns; /* of the cause, but not the cause itself */
+static struct ranks {
+    sem_t others_came[2];
+} * ranks; /* in the file that both have mapped */
+static int own_rank;
 
 static void on_term(int number)
 {
@@ -109,6 +116,36 @@ static void touch_pages(void)
     uint64_t began_ns = idle_job_now_ns();
     (void)munmap((void *)memory, bytes);
     other_ns += idle_job_now_ns() - began_ns;
+}
+
+/* Only the time without a CPU is the quota's. */
+static void prepare_under_quota(void)
+{
+    uint64_t now_ns = idle_job_now_ns();
+    uint64_t end_ns = now_ns + CAUSE_MS * 1000000u;
+
+    while (now_ns < end_ns) {
+        uint64_t last_ns = now_ns;
+        now_ns = idle_job_now_ns();
+        other_ns += now_ns - last_ns < OFF_CPU_NS ? now_ns - last_ns : 0;
+    }
+}
+
+NOINLINE void meet_ranks(void);
+void meet_ranks(void)
+{
+    (void)sem_post(&ranks->others_came[1 - own_rank]);
+    if (sem_wait(&ranks->others_came[own_rank]) != 0) {
+        must_end = 1;
+    }
+}
+
+static void come_late(void)
+{
+    prepare_batch();
+    uint64_t came_ns = idle_job_now_ns();
+    meet_ranks();
+    other_ns += idle_job_now_ns() - came_ns;
 }
 
 static void take_lock(void)
@@ -254,6 +291,32 @@ static void start_holder(void)
     start_thread(hold_lock);
 }
 
+static void map_ranks(void)
+{
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+    if (fd < 0 || ftruncate(fd, sizeof *ranks) != 0) {
+        exit(3);
+    }
+    ranks = mmap(NULL, sizeof *ranks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (ranks == MAP_FAILED) {
+        exit(3);
+    }
+}
+
+static void start_early_rank(void)
+{
+    map_ranks();
+    (void)sem_init(&ranks->others_came[0], 1, 0);
+    (void)sem_init(&ranks->others_came[1], 1, 0);
+}
+
+static void start_late_rank(void)
+{
+    own_rank = 1;
+    map_ranks();
+}
+
 static void start_own_writer(void)
 {
     start_writer(1);
@@ -280,6 +343,9 @@ static const struct {
     { "child", start_own_writer, load_batch },
     { "churn", start_churn, wait_by_sleep },
     { "crowd", start_crowd, wait_by_sleep },
+    { "quota", NULL, prepare_under_quota },
+    { "early-rank", start_early_rank, meet_ranks },
+    { "late-rank", start_late_rank, come_late },
 };
 
 int main(int argc, char **argv)
@@ -296,7 +362,8 @@ int main(int argc, char **argv)
         return 2;
     }
     (void)sigaction(SIGTERM, &action, NULL);
-    descriptor = argc > 2 ? open(argv[2], O_RDONLY) : -1;
+    path = argc > 2 ? argv[2] : "";
+    descriptor = open(path, O_RDONLY);
     if (kinds[kind].start) {
         kinds[kind].start();
     }
