@@ -20,9 +20,9 @@ const char *ntk_sqlite_type(enum ntk_column_kind kind);
 /* About as many as the table has: for progress. */
 uint64_t ntk_sqlite_rows_expected(const struct ntk_export *export, const struct ntk_table *table);
 
-/* An empty STRICT table with all columns; those that are always there are NOT NULL. 0 or -errno. */
 /* Tables have gpsimd, like the vendor's; other outputs show GpSimd: a query finds both. */
 const char *ntk_sqlite_collation(const struct ntk_column *column);
+/* An empty STRICT table with all columns; those that are always there are NOT NULL. 0 or -errno. */
 int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table);
 /* Puts all rows into it; progress may be NULL. 0 or -errno. */
 int ntk_sqlite_table_fill(sqlite3 *db, const struct ntk_export *export,
