@@ -156,7 +156,8 @@ static void read_modules(struct ntk_host_observation *o)
     }
 }
 
-/* A process in a container numbers its threads itself; who has ended cannot be asked. */
+/* A process in a container numbers its threads itself. Of threads that have ended nothing can be
+ * read. */
 static void translate_threads(struct ntk_host_observation *o)
 {
     struct ntk_vec *threads = &o->records.threads;

@@ -120,7 +120,7 @@ unset -f partner
 kill "$late"
 unset NEURON_PROCESS_TAG
 
-# The quota of a cgroup: 3 of each 20 ms.
+# The quota of a cgroup: 3 of 20 ms.
 group=/sys/fs/cgroup/neuron-idle-$$
 [ ! -d /sys/fs/cgroup/cpu ] || group=/sys/fs/cgroup/cpu/neuron-idle-$$
 if [ "$method" = bpf ] && mkdir "$group" 2>/dev/null; then
