@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of the first generation whose types or numbers are its own. */
 #include "runtime-hooks/cnml/cnml_front.h"
-#include "runtime-hooks/include/neuware/g1/cnml.h"
+#include "neuware/g1/cnml.h"
 
 /* Behind the names that the header gives them are those of the second generation. */
 #undef cnmlCreateTensor

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls that only the third generation has, and those whose types are its own. */
 #include "runtime-hooks/cnml/cnml_front.h"
-#include "runtime-hooks/include/neuware/g3/cnml.h"
+#include "neuware/g3/cnml.h"
 
 /* The tensors of a call say what was compiled; others are not checked. */
 cnmlStatus_t cnmlComputeFusionOpForward_V4(cnmlFusionOp_t op, cnmlTensor_t input_tensors[],

@@ -2,20 +2,10 @@
 # cnml_headers - the header of one generation of the CNML interface, made from cnml_ops.def.
 #
 #   runtime-hooks/cnml/cnml_headers.sh 1|2|3          to stdout
-#   runtime-hooks/cnml/cnml_headers.sh write          all three, in their places
 #
-# The headers are in the repository; a test makes them again and searches for differences.
+# The build writes the headers to <build>/include, next to the copies of those in runtime-hooks/include.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-root=$here/../..
-
-if [ "${1:-}" = write ]; then
-    for g in 1 2 3; do
-        mkdir -p "$root/runtime-hooks/include/neuware/g$g"
-        "$0" $g >"$root/runtime-hooks/include/neuware/g$g/cnml.h"
-    done
-    exit
-fi
 generation=$1
 
 only() { # only GENERATIONS TEXT...: the text when this generation is among them
@@ -103,4 +93,13 @@ cat <<END
 #endif
 #endif
 END
-} | clang-format --style=file --assume-filename="$root/runtime-hooks/include/neuware/cnml.h"
+} | awk '{
+    at = index($0, "(")
+    while (length($0) > 100) { # broken after the last comma that fits, continued below the parenthesis
+        end = 100
+        while (end > at && substr($0, end, 2) != ", ") end--
+        print substr($0, 1, end)
+        $0 = sprintf("%" at "s", "") substr($0, end + 2)
+    }
+    print
+}'

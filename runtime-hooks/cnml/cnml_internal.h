@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime-hooks/include/neuware/g2/cnml.h"
+#include "neuware/g2/cnml.h"
 
 enum { CNML_N, CNML_C, CNML_H, CNML_W, CNML_DIMS };
 

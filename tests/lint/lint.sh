@@ -32,7 +32,7 @@ done < <(git ls-files | xargs grep -lE '^#!/bin/bash' -- | grep -v '\.md$')
 
 step "cppcheck"
 cppcheck --quiet --std=c11 --error-exitcode=1 -j 2 --inline-suppr --suppressions-list=tests/lint/cppcheck.txt \
-    --enable=warning,performance,portability -D_GNU_SOURCE -DNTK_VERSION='"0"' -I. -Iruntime-hooks/include -I"$build/generated" \
+    --enable=warning,performance,portability -D_GNU_SOURCE -DNTK_VERSION='"0"' -I. -I"$build/include" -I"$build/generated" \
     "${compiled[@]}" || failed=1
 
 # Only what the database compiles: a part that is left out for a missing package is not there.

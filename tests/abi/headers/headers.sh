@@ -3,7 +3,7 @@
 # others as C17. The build itself shows that of a header that its own source includes first.
 set -u
 cd "${NTK_SOURCE_DIR:?}"
-cc=$1 cxx=$2 generated=$3
+cc=$1 cxx=$2 generated=$3 include=$4
 machine=$("$cc" -dumpmachine) # what is compiled for, not always what runs this
 failed=0
 count=0
@@ -15,7 +15,7 @@ check() { # header, compiler, flags...
     *_x86_64.h | *_aarch64.h) [[ $header == *"_${machine%%-*}.h" ]] || return ;;
     esac
     if ! out=$(printf '#include "%s"\n' "$header" |
-        "$@" -fsyntax-only -Wall -Wextra -Werror -I. -Iruntime-hooks/include -I"$generated" - 2>&1); then
+        "$@" -fsyntax-only -Wall -Wextra -Werror -I. -I"$include" -I"$generated" - 2>&1); then
         # Cross-compiled with few packages, what includes a header of another one is omitted.
         local missing
         missing=$(sed -n 's/.*fatal error: \(.*\): No such file.*/\1/p' <<<"$out")
@@ -37,7 +37,7 @@ three_ways() { # header, flags...
 }
 
 # The headers of libnrt and libpopef ask nothing of their user; the contract with the segment is POSIX code.
-for header in $(find runtime-hooks/include shared/formats/popef/popef.h -name '*.h' | sort); do
+for header in $(find "$include" shared/formats/popef/popef.h -name '*.h' | sort); do
     three_ways "$header"
 done
 for header in $(find shared/abi -name '*.h' | sort) runtime-hooks/hooks/hooks.h; do
