@@ -32,7 +32,7 @@ struct finding {
     struct ntk_transfers_core *out;
     struct ntk_vec queues;       /* of struct ntk_packet_queue */
     struct ntk_map names;        /* as shown, to 1 + index */
-    struct ntk_map facts;        /* address of the name that a fact has, to the same */
+    struct ntk_map facts;        /* the name's address in a fact, to the same */
     struct ntk_long_list begun;  /* struct ntk_begun, as out->list */
     struct ntk_long_list owners; /* uint32_t: queue of each */
     struct number numbers[NUMBERS];
@@ -69,7 +69,7 @@ static struct ntk_packet_queue *queue_of(const struct finding *f, size_t transfe
 
 /* ---- queues ---- */
 
-/* By what is shown of it; 0 and an index, or -ENOMEM. */
+/* Finds a queue by its shown name; 0 and an index, or -ENOMEM. */
 static int queue_of_name(struct finding *f, const char *name, uint32_t *out_queue)
 {
     char shown[NTK_NTFF_NAME_BYTES];
@@ -112,7 +112,7 @@ static int find_rings(struct finding *f)
     return ret;
 }
 
-/* A packet of a queue that the file does not name has the ring of its place. */
+/* A packet of an unnamed queue gets the ring of its position. */
 static struct ntk_packet_ring *ring_of(struct finding *f, const struct ntk_trace_packet *packet)
 {
     size_t ring = (size_t)(packet->engine % NTK_NTFF_DMA_ENGINES) * NTK_NTFF_DMA_QUEUES +
@@ -216,11 +216,11 @@ static int add_transfer(struct finding *f, const struct ntk_trace_instruction *i
     return ret;
 }
 
-/* Facts are far apart in memory, and few instructions begin a transfer. */
+/* Facts are far apart in memory, and few instructions start a transfer. */
 static int find_begun(struct finding *f)
 {
     struct ntk_executed executed = { .core = f->core };
-    bool begins[256] = { false }; /* by opcode: some of them begin one */
+    bool begins[256] = { false }; /* by opcode: some of them start a transfer */
 
     while (ntk_executed_next(&executed)) {
         const struct ntk_trace_instruction *of = &executed.instruction;
@@ -247,8 +247,7 @@ static struct number *number_of(struct finding *f, const struct ntk_trace_event 
     return &f->numbers[(event->is_semaphore ? 0U : EVENT_NUMBER) + event->number];
 }
 
-/* Changes by DMA of a number are shared out evenly among the transfers that name it, in their
- * order. */
+/* DMA changes of a number are divided evenly among the transfers that name it, in order. */
 static void find_ends(struct finding *f)
 {
     struct ntk_begun *begun = begun_of(f);
@@ -280,7 +279,7 @@ static void find_ends(struct finding *f)
 
 /* ---- packets ---- */
 
-/* Whether a rule goes by the ends of transfers. */
+/* Whether a rule uses the ends of transfers. */
 static bool choose_rules(struct finding *f)
 {
     bool by_time = false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* wait_chain - from the change that ended a wait back to what its maker waited for, and so on. */
+/* wait_chain - follows the change that ended a wait back to what its maker waited for, and so
+ * on. */
 #include "profiler/analysis/wait_chain.h"
 
 #include <errno.h>
@@ -7,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PASSED_ON 10 /* a link with less than this part of the wait only passed it on */
-#define LINKS_MET 16 /* engines and queues of one wait; of more the first ones count */
-/* Steps in a row to no earlier time, over instructions that overlap. A file with longer rows would
- * take as many steps for each of its waits: there the root is unknown. */
+#define PASSED_ON 10 /* a link with less than this part of the wait is omitted */
+#define LINKS_MET 16 /* limit of engines and queues of one wait; the first ones count */
+/* Limit of consecutive steps without going back in time, through overlapping instructions. A file
+ * with longer sequences would need them for each wait: there the root is unknown. */
 #define STEPS_STILL_MAX 64
 
 struct met {
@@ -26,10 +27,10 @@ struct back {
     int64_t from_ps, at_ps;
     size_t looks;
     size_t met_count;
-    struct met met[LINKS_MET]; /* in the order in which the walk met them */
+    struct met met[LINKS_MET]; /* in the order of the walk */
 };
 
-/* The time from start_ps to where the walk is. */
+/* Adds the time from start_ps to the current position. */
 static void add_part(struct back *back, const struct ntk_chain_link *of, int64_t start_ps)
 {
     start_ps = start_ps > back->from_ps ? start_ps : back->from_ps;
@@ -68,7 +69,7 @@ static void add_engine(struct back *back, uint32_t item, int64_t start_ps)
     add_part(back, &link, start_ps);
 }
 
-/* Goes to the instruction that made the change, or that began the transfer that did. */
+/* Goes to the instruction that made the change, or started the transfer that did. */
 static uint32_t go_to_maker(struct back *back, const struct ntk_release *release)
 {
     const struct ntk_trace_instruction *by = &back->core->instructions[release->by];
@@ -87,7 +88,7 @@ static uint32_t go_to_maker(struct back *back, const struct ntk_release *release
     return release->by;
 }
 
-/* Goes one cause back; NTK_NO_INDEX: no further. */
+/* Goes back by one cause; NTK_NO_INDEX: no further. */
 static uint32_t go_back(struct back *back, uint32_t item, bool *out_is_unknown)
 {
     struct ntk_cause cause;
@@ -118,13 +119,13 @@ static uint32_t go_back(struct back *back, uint32_t item, bool *out_is_unknown)
 
 static void take(const struct back *back, struct ntk_wait_chain *out)
 {
-    size_t last = 0; /* if nothing has its tenth: what has most */
+    size_t last = 0; /* if none has a tenth: the largest */
 
     for (size_t i = 0; i < back->met_count; i++) {
         const struct ntk_chain_link *link = &back->met[i].link;
         last = link->part_ps > back->met[last].link.part_ps ? i : last;
         if (link->part_ps >= out->idle_ps / PASSED_ON) {
-            /* The root has to be among them. */
+            /* The root must be among them. */
             out->link_count -= out->link_count == NTK_CHAIN_LINKS;
             out->links[out->link_count++] = *link;
         }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait_chain - an engine waited for DMA, which waited for another engine: what did a wait go back
- * to in the end?
+ * wait_chain - the root cause of a wait, for example an engine that waited for DMA, which waited
+ * for another engine.
  *
- * Walked back along causes (dependencies.h) from the change that ended a wait to the moment when it
- * began. Each engine and each queue on the way is one link, with its time; one that has less than a
- * tenth of the wait only passed it on, and is omitted. The last link is the root.
+ * Follows causes (dependencies.h) back from the change that ended a wait to its start. Each engine
+ * and each queue on the way is one link, with its time; links with less than a tenth of the wait
+ * are omitted. The last link is the root.
  *
- * Owner:   chains are plain data; ntk_wait_chains_fini() frees a list. Pure; -ENOMEM.
+ * Owner: chains are plain data; ntk_wait_chains_fini() frees a list. Pure; -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_WAIT_CHAIN_H
 #define NTK_PROFILER_ANALYSIS_WAIT_CHAIN_H
@@ -16,12 +16,12 @@
 #include "shared/base/map.h"
 
 #define NTK_CHAIN_LINKS 6
-#define NTK_CHAINS_MAX 1024 /* of an engine: the waits of others are in one chain without links */
+#define NTK_CHAINS_MAX 1024 /* per engine: further ones are one chain without links */
 
 struct ntk_chain_link {
     bool is_transfer;
-    uint8_t engine;    /* that executes, or that began the transfer */
-    uint8_t opcode;    /* of an engine: what took longest; 0: a transfer, or not known */
+    uint8_t engine;    /* the executing engine, or the one that started the transfer */
+    uint8_t opcode;    /* of an engine: the opcode with the most time; 0: a transfer, or unknown */
     const char *queue; /* of a transfer, as in the NEFF; NULL: unknown */
     int64_t part_ps;   /* of the idle time */
 };
@@ -29,9 +29,10 @@ struct ntk_chain_link {
 struct ntk_wait_chain {
     size_t link_count;                            /* 0: see NTK_CHAINS_MAX */
     struct ntk_chain_link links[NTK_CHAIN_LINKS]; /* from what ended the wait to the root */
-    uint8_t source;                               /* that made the change: an engine, or DMA */
-    bool is_unknown;                              /* what the root waited for was not recorded */
-    uint64_t count;                               /* of waits */
+    uint8_t source;                               /* the maker of the change: an engine, or DMA */
+    /* the cause of the root's wait was not recorded */
+    bool is_unknown;
+    uint64_t count; /* of waits */
     int64_t idle_ps;
     int64_t longest_ps, longest_at_ps; /* the longest single one, and its start */
 };
@@ -42,7 +43,7 @@ struct ntk_wait_chains {
     struct ntk_map indices;        /* + 1, by what makes chains equal */
 };
 
-/* Of the wait of an instruction from from_ps until until_ps; it has a change that ended it. */
+/* For the wait of an instruction from from_ps to until_ps, which was ended by a change. */
 void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
                         const struct ntk_core_dependencies *dependencies, uint32_t item,
                         int64_t from_ps, int64_t until_ps, struct ntk_wait_chain *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if - the changes that are tried, and what each does to all cores. */
+/* what_if - the changes to try, and their effect on all cores. */
 #include "profiler/analysis/what_if.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "profiler/analysis/what_if_private.h"
 #include "shared/base/vec.h"
 
-/* Waits that are tried without being requested: those that cost most. */
+/* Number of the most expensive waits that are tried by default. */
 #define WAITS_MAX 5
 #define SEMAPHORES 256
 
@@ -38,7 +38,7 @@ static void bound_by(struct ntk_what_if_row *row, unsigned by, int64_t ps)
     }
 }
 
-/* The total is that of the core that ends last, and what the capture has after it. */
+/* The total is that of the core that ends last, plus what the capture has after it. */
 static int run(const struct work *work, bool is_tight, struct ntk_what_if_row *row,
                struct ntk_what_if *counts)
 {
@@ -91,7 +91,7 @@ static int add(struct ntk_vec *rows, enum ntk_what_if_part part, double speed, u
     return ntk_vec_push(rows, &row);
 }
 
-/* How long engines had nothing to execute before the change of each semaphore. */
+/* The time that engines had nothing to execute before the change of each semaphore. */
 static void waits_find(const struct work *work, int64_t *semaphores_ps)
 {
     const struct ntk_trace *trace = work->program->trace;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * what_if - how long would the execution take if parts of it were faster, or did not wait?
+ * what_if - the estimated length of the execution if parts of it were faster or did not wait.
  *
- * The capture is timed again. An instruction starts when the one before it on its engine allows it
- * and when the change that it waits for is there; a packet of a transfer starts when the
- * instruction has started the transfer and its DMA engine has moved the packet before it. Time that
- * none of these explains stays as it was measured, so that without a change every time is the
- * measured one. How good the rules are is therefore measured without that time: tight_ps.
- * docs/formats/analyses.md has the rules in full, docs/decisions/what-if.md the reasons.
+ * All times are recomputed. An instruction starts after the previous one on its engine permits it
+ * and after the change that it waits for; a packet of a transfer starts after the instruction that
+ * starts the transfer and after the previous packet of its DMA engine. Unexplained time stays as
+ * measured, so that without changes all times equal the measured ones. The quality of the rules is
+ * therefore measured without that time: tight_ps. docs/formats/analyses.md has the full rules,
+ * docs/decisions/what-if.md the reasons.
  *
- * Pure: trace to result; -ENODATA when the capture does not record how long the execution took, or
+ * Pure: trace to result; -ENODATA if the capture does not record how long the execution took, or
  * -errno of a long list.
  *
  * Owner:   the result is the caller's storage; ntk_what_if_fini() frees what it points to.
@@ -27,12 +27,13 @@
 
 enum ntk_what_if_part {
     NTK_WHAT_IF_DMA,         /* packets of transfers */
-    NTK_WHAT_IF_DMA_LATENCY, /* from the instruction that begins a transfer to its first packet */
-    NTK_WHAT_IF_LATENCY,     /* from an instruction to its change of a semaphore, to the waiter */
+    NTK_WHAT_IF_DMA_LATENCY, /* from the instruction that starts a transfer to its first packet */
+    /* from an instruction to its change of a semaphore, and to the waiter */
+    NTK_WHAT_IF_LATENCY,
     NTK_WHAT_IF_TRANSPOSES,  /* operations of the tensor engine that only move data */
     NTK_WHAT_IF_ENGINES,     /* all instructions */
-    NTK_WHAT_IF_ENGINE,      /* those of one engine */
-    NTK_WHAT_IF_LINE,        /* those of a source line */
+    NTK_WHAT_IF_ENGINE,      /* instructions of one engine */
+    NTK_WHAT_IF_LINE,        /* instructions of a source line */
     NTK_WHAT_IF_WAIT,        /* waits for a semaphore; this and all that follow are waits */
     NTK_WHAT_IF_WAIT_ENGINE, /* waits of an engine */
     NTK_WHAT_IF_WAIT_QUEUE,  /* waits for the transfers of a queue */
@@ -41,17 +42,17 @@ enum ntk_what_if_part {
 
 struct ntk_what_if_change {
     enum ntk_what_if_part part;
-    double speed;                      /* times as fast; 0: takes no time. Waits: 0 only */
+    double speed;                      /* factor; 0: takes no time. Only 0 for waits */
     unsigned number;                   /* engine, semaphore or line */
-    char name[NTK_WHAT_IF_NAME_BYTES]; /* file as in the NEFF, or the end of its path; queue */
+    char name[NTK_WHAT_IF_NAME_BYTES]; /* file as in the NEFF, or the end of its path; or queue */
 };
 
-struct ntk_what_if_changes { /* all of them at once */
+struct ntk_what_if_changes { /* all applied at once */
     size_t count;
     struct ntk_what_if_change list[NTK_WHAT_IF_CHANGES_MAX];
 };
 
-/* "dma=2,transposes,wait:20,line:attention.py:31=4" is added. -EINVAL with a message. */
+/* Adds "dma=2,transposes,wait:20,line:attention.py:31=4". -EINVAL with a message. */
 int ntk_what_if_changes_add(struct ntk_what_if_changes *changes, const char *text,
                             struct ntk_err *err);
 static inline bool ntk_what_if_is_wait(enum ntk_what_if_part part)
@@ -62,11 +63,11 @@ static inline bool ntk_what_if_is_wait(enum ntk_what_if_part part)
 const char *ntk_what_if_changes_text(const struct ntk_what_if_changes *changes, char *buf,
                                      size_t buf_bytes);
 
-/* What the execution is made of, along its critical path; the first ones are engines. */
+/* The parts of the execution along its critical path; engines come first. */
 enum ntk_what_if_on {
     NTK_WHAT_IF_ON_DMA = NTK_NTFF_ENGINE_COUNT,
     NTK_WHAT_IF_ON_LATENCY,
-    NTK_WHAT_IF_ON_WAIT, /* for a change without a known maker, with what else keeps its length */
+    NTK_WHAT_IF_ON_WAIT, /* for a change of unknown origin, and other fixed time */
     NTK_WHAT_IF_ON_KEPT, /* time that no dependency explains */
     NTK_WHAT_IF_ON_START,
     NTK_WHAT_IF_ON_END,
@@ -81,7 +82,7 @@ const char *ntk_what_if_on_name(unsigned on);
 struct ntk_what_if_item {
     unsigned on;       /* an engine, or NTK_WHAT_IF_ON_DMA */
     size_t core;       /* of the trace */
-    uint32_t example;  /* instruction: one of its executions, or one that began a transfer */
+    uint32_t example;  /* instruction: one of its executions, or one that started a transfer */
     const char *queue; /* of the transfers, as in the NEFF; NULL: unknown */
     int64_t path_ps;
 };
@@ -89,28 +90,29 @@ struct ntk_what_if_item {
 struct ntk_what_if_row {
     struct ntk_what_if_changes changes;
     int64_t total_ps;
-    int64_t bound_ps;                      /* the busiest engine or DMA engine takes as long */
+    /* lower bound: the time of the busiest engine or DMA engine */
+    int64_t bound_ps;
     unsigned bound_by;                     /* an engine, or NTK_WHAT_IF_ON_DMA */
     int64_t path_ps[NTK_WHAT_IF_ON_COUNT]; /* their sum is total_ps */
-    size_t item_count;                     /* those that take most of the path, the longest first */
+    size_t item_count;                     /* by descending share of the path */
     struct ntk_what_if_item items[NTK_WHAT_IF_ITEMS_MAX];
 };
 
 struct ntk_what_if {
     int64_t measured_ps;
-    bool is_standard; /* the usual changes, one by one; else those that were requested */
+    bool is_standard;             /* the usual changes, one by one; else the requested ones */
     struct ntk_what_if_row as_is; /* without a change */
-    int64_t tight_ps;             /* as_is without the time that no dependency explains, nowhere */
+    int64_t tight_ps;             /* as_is without unexplained time */
     size_t row_count;
-    struct ntk_what_if_row *rows;    /* the largest gain first */
-    uint64_t unknown_wait_count;     /* instructions that wait for a change without a known maker */
-    uint64_t unknown_transfer_count; /* waits for transfers whose packets are unknown */
+    struct ntk_what_if_row *rows;    /* by descending gain */
+    uint64_t unknown_wait_count;     /* instructions that wait for a change of unknown origin */
+    uint64_t unknown_transfer_count; /* waits for transfers with unknown packets */
 };
 
-/* Whether each change is of something that the capture has. -ENOENT with a message. */
+/* Checks that each change refers to something in the capture. -ENOENT with a message. */
 int ntk_what_if_changes_check(const struct ntk_program *program,
                               const struct ntk_what_if_changes *changes, struct ntk_err *err);
-/* changes NULL, or none: the usual ones, one by one; else all of them at once. */
+/* changes NULL or empty: the usual ones, one by one; else all of them at once. */
 int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_transfers *transfers,
                          const struct ntk_what_if_changes *changes,
                          struct ntk_what_if *out_what_if);

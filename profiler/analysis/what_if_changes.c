@@ -7,7 +7,7 @@
 
 #include "profiler/analysis/what_if.h"
 
-/* The greatest and the least factor of speed that may be requested. */
+/* The largest and smallest allowed factor of speed. */
 #define SPEED_MAX 1e6
 #define SPEED_MIN 1e-3
 #define TEXT_BYTES (NTK_WHAT_IF_NAME_BYTES + 64)
@@ -102,7 +102,7 @@ static int part_parse(char *text, struct ntk_what_if_change *out)
     return engine_parse(text, NTK_WHAT_IF_ENGINE, out);
 }
 
-/* Decimal; neither 0, negative, infinite nor no number. */
+/* Decimal; must be positive and finite. */
 static int speed_parse(const char *text, double *out)
 {
     char *end = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_factors - what requested changes are for one instruction. */
+/* what_if_factors - applies the requested changes to one instruction. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ static double factor_of(double speed)
     return speed == 0 ? 0 : 1 / speed;
 }
 
-/* "a/b/c.py" is also "c.py" and "b/c.py". */
+/* "a/b/c.py" matches "c.py" and "b/c.py". */
 static bool is_file(const char *path, const char *name)
 {
     size_t path_length = path ? strlen(path) : 0;
@@ -29,7 +29,7 @@ static bool is_at_line(const struct ntk_program *program, size_t core, uint32_t 
            is_file(ntk_neff_position_file(program->positions, at), change->name);
 }
 
-/* Its name in the NEFF, or as it is shown. */
+/* Matches its name in the NEFF, or the shown name. */
 static bool is_queue(const struct ntk_trace_core *core, const struct ntk_slot_fact *fact,
                      const char *name)
 {
@@ -68,7 +68,7 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
     }
 }
 
-/* Of those that are about single instructions. */
+/* For changes of single instructions. */
 static bool is_changed(const struct ntk_retime *r, uint32_t item, size_t change)
 {
     return ntk_what_if_applies(r->to->program, r->to->core, item, &r->to->changes->list[change]);

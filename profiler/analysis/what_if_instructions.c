@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_instructions - when each instruction starts and ends, timed again. */
+/* what_if_instructions - recomputes the start and end of each instruction. */
 #include "profiler/analysis/what_if_private.h"
 
 static void finish(struct ntk_retime *r, uint32_t item);
 
-/* The change by an instruction. False: it is unknown when that ends. */
+/* The time of a change by an instruction. False: its end is unknown. */
 static bool change_of_instruction(struct ntk_retime *r, uint32_t by, int64_t change_ps,
                                   int64_t *out_ps)
 {
@@ -22,7 +22,7 @@ static bool change_of_instruction(struct ntk_retime *r, uint32_t by, int64_t cha
                                  ntk_retime_scaled(change_ps - maker->end_ps, r->latency_factor));
         return true;
     }
-    /* Before its end: the same share of its time. */
+    /* Before its end: at the same fraction of its time. */
     int64_t was_ps = maker->end_ps - maker->start_ps;
     int64_t is_ps = moment->end_ps - moment->start_ps;
     double factor = was_ps == is_ps ? 1 : (double)is_ps / (double)was_ps;
@@ -31,8 +31,8 @@ static bool change_of_instruction(struct ntk_retime *r, uint32_t by, int64_t cha
     return true;
 }
 
-/* When the change that an instruction waits for is there. False: it waits for none, or nothing is
- * known of its maker. */
+/* When the change that an instruction waits for occurs. False: it waits for none, or its maker is
+ * unknown. */
 static bool change_get(struct ntk_retime *r, uint32_t item, int64_t *out_was_ps, int64_t *out_is_ps)
 {
     const struct ntk_release *release = &r->to->dependencies->releases[item];
@@ -58,12 +58,12 @@ static enum ntk_moment_cause cause_of(const struct ntk_release *release)
 
 /* ---- instructions ---- */
 
-/* own_ps: from then on the time is the instruction's. */
+/* own_ps: start of the instruction's own time. */
 static void end_set(struct ntk_retime *r, uint32_t item, int64_t own_was_ps, int64_t own_is_ps)
 {
     const struct ntk_trace_instruction *one = &r->core->instructions[item];
     struct ntk_moment *moment = &r->moments[item];
-    /* It may do nothing but wait. */
+    /* It may only wait. */
     bool only_waits = moment->is_unknown && ntk_retime_fact(r, item)->waits_inside;
     double factor = only_waits ? 1 : ntk_retime_factor(r, item);
     int64_t from_ps = ntk_retime_larger(own_was_ps, r->covered_ps[one->engine]);
@@ -85,7 +85,7 @@ static void end_set(struct ntk_retime *r, uint32_t item, int64_t own_was_ps, int
     }
 }
 
-/* Inside itself it came to wait for something later than what let it start. */
+/* Inside itself it waited for something later than what released it. */
 static void decide(struct ntk_moment *moment, uint32_t from, enum ntk_moment_cause cause)
 {
     moment->from = from;
@@ -93,7 +93,7 @@ static void decide(struct ntk_moment *moment, uint32_t from, enum ntk_moment_cau
     moment->kept_ps = 0;
 }
 
-/* An instruction that started: waits for a change inside itself, or for the engine to drain. */
+/* For a started instruction that waits for a change inside itself, or for the engine to drain. */
 static void finish(struct ntk_retime *r, uint32_t item)
 {
     const struct ntk_trace_instruction *one = &r->core->instructions[item];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_packets - when each packet of a transfer starts and ends, timed again. */
+/* what_if_packets - recomputes the start and end of each packet of a transfer. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
-/* Each transfer and the next one of its queue. */
+/* Links each transfer with the next one of its queue. */
 static int link_queues(struct ntk_retime *r)
 {
     const struct ntk_transfers_core *of = &r->to->transfers->cores[r->to->core];
@@ -63,7 +63,7 @@ int ntk_retime_prepare_packets(struct ntk_retime *r)
     return ret ? ret : lanes_create(r);
 }
 
-/* Transfers of a queue that are complete, in order. */
+/* Completes the transfers of a queue, in order. */
 static void queue_step(struct ntk_retime *r, struct ntk_moved_queue *queue)
 {
     while (queue->first != NTK_NO_INDEX && r->moved[queue->first].left == 0) {
@@ -77,8 +77,8 @@ static void queue_step(struct ntk_retime *r, struct ntk_moved_queue *queue)
     }
 }
 
-/* What a packet comes after: the instruction that began its transfer, and the packet before it on
- * its DMA engine. */
+/* The predecessors of a packet: the instruction that started its transfer, and the previous packet
+ * of its DMA engine. */
 static struct ntk_retime_bound bind_packet(const struct ntk_retime *r,
                                            const struct ntk_trace_packet *one, uint32_t number)
 {
@@ -100,7 +100,7 @@ static struct ntk_retime_bound bind_packet(const struct ntk_retime *r,
         return bound;
     }
     if (one->start_ps >= lane->end_was_ps) {
-        /* Between packets of one transfer the engine reads descriptors: that is DMA. */
+        /* Between packets of one transfer the engine reads descriptors, which counts as DMA. */
         int64_t gap_ps = lane->number == number ? one->start_ps - lane->end_was_ps : 0;
         int64_t is_ps = ntk_retime_sum(lane->end_is_ps, ntk_retime_scaled(gap_ps, r->dma_factor));
         ntk_retime_bind(&bound, lane->end_was_ps + gap_ps, is_ps, by, NTK_MOMENT_TRANSFER);
@@ -205,7 +205,7 @@ bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t ch
         return true;
     }
     if (moved->left == transfer->packet_count || change_ps < moved->start_was_ps) {
-        return false; /* none of its packets was before */
+        return false; /* its first packet */
     }
     if (change_ps >= moved->end_was_ps) {
         *out_ps = ntk_retime_sum(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_path - what the time of a core that was timed again is made of. */
+/* what_if_path - the composition of a core's recomputed time. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct path {
     bool has_no_memory;
 };
 
-/* Returns how much it was. */
+/* Returns the amount. */
 static int64_t take(struct path *path, unsigned on, int64_t from_ps)
 {
     int64_t ps = 0;
@@ -30,7 +30,7 @@ static int64_t take(struct path *path, unsigned on, int64_t from_ps)
     return ps;
 }
 
-/* The same of one instruction, or of the queue of the transfer that it began. */
+/* The same for one instruction, or for the queue of the transfer that it started. */
 static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t item)
 {
     const struct ntk_trace_instruction *one =
@@ -43,7 +43,8 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
     if (ps == 0 || path->has_no_memory) {
         return;
     }
-    /* One that begins transfers without a known queue has a key for these, and one for itself. */
+    /* An instruction that starts transfers without a known queue has one key for these, and one for
+     * itself. */
     key = key << 1 | (on == NTK_WHAT_IF_ON_DMA);
     uintptr_t number = (uintptr_t)ntk_map_get_number(&path->numbers, key);
     if (number) {
@@ -118,7 +119,8 @@ int ntk_retimed_path(const struct ntk_retimed *retimed, struct ntk_what_if_row *
                          .at_ps = retimed->end_ps,
                          .items = NTK_VEC_INIT(struct ntk_what_if_item) };
     uint32_t item = retimed->last;
-    size_t steps_left = core->instruction_count; /* also where files contradict themselves */
+    /* terminates even if files contradict themselves */
+    size_t steps_left = core->instruction_count;
 
     if (item != NTK_NO_INDEX && retimed->ends_in_moved) {
         take_of(&path, NTK_WHAT_IF_ON_DMA, moments[item].end_ps, item);

@@ -15,16 +15,16 @@
 struct ntk_moved { /* a transfer */
     int64_t start_was_ps, start_is_ps;
     int64_t end_was_ps, end_is_ps;
-    /* With those of its queue before it: a queue does not signal before they are complete. */
+    /* Including earlier ones of its queue: a queue signals only after they are complete. */
     int64_t done_was_ps, done_is_ps;
     uint32_t left;  /* packets */
     uint32_t next;  /* transfer of the queue; NTK_NO_INDEX: none */
     uint32_t queue; /* 1 + index in queues; 0: unknown */
-    bool is_done;   /* done_was_ps and done_is_ps are known */
+    bool is_done;   /* done_was_ps and done_is_ps are valid */
 };
 
 struct ntk_moved_queue {
-    uint32_t first, last; /* transfers: the first one that is not done */
+    uint32_t first, last; /* transfers: the first incomplete one */
     int64_t was_ps, is_ps;
 };
 
@@ -46,14 +46,14 @@ struct ntk_retime {
     size_t lane_count;
     uint32_t pending[NTK_NTFF_ENGINE_COUNT]; /* started, and waits inside itself */
     int64_t covered_ps[NTK_NTFF_ENGINE_COUNT];
-    /* The least time that was measured between a cause and what it lets go. */
+    /* The shortest measured time between a cause and what it releases. */
     int64_t issue_ps[NTK_NTFF_ENGINE_COUNT], release_ps[NTK_NTFF_ENGINE_COUNT], begin_ps;
     double engine_factors[NTK_NTFF_ENGINE_COUNT]; /* of durations */
     double dma_factor, begin_factor, latency_factor;
     bool has_single; /* changes of single instructions */
 };
 
-/* The latest of what has to be there before. */
+/* The latest of several predecessors. */
 struct ntk_retime_bound {
     int64_t was_ps, is_ps;
     uint32_t from;
@@ -70,7 +70,7 @@ static inline int64_t ntk_retime_larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Files may have any times: it stops at the largest number. */
+/* Files may have any times: saturates at the largest number. */
 static inline int64_t ntk_retime_sum(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -96,15 +96,15 @@ static inline const struct ntk_slot_fact *ntk_retime_fact(const struct ntk_retim
 
 void ntk_retime_bind(struct ntk_retime_bound *bound, int64_t was_ps, int64_t is_ps, uint32_t from,
                      enum ntk_moment_cause cause);
-/* When something starts that was measured at start_ps. *kept_ps becomes the time before it that the
- * bound does not explain; a tight walk drops it, unless is_known is false. */
+/* The new start of something measured at start_ps. *kept_ps is the time before it that the bound
+ * does not explain; a tight walk drops it, unless is_known is false. */
 int64_t ntk_retime_start_ps(const struct ntk_retime *r, const struct ntk_retime_bound *bound,
                             int64_t start_ps, bool is_known, int64_t *kept_ps);
 
 /* ---- what_if_factors ---- */
 
 void ntk_retime_read_changes(struct ntk_retime *r);
-/* Of the duration of an instruction. */
+/* The factor for the duration of an instruction. */
 double ntk_retime_factor(const struct ntk_retime *r, uint32_t item);
 bool ntk_retime_is_wait_removed(const struct ntk_retime *r, uint32_t item);
 
@@ -112,20 +112,20 @@ bool ntk_retime_is_wait_removed(const struct ntk_retime *r, uint32_t item);
 
 /* In order of their measured start. */
 void ntk_retime_instruction(struct ntk_retime *r, uint32_t item);
-/* Those that were started and end until then, the earliest first. */
+/* Completes those that started and end until then, earliest first. */
 void ntk_retime_finish_until(struct ntk_retime *r, int64_t time_ps);
 
 /* ---- what_if_packets ---- */
 
-/* Each transfer and the next one of its queue; the DMA engines. 0 or -ENOMEM. */
+/* Links the transfers of each queue; sets up the DMA engines. 0 or -ENOMEM. */
 int ntk_retime_prepare_packets(struct ntk_retime *r);
 /* In order of their measured start. */
 void ntk_retime_packet(struct ntk_retime *r, size_t index);
-/* When the change by the transfer that an instruction began is there. False: unknown. */
+/* When the change by the transfer of an instruction occurs. False: unknown. */
 bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t change_ps,
                                    int64_t *out_ps);
 
-/* After so many steps of a loop: what was checked of long lists. */
+/* Called after this many steps of a loop: returns memory of long lists. */
 void ntk_retime_passed(const struct ntk_retime *r, size_t looks);
 
 #endif

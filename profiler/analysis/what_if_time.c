@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_time - walks along the measured times and gives each instruction and packet a new one. */
+/* what_if_time - walks along the measured times and computes new ones for each instruction and
+ * packet. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static void least(int64_t *of, int64_t ps)
     }
 }
 
-/* An engine for which nothing was measured takes what the quickest one takes, or no time. */
+/* An engine without measurements uses the time of the quickest one, or no time. */
 static void fill(int64_t *of)
 {
     int64_t quickest_ps = INT64_MAX;
@@ -85,7 +86,7 @@ static void fill(int64_t *of)
     }
 }
 
-/* Only what was waited for last shows how long it takes to let something go. */
+/* Only the last thing waited for shows how long the release takes. */
 static void least_of(struct ntk_retime *r, uint32_t item)
 {
     const struct ntk_release *release = &r->to->dependencies->releases[item];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* work_match - items with one form laid side by side; what overlaps is one link. */
+/* work_match - places items with one form side by side; overlaps become links. */
 #include "profiler/analysis/work_match.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TIE 1e-9 /* shares of one whole that are equal but for rounding */
+#define TIE 1e-9 /* shares of one whole that differ only by rounding */
 
 const char *ntk_work_relation_name(enum ntk_work_relation relation)
 {
@@ -24,7 +24,7 @@ struct entry { /* an item in the order of one form */
 struct side {
     const struct ntk_work_units *units;
     bool *is_matched;      /* of each item */
-    struct entry *entries; /* of the form that is matched, by form, then by time */
+    struct entry *entries; /* sorted by the form being matched, then by time */
     size_t entry_count;
 };
 
@@ -94,7 +94,8 @@ static double time_of(const struct entry *entries, size_t count)
     return sum;
 }
 
-/* Both sides from 0 to 1; an item covers its share of its side. Without time all are equal. */
+/* Both sides are scaled to 0..1; an item covers its share of its side. Without time all are
+ * equal. */
 static double share_of(const struct entry *entry, double whole, size_t count)
 {
     return whole > 0 ? (double)entry->item->time_ps / whole : 1.0 / (double)count;
@@ -182,7 +183,7 @@ static int64_t unit_ps(const struct ntk_work_units *units, uint32_t unit)
     return ((const struct ntk_work_unit *)ntk_vec_at(&units->units, unit))->time_ps;
 }
 
-/* Times to ratios; weak links go. */
+/* Turns times into ratios and drops weak links. */
 static void strengthen(struct matching *m)
 {
     struct ntk_work_link *links = m->links.items;
@@ -201,7 +202,7 @@ static void strengthen(struct matching *m)
     m->links.count = kept;
 }
 
-/* Relations by the links of each unit; units without one are added. */
+/* Sets relations by the links of each unit; adds units without one. */
 static int relate(struct matching *m)
 {
     size_t counts[2] = { m->sides[0].units->units.count, m->sides[1].units->units.count };

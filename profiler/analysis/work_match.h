@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work_match - which layers and regions of one program became which of another.
+ * work_match - maps layers and regions of one program to those of another.
  *
- * Time of instructions is matched word by word (work_units.h), from the closest form to the widest:
- * what has one form on both sides is matched in its order of time, the first tenth of one side with
- * the first tenth of the other, so that it does not matter how much longer a side takes. What is
- * left has the next form, and in the end none: work that is gone, or new.
+ * The time of instructions is matched word by word (work_units.h), from the closest form to the
+ * widest: work with the same form on both sides is matched in order of time, relative to the length
+ * of each side. Unmatched work tries the next form; in the end it is gone, or new.
  *
- * A link from a unit before to a unit after stands for at least NTK_WORK_LINK_RATIO of the time of
- * either one. kept: neither has another link; fused: several became one; split: one became several;
- * mixed: both. A unit without a link is gone, or new.
+ * A link between an old and a new unit covers at least NTK_WORK_LINK_RATIO of the time of either
+ * one. kept: neither has another link; fused: several became one; split: one became several; mixed:
+ * both. A unit without a link is gone, or new.
  *
- * Pure; 0 or -ENOMEM. Owner: caller's storage; _fini frees. Indices are those of the units.
+ * Pure; 0 or -ENOMEM. Owner: caller's storage; _fini frees. Indices refer to the units.
  */
 #ifndef NTK_PROFILER_ANALYSIS_WORK_MATCH_H
 #define NTK_PROFILER_ANALYSIS_WORK_MATCH_H
@@ -34,11 +33,11 @@ enum ntk_work_relation {
 struct ntk_work_link {
     enum ntk_work_relation relation;
     uint32_t before, after;
-    double before_ratio; /* of the time of the unit before: what is in the unit after */
-    double after_ratio;  /* of the time of the unit after: what comes from the unit before */
+    double before_ratio; /* share of the old unit's time that is in the new unit */
+    double after_ratio;  /* share of the new unit's time that comes from the old unit */
 };
 
-struct ntk_work_match { /* the longest units before first, by their longest part; new ones last */
+struct ntk_work_match { /* by old unit, those with the longest part first; new ones last */
     size_t link_count;
     struct ntk_work_link *links;
 };
@@ -48,8 +47,8 @@ int ntk_analysis_work_match(const struct ntk_work_units *before, const struct nt
 void ntk_work_match_fini(struct ntk_work_match *match);
 /* "kept", "fused" ... */
 const char *ntk_work_relation_name(enum ntk_work_relation relation);
-/* Whether the match shows what a comparison by names does not: a unit that became others, or one
- * with another name. */
+/* Whether the match adds to a comparison by names: a unit that became others or changed its
+ * name. */
 bool ntk_work_match_tells(const struct ntk_work_units *before, const struct ntk_work_units *after,
                           const struct ntk_work_match *match);
 

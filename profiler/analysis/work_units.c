@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* work_units - instructions in order of time, added to the words of their layer or region. */
+/* work_units - adds instructions in order of time to the words of their layer or region. */
 #include "profiler/analysis/work_units.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct gathering {
     uint32_t *regions; /* of each instruction of the core: 1 + region; 0: none */
 };
 
-/* 1 + its place; 0 without memory. */
+/* 1 + its index; 0 if out of memory. */
 static uintptr_t unit_number(struct gathering *g, const char *key, const char *name, bool is_layer)
 {
     uintptr_t number = (uintptr_t)ntk_map_get(&g->unit_numbers, key);
@@ -39,7 +39,7 @@ static uintptr_t unit_number(struct gathering *g, const char *key, const char *n
     return ntk_map_put(&g->unit_numbers, key, (void *)number) < 0 ? 0 : number;
 }
 
-/* Inner regions after outer ones, so that they stay. */
+/* Inner regions after outer ones, so that inner ones win. */
 static int mark_regions(struct gathering *g, const struct ntk_regions *regions, size_t core_index)
 {
     const struct ntk_trace_core *core = &g->program->trace->cores[core_index];

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work_units - what each layer or region of an execution works on, in words that another program
- * shares: shapes, types, and where the data came from.
+ * work_units - describes the work of each layer or region of an execution in words that can be
+ * compared with another program: shapes, types, and sources of data.
  *
- * The unit of an instruction is its layer where the NEFF names one, else the innermost region that
- * it is in on its engine, else what its engine does outside of regions. Control and the runtime's
- * instructions belong to none.
+ * The unit of an instruction is its layer if the NEFF names one, else the innermost region on its
+ * engine, else the engine outside of regions. Control instructions and those of the runtime have
+ * none.
  *
- * A word has up to four forms, from the closest to the widest: of a matrix product the shape of
- * what stays, its type and its sources; then without the type; then without the shape; then alone.
- * Sources are the operations that wrote what an instruction reads. Copies, casts and transposes
- * pass theirs on, and so does a scratch tensor in device memory: a kernel that no longer writes it
- * has the same sources. Transfers name their tensor, then its size, then its kind.
+ * A word has up to four forms, from the closest to the widest: for a matrix product the shape of
+ * the stationary operand, its type and its sources; then without the type; then without the shape;
+ * then alone. Sources are the operations that wrote an instruction's inputs. Copies, casts,
+ * transposes and scratch tensors in device memory pass sources on, so a kernel that stops writing
+ * such a tensor keeps its sources. Transfers name their tensor, then its size, then its kind.
  *
- * Time: linear in instructions, times the depth of regions. The same trace gives the same units.
- * Owner:   caller's storage, zeroed is empty; _fini frees. Texts are copies: the program may go.
+ * Time:    linear in instructions, times the depth of regions. The same trace gives the same units.
+ * Owner:   caller's storage, zeroed is empty; _fini frees. Texts are copies, independent of the
+ *          program.
  * Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_WORK_UNITS_H
@@ -25,20 +26,20 @@
 #include "shared/base/vec.h"
 
 #define NTK_WORK_FORMS 4
-#define NTK_WORK_UNITS_MAX 4096 /* what is beyond is in the unit of its engine */
+#define NTK_WORK_UNITS_MAX 4096 /* further ones belong to the unit of their engine */
 
 struct ntk_work_unit {
     char *name; /* as people see it */
-    char *key;  /* the same in another capture */
+    char *key;  /* identifies it in another capture */
     bool is_layer;
-    int64_t time_ps; /* of its instructions, those that overlap each */
+    int64_t time_ps; /* of its instructions, including overlaps */
 };
 
 struct ntk_work_item { /* all instructions of a unit with one word */
     uint32_t unit;
     uint32_t word;    /* in words */
     int64_t time_ps;  /* sum */
-    int64_t first_ps; /* when the first began */
+    int64_t first_ps; /* start of the first */
 };
 
 struct ntk_work_word {
@@ -48,7 +49,7 @@ struct ntk_work_word {
 struct ntk_work_units {
     struct ntk_vec units; /* struct ntk_work_unit */
     struct ntk_vec items; /* struct ntk_work_item */
-    struct ntk_vec words; /* struct ntk_work_word */
+    struct ntk_vec words; /* regions: those of the program. 0 or -errno of a long list. */
 };
 
 /* regions: of the program. 0 or -errno of a long list. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* work_words - slots decoded to shapes, and the last writers of what they read followed. */
+/* work_words - decodes slots to shapes, and follows the last writers of their inputs. */
 #include "profiler/analysis/work_words.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-#define SOURCES_MAX 8 /* of an instruction that count */
+#define SOURCES_MAX 8 /* sources per instruction that count */
 #define OP_BYTES 64
 #define ACTIVATE_FUNCTION 35 /* byte of a vendor's slot */
-#define UNKNOWN 0            /* number of a text: none */
+#define UNKNOWN 0            /* text number for none */
 
 struct ntk_work_words {
     const struct ntk_program *program;
@@ -27,17 +27,17 @@ struct ntk_work_words {
     struct ntk_chip_accesses accesses;
     uint32_t *writers[NTK_CHIP_SPACE_COUNT];  /* of each cell: a text, or UNKNOWN */
     struct ntk_map text_numbers;              /* text to 1 + its place in entries */
-    struct ntk_map tensors;                   /* scratch by its name: text of what was stored */
-    uint32_t *slots[NTK_NTFF_ENGINE_COUNT];   /* 1 + word of each slot, 0: not found yet */
-    uint32_t *outputs[NTK_NTFF_ENGINE_COUNT]; /* text of what each slot writes */
-    uint32_t stationary;                      /* text of what LDWEIGHTS loaded last */
+    struct ntk_map tensors;                   /* scratch tensor by name: text of the stored data */
+    uint32_t *slots[NTK_NTFF_ENGINE_COUNT];   /* 1 + word of each slot, 0: not yet computed */
+    uint32_t *outputs[NTK_NTFF_ENGINE_COUNT]; /* text of each slot's output */
+    uint32_t stationary;                      /* text of the last data that LDWEIGHTS loaded */
     struct ntk_vec *words;
     struct ntk_map *word_numbers; /* closest form to 1 + place */
 };
 
 /* ---- texts ---- */
 
-/* Its number, from 1; UNKNOWN for "", and without memory. */
+/* Its number, from 1; UNKNOWN for "", or if out of memory. */
 static uint32_t text_number(struct ntk_work_words *w, const char *text)
 {
     uintptr_t number = text[0] ? (uintptr_t)ntk_map_get(&w->text_numbers, text) : UNKNOWN;
@@ -78,7 +78,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "input+exp": in the order of their texts, so that numbers of a program do not matter. */
+/* "input+exp": sorted by text, so that numbers of a program do not matter. */
 static uint32_t sources_text(struct ntk_work_words *w, const struct sources *sources)
 {
     const char *texts[SOURCES_MAX];
@@ -103,7 +103,7 @@ static uint32_t sources_text(struct ntk_work_words *w, const struct sources *sou
     return number;
 }
 
-/* Of the first cell of each range that it reads and does not add to. */
+/* The sources of the first cell of each range that it reads without accumulating. */
 static uint32_t read_sources(struct ntk_work_words *w, const struct ntk_trace_instruction *of)
 {
     const struct ntk_chip_slot *slot = ntk_chip_slot_of(&w->accesses, of);
@@ -142,10 +142,10 @@ struct deed {
     char op[OP_BYTES];    /* "matmul", "activate 3", "TENSOR_TENSOR" */
     char shape[OP_BYTES]; /* "128x128"; "": unknown */
     const char *type;     /* NULL: unknown */
-    bool passes_on;       /* it only moves what others made */
+    bool passes_on;       /* it only moves data of others */
     bool is_transfer;
     bool is_store;                  /* to device memory */
-    const struct ntk_neff_var *var; /* that it moves; NULL: unknown */
+    const struct ntk_neff_var *var; /* the variable it moves; NULL: unknown */
     uint64_t bytes;
 };
 
@@ -228,7 +228,7 @@ static void form_set(struct ntk_work_word *word, unsigned form, const char *text
     word->forms[form] = strdup(text);
 }
 
-/* Scratch has no wider form than its size: a store of another tensor is other work. */
+/* The widest form of scratch is its size: a store of another tensor is different work. */
 static void transfer_forms(const struct deed *deed, struct ntk_work_word *word)
 {
     const char *direction = deed->is_store ? "store" : "load";
@@ -282,7 +282,7 @@ void ntk_work_word_fini(struct ntk_work_word *word)
     }
 }
 
-/* Its place among the words; NTK_WORK_NO_WORD with *failed. */
+/* Its index in the words; NTK_WORK_NO_WORD with *failed. */
 static uint32_t word_number(struct ntk_work_words *w, const struct deed *deed, const char *sources,
                             int *failed)
 {
@@ -309,7 +309,7 @@ static uint32_t word_number(struct ntk_work_words *w, const struct deed *deed, c
     return (uint32_t)w->words->count - 1;
 }
 
-/* What others that read its result have as their source. */
+/* The source of instructions that read its result. */
 static uint32_t output_of(struct ntk_work_words *w, const struct deed *deed, uint32_t sources)
 {
     if (deed->is_transfer && !deed->is_store) {
@@ -321,7 +321,7 @@ static uint32_t output_of(struct ntk_work_words *w, const struct deed *deed, uin
     return deed->passes_on ? sources : text_number(w, deed->op);
 }
 
-/* The first time that a slot runs. */
+/* At the first execution of a slot. */
 static uint32_t find(struct ntk_work_words *w, const struct ntk_trace_instruction *of,
                      const struct ntk_slot_fact *fact, int *failed)
 {

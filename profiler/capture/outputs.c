@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* outputs - what an execution wrote: a sum over it, and files. */
+/* outputs - the output of an execution: a checksum, and files. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ static int npy_head(const nrt_tensor_info_t *info, struct ntk_buf *out, struct n
         ntk_buf_add_format(&dict, d == 0 ? "%u," : " %u,", info->shape[d]);
     }
     ntk_buf_add_text(&dict, "), }");
-    /* Magic, version and length are 10 bytes; all of it ends at a multiple of 64. */
+    /* Magic, version and length take 10 bytes; the header ends at a multiple of 64. */
     ntk_buf_add_fill(&dict, ' ', (64 - (10 + dict.bytes_count + 1) % 64) % 64);
     ntk_buf_add_char(&dict, '\n');
     ntk_buf_add(out, "\x93NUMPY\x01\x00", 8);

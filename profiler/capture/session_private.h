@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session_private - what the files of a session share. Only for profiler/capture. */
+/* session_private - shared by the files of a session. Only for profiler/capture. */
 #ifndef NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
 #define NTK_PROFILER_CAPTURE_SESSION_PRIVATE_H
 
@@ -16,7 +16,7 @@ struct ntk_session {
     struct ntk_nrt nrt;
     char library[NTK_NRT_TEXT_BYTES];
     struct ntk_session_options options;
-    nrt_tensor_t *shared; /* what all large tensors are slices of */
+    nrt_tensor_t *shared; /* large tensors are slices of it */
     bool is_initialised;
     nrt_model_t *model;
     struct ntk_nrt_io io;

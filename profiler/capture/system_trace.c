@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* system_trace - what the host did while a session ran, as JSON. */
+/* system_trace - records host activity during a session as JSON. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static int trace_types_set(struct ntk_session *s, nrt_sys_trace_config_t *config
         const char *word = *types + is_removed;
         NRT_STATUS status = NRT_SUCCESS;
 
-        /* The first word that is kept takes the place of all. */
+        /* The first included word replaces "all". */
         if (is_first && !is_removed) {
             s->nrt.nrt_sys_trace_config_set_capture_enabled_for_event_type(config, "hardware",
                                                                            false);
@@ -68,7 +68,7 @@ int ntk_session_trace_stop(struct ntk_session *session, const char *path, struct
     if (status != NRT_SUCCESS) {
         return ntk_nrt_fail(&session->nrt, err, status, "nrt_sys_trace_fetch_events");
     }
-    /* The text ends where it ends, whatever the runtime counts. */
+    /* Use the length of the text, whatever the runtime reports. */
     int ret = ntk_fs_write(path, json, strlen(json), err);
     session->nrt.nrt_sys_trace_buffer_free(json);
     session->nrt.nrt_sys_trace_stop();

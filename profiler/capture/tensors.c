@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tensors - the tensors of a session: made, shared, freed. */
+/* tensors - creates, shares and frees the tensors of a session. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static bool is_shared(const struct ntk_session *s, const nrt_tensor_info_t *info
     return s->options.has_single_io && info->size > s->options.single_io_threshold_bytes;
 }
 
-/* As large as the largest tensor that shares it; none when no tensor does. */
+/* As large as the largest tensor that shares it; unused if none does. */
 static int make_shared(struct ntk_session *s, struct ntk_err *err)
 {
     size_t largest = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* workers - processes started, waited for, and ended with the first that fails. */
+/* workers - starts processes, waits for them, and stops all after the first failure. */
 #include "profiler/capture/workers.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One that failed drags others down with it: a second for each to say why, before they are
- * ended. */
+/* A failed worker makes others fail: each gets a second to report its reason before it is
+ * stopped. */
 static void let_speak(const pid_t *workers, uint64_t count)
 {
     const struct timespec step = { .tv_nsec = 10000000 };
@@ -34,7 +34,7 @@ static void let_speak(const pid_t *workers, uint64_t count)
     }
 }
 
-/* Waits for all; when one fails, the others would wait for it in vain and are ended. */
+/* Waits for all; after a failure the others would wait in vain and are stopped. */
 static int wait_all(pid_t *workers, uint64_t count)
 {
     int code = 0;

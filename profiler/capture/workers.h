@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workers - the same work in several processes at once, which end together when one of them fails.
+ * workers - runs the same work in several processes, which are stopped together if one of them
+ * fails.
  *
  * Threads: called while the process has one thread and no other children.
  */
@@ -11,11 +12,10 @@
 
 #include "shared/base/err.h"
 
-/* In the worker's process: its exit code. */
+/* In the worker's process: returns its exit code. */
 typedef int ntk_worker(uint64_t index, void *ctx);
 
-/* 0 when all have succeeded, 1 when one has not (and has said why), negative when not all could be
- * started. */
+/* 0 if all succeed, 1 if one fails (after reporting why), negative if not all could be started. */
 int ntk_workers_run(uint64_t count, ntk_worker *worker, void *ctx, struct ntk_err *err);
 
 #endif

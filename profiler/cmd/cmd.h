@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd - the subcommands of neuron-profile and what they share.
+ * cmd - the subcommands of neuron-profile and their common code.
  *
  * A subcommand gets argv from its own name on and returns the exit code: 0 done, 1 failed, 2 usage.
  *
- * Owner:   texts and what an _open fills are the caller's: free(), or the _close of the same name.
+ * Owner: the caller frees texts with free(), and results of an _open with the matching _close.
  */
 #ifndef NTK_PROFILER_CMD_CMD_H
 #define NTK_PROFILER_CMD_CMD_H
@@ -27,14 +27,14 @@ int ntk_cmd_show_session(int argc, char **argv);
 int ntk_cmd_inspect(int argc, char **argv);
 int ntk_cmd_trigger(int argc, char **argv);
 int ntk_cmd_idle(int argc, char **argv);
-/* start-session and stop-session, for a runtime daemon of the first generation; not in builds
+/* start-session and stop-session, for a runtime daemon of the first generation; missing in builds
  * without gRPC. */
 int ntk_cmd_daemon(int argc, char **argv);
 
 struct ntk_err;
 
-/* --metrics-version: by whose rules the figures of all captures that the command opens are counted.
- * A row of the options of each command that shows such figures. */
+/* --metrics-version: the rules for the figures of all captures that the command opens. A row in the
+ * options of each command that shows such figures. */
 extern int (*const ntk_profile_on_metrics_version)(const char *value, struct ntk_err *err);
 #define NTK_PROFILE_OPT_METRICS_VERSION                                                           \
     {                                                                                             \
@@ -51,40 +51,39 @@ struct ntk_profile {
     struct ntk_trace *trace;
     char *ntff_path;
     int64_t neff_built_s; /* since 1970, the latest; 0: unknown */
-    /* parts of the file are missing: what is there is shown, the exit code is 1 */
+    /* parts of the file are missing: the rest is shown, the exit code is 1 */
     bool is_incomplete;
 };
 
-/* As neff_path: no NEFF, also where one is next to the capture. */
+/* As neff_path: use no NEFF, even if one is next to the capture. */
 #define NTK_PROFILE_NO_NEFF "-"
 
-/* neff_path NULL: the one next to the capture that fits, see neff_find.h. Warnings about the files
- * go to stderr; progress too, after two seconds. 0, or 1 with the message printed. */
+/* neff_path NULL: the matching one next to the capture, see neff_find.h. Warnings about the files
+ * go to stderr; progress too, after two seconds. 0, or 1 after printing a message. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 struct ntk_trace_part;
-/* The same for the part that --from, --to and --core select, and a message on stderr that it is a
- * part. NTK_PROFILE_OUTSIDE: nothing of it is there. */
+/* The same for the part selected by --from, --to and --core, with a message on stderr.
+ * NTK_PROFILE_OUTSIDE: the part is empty. */
 int ntk_profile_open_part(const char *ntff_path, const char *neff_path,
                           const struct ntk_trace_part *part, struct ntk_profile *out_profile);
 #define NTK_PROFILE_OUTSIDE (-1)
-/* The files alone: trace is NULL. */
+/* Opens only the files: trace is NULL. */
 int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile);
-/* "run" for "/tmp/run.ntff". NULL: no memory; else the caller's. */
+/* "run" for "/tmp/run.ntff". NULL: out of memory; the caller frees it. */
 char *ntk_profile_name(const char *path);
-/* The capture that -s names: the file, or the only capture of a folder. NULL, with the message
- * printed; else the caller's. */
+/* The capture of -s: the file, or the only capture of a folder. NULL after printing a message; the
+ * caller frees it. */
 char *ntk_profile_session_path(const char *given);
-/* Closes it. The exit code: `code`, or 1 where parts of the file are missing or someone cut it
- * meanwhile (with a message). */
+/* Closes it. Returns `code`, or 1 with a message if parts of the file are missing or it was
+ * truncated meanwhile. */
 int ntk_profile_close(struct ntk_profile *profile, int code);
 
 struct ntk_source_text;
-/* Where the text of source lines is found; folders may be NULL. 0, or 1 with the message
- * printed. */
+/* Finds the text of source lines; folders may be NULL. 0, or 1 after printing a message. */
 int ntk_profile_source_text(const struct ntk_profile *profile, const char *nki_root,
                             const char *framework_root, struct ntk_source_text **out_text);
-/* Closes it, with what is wrong with files on stderr. */
+/* Closes it, and reports problems of files on stderr. */
 void ntk_profile_source_text_close(struct ntk_source_text *text);
 #define NTK_OPT_SOURCE_ROOTS(nki, framework)                                                      \
     { 0,        "nki-source-root",                                                                \
@@ -111,23 +110,23 @@ struct ntk_folder_options {
     const char *folder;
     const char *format; /* "summary-text", "summary-json" or one of output/export_to.h */
     const char *output; /* NULL: stdout */
-    const char *neff;   /* NULL: those next to the captures, where they are of use */
+    const char *neff;   /* NULL: those next to the captures, if useful */
     bool ignore_device, ignore_system;
-    bool shows_private; /* addresses and names of hosts */
+    bool shows_private; /* include addresses and host names */
     /* Filters of the events to show (system/span_filter.h); NULL: all. */
     const char *cores, *types, *instances;
     const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
     bool has_flows;
-    /* Asked of what the format would be written from, in its place. 0 or -errno with a message. */
+    /* Called instead of writing the format, with its input. 0 or -errno with a message. */
     int (*ask)(const struct ntk_export *export, const void *ctx, struct ntk_err *err);
     const void *ask_ctx;
 };
-/* The exit code, with everything told. */
+/* Prints everything; returns the exit code. */
 int ntk_profile_folder(const struct ntk_folder_options *options);
-/* All captures of one NEFF there, side by side; formats summary-text and summary-json. */
+/* All captures of one NEFF in the folder, side by side; formats summary-text and summary-json. */
 int ntk_profile_ranks(const struct ntk_folder_options *options, const char *neff_path);
 
-/* The timeline page of a capture, or of all there is in a folder. */
+/* The timeline page of a capture, or of all captures in a folder. */
 struct ntk_page_options {
     const char *session; /* NULL: folder */
     const char *folder;
@@ -137,21 +136,21 @@ struct ntk_page_options {
     bool ignore_device, ignore_system;
     uint64_t port;
     bool no_open;
-    const char *output;        /* the page with its data as a file there; NULL: it is served */
-    uint64_t output_bytes_max; /* of that file; 0: as large as a mail may be */
+    const char *output;        /* write the page with its data to this file; NULL: serve it */
+    uint64_t output_bytes_max; /* of that file; 0: the size limit of a mail */
     const char *nki_root, *framework_root; /* folders of source text; NULL: none */
 };
-/* Serves until SIGINT or SIGTERM, or writes. The exit code, with everything told. */
+/* Serves until SIGINT or SIGTERM, or writes the file. Prints everything; returns the exit code. */
 int ntk_profile_page(const struct ntk_page_options *options);
 
-/* The capture on one screen: figures, bars of engines, findings. To output, or to stdout if it is
- * NULL. 0, or 1 with the message printed. */
+/* The capture on one screen: figures, bars of engines, findings. Appends to output, or prints to
+ * stdout if NULL. 0, or 1 after printing a message. */
 int ntk_profile_brief(const struct ntk_profile *profile, const char *name, const char *output);
 
-/* To the file, or to stdout with path NULL. 0, or 1 with the message printed. */
+/* Writes to the file, or to stdout if path is NULL. 0, or 1 after printing a message. */
 int ntk_profile_put(const struct ntk_buf *text, const char *path);
 
-/* Another sentence when the file that was given for a NEFF is a capture. */
+/* Replaces the message if the file given as a NEFF is a capture. */
 void ntk_profile_say_if_ntff(const char *path, struct ntk_err *err);
 /* Prints "neuron-profile: <sentence>" and returns 1. */
 int ntk_profile_fail(const struct ntk_err *err);

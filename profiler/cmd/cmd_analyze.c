@@ -23,7 +23,7 @@ static const char *arg_neff;
 static const char *arg_session;
 static const char *arg_folder;
 static const char *arg_output;
-static const char *arg_what_if[NTK_WHAT_IF_CHANGES_MAX]; /* borrowed from the command line */
+static const char *arg_what_if[NTK_WHAT_IF_CHANGES_MAX]; /* from the command line */
 static size_t arg_what_if_count;
 static struct ntk_joined_options arg_joined;
 static struct ntk_what_if_changes arg_changes;
@@ -97,7 +97,7 @@ static int add_what_if(const char *value, struct ntk_err *err)
     return 0;
 }
 
-/* What can be changed depends on the input. 0 or -EINVAL with a message. */
+/* Possible changes depend on the input. 0 or -EINVAL with a message. */
 static int changes_read(struct ntk_err *err)
 {
     int ret = 0;
@@ -127,10 +127,10 @@ static int add_engines(const char *value, struct ntk_err *err)
     return 0;
 }
 
-/* What is asked: a capture, or the traces of a folder. */
+/* The input: a capture, or the traces of a folder. */
 struct asked {
     bool is_system;
-    const struct ntk_trace *part; /* of a capture: its trace, which may be a part */
+    const struct ntk_trace *part; /* of a capture: its trace, possibly a part */
     const struct ntk_analyses *analyses;
     struct ntk_system_asked folder;
 };
@@ -155,7 +155,7 @@ static bool has_name(bool is_system, const char *name)
     return false;
 }
 
-/* Those of a capture, then those that only a folder has. */
+/* Those of a capture, then those of a folder only. */
 static const char *analysis_name(size_t index)
 {
     if (index < info_count(false)) {
@@ -221,7 +221,7 @@ static void step(void *sink)
     (void)ntk_sink_step(sink);
 }
 
-/* The analyses that were named, or all of them, as they come. 0 or -errno. */
+/* Runs the named analyses, or all of them, in order. 0 or -errno. */
 static int put(const struct asked *asked, char *const *names, int name_count, struct ntk_sink *sink)
 {
     struct ntk_json json;
@@ -264,7 +264,7 @@ static unsigned uses_of(char *const *names, int name_count)
     return uses;
 }
 
-/* The exit code. What went to stdout before a failure is there. */
+/* The exit code. Output before a failure stays. */
 static int run(const struct asked *asked, char *const *names, int name_count)
 {
     struct ntk_sink sink = { 0 };
@@ -273,8 +273,7 @@ static int run(const struct asked *asked, char *const *names, int name_count)
 
     if (ret == 0) {
         ret = put(asked, names, name_count, &sink);
-        /* What cannot be written is reported by the commit, what an analysis could not keep is
-         * reported here. */
+        /* The commit reports write errors; failures of analyses are reported here. */
         if (ret < 0 && asked->folder.err && asked->folder.err->text[0]) {
             err = *asked->folder.err;
         } else if (ret < 0 && sink.failed == 0) {
@@ -317,7 +316,7 @@ static int run_capture(char *const *names, int name_count)
     return ntk_profile_close(&profile, code);
 }
 
-/* Whether something asks for traces as a whole. */
+/* Whether an analysis needs whole traces. */
 static bool needs_traces(char *const *names, int name_count)
 {
     for (size_t i = 0; i < ntk_system_analyses_count(); i++) {
@@ -328,7 +327,7 @@ static bool needs_traces(char *const *names, int name_count)
     return false;
 }
 
-/* Those that can be read, with what is wrong with them on stderr. */
+/* Opens the readable ones; reports problems on stderr. */
 static size_t traces_open(const struct ntk_vec *paths, struct ntk_system_trace **traces,
                           int *out_code)
 {
@@ -349,7 +348,7 @@ static size_t traces_open(const struct ntk_vec *paths, struct ntk_system_trace *
     return count;
 }
 
-/* False with the message printed. */
+/* False after printing a message. */
 static bool traces_cut(struct ntk_system_trace **traces, size_t count)
 {
     struct ntk_span_filter filter;
@@ -434,8 +433,8 @@ static bool is_named(int argc, char **argv, const char *name)
     return found;
 }
 
-/* Options that belong to one analysis, which is not asked. 0, or the exit code with the message
- * printed. */
+/* Checks options of analyses that are not selected. 0, or the exit code after printing a
+ * message. */
 static int check_options(int name_count, char **names)
 {
     bool has_bubbles = !arg_folder && is_named(name_count, names, "bubbles");

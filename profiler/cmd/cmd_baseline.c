@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_baseline - executions that are kept, and whether later ones are slower. */
+/* cmd_baseline - stores executions, and checks whether later ones are slower. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static int check_machines(const char *path, const struct ntk_baseline *baseline,
                        path, baseline->instance_type, side->instance_type);
 }
 
-/* Uses of the chip by one set of rules are not those by another. */
+/* Utilization by different versions of the rules cannot be compared. */
 static int check_metrics(const char *path, const struct ntk_baseline *baseline,
                          const struct ntk_side *side, struct ntk_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_capture - runs a NEFF and records its executions, or some of them; with several workers, in a
+ * cmd_capture - runs a NEFF and records all or some of its executions; with several workers, in a
  * process each.
  */
 #include <assert.h>
@@ -46,7 +46,7 @@ static const char *arg_multi_input;
 static bool arg_list_types;
 static const char *arg_io_from = "zeros";
 
-/* --systrace-event-filter, as often as given. */
+/* --systrace-event-filter may be repeated. */
 #define TYPES_MAX 64
 static const char *arg_types[TYPES_MAX + 1];
 static size_t arg_type_count;
@@ -140,20 +140,20 @@ static const struct ntk_opt_program program = {
 
 struct plan {
     uint64_t executions; /* counted ones */
-    uint64_t every;      /* every how many of them are recorded; 0 none */
+    uint64_t every;      /* record every n-th; 0 none */
     bool is_systrace;
-    bool is_first; /* worker here: shows how far it is */
+    bool is_first; /* this worker shows progress */
     char *path;
 };
 
-/* One worker's inputs; index: among the workers here. */
+/* The inputs of a worker; index: among local workers. */
 struct inputs {
     uint64_t index;
     char *const *pairs; /* of name and file */
     int count;
 };
 
-/* The captures are numbered from 1, as the executions. A system trace is one file. */
+/* Captures are numbered from 1, like executions. A system trace is one file. */
 static bool is_recorded(const struct plan *plan, uint64_t number)
 {
     return !plan->is_systrace && plan->every > 0 && number > 0 && number % plan->every == 0;
@@ -180,7 +180,7 @@ static char *capture_path(const char *path, uint64_t number)
     return number == 1 ? strdup(path) : numbered_path(path, "exec", number);
 }
 
-/* 0, or the exit code with the usage error printed. */
+/* 0, or the exit code after printing a usage error. */
 static int make_plan(struct plan *plan)
 {
     plan->is_systrace = strcmp(arg_type, "systrace") == 0;
@@ -200,7 +200,7 @@ static int make_plan(struct plan *plan)
     return plan->path ? 0 : 1;
 }
 
-/* is_waited: until it has ended, also when executions are queued. */
+/* is_waited: wait for its end, even if executions are queued. */
 static int execute(struct ntk_session *session, bool is_waited, struct ntk_err *err)
 {
     char text[NTK_ERR_TEXT_BYTES + 64];
@@ -290,8 +290,7 @@ static int inputs_write(struct ntk_session *session, const struct inputs *inputs
 
 /* ---- executions ---- */
 
-/* Recorded from start to stop; an execution that fails is recorded as well: that is when one wants
- * to see it. */
+/* Records from start to stop, including failing executions, which are the most interesting ones. */
 static int execute_recorded(struct ntk_session *session, const struct plan *plan, uint64_t number,
                             struct ntk_err *err)
 {
@@ -342,13 +341,14 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
     uint64_t total = arg_warmup + plan->executions;
     bool is_saving = arg_save_output || arg_save_output_npy;
     bool is_rewriting = strcmp(arg_write_tensors, "none") != 0;
-    /* Executions that touch what the host reads or writes between them cannot queue up. */
+    /* Executions cannot be queued if the host accesses their tensors in between. */
     bool is_queued = strcmp(arg_mode, "async") == 0 && !arg_check_determinism && !is_rewriting;
     int ret = 0;
 
     ntk_progress_begin(&progress, "executing");
     for (uint64_t i = 0; i < total && ret == 0; i++) {
-        uint64_t number = i < arg_warmup ? 0 : i + 1 - arg_warmup; /* of the counted ones */
+        /* of the executions after warm-up */
+        uint64_t number = i < arg_warmup ? 0 : i + 1 - arg_warmup;
         bool is_saved = is_saving && number > 0 && number % arg_save_nth == 0;
 
         if (plan->is_systrace && plan->every && i == arg_warmup) {
@@ -360,7 +360,7 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
         if (ret == 0 && is_recorded(plan, number)) {
             ret = execute_recorded(session, plan, number, err);
         } else if (ret == 0) {
-            /* What was queued before a recorded execution is none of the record's business. */
+            /* Earlier queued executions must not be in the recording. */
             bool is_before = i + 1 >= arg_warmup && is_recorded(plan, i + 2 - arg_warmup);
 
             ret = execute(session, !is_queued || is_saved || is_before || i + 1 == total, err);
@@ -382,7 +382,7 @@ static int run(struct ntk_session *session, const struct plan *plan, const struc
     return ret;
 }
 
-/* One worker from begin to end. */
+/* The whole work of one worker. */
 static int work(const struct plan *plan, const struct inputs *inputs, struct ntk_err *err)
 {
     struct ntk_session_options wanted = { .has_single_io = arg_single_io,
@@ -414,7 +414,7 @@ static int work(const struct plan *plan, const struct inputs *inputs, struct ntk
     return ret;
 }
 
-/* The files that a worker wrote. 0, or the exit code. */
+/* Prints the files that a worker wrote. 0, or the exit code. */
 static int paths_print(const struct plan *plan)
 {
     if (plan->is_systrace && plan->every) {
@@ -435,7 +435,7 @@ static int paths_print(const struct plan *plan)
 
 /* ---- several workers ---- */
 
-/* Where they meet, and a core for each, when the user did not specify. */
+/* Their meeting point, and a core for each, unless specified by the user. */
 static void worker_environment(uint64_t index, pid_t parent)
 {
     char text[64];
@@ -461,7 +461,7 @@ static int worker_plan(const struct plan *plan, uint64_t index, struct plan *to)
 {
     uint64_t rank = arg_worker_start + index;
 
-    assert(plan->path); /* make_plan() came to its end */
+    assert(plan->path); /* make_plan() has set it */
     *to = *plan;
     to->is_first = index == 0;
     to->every = is_recording(rank) ? plan->every : 0;
@@ -497,7 +497,7 @@ static int worker_main(uint64_t index, void *ctx)
     return 0;
 }
 
-/* Names the files when all have succeeded. */
+/* Names the files after all have succeeded. */
 static int workers_run(const struct plan *plan, const struct inputs *inputs)
 {
     struct crew crew = { plan, getpid(), inputs };
@@ -518,7 +518,7 @@ static int workers_run(const struct plan *plan, const struct inputs *inputs)
 
 #define WORKERS_MAX 1024U
 
-/* 0, or the exit code with the usage error printed. */
+/* 0, or the exit code after printing a usage error. */
 static int check_workers(void)
 {
     uint64_t id = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_common - opening files, progress and answers, for all subcommands. */
+/* cmd_common - opens files and shows progress and answers, for all subcommands. */
 #include "profiler/cmd/cmd.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void drop(struct ntk_profile *profile)
     memset(profile, 0, sizeof *profile);
 }
 
-/* The two files are easily given for one another. */
+/* The two files are easily confused. */
 static void say_if_neff(const char *path, struct ntk_err *err)
 {
     struct ntk_neff_header header;
@@ -79,7 +79,7 @@ static void say_if_neff(const char *path, struct ntk_err *err)
     }
 }
 
-/* What a folder of an inspection has next to captures. */
+/* Files of an inspection folder that are not captures. */
 static void say_if_trace(const char *path, struct ntk_err *err)
 {
     if (ntk_session_is_trace_file(path)) {
@@ -106,7 +106,7 @@ static int64_t built_s(const char *path)
     return stat(path, &status) == 0 ? (int64_t)status.st_mtime : 0;
 }
 
-/* The NEFF that was named, and whether it is that of the capture. */
+/* Opens the given NEFF and checks that it belongs to the capture. */
 static int open_neff(struct ntk_profile *profile, const char *neff_path, struct ntk_err *err)
 {
     int ret = ntk_neff_open(neff_path, &profile->neff, err);
@@ -127,8 +127,7 @@ static int open_neff(struct ntk_profile *profile, const char *neff_path, struct 
     return ret;
 }
 
-/* The NEFF that is there. A fault in it, or in all of them, is a warning: the user did not name
- * it. */
+/* Opens the NEFF in the folder. Problems are only warnings: the user did not name it. */
 static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
 {
     char *path = NULL;
@@ -190,7 +189,7 @@ char *ntk_profile_session_path(const char *given)
     char *path = NULL;
 
     if (stat(given, &status) < 0 || !S_ISDIR(status.st_mode)) {
-        path = strdup(given); /* what is wrong with it, its reader says */
+        path = strdup(given); /* its reader reports what is wrong with it */
         if (!path) {
             ntk_err_no_memory(&err);
             (void)ntk_profile_fail(&err);
@@ -264,7 +263,7 @@ static void say_part(const struct ntk_profile *profile)
     ntk_buf_fini(&text);
 }
 
-/* code: what a part that is empty is. */
+/* code: the result for an empty part. */
 static int open_part(const char *ntff_path, const char *neff_path,
                      const struct ntk_trace_part *part, int code_outside,
                      struct ntk_profile *out_profile)
@@ -292,7 +291,7 @@ static int open_part(const char *ntff_path, const char *neff_path,
     if (profile.trace->is_part) {
         say_part(&profile);
     }
-    /* For a file that is cut, the missing part has been reported. */
+    /* For a truncated file, the missing part was already reported. */
     if (profile.ntff->has_window && !profile.trace->has_total && !profile.is_incomplete) {
         fprintf(stderr,
                 "neuron-profile: %s: no engine recorded anything: no execution ran, or a software "

@@ -12,7 +12,7 @@
 #include "shared/base/timestamp.h"
 #include "shared/base/units.h"
 
-/* A number without unit is of seconds: since the start below this, since 1970 from here on. */
+/* A number without a unit is in seconds: since the start below this limit, since 1970 above it. */
 #define SECONDS_SINCE_1970_MIN 100000000
 
 struct moment {
@@ -202,7 +202,7 @@ static void cores_put(const struct ntk_cut_extent *extent, struct ntk_buf *text)
     }
 }
 
-/* Of --core, one of whose cores is enough, as with a capture. */
+/* Checks --core; as with a capture, one existing core is enough. */
 static int check_cores(const struct ntk_cut_extent *extent, struct ntk_err *err)
 {
     struct ntk_buf text = { 0 };

@@ -33,30 +33,30 @@ extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
 /* Whether any of the three was given, or one of the times. */
 bool ntk_cut_is_given(void);
 bool ntk_cut_has_times(void);
-/* As they were given; NULL: not. */
+/* As given; NULL: not given. */
 const char *ntk_cut_from(void);
 const char *ntk_cut_to(void);
-/* NULL: all. As it was given. */
+/* As given; NULL: all. */
 const char *ntk_cut_cores(void);
 bool ntk_cut_has_core(uint32_t core);
 
-/* For a capture, whose start is time 0. -EINVAL: a time is since 1970. */
+/* For a capture, which starts at time 0. -EINVAL: a time is since 1970. */
 int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err);
-/* For a capture whose start is known on the clock of the host; false: nothing of it. */
+/* For a capture with a known start on the host's clock; false: the part is empty. */
 bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
                        struct ntk_trace_part *out_part);
 #define NTK_CUT_CORE_MAX 65535U
-/* The times of the events of traces, and the cores of these and of the captures next to them. */
+/* The time range of the events of traces, and the cores of these and of captures next to them. */
 struct ntk_cut_extent {
     uint64_t first_ns, last_ns; /* zeroed: no events yet */
     uint8_t cores[(NTK_CUT_CORE_MAX + 1) / 8];
 };
 void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace);
-/* The window of traces with these events, with time 0 at the first event; an end that omits nothing
- * is open. -ERANGE: it leaves out everything. -ENOENT: nothing belongs to the cores of --core. */
+/* The window of traces with these events, relative to the first event; an end that excludes nothing
+ * is open. -ERANGE: it excludes everything. -ENOENT: nothing belongs to the cores of --core. */
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
                       struct ntk_err *err);
-/* The same for traces that are still in folders (of char *). */
+/* The same for traces in folders (char *). */
 int ntk_cut_of_folders(const struct ntk_vec *folders, struct ntk_span_filter *filter,
                        struct ntk_err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_daemon - start-session and stop-session are a separate program: they alone need gRPC, which
- * takes longer to load than most commands run. */
+/* cmd_daemon - runs start-session and stop-session in a separate program: only they need gRPC,
+ * which loads slowly. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "profiler/cmd/cmd.h"
 #include "shared/base/err.h"
 
-/* From the folder above that of programs, installed and in a build tree. */
+/* In the folder above that of programs, both installed and in a build tree. */
 #define PROGRAM "libexec/neuron-toolkit/neuron-profile-session"
 
-/* argv ends with NULL, as that of main(). */
+/* argv ends with NULL, like main()'s. */
 int ntk_cmd_daemon(int argc, char **argv)
 {
     char path[PATH_MAX];
@@ -27,7 +27,7 @@ int ntk_cmd_daemon(int argc, char **argv)
         *strrchr(path, '/') = '\0';
     }
     (void)snprintf(program, sizeof program, "%s/%s", path, PROGRAM);
-    execv(program, argv - 1); /* its name, which it does not use, is before the command's */
+    execv(program, argv - 1); /* argv[0], which it does not use, precedes the command's arguments */
     (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "%s: cannot run '%s': %s%s", argv[0],
                       program, strerror(errno),
                       errno == ENOENT ? " (install the package neuron-rtd)" : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_diff - two captures, or two folders of captures of repeated executions, side by side. */
+/* cmd_diff - compares two captures, or two folders of captures of repeated executions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static void put_comparison(const struct ntk_comparison *comparison,
     }
 }
 
-/* Text begins with it; JSON has it on stderr. */
+/* Text starts with it; JSON has it on stderr. */
 static void warn_of_machines(const struct ntk_side *before, const struct ntk_side *after,
                              struct ntk_buf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_folder - the folders of inspections, for view and show-session. */
+/* cmd_folder - folders of inspections, for view and show-session. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +18,16 @@
 
 #define EXECUTIONS_SHOWN 20
 
-/* One folder with what is made from it. */
+/* One folder and its data. */
 struct loaded {
     struct ntk_system_trace *trace;
     struct ntk_system_tables tables;
     struct ntk_vec captures; /* of struct ntk_system_capture */
     bool keeps_profiles;
-    struct ntk_vec profiles; /* of struct ntk_profile, as many as captures; else empty */
+    struct ntk_vec profiles; /* of struct ntk_profile, one per capture; else empty */
 };
 
-/* Where its time 0 is on the clock of the host; 0: unknown. */
+/* Its time 0 on the host's clock; 0: unknown. */
 static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, uint32_t nc)
 {
     struct ntk_ntff *ntff = NULL;
@@ -40,7 +40,7 @@ static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, 
     return start_ns;
 }
 
-/* One that cannot be read is reported and omitted: 1. */
+/* An unreadable one is reported and omitted: 1. */
 static int capture_load(struct loaded *loaded, const char *path, const char *neff,
                         const struct ntk_span_filter *filter)
 {
@@ -58,7 +58,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
         fprintf(stderr, "neuron-profile: %s omitted: its position in the trace is unknown\n", path);
         return 0;
     }
-    /* A table of captures has nothing that a NEFF would add. */
+    /* A NEFF adds nothing to a table of captures. */
     int code = ntk_profile_open_part(path, loaded->keeps_profiles ? neff : NTK_PROFILE_NO_NEFF,
                                      &part, &profile);
 
@@ -86,7 +86,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
         if (ntk_vec_push(&loaded->profiles, &profile) == 0) {
             return profile.is_incomplete;
         }
-        loaded->captures.count--; /* profiles stand next to their captures */
+        loaded->captures.count--; /* profiles and captures have the same indices */
         code = 1;
     }
     return ntk_profile_close(&profile, code);
@@ -103,8 +103,8 @@ static void loaded_fini(struct loaded *loaded)
     ntk_vec_fini(&loaded->profiles);
 }
 
-/* Exit code: 1 also when something of it could not be read; *out_is_there says whether there is
- * something to show. */
+/* Exit code, 1 also if a part could not be read; *out_is_there: whether there is anything to
+ * show. */
 static int folder_load(const char *path, const struct ntk_folder_options *options,
                        struct loaded *loaded, bool *out_is_there)
 {
@@ -127,8 +127,7 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
     return code;
 }
 
-/* The requested part: captures are placed by all of its rows, which are filtered then. Exit
- * code. */
+/* The selected part: captures are placed by all rows, which are then filtered. Exit code. */
 static int folder_cut(struct loaded *loaded, const struct ntk_folder_options *options,
                       const struct ntk_span_filter *filter)
 {
@@ -197,7 +196,7 @@ static int captures_export(const struct loaded *loaded, const struct ntk_system_
     return ret;
 }
 
-/* In a format for other programs. Exit code. */
+/* Exports in a format for other programs. Exit code. */
 static int views_export(const struct ntk_folder_options *options, const struct loaded *loaded,
                         const struct ntk_system_view *views, size_t count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_inspect - runs a program with the variables that have its runtime leave profiles in a folder,
- * or records from outside one that runs already.
+ * cmd_inspect - runs a program with variables that make its runtime write profiles to a folder, or
+ * records a running process from outside.
  */
 #include <errno.h>
 #include <signal.h>
@@ -77,7 +77,7 @@ static const struct ntk_opt_program program = {
     .epilogue = "neuron-profile view -d FOLDER shows them. The exit code is that of the command.",
 };
 
-/* Kept as it is when the option was not given, so that what the user set counts. */
+/* Unchanged unless the option was given, so that the user's own setting counts. */
 static void variable_set(const char *name, bool is_asked, const char *value)
 {
     if (is_asked) {
@@ -105,7 +105,7 @@ static void environment_make(void)
 
 static volatile sig_atomic_t child;
 
-/* What ends us ends the command, which then closes its runtime and leaves its files. */
+/* Passes our stop signal to the command, which then closes its runtime and writes its files. */
 static void pass_on(int number)
 {
     if (child > 0) {
@@ -113,8 +113,7 @@ static void pass_on(int number)
     }
 }
 
-/* The exit code of the command, 128 + the signal that ended it; 127 or 126 when it cannot be
- * run. */
+/* The exit code of the command, or 128 + its signal; 127 or 126 if it cannot be run. */
 static int command_run(char **argv)
 {
     struct sigaction forward = { .sa_handler = pass_on };
@@ -142,8 +141,8 @@ static int command_run(char **argv)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* The runtime in the command would say it late, or not at all: then it looks as if nothing was
- * recorded. *out_is_new: it was not present. */
+/* Checked here, because the runtime in the command reports it late or not at all. *out_is_new: the
+ * folder was created. */
 static int output_prepare(bool *out_is_new, struct ntk_err *err)
 {
     *out_is_new = access(arg_output, F_OK) != 0;
@@ -159,7 +158,7 @@ static int output_prepare(bool *out_is_new, struct ntk_err *err)
                    : 0;
 }
 
-/* Folders that have come since then. */
+/* Prints folders created since then. */
 static void folders_print(const struct timespec *since)
 {
     struct ntk_vec paths;
@@ -203,7 +202,7 @@ static bool goes_on(double share, void *ctx)
     return !is_over;
 }
 
-/* Prints the folder, as folders_print() does. Exit code. */
+/* Prints the folder, like folders_print(). Exit code. */
 static int process_record(void)
 {
     const struct sigaction stop = { .sa_handler = end };
@@ -232,7 +231,7 @@ static int process_record(void)
         return ntk_profile_fail(&err);
     }
     if (ret > 0) {
-        (void)ntk_profile_fail(&err); /* what there was room for is there */
+        (void)ntk_profile_fail(&err); /* partial data was written */
     }
     fprintf(stderr, "neuron-profile: recorded %s, %llu executions%s\n",
             ntk_units_duration(time_text, sizeof time_text, result.recorded_ns),
@@ -289,13 +288,13 @@ int ntk_cmd_inspect(int argc, char **argv)
         fprintf(stderr, "%s%s", i > first ? " " : "", argv[i]);
     }
     fprintf(stderr, "\" with profiling enabled\n");
-    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of files */
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of file times */
     int code = command_run(argv + first);
     if (code != 126 && code != 127) {
         folders_print(&since);
     }
     if (is_new) {
-        (void)rmdir(arg_output); /* when nothing is in it */
+        (void)rmdir(arg_output); /* if it is empty */
     }
     return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_lines - what lines and loops of the source cost. */
+/* cmd_lines - the cost of lines and loops of the source. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static enum ntk_source_order order_of(const char *name)
 
 static int put(const struct ntk_export *export, struct ntk_sink *sink)
 {
-    /* What part it is, and figures of another version than usual, are named last. */
+    /* The part, and an unusual version of figures, are named last. */
     bool has_info = export->trace->is_part || export->trace->metrics != NTK_METRICS_2_32;
     const char *info = has_info ? "profile_info" : NULL;
     const char *const lines[] = { "source_line", info, NULL };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_page - view's timeline page: captures served to a browser on this machine until it is
- * stopped. */
+/* cmd_page - view's timeline page: serves captures to a local browser until stopped. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,10 +28,10 @@
 #include "shared/base/units.h"
 #include "shared/base/str.h"
 
-/* Beyond this many processes, or bytes of their traces, only the ranks are shown: a row each, so
- * the traces need not lie in memory. */
+/* With more processes, or bytes of traces, only ranks are shown: one row each, without loading the
+ * traces. */
 #define PROCESSES_MAX 64U
-#define PROCESSES_OPEN_MAX 4U /* of more the rows are folded at first, where ranks have theirs */
+#define PROCESSES_OPEN_MAX 4U /* with more, rows are collapsed at first if ranks have their own */
 #define TRACES_BYTES_MAX (UINT64_C(512) << 20)
 #define CAPTURE_FAR_NS (INT64_C(2) * 86400 * 1000000000)
 
@@ -41,8 +40,7 @@ static void show_progress(double share, void *ctx)
     ntk_progress_show(ctx, share);
 }
 
-/* Only where there is a screen; a browser that cannot be had is not a failure, the address was
- * printed. */
+/* Only with a screen. A missing browser is not a failure, because the address was printed. */
 static void open_browser(const char *address)
 {
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY")) {
@@ -53,7 +51,7 @@ static void open_browser(const char *address)
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        if (fork() == 0) { /* detached, so no parent has to wait for it */
+        if (fork() == 0) { /* double fork: no parent has to wait for it */
             (void)setsid();
             int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
             for (int fd = STDIN_FILENO; nothing >= 0 && fd <= STDERR_FILENO; fd++) {
@@ -70,7 +68,7 @@ static void open_browser(const char *address)
 
 /* ---- what is shown --------------------------------------------------------------------------- */
 
-/* Everything that is open while the page is served. */
+/* Everything that is open while serving. */
 struct shown {
     const struct ntk_page_options *options;
     struct ntk_vec profiles; /* of struct ntk_profile * */
@@ -79,13 +77,13 @@ struct shown {
     struct ntk_vec hosts;    /* of struct ntk_timeline_host */
     struct ntk_vec names;    /* of char *: those of sources and hosts */
     struct ntk_rank_list ranks;
-    bool has_ranks; /* that can be joined */
+    bool has_ranks; /* whether they can be joined */
     uint64_t zero_ns;
-    struct ntk_span_filter filter; /* of what is shown of traces */
+    struct ntk_span_filter filter; /* for the shown part of traces */
     struct ntk_buf joined_json;
     struct ntk_source_text *text; /* of the source; NULL: none */
     struct ntk_page_sql sql;
-    int code; /* of the program: 1 when something could not be read */
+    int code; /* exit code: 1 if something could not be read */
 };
 
 static void shown_init(struct shown *shown, const struct ntk_page_options *options)
@@ -124,7 +122,7 @@ static void shown_fini(struct shown *shown)
     ntk_page_sql_fini(&shown->sql);
 }
 
-/* Kept as long as the page is served; "" without memory. */
+/* A copy for as long as the page is served; "" if out of memory. */
 static const char *keep_name(struct shown *shown, const char *text)
 {
     char *name = strdup(text);
@@ -144,8 +142,7 @@ static int no_memory(void)
     return ntk_profile_fail(&err);
 }
 
-/* Whether the NEFF is that of the capture; one that cannot be read is found later, with its
- * message. */
+/* Whether the NEFF belongs to the capture; errors are reported later. */
 static bool fits(const char *path, const struct ntk_neff *neff)
 {
     struct ntk_ntff *ntff = NULL;
@@ -158,8 +155,8 @@ static bool fits(const char *path, const struct ntk_neff *neff)
     return !is_of_another;
 }
 
-/* The capture, or what --from and --to leave of it with part NULL, as one more source; its profile,
- * or NULL with the message printed. */
+/* Adds the capture, or the part of --from and --to, as a source. Returns its profile, or NULL after
+ * printing a message. */
 static struct ntk_profile *add_capture(struct shown *shown, const char *path, const char *neff,
                                        const struct ntk_trace_part *part)
 {
@@ -202,7 +199,7 @@ static uint64_t capture_start(const char *path, const struct ntk_system_trace *t
     return start_ns;
 }
 
-/* A capture of a folder, as far as it is requested, where its execution is. */
+/* Adds a capture of a folder, as far as selected, at the time of its execution. */
 static void add_placed(struct shown *shown, const char *path, const struct ntk_system_trace *trace,
                        const struct ntk_system_tables *tables, uint64_t zero_ns)
 {
@@ -210,7 +207,8 @@ static void add_placed(struct shown *shown, const char *path, const struct ntk_s
     uint64_t start_ns = zero_ns ? capture_start(path, trace, tables) : 0;
     struct ntk_trace_part part = { 0 };
 
-    /* A capture days away from the trace is not of it; so the product below fits. */
+    /* A capture days away from the trace does not belong to it; this also avoids an overflow
+     * below. */
     if (start_ns && llabs((long long)(start_ns - zero_ns)) >= CAPTURE_FAR_NS) {
         start_ns = 0;
     }
@@ -230,7 +228,7 @@ static void add_placed(struct shown *shown, const char *path, const struct ntk_s
     }
 }
 
-/* NULL: not present, or the message is printed. */
+/* NULL: absent, or a message was printed. */
 static struct ntk_system_trace *add_trace(struct shown *shown, const char *folder)
 {
     struct ntk_system_trace *trace = NULL;
@@ -271,7 +269,7 @@ static void add_host(struct shown *shown, const struct ntk_system_trace *trace, 
 
 /* ---- one capture, or two --------------------------------------------------------------------- */
 
-/* Events while the part of the capture runs; of a whole one all. */
+/* Events during the part of the capture; all for a whole one. */
 static bool cut_to(struct ntk_system_trace *of, const struct ntk_trace *trace, uint64_t zero_ns)
 {
     struct ntk_span_filter filter;
@@ -286,7 +284,7 @@ static bool cut_to(struct ntk_system_trace *of, const struct ntk_trace *trace, u
     return ntk_span_filter_apply(&filter, of) == 0;
 }
 
-/* With the system trace of its folder, if there is one that has the execution. */
+/* Uses the system trace of its folder if it contains the execution. */
 static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
 {
     char *folder = strdup(shown->options->session);
@@ -338,7 +336,7 @@ static int open_captures(struct shown *shown)
     const struct ntk_page_options *options = shown->options;
     const char *first = options->neff;
 
-    /* Names of one side alone would be compared with none: both sides have them or neither. */
+    /* Names are only useful if both sides have them. */
     if (options->compare && !options->neff && !options->compare_neff &&
         !(has_neff_beside(options->session) && has_neff_beside(options->compare))) {
         first = NTK_PROFILE_NO_NEFF;
@@ -357,8 +355,7 @@ static int open_captures(struct shown *shown)
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-/* The first event of all traces, or the start of the window: 0 on the timeline. 0: there is
- * none. */
+/* Time 0 of the timeline: the first event of all traces, or the start of the window. 0: none. */
 static uint64_t find_zero(const struct shown *shown)
 {
     uint64_t zero_ns = 0;
@@ -406,7 +403,7 @@ static bool is_for_ranks(const struct ntk_vec *paths)
     return paths->count > PROCESSES_MAX || bytes > TRACES_BYTES_MAX;
 }
 
-/* When the list is filled: what the page says about them, and whether it has rows of them. */
+/* When the list is complete: what the page says about ranks, and whether it has rows for them. */
 static int ranks_judge(struct shown *shown, const char **out_unknown, struct ntk_err *err)
 {
     struct ntk_joined joined = { 0 };
@@ -483,7 +480,7 @@ static void add_ranks(struct shown *shown)
     }
 }
 
-/* All of them; captures are placed by whole traces, which are cut then. */
+/* Adds all folders; captures are placed by whole traces, which are then cut. */
 static void add_folders(struct shown *shown, const struct ntk_neff *neff)
 {
     struct ntk_system_trace **traces = shown->traces.items;
@@ -559,7 +556,7 @@ static int open_folder(struct shown *shown)
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
-/* The name of the file or folder, also where that is given as "." */
+/* The name of the file or folder, even if given as "." */
 static void title_of(const struct ntk_page_options *options, char *buf, size_t buf_bytes)
 {
     const char *path = options->session ? options->session : options->folder;
@@ -570,8 +567,7 @@ static void title_of(const struct ntk_page_options *options, char *buf, size_t b
     free(whole);
 }
 
-/* What queries can be asked of. A window of folders is on the clock of the host: a capture has
- * another. */
+/* What queries can use. A window of folders is on the host's clock, unlike that of a capture. */
 static int fill_sql(const struct shown *shown, struct ntk_page_sql *sql)
 {
     const struct ntk_page_options *options = shown->options;
@@ -619,7 +615,7 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
     int signal_number = 0;
 
     title_of(options, title, sizeof title);
-    /* Before the server's threads are there, so that none of them gets the signal. */
+    /* Before the server starts threads, so that none of them gets the signal. */
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
@@ -644,7 +640,7 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
     return 0;
 }
 
-/* What of the page had no room in the file, on stderr. */
+/* Reports on stderr which parts did not fit in the file. */
 static void say_omitted(const char *path, const struct ntk_timeline_html_extent *extent)
 {
     const struct {
@@ -673,7 +669,7 @@ static void say_omitted(const char *path, const struct ntk_timeline_html_extent 
     }
 }
 
-/* The page itself has no limit: only what it shows is reduced. */
+/* The page itself has no limit; only its contents are reduced. */
 static void say_too_large(const struct ntk_page_options *options)
 {
     char size[NTK_UNITS_TEXT_BYTES];
@@ -725,7 +721,7 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 
-/* Where there are several captures, the first one's NEFF tells when it was built. */
+/* With several captures, the build time is from the first one's NEFF. */
 static int open_text(struct shown *shown)
 {
     static const struct ntk_profile none;

@@ -25,7 +25,7 @@ static bool arg_json;
 static bool arg_csv;
 static uint64_t arg_rows;
 
-static bool is_cut; /* rows were printed, then the query failed */
+static bool is_cut; /* the query failed after printing rows */
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
@@ -134,7 +134,7 @@ static int list(const char *name)
     return code;
 }
 
-/* "-": what stdin has. NULL with the message printed; else the caller's. */
+/* "-": read stdin. NULL after printing a message; the caller frees it. */
 static char *statement_of(const char *operand)
 {
     struct ntk_err err = { 0 };

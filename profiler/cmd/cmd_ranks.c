@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_ranks - all captures of one NEFF in a folder and below: the ranks, cores, executions of a
- * run. */
+/* cmd_ranks - all captures of one NEFF in a folder tree: ranks, cores and executions of a run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #include "profiler/output/answers/output_ranks.h"
 #include "profiler/system/session_find.h"
 
-/* "rank_2" is before "rank_10". */
+/* "rank_2" sorts before "rank_10". */
 static int compare_paths(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
@@ -34,7 +33,7 @@ static int captures_find(const char *folder, struct ntk_vec *out_paths, struct n
         }
         ntk_vec_each(char *, file, &files) {
             if (ret == 0 && ntk_vec_push(out_paths, file) == 0) {
-                *file = NULL; /* the other list's now */
+                *file = NULL; /* moved to the other list */
             } else {
                 ret = -ENOMEM;
             }
@@ -56,7 +55,7 @@ static char *name_of(const char *folder, const char *path)
     return strndup(rest, (size_t)(dot - rest));
 }
 
-/* 1: it is a capture of another NEFF, which is not a fault. */
+/* 1: a capture of another NEFF, which is not an error. */
 static int is_of_another(const char *path, const struct ntk_neff *neff)
 {
     struct ntk_ntff *ntff = NULL;
@@ -69,7 +68,7 @@ static int is_of_another(const char *path, const struct ntk_neff *neff)
     return ret == -ENOEXEC;
 }
 
-/* Exit code; *out_rank is filled when the capture can be summarised. */
+/* Exit code; *out_rank is set if the capture can be summarised. */
 static int rank_load(const char *path, const char *folder, const char *neff_path,
                      struct ntk_rank_summary *out_rank)
 {

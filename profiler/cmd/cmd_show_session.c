@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_show_session - what a capture file holds: a row per core, a row per engine and opcode; on
- * request every instruction and every record.
+ * cmd_show_session - the content of a capture file: a row per core, engine and opcode; optionally
+ * every instruction and record.
  */
 #include <errno.h>
 
@@ -101,7 +101,7 @@ int ntk_cmd_show_session(int argc, char **argv)
             "-j lists no records except with --show-errors: use view --output-format json");
     }
     char *path = ntk_profile_session_path(arg_session);
-    const char *neff = arg_neff ? arg_neff : NTK_PROFILE_NO_NEFF; /* it adds nothing here */
+    const char *neff = arg_neff ? arg_neff : NTK_PROFILE_NO_NEFF; /* it is not needed here */
     code = !path                          ? 1
            : is_list && !arg_instructions ? ntk_profile_open_files(path, neff, &profile)
                                           : ntk_profile_open(path, neff, &profile);

@@ -53,7 +53,7 @@ static int capture_add(struct ntk_side *side, bool wants_units, const char *path
     if (code) {
         return code;
     }
-    side->metrics = profile.trace->metrics; /* the command's: that of all */
+    side->metrics = profile.trace->metrics; /* the command's, common to all */
     side->is_incomplete = side->is_incomplete || profile.is_incomplete;
     side->neff_count += profile.neff != NULL;
     if (side->instance_type[0] && profile.ntff->instance_type[0] &&
@@ -82,7 +82,7 @@ static int capture_add(struct ntk_side *side, bool wants_units, const char *path
         (void)ntk_str_copy(side->instance_type, sizeof side->instance_type,
                            profile.ntff->instance_type);
     }
-    profile.is_incomplete = false; /* reported for the side as a whole */
+    profile.is_incomplete = false; /* reported once for the whole side */
     return ntk_profile_close(&profile, code);
 }
 

@@ -13,16 +13,16 @@
 
 struct ntk_side {
     struct ntk_vec measures; /* struct ntk_measures, one for each execution */
-    bool is_incomplete;      /* parts of a file are missing */
-    size_t neff_count;       /* executions whose NEFF was named or found */
+    bool is_incomplete;      /* a file is incomplete */
+    size_t neff_count;       /* executions with a NEFF */
     bool has_units;
-    struct ntk_work_units units; /* of the first execution, where they are wanted */
+    struct ntk_work_units units; /* of the first execution, if requested */
     bool has_failed;             /* its message was printed */
-    /* For the capture that tells most, as far as it does. */
+    /* From the capture with the most information. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];
     enum ntk_metrics_version metrics;
-    char instance_type[64]; /* "": none of them tells */
+    char instance_type[64]; /* "": unknown */
 };
 
 struct ntk_side_wanted {
@@ -32,8 +32,8 @@ struct ntk_side_wanted {
     bool wants_units;
 };
 
-/* All sides. Without a NEFF where only some of the executions have one next to them: their names
- * would differ from the others'. 0, or 1 with the message printed. */
+/* Opens all sides. If only some executions have a NEFF, none is used, because names would differ.
+ * 0, or 1 after printing a message. */
 int ntk_sides_open(struct ntk_side *sides, const struct ntk_side_wanted *wanted, size_t count);
 void ntk_side_fini(struct ntk_side *side);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_trigger_hosts - the agents are asked, told, waited for, and their files fetched. */
+/* cmd_trigger_hosts - queries agents, sends them requests, waits, and fetches their files. */
 #include "profiler/cmd/cmd_trigger_hosts.h"
 
 #include <errno.h>
@@ -20,24 +20,24 @@
 #include "shared/base/url.h"
 
 #define CAPTURES "/api/v1/captures"
-#define AHEAD_NS (2 * NTK_NS_PER_SECOND) /* at first, each time twice as long */
+#define AHEAD_NS (2 * NTK_NS_PER_SECOND) /* at first; doubled with each attempt */
 #define TRIES 4
 #define POLL_NS (100 * NTK_NS_PER_MS)
 #define LOOK_NS (15 * NTK_NS_PER_SECOND) /* longer than any agent's */
 #define GRACE_NS (15 * NTK_NS_PER_SECOND)
 #define ID_BYTES 64
-#define PIECE_BYTES UINT64_C(4194304) /* of a file that an agent gives at a time */
+#define PIECE_BYTES UINT64_C(4194304) /* bytes of a file per request */
 #define ANSWER_BYTES ((size_t)8 * 1024 * 1024)
 
 struct host {
     const char *address;
     char name[NTK_URL_SHOWN_BYTES]; /* the same for people */
     struct ntk_http_client *client;
-    char id[ID_BYTES];  /* of its request, "" nothing */
-    json_t *state;      /* its last word of it */
+    char id[ID_BYTES];  /* of its request; "": none */
+    json_t *state;      /* its last reported state */
     struct ntk_err err; /* "": all is well */
     uint64_t fetched_files;
-    char folder[PATH_MAX]; /* where they are, "" nowhere */
+    char folder[PATH_MAX]; /* where files are; "": none */
 };
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -58,7 +58,8 @@ static uint64_t number_of(json_t *object, const char *key)
                : 0;
 }
 
-/* The answer in the caller's storage. Negative with a message, also for a status from 300 on. */
+/* The answer, in the caller's storage. Negative with a message, also for a status of 300 or
+ * more. */
 static int ask(struct host *host, const struct ntk_hosts_remote *remote, const char *method,
                const char *path, struct ntk_http_answer *answer)
 {
@@ -72,7 +73,7 @@ static int ask(struct host *host, const struct ntk_hosts_remote *remote, const c
     question.method = method;
     question.answer_bytes_max = ANSWER_BYTES;
     if (strcmp(method, "PUT") == 0) {
-        question.body = "{}"; /* a length is requested */
+        question.body = "{}"; /* a body is required */
         question.body_bytes = 2;
     }
     ret = ntk_http_client_ask(host->client, &question, answer, &host->err);
@@ -113,7 +114,7 @@ static int ask_object(struct host *host, const struct ntk_hosts_remote *remote, 
     return ret;
 }
 
-/* For an id nothing else is believed to be one. */
+/* Accepts only a valid id. */
 static bool take_id(struct host *host)
 {
     const char *id = text_of(host->state, "id");
@@ -128,7 +129,7 @@ static bool take_id(struct host *host)
     return ntk_str_copy(host->id, sizeof host->id, id);
 }
 
-/* Percent signs for all that is not plain. */
+/* Percent-encodes special characters. */
 static void add_escaped(struct ntk_buf *out, const char *text)
 {
     for (; *text; text++) {
@@ -157,7 +158,7 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     if (options->uid != UINT64_MAX) {
         ntk_buf_add_format(&path, "&user=%llu", (unsigned long long)options->uid);
     }
-    if (before[0]) { /* of a try that failed: its files are not needed */
+    if (before[0]) { /* a failed attempt: its files are not needed */
         ntk_buf_add_format(&path, "&instead_of=%s", before);
     }
     if (first == 0) {
@@ -176,7 +177,7 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     ntk_buf_fini(&path);
 }
 
-/* Until each of them has done it, or its time is up. */
+/* Waits until all are done, or the time is up. */
 static void wait_for_all(struct host *hosts, const struct ntk_trigger_hosts_options *options,
                          uint64_t timeout_ns, const char *what)
 {
@@ -214,7 +215,7 @@ static void wait_for_all(struct host *hosts, const struct ntk_trigger_hosts_opti
     ntk_progress_end(&progress);
 }
 
-/* What the program there said; an empty object when that is none. */
+/* The output of the remote program; an empty object if there is none. */
 static json_t *said_of(const struct host *host)
 {
     return json_object_get(host->state, "answer");
@@ -232,7 +233,7 @@ static void take_failure(struct host *host)
     }
 }
 
-/* Processes of two users are not one job: without a named user, there must be only one. */
+/* Processes of two users are not one job: without --user, there must be only one user. */
 static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_options *options)
 {
     uint64_t first = UINT64_MAX;
@@ -263,7 +264,7 @@ static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_optio
 
 /* ---- where they are -------------------------------------------------------------------------- */
 
-/* Executions that all of them have before them. 0: no answer. */
+/* The next execution that none of them has started. 0: no answer. */
 static uint64_t look(struct host *hosts, const struct ntk_trigger_hosts_options *options,
                      uint64_t ahead_ns)
 {
@@ -313,7 +314,7 @@ static bool is_late(const struct host *host)
     return false;
 }
 
-/* The first execution that was requested; 0: none. */
+/* The requested first execution; 0: none. */
 static uint64_t record(struct host *hosts, const struct ntk_trigger_hosts_options *options)
 {
     uint64_t first = 0;
@@ -348,7 +349,8 @@ static uint64_t record(struct host *hosts, const struct ntk_trigger_hosts_option
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Below the folder, and nothing else: parts of plain letters that do not begin with a dot. */
+/* Accepts only relative paths below the folder, with parts of plain characters that do not start
+ * with a dot. */
 static bool is_safe(const char *name)
 {
     size_t bytes = strlen(name);
@@ -407,7 +409,7 @@ static int fetch_file(struct host *host, const struct ntk_trigger_hosts_options 
     return ret;
 }
 
-/* A name of a host is one of a folder, too, with its ':' and '/' as '_'. */
+/* A host name is also a folder name, with ':' and '/' replaced by '_'. */
 static void fetch(struct host *host, const struct ntk_trigger_hosts_options *options)
 {
     json_t *files = json_object_get(host->state, "files");

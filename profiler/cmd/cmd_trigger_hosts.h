@@ -31,18 +31,18 @@ struct ntk_trigger_hosts_options {
     const struct ntk_hosts_remote *remote;
     const char *job; /* NULL: pid */
     uint64_t pid;
-    uint64_t uid; /* only processes of this user; UINT64_MAX: of one user, whoever it is */
+    uint64_t uid; /* only processes of this user; UINT64_MAX: of any single user */
     uint64_t executions;
-    uint64_t at_execution; /* 0: one that all have before them */
+    uint64_t at_execution; /* 0: the next one that none has started */
     uint64_t timeout_ns;
-    uint64_t keep_bytes; /* of the captures of one process */
-    const char *folder;  /* a folder in it for each host */
+    uint64_t keep_bytes; /* per process */
+    const char *folder;  /* with a subfolder for each host */
     bool only_look;
     bool json;
     const volatile sig_atomic_t *is_interrupted;
 };
 
-/* The exit code: 0 when all machines recorded all. */
+/* The exit code: 0 if all machines recorded everything. */
 int ntk_trigger_hosts(const struct ntk_trigger_hosts_options *options);
 
 #ifdef __cplusplus

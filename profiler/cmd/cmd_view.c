@@ -58,7 +58,7 @@ static bool arg_tracker;
 
 static int format_set(const char *value, struct ntk_err *err)
 {
-    if (strcmp(value, "db") == 0) { /* of the vendor's tool */
+    if (strcmp(value, "db") == 0) { /* names in the vendor's tool */
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "database servers are not supported; sqlite and parquet have the same "
                            "tables");
@@ -152,14 +152,14 @@ static const struct ntk_opt_program program = {
                 "the files do not contain are omitted.",
 };
 
-/* For the capture, or what it shall be called. */
+/* The name of the capture, or --display-name. */
 static char *profile_name(const char *path)
 {
     return arg_name ? strdup(arg_name) : ntk_profile_name(path);
 }
 
-/* Below --data-path, where the explorer of the original searches for a profile; the folders above
- * it are made. NULL with the message printed. */
+/* The path below --data-path where the original's explorer expects a profile; creates parent
+ * folders. NULL after printing a message. */
 static char *store_path(const char *of)
 {
     char *name = profile_name(of);
@@ -189,7 +189,7 @@ static char *store_path(const char *of)
     return path;
 }
 
-/* 0, or the exit code: what --display-name and --data-path require. */
+/* Checks --display-name and --data-path: 0, or the exit code. */
 static int check_store(void)
 {
     if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
@@ -201,7 +201,8 @@ static int check_store(void)
     return 0;
 }
 
-/* The whole profile in a format for other programs. */
+/* The default format: the page if a port is given or at a terminal; text for scripts, which need a
+ * program that exits. */
 static int export_profile(const struct ntk_profile *profile, const struct ntk_export_format *format)
 {
     const char *path = arg_output ? arg_output : format->default_path;
@@ -253,7 +254,7 @@ static const char *default_format(void)
                : "summary-text";
 }
 
-/* Scripts of the vendor's program give the folders to every view. */
+/* Scripts for the vendor's program pass the folders to every view. */
 static void say_unused_source_roots(bool is_page)
 {
     static const char *const with_text[] = { "html", "json", "csv", "sqlite", "parquet" };
@@ -319,7 +320,7 @@ static int check_page_options(bool is_page)
     return 0;
 }
 
-/* The page as a file. */
+/* Writes the page to a file. */
 static int view_html(void)
 {
     int code =
@@ -341,7 +342,7 @@ static int view_html(void)
     return code;
 }
 
-/* What inspections left, or all captures of one NEFF. */
+/* A folder of inspections, or of captures of one NEFF. */
 static int view_folder(bool is_json)
 {
     struct ntk_system_grouping grouping;
@@ -394,7 +395,7 @@ static int view_folder(bool is_json)
     return is_of_neff ? ntk_profile_ranks(&wanted, arg_neff) : ntk_profile_folder(&wanted);
 }
 
-/* What is to be shown, without an option: a capture, or a folder of some. 0, or the exit code. */
+/* Without an option: a capture, or a folder of captures. 0, or the exit code. */
 static int take_operand(int count, char **operands)
 {
     struct stat status;
@@ -410,7 +411,7 @@ static int take_operand(int count, char **operands)
     return 0;
 }
 
-/* The page, served until it is interrupted. */
+/* Serves the page until interrupted. */
 static int view_page(void)
 {
     return ntk_profile_page(
@@ -466,7 +467,7 @@ static int view_summary(const struct ntk_profile *profile, bool is_json)
     return code;
 }
 
-/* One capture, in any format but the page. */
+/* One capture, in any format except the page. */
 static int view_capture(bool is_json)
 {
     struct ntk_profile profile = { 0 };
@@ -514,7 +515,7 @@ int ntk_cmd_view(int argc, char **argv)
         return view_terminology();
     }
     if (arg_session && !arg_folder) {
-        arg_session = ntk_profile_session_path(arg_session); /* for the life of the program */
+        arg_session = ntk_profile_session_path(arg_session); /* lives as long as the program */
         if (!arg_session) {
             return 1;
         }

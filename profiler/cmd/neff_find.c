@@ -17,7 +17,7 @@
 /* What is known of the files that were checked. */
 struct search {
     const struct ntk_ntff *ntff;
-    const char *stem; /* of the capture's name; not ended */
+    const char *stem; /* from the capture's name; not null-terminated */
     size_t stem_bytes;
     const char *best; /* borrowed from the list of files */
     bool best_is_called_so;
@@ -25,7 +25,7 @@ struct search {
     uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* of the best */
 };
 
-/* Also of one that is truncated after its header: opening it reports that. */
+/* Also for a file truncated after its header: opening it reports that. */
 static bool read_uuid(const char *path, uint8_t uuid[NTK_NTFF_UUID_BYTES])
 {
     uint8_t bytes[NTK_NEFF_HEADER_BYTES];
@@ -67,7 +67,7 @@ static void look_at(struct search *search, const char *path)
     }
 }
 
-/* Why none is taken; 0 when one is, or none is there. */
+/* Why none is used; 0 if one is, or none exists. */
 static int why_none(const struct search *search, const char *folder, size_t file_count,
                     struct ntk_err *err)
 {
@@ -107,7 +107,7 @@ int ntk_neff_find(const struct ntk_ntff *ntff, const char *ntff_path, char **out
 
     *out_path = NULL;
     for (size_t n = folder ? strlen(folder) : 0; n > 1 && folder[n - 1] == '/'; n--) {
-        folder[n - 1] = '\0'; /* sentences and paths read better so */
+        folder[n - 1] = '\0'; /* paths look better without it */
     }
     if (ret == 0) {
         ret = ntk_session_files(folder, ".neff", &files);
@@ -115,7 +115,7 @@ int ntk_neff_find(const struct ntk_ntff *ntff, const char *ntff_path, char **out
     if (ret == -ENOMEM) {
         ret = ntk_err_no_memory(err);
     } else {
-        /* A folder that cannot be listed has none that we could take. */
+        /* An unreadable folder has no usable NEFF. */
         ntk_vec_each(char *, path, &files) {
             look_at(&search, *path);
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_sql - what queries of the page are asked of: the options of `neuron-profile query` that open
+ * page_sql - the inputs of queries on the page: the options of `neuron-profile query` that open
  * what the page shows.
  *
- * Owner:   caller's storage, zeroed is empty; _fini() frees. Texts are borrowed.
+ * Owner: caller's storage, zeroed is empty; _fini() frees. Texts are borrowed.
  */
 #ifndef NTK_PROFILER_CMD_PAGE_SQL_H
 #define NTK_PROFILER_CMD_PAGE_SQL_H
@@ -18,10 +18,11 @@ struct ntk_page_sql {
 
 void ntk_page_sql_init(struct ntk_page_sql *sql);
 void ntk_page_sql_fini(struct ntk_page_sql *sql);
-/* A capture with the NEFF of the options, or that next to it where neff is NULL. 0 or -ENOMEM. */
+/* Adds a capture with the NEFF of the options, or the one next to it if neff is NULL. 0 or
+ * -ENOMEM. */
 int ntk_page_sql_add(struct ntk_page_sql *sql, const struct ntk_page_options *options,
                      const struct ntk_profile *profile, const char *name, const char *neff);
-/* The folder of the options; it has the tables of the system. */
+/* Adds the folder of the options; it has the system tables. */
 int ntk_page_sql_add_folder(struct ntk_page_sql *sql, const struct ntk_page_options *options);
 
 #endif

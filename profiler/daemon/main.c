@@ -5,9 +5,9 @@
  *
  * neuron-profile executes this program for them, so that no other command loads gRPC.
  *
- * The daemon records, and hands over what it recorded when the capture is stopped. The stopping
- * program names the file alone, as frameworks do: its daemon's address is kept in "FILE.session"
- * next to it meanwhile, a line of text.
+ * The daemon records, and returns the recording when the capture is stopped. The stopping program
+ * names only the file, as frameworks do, so the daemon's address is stored in "FILE.session" next
+ * to it, as a line of text.
  */
 #include <errno.h>
 #include <limits.h>
@@ -78,11 +78,11 @@ static int fail(const struct ntk_err *err)
 /* ---- the note next to the capture ---- */
 
 struct session {
-    char path[PATH_MAX]; /* absolute: the name of the capture for the daemon */
+    char path[PATH_MAX]; /* absolute: the daemon's name of the capture */
     char note[PATH_MAX + 16];
 };
 
-/* The folder is there, the file need not be. */
+/* The folder must exist, the file need not. */
 static int session_find(const char *given, struct session *session, struct ntk_err *err)
 {
     const char *slash = strrchr(given, '/');
@@ -108,7 +108,8 @@ static int session_find(const char *given, struct session *session, struct ntk_e
     return ret;
 }
 
-/* The address in the note, the caller's; NULL without one. -errno: there is something else. */
+/* The address in the note, which the caller frees; NULL without a note. -errno: something else is
+ * there. */
 static int note_read(const struct session *session, char **out_address, struct ntk_err *err)
 {
     uint8_t *bytes = NULL;
@@ -129,8 +130,8 @@ static int note_read(const struct session *session, char **out_address, struct n
     return 0;
 }
 
-/* What the option says, else the note of a session that was started, else the environment; the
- * caller's. NULL: refused. */
+/* From the option, else the note of a started session, else the environment; the caller frees it.
+ * NULL: rejected. */
 static char *endpoint_find(const struct session *session, bool reads_note, struct ntk_err *err)
 {
     const char *named = getenv(NTK_RPC_ENDPOINT_VARIABLE);
@@ -152,7 +153,7 @@ static char *endpoint_find(const struct session *session, bool reads_note, struc
 
 /* ---- commands ---- */
 
-/* The answer, the caller's to free; NULL for out_reply drops it. */
+/* The answer, which the caller frees; out_reply NULL drops it. */
 static int stop_call(struct ntk_rpc_client *client, const struct session *session,
                      ProtobufCMessage **out_reply, struct ntk_err *err)
 {
@@ -184,12 +185,12 @@ static int start(struct ntk_rpc_client *client, const struct session *session, c
     }
     ret = ntk_fs_write(session->note, endpoint, strlen(endpoint), err);
     if (ret < 0) {
-        (void)stop_call(client, session, NULL, &ignored); /* no user would find it to stop it */
+        (void)stop_call(client, session, NULL, &ignored); /* otherwise nobody could stop it */
     }
     return ret;
 }
 
-/* 1 where parts of the capture are missing: err says which. */
+/* 1 if parts of the capture are missing: err names them. */
 static int stop(struct ntk_rpc_client *client, const struct session *session, struct ntk_err *err)
 {
     ProtobufCMessage *reply = NULL;
@@ -197,7 +198,7 @@ static int stop(struct ntk_rpc_client *client, const struct session *session, st
     int ret = stop_call(client, session, &reply, err);
 
     if (ret == 0 || ret == -EIO) {
-        (void)unlink(session->note); /* the daemon has no such capture any more, or never had */
+        (void)unlink(session->note); /* the daemon does not have this capture */
     }
     if (ret < 0) {
         return ret;
@@ -222,7 +223,7 @@ struct talk {
     struct ntk_rpc_client *client;
 };
 
-/* False: *out_code is the exit code; else it is the caller's to end. */
+/* False: *out_code is the exit code. True: the caller must end it. */
 static bool talk_begin(struct talk *talk, const struct ntk_opt_program *program, bool reads_note,
                        int *out_code)
 {

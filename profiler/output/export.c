@@ -11,7 +11,8 @@
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
 
-/* Semaphores that the vendor's runtime gives to engines in each program: 3 GpSimd ... 6 Vector. */
+/* Semaphores that the vendor's runtime assigns to engines in each program: 3 GpSimd ... 6
+ * Vector. */
 #define ENGINE_SEMAPHORE_FIRST 3
 static const unsigned semaphore_engines[] = { NTK_NTFF_ENGINE_GPSIMD, NTK_NTFF_ENGINE_SCALAR,
                                               NTK_NTFF_ENGINE_TENSOR, NTK_NTFF_ENGINE_VECTOR };
@@ -57,7 +58,7 @@ static int name_queues(const struct ntk_trace_core *core, struct ntk_export_core
     return 0;
 }
 
-/* A program in the open encoding uses its semaphores as it likes. */
+/* A program in the open encoding may use its semaphores freely. */
 static bool is_open(const struct ntk_export *export, size_t core_index)
 {
     const struct ntk_trace_core *core = &export->trace->cores[core_index];
@@ -133,7 +134,7 @@ int ntk_export_source_lines(const struct ntk_export *export,
     int ret = 0;
 
     if (!*export->source_lines) {
-        /* Only lines need to know which instruction waited for which. */
+        /* Only lines need the dependencies between instructions. */
         ret = has_lines ? ntk_analysis_dependencies(export->program, &dependencies) : 0;
         if (ret == 0) {
             ret = ntk_source_lines_create(export->program, &export->transfers,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export - a capture made ready for being written out: the trace, with the results and names that
- * several tables show, computed once. Or folders of inspections, with their captures placed in
- * time.
+ * export - a capture prepared for output: the trace, with the results and names that several tables
+ * show, computed once; or folders of inspections, with their captures placed in time.
  *
- * Owner:   ntk_export_create() allocates, ntk_export_destroy() frees; the trace, folders and all
- *          texts are borrowed and must outlive it. Threads: one.
+ * Owner: ntk_export_create() allocates, ntk_export_destroy() frees; the trace, folders and all
+ *        texts are borrowed and must outlive it. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_EXPORT_H
 #define NTK_PROFILER_OUTPUT_EXPORT_H
@@ -41,17 +40,17 @@ struct ntk_export_capture {
 };
 
 struct ntk_export {
-    /* Of folders alone: there is no trace then, and of all else the profile's name. */
+    /* For folders: no trace, and of the others only the profile's name. */
     const struct ntk_system_view *folders;
     size_t folder_count;
     const struct ntk_export_capture *captures; /* of all folders, for formats with a timeline */
     size_t capture_count;
     const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
-    bool has_memory_tracker;                    /* what occupied the state buffer is wanted */
-    bool has_flows;                             /* arrows, where the format has them */
+    bool has_memory_tracker;                    /* include the occupation of the state buffer */
+    bool has_flows;                             /* include arrows, if the format has them */
     bool is_pretty;                             /* a JSON profile with indentation */
     unsigned
-        skipped_parts; /* of rows of instructions and packets: enum ntk_instruction_part, rows.h */
+        skipped_parts; /* for rows of instructions and packets: enum ntk_instruction_part, rows.h */
 
     const struct ntk_trace *trace;
     const char *profile_name; /* "run" of "/tmp/run.ntff" */
@@ -63,12 +62,12 @@ struct ntk_export {
     struct ntk_program *program;
     struct ntk_transfers transfers;
     struct ntk_export_core *cores;          /* trace->core_count of them */
-    void *texts;                            /* what the names point to */
+    void *texts;                            /* storage of the names */
     struct ntk_source_lines **source_lines; /* *source_lines NULL: not computed yet */
-    struct ntk_source_text *source_text;    /* borrowed, set by the owner; NULL: none is shown */
+    struct ntk_source_text *source_text;    /* borrowed, set by the owner; NULL: not shown */
 };
 
-/* What lines of the source cost, computed when it is first asked for. 0 or -errno. */
+/* The cost of source lines, computed at the first call. 0 or -errno. */
 int ntk_export_source_lines(const struct ntk_export *export,
                             const struct ntk_source_lines **out_lines);
 
@@ -76,10 +75,10 @@ int ntk_export_source_lines(const struct ntk_export *export,
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
                       struct ntk_export **out_export);
 /* The same for tables of single rows, such as Instruction and DmaPacket: the others, which need a
- * pass over all rows of the trace, are empty. */
+ * pass over the whole trace, are empty. */
 int ntk_export_create_rows(const struct ntk_trace *trace, const char *profile_name,
                            const char *path, struct ntk_export **out_export);
-/* The same for the tables of source lines alone: names are missing, too. */
+/* The same for tables of source lines only: names are also missing. */
 int ntk_export_create_lines(const struct ntk_trace *trace, struct ntk_export **out_export);
 void ntk_export_destroy(struct ntk_export *export);
 

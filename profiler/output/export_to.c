@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export_to - the formats by name, and the end that all writers of one file share. */
+/* export_to - the formats by name, and the common end of all writers of one file. */
 #include "profiler/output/export_to.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * export_to - a profile in each of its formats.
  *
- * The file (or folder) appears whole or not at all; what an interrupted run leaves is a name with
+ * The file (or folder) appears whole or not at all; an interrupted run may leave a name with
  * ".tmp-" in it. The same capture gives the same bytes. Memory does not grow with the output. Path
- * "-" is stdout where the format is one file that can be written from front to back.
+ * "-" is stdout if the format is one file that is written sequentially.
  *
  * Each returns 0 or -errno with a message.
  */
@@ -21,11 +21,11 @@ typedef int ntk_export_function(const struct ntk_export *export, const char *pat
 
 struct ntk_export_format {
     const char *name; /* "json" */
-    /* What the original calls it, where it has it; NULL: it is of folders alone. */
+    /* The original tool's name, if it has the format; NULL: only for folders. */
     const char *default_path;
-    const char *system_path; /* the same, of folders of inspections; NULL: it is of one capture */
+    const char *system_path; /* the same for folders of inspections; NULL: only for one capture */
     ntk_export_function *write;
-    bool is_timeline; /* of folders it has the captures too */
+    bool is_timeline; /* for folders it includes the captures */
 };
 
 /* NULL for an unknown name. */
@@ -42,7 +42,7 @@ ntk_export_function ntk_export_to_perfetto;
 ntk_export_function ntk_export_to_pprof;
 ntk_export_function ntk_export_to_sqlite;
 
-/* What the rows returned, and what became of the file: the end of every writer of one file. */
+/* Combines the results of the rows and of the file: the end of every writer of one file. */
 int ntk_export_finish(struct ntk_sink *sink, int ret, struct ntk_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hostwork_answer - what every output of idle time starts from. */
+/* hostwork_answer - the common input of all outputs about idle time. */
 #ifndef NTK_PROFILER_OUTPUT_HOSTWORK_ANSWER_H
 #define NTK_PROFILER_OUTPUT_HOSTWORK_ANSWER_H
 
@@ -9,7 +9,7 @@
 struct ntk_hostwork_answer {
     uint32_t pid;
     const char *command;
-    const char *reason; /* why the method is the coarse one; "" none */
+    const char *reason; /* why the coarse method was used; "" if not */
     const struct ntk_host_records *records;
     const struct ntk_host_result *result;
 };

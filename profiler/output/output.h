@@ -15,19 +15,19 @@
 #include "shared/base/json.h"
 
 /* Two columns, name and value, in the order of summary.def; absent metrics are omitted. has_units:
- * for people, with percent and microseconds; otherwise the same numbers as in the JSON. */
+ * for people, with percent and microseconds; otherwise the numbers of the JSON. */
 void ntk_output_summary_text(const struct ntk_summary *summary, bool has_units,
                              struct ntk_buf *out);
 /* {"<profile name>": {"metric": value, ...}}, with the same keys. */
 void ntk_output_summary_json(const struct ntk_summary *summary, const char *profile_name,
                              struct ntk_buf *out);
-/* The same as members of the object that is open. */
+/* The same as members of the current object. */
 void ntk_output_summary_members(const struct ntk_summary *summary, struct ntk_json *json);
 
-/* What a capture holds: file, cores, engines and opcodes. */
+/* The content of a capture: file, cores, engines and opcodes. */
 void ntk_output_session_text(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
                              struct ntk_buf *out);
-/* With the records of errors, the first NTK_OUTPUT_ERRORS_MAX of them, when asked for. */
+/* Optionally with error records, the first NTK_OUTPUT_ERRORS_MAX of them. */
 #define NTK_OUTPUT_ERRORS_MAX 10000
 void ntk_output_session_json(const struct ntk_trace *trace, const struct ntk_opcode_table *opcodes,
                              bool has_errors, struct ntk_buf *out);

@@ -2,8 +2,8 @@
 /*
  * sink - the destination of an export: a file that appears whole or not at all, or stdout.
  *
- * Bytes gather in a buffer that is given away whenever it holds NTK_SINK_BYTES, so memory does not
- * grow with the output. The first failure sticks; later bytes are dropped, and commit tells it.
+ * A buffer is written whenever it holds NTK_SINK_BYTES, so memory does not grow with the output.
+ * The first failure is kept; later bytes are dropped, and commit returns it.
  *
  * Owner:   caller's storage; _abort after a _commit or on a zeroed struct does nothing.
  * Threads: one at a time per sink.
@@ -22,21 +22,21 @@ struct ntk_sink {
     struct ntk_fs_replace replace;
     bool is_stdout;
     int failed;             /* -errno */
-    uint64_t flushed_bytes; /* given away so far; + buf.bytes_count = place in the file */
+    uint64_t flushed_bytes; /* written so far; + buf.bytes_count = position in the file */
 };
 
 /* path "-" is stdout. */
 int ntk_sink_open(struct ntk_sink *sink, const char *path, struct ntk_err *err);
 /* Writes what is in the buffer. 0 or the failure. */
 int ntk_sink_flush(struct ntk_sink *sink);
-/* The same once there is enough of it: after each row. */
+/* The same if there is enough of it; call it after each row. */
 static inline int ntk_sink_step(struct ntk_sink *sink)
 {
     return sink->buf.bytes_count < NTK_SINK_BYTES && !sink->buf.failed ? sink->failed
                                                                        : ntk_sink_flush(sink);
 }
-/* The file is there, whole; or it is not, and err gives the reason. A reader of stdout who has seen
- * enough is not a failure. */
+/* Completes the file; otherwise it does not appear, and err has the reason. A reader of stdout that
+ * stops early is not a failure. */
 int ntk_sink_commit(struct ntk_sink *sink, struct ntk_err *err);
 void ntk_sink_abort(struct ntk_sink *sink);
 

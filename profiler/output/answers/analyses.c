@@ -19,7 +19,7 @@
     "tensors require the NEFF (-n), and the name of the tensor in each transfer of " \
     "a vendor program"
 
-/* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not record. */
+/* One of text and json is NULL. 0, -ENOMEM, or -ENODATA: not recorded in the files. */
 typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);
 
 static int answer_idle(const struct ntk_analyses *asked, struct ntk_buf *text,
@@ -297,8 +297,8 @@ static int answer_what_if(const struct ntk_analyses *asked, struct ntk_buf *text
 static const struct {
     struct ntk_analysis_info info;
     answer *run;
-    answer *brief; /* NULL: that of run does not grow with the execution */
-    /* More than info.absent; NULL: that is all. */
+    answer *brief; /* NULL: the output of run does not grow with the execution */
+    /* A better reason than info.absent; NULL: none. */
     void (*why)(const struct ntk_program *program, char *buf, size_t buf_bytes);
 } analyses[] = {
     { { "advice", "Advice", "findings to check first, each with its figure", NO_LENGTH,
@@ -388,7 +388,7 @@ int ntk_analyses_put_brief(const struct ntk_analyses *asked, size_t index, struc
     return put(asked, NULL, json);
 }
 
-/* Of the time, when the part is done: of a capture of 20 million events. */
+/* Share of the time after which a part is done, for a capture of 20 million events. */
 #define SHARE_PROGRAM 0.09
 #define SHARE_DEPENDENCIES 0.38
 #define SHARE_TRANSFERS 0.55

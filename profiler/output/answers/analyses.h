@@ -29,20 +29,20 @@ enum ntk_analysis_use {
     NTK_USES_ALL = NTK_USES_COSTS | NTK_USES_TRANSFERS,
 };
 
-struct ntk_analyses { /* what analyses of a capture are made from */
+struct ntk_analyses { /* inputs of the analyses of a capture */
     struct ntk_program *program;
     struct ntk_dependencies dependencies;
     struct ntk_transfers transfers;
-    bool has_path; /* false: the capture does not record how long the execution took */
+    bool has_path; /* false: the capture does not record the length of the execution */
     struct ntk_critical_path path;
     struct ntk_cost_table costs;
-    struct ntk_bubbles_options bubbles; /* zeroed: all engines, as many as usual */
+    struct ntk_bubbles_options bubbles; /* zeroed: all engines, default limit */
     struct ntk_what_if_changes changes; /* none: the usual ones */
 };
 
 /* 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses);
-/* The same with its progress shown on stderr. uses: enum ntk_analysis_use. */
+/* The same with progress on stderr. uses: enum ntk_analysis_use. */
 int ntk_analyses_create_shown(const struct ntk_trace *trace, unsigned uses,
                               struct ntk_analyses **out_analyses);
 /* NULL is fine. */
@@ -50,33 +50,33 @@ void ntk_analyses_destroy(struct ntk_analyses *analyses);
 
 struct ntk_analysis_info {
     const char *name, *title, *help;
-    const char *absent; /* what -ENODATA means; NULL: it never occurs */
+    const char *absent; /* meaning of -ENODATA; NULL: it never occurs */
     unsigned needs;     /* enum ntk_lack: without these records the answer is partial */
-    bool is_costly;     /* pages of long captures in a file do not have it */
+    bool is_costly;     /* omitted in pages of long captures in a file */
     unsigned uses;      /* enum ntk_analysis_use */
 };
 
 size_t ntk_analyses_count(void);
 /* index < ntk_analyses_count() */
 const struct ntk_analysis_info *ntk_analyses_info(size_t index);
-/* -1: no analysis has the name. */
+/* -1: unknown name. */
 int ntk_analyses_find(const char *name);
-/* What -ENODATA means for these files, in buf or static. */
+/* The meaning of -ENODATA for these files, in buf or static. */
 #define NTK_ANALYSES_ABSENT_BYTES 192
 const char *ntk_analyses_absent(const struct ntk_analyses *analyses, size_t index, char *buf,
                                 size_t buf_bytes);
-/* The answer appended to json, or to text where json is NULL. 0, -ENOMEM, or -ENODATA: the files do
- * not record; nothing was appended then. */
+/* Appends the answer to json, or to text if json is NULL. 0, -ENOMEM, or -ENODATA if not recorded
+ * in the files; then nothing is appended. */
 int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct ntk_buf *text,
                      struct ntk_json *json);
-/* The same as JSON, without what has an entry for each span of the execution: the steps of the
- * critical path. */
+/* The same as JSON, without the parts that have an entry per span: the steps of the critical
+ * path. */
 int ntk_analyses_put_brief(const struct ntk_analyses *analyses, size_t index,
                            struct ntk_json *json);
-/* The findings that the analysis "advice" prints; the caller's to free with ntk_advice_fini(). As
+/* The findings of the analysis "advice"; the caller frees them with ntk_advice_fini(). Like
  * ntk_analysis_advice(). */
 int ntk_analyses_advice(const struct ntk_analyses *analyses, struct ntk_advice *out_advice);
-/* Memory of what was checked of long lists, those of the trace too. */
+/* Returns memory of checked parts of long lists, including those of the trace. */
 void ntk_analyses_give_back(const struct ntk_analyses *analyses);
 
 #endif

@@ -5,7 +5,7 @@
 #include "profiler/output/answers/output_analysis.h"
 #include "shared/base/text_wrap.h"
 
-#define INDENT 4 /* of all lines but the number */
+#define INDENT 4 /* of all lines except the number */
 
 static void put_wrapped(const char *before, struct ntk_buf *text, size_t width, struct ntk_buf *out)
 {

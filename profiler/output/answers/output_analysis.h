@@ -2,9 +2,9 @@
 /*
  * output_analysis - the results of analyses, each as text for a person and as one JSON value.
  *
- * Text: times in us, shares in percent of the execution. JSON: ns and fractions; names as
- * everywhere. What is unknown is "-" in text and null in JSON. The same trace gives the same
- * bytes. Every function appends; an allocation that fails shows in ntk_buf_ok().
+ * Text: times in us, shares in percent of the execution. JSON: ns and fractions; the usual names.
+ * Unknown values are "-" in text and null in JSON. The same trace gives the same bytes. Every
+ * function appends; an allocation that fails shows in ntk_buf_ok().
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H
@@ -33,7 +33,7 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
 void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
                           struct ntk_json *json);
 
-/* limit: of gaps that are listed; 0: NTK_OUTPUT_ROWS_MAX. JSON has all that bubbles has. */
+/* limit: number of listed gaps; 0: NTK_OUTPUT_ROWS_MAX. JSON has all of them. */
 void ntk_output_bubbles_text(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
                              size_t limit, struct ntk_buf *out);
 void ntk_output_bubbles_json(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
@@ -43,7 +43,7 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
                           struct ntk_buf *out);
 void ntk_output_path_json(const struct ntk_program *program, const struct ntk_critical_path *path,
                           struct ntk_json *json);
-/* Without its steps: does not grow with the execution. */
+/* Without its steps, so it does not grow with the execution. */
 void ntk_output_path_brief_json(const struct ntk_program *program,
                                 const struct ntk_critical_path *path, struct ntk_json *json);
 
@@ -58,11 +58,11 @@ void ntk_output_regions_text(const struct ntk_program *program, const struct ntk
 void ntk_output_regions_json(const struct ntk_program *program, const struct ntk_regions *regions,
                              struct ntk_json *json);
 
-/* Why places on the chip are unknown: the operation that is not decoded, or what is missing. */
+/* Why ranges on the chip are unknown: the undecoded operation, or what is missing. */
 #define NTK_OUTPUT_WHY_BYTES 192
 void ntk_output_onchip_why(const struct ntk_program *program, char *buf, size_t buf_bytes);
 
-/* The values of chip one by one. */
+/* The values of chip, one by one. */
 void ntk_output_onchip_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
                             struct ntk_buf *out);
 void ntk_output_onchip_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
@@ -80,7 +80,7 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
 void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
                          const struct ntk_hbm_traffic *hbm, struct ntk_json *json);
 
-struct ntk_output_matched; /* output_matched.h; NULL where units are unknown */
+struct ntk_output_matched; /* output_matched.h; NULL if units are unknown */
 void ntk_output_comparison_text(const struct ntk_comparison *comparison,
                                 const struct ntk_output_matched *matched, struct ntk_buf *out);
 void ntk_output_comparison_json(const struct ntk_comparison *comparison,
@@ -95,8 +95,8 @@ void ntk_output_incomplete_json(const struct ntk_program *program, struct ntk_js
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
 void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);
 
-/* One execution on one screen: ten figures, a bar for each engine, the first three findings. advice
- * NULL: they are unknown. */
+/* One execution on one screen: ten figures, a bar per engine, the first three findings. advice
+ * NULL: unknown. */
 void ntk_output_brief(const char *name, const struct ntk_summary *summary,
                       const struct ntk_advice *advice, struct ntk_buf *out);
 

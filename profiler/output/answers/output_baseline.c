@@ -176,7 +176,7 @@ void ntk_output_baseline_json(const struct ntk_output_baseline *check, struct nt
 
 /* --- XML -------------------------------------------------------------------------------------- */
 
-/* As a value between quotes. Names come from files: what XML cannot hold becomes U+FFFD. */
+/* A quoted value. Names come from files: characters that XML cannot represent become U+FFFD. */
 static void quoted_add(struct ntk_buf *out, const char *text)
 {
     char clean[1024];

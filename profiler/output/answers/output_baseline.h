@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_baseline - what a check against a baseline found: for a person, as JSON, and as the XML
- * that CI systems read (the form of JUnit's Ant task, as Jenkins and GitLab take it).
+ * output_baseline - the result of a check against a baseline: as text, as JSON, and as XML for CI
+ * systems (the format of JUnit's Ant task, which Jenkins and GitLab accept).
  *
  * Every function appends; an allocation that fails shows in ntk_buf_ok().
  */
@@ -12,7 +12,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
-/* What was checked: the files by the names that the user gave. */
+/* The checked files, by the user's names. */
 struct ntk_output_baseline {
     const char *path;
     const struct ntk_baseline *baseline;

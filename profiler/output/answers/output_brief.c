@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_brief - one execution on one screen: ten figures, a bar for each engine, three findings. */
+/* output_brief - one execution on one screen: ten figures, a bar per engine, three findings. */
 #include <stdio.h>
 
 #include "profiler/output/answers/output_analysis.h"
@@ -98,7 +98,7 @@ static void add_bar(const struct ntk_summary *summary, const struct bar *bar, st
     ntk_buf_add_format(out, "| %6.2f%%\n", share->number * 100);
 }
 
-/* Those that are unknown are named in the heading: absent is not zero. */
+/* Unknown ones are named in the heading, because absent is not zero. */
 static void add_bars(const struct ntk_summary *summary, struct ntk_buf *out)
 {
     size_t unknown = 0;

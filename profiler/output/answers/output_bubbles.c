@@ -34,7 +34,7 @@ static void root_text(const struct ntk_bubble *bubble, char *buf, size_t buf_byt
     }
 }
 
-/* What comes after the gap; NULL: the execution ended. */
+/* The instruction after the gap; NULL: the execution ended. */
 static const struct ntk_trace_instruction *next_of(const struct ntk_program *program,
                                                    const struct ntk_bubble *bubble)
 {
@@ -72,7 +72,7 @@ static void causes_text(const struct ntk_program *program, const struct ntk_bubb
 
 /* A gap that is listed. */
 struct listed {
-    bool is_end; /* nothing was left to do: after all others */
+    bool is_end; /* nothing was left to do: listed last */
     const struct ntk_bubble *bubble;
 };
 
@@ -117,7 +117,7 @@ static void gap_cells(const struct ntk_program *program, const struct ntk_bubble
     ntk_text_table_text(table, cause_text(&bubbles->causes[bubble->cause], text, sizeof text));
 }
 
-/* The longest of all causes. */
+/* The longest gaps of all causes. */
 static void gaps_text(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
                       size_t limit, struct ntk_buf *out)
 {

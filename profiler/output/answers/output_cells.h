@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_cells - what tables and JSON of analyses have in common: times, shares, names of engines,
- * opcodes, queues.
+ * output_cells - common cells of tables and JSON: times, shares, names of engines, opcodes, queues.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_CELLS_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_CELLS_H
@@ -11,7 +10,7 @@
 #include "shared/base/json.h"
 #include "shared/base/units.h"
 
-/* Rows of a table that text shows; JSON has all. */
+/* Maximum number of rows in text; JSON has all. */
 #define NTK_OUTPUT_ROWS_MAX 20
 
 /* us with three digits. */
@@ -29,7 +28,7 @@ void ntk_cell_u64(struct ntk_text_table *table, uint64_t value);
 const char *ntk_engine_shown(unsigned engine);
 /* "qSyncIO0"; "-" for NULL. Returns buf. */
 const char *ntk_queue_shown(const char *name, char *buf, size_t buf_bytes);
-/* "... and 12 more" when there are more rows than shown. */
+/* "... and 12 more", if not all rows are shown. */
 void ntk_output_more(struct ntk_buf *out, size_t row_count);
 
 /* Key and value; ps become ns with three digits. */

@@ -43,7 +43,7 @@ static void change_cell(struct ntk_text_table *table, enum ntk_measure_kind kind
     }
 }
 
-/* Shares of its own run are shown for what is a part of one. */
+/* Parts of a run are shown as shares of it. */
 static bool has_shares(enum ntk_measure_kind kind)
 {
     return ntk_measure_is_time(kind) && kind != NTK_MEASURE_TOTAL && kind != NTK_MEASURE_REGION;
@@ -62,7 +62,7 @@ static void side_cells(struct ntk_text_table *table, const struct ntk_comparison
     }
 }
 
-/* What became of a layer or region that the other side has not: "became scores", "from a, b". */
+/* What happened to a layer or region that the other side lacks: "became scores", "from a, b". */
 static bool matched_cell(struct ntk_text_table *table, const struct ntk_output_matched *matched,
                          const struct ntk_comparison_row *row)
 {
@@ -89,7 +89,7 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison 
     side_cells(table, comparison, row, true);
     change_cell(table, row->kind, change);
     if (!is_on_both && matched_cell(table, matched, row)) {
-        /* what it is instead of gone or new */
+        /* replaces "gone" or "new" */
     } else if (!row->has_after) {
         ntk_text_table_text(table, "gone");
     } else if (row->before > 0) {
@@ -103,7 +103,7 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison 
     }
 }
 
-/* The heads of the columns of a kind; their number. */
+/* The column headings of a kind; returns their number. */
 static size_t kind_heads(enum ntk_measure_kind kind, bool is_tested, const char **heads)
 {
     static const struct {
@@ -178,7 +178,7 @@ static void kind_text(const struct ntk_comparison *comparison,
     ntk_text_table_fini(&table);
 }
 
-/* Tables of layers and regions that only one of two programs has tell nothing. */
+/* Tables of layers and regions that only one program has are useless. */
 static void unrelated_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
 {
     const struct ntk_comparison_row *total = comparison->total;

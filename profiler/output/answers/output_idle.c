@@ -51,7 +51,7 @@ static void chain_text(const struct ntk_wait_chain *chain, struct ntk_buf *out)
     }
 }
 
-/* Only chains say more than the direct causes: those of at least two links. */
+/* Only chains of at least two links add to the direct causes. */
 static void chains_text(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
                         struct ntk_buf *out)
 {
@@ -111,7 +111,7 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
         const struct ntk_idle_engine *engine = &idle->engines[i];
         ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
         ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
-        /* None of the records of a truncated file: unknown, not idle. */
+        /* No records in a truncated file: unknown, not idle. */
         if (program->trace->cores[engine->core].is_cut.instructions && !engine->instruction_count) {
             ntk_text_table_text(&table, "-");
             ntk_text_table_text(&table, "-");

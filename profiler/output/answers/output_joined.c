@@ -7,7 +7,7 @@
 
 #include "profiler/output/answers/output_cells.h"
 
-#define LINK_SHARE_REPORTED 0.1 /* of the critical path, from where on link cannot describe it */
+#define LINK_SHARE_REPORTED 0.1 /* share of the critical path above which link is doubtful */
 
 static double us(uint64_t ns)
 {
@@ -19,7 +19,7 @@ static uint64_t exposed_ns(const struct ntk_joined_rank *rank)
     return rank->part_ns[NTK_JOINED_WAIT] + rank->part_ns[NTK_JOINED_LINK];
 }
 
-/* For the time of all ranks in collectives, that while a core of theirs executed. */
+/* For the time in collectives while a core executes, relative to all time in collectives. */
 struct overlap {
     uint64_t all_ns, run_ns;
 };
@@ -74,7 +74,7 @@ static void notes_text(const struct ntk_joined *joined, struct ntk_buf *text)
     }
 }
 
-/* Whether the traces leave something open: a column that is 0 for all says nothing. */
+/* Whether the traces leave time unexplained: a column of zeros is useless. */
 static bool has_unknown(const struct ntk_joined *joined)
 {
     for (size_t r = 0; r < joined->rank_count; r++) {
@@ -121,7 +121,7 @@ static void ranks_text(const struct ntk_joined *joined, struct ntk_buf *text)
     ntk_text_table_fini(&table);
 }
 
-/* What those who came last did meanwhile, of all waiting. */
+/* What the last ranks to arrive did meanwhile, as shares of all waiting. */
 static void causes_text(const struct ntk_joined *joined, struct ntk_buf *text)
 {
     uint64_t cause_ns[NTK_JOINED_CAUSE_COUNT] = { 0 };
@@ -202,7 +202,7 @@ static void pieces_text(const struct ntk_joined *joined, struct ntk_buf *text)
     ntk_text_table_fini(&table);
 }
 
-/* Its rank; NULL: that is not joined, or the capture is omitted. */
+/* Its rank; NULL: not joined, or the capture is omitted. */
 static const struct ntk_joined_rank *rank_of(const struct ntk_joined *joined,
                                              const struct ntk_rank_capture *capture)
 {
@@ -223,7 +223,7 @@ static const char *omitted_reason(const struct ntk_rank_capture *capture,
                                    : "its worker is not joined";
 }
 
-/* When its execution began on the core, after the first collective that is joined. */
+/* When its execution started on the core, after the first joined collective. */
 static int64_t after_ns(const struct ntk_joined *joined, const struct ntk_rank_capture *capture,
                         const struct ntk_joined_rank *rank)
 {
@@ -442,7 +442,7 @@ static void joined_json(const struct ntk_joined *joined, const struct ntk_rank_l
     ntk_json_object_end(json);
 }
 
-/* Everything that is asked about, in lists. */
+/* Collects the whole input in lists. */
 static int gather(const struct ntk_system_asked *asked, struct ntk_rank_list *list)
 {
     struct ntk_err err = { 0 };

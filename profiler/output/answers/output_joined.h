@@ -7,23 +7,23 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
-/* The input: traces that are in memory or, with none, folders. */
+/* The input: traces in memory or, without any, folders. */
 struct ntk_system_asked {
     const struct ntk_system_trace *const *traces;
     size_t trace_count;
     const struct ntk_vec *folders;            /* of char *; NULL: none */
     const struct ntk_joined_options *options; /* may be NULL */
-    bool *has_warned;    /* set when a file could not be read, which is reported on stderr; may be
-                       * NULL */
-    struct ntk_err *err; /* gets the message of a negative result that has one; may be NULL */
+    bool *has_warned;    /* set if a file could not be read, which is reported on stderr; may be
+                          * NULL */
+    struct ntk_err *err; /* message of a negative result, if any; may be NULL */
 };
 
-/* Appended to json, or to text where json is NULL. 0, -errno, or -ENODATA:
- * there are no two ranks with collectives, nothing was appended. */
+/* Appends to json, or to text if json is NULL. 0, -errno, or -ENODATA without two ranks with
+ * collectives; then nothing is appended. */
 int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text,
                       struct ntk_json *json);
 
-/* The same of a list that is finished. */
+/* The same for a finished list. */
 int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
                            struct ntk_buf *text, struct ntk_json *json, struct ntk_err *err);
 

@@ -53,7 +53,7 @@ static const char *file_of(const struct ntk_source_lines *lines, uint32_t file)
     return lines->program->positions->files.entries[file - 1].key;
 }
 
-/* How much of the execution is known by lines. */
+/* The share of the execution that lines explain. */
 static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order order,
                      bool is_of_loops, struct ntk_buf *out)
 {
@@ -124,7 +124,7 @@ static void add_blocker(const struct ntk_source_lines *lines, const struct ntk_s
                        100.0 * (double)blocker->wait_ns / (double)line->sums.wait_ns);
 }
 
-/* The largest cause of the line's waits. When that is not a line, the first line as well. */
+/* The main cause of the line's waits. If that is not a line, also the first line. */
 static void cell_blocker(struct ntk_text_table *table, const struct ntk_source_lines *lines,
                          const struct ntk_source_line *line)
 {
@@ -210,7 +210,7 @@ static int compare_loops(const void *a, const void *b)
     return x->loop < y->loop ? -1 : x->loop > y->loop;
 }
 
-/* "kv_h > s_t", from outside. */
+/* "kv_h > s_t", outermost first. */
 static void cell_variables(struct ntk_text_table *table, const struct ntk_neff_loop *loops,
                            size_t loop)
 {

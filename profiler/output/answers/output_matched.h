@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_matched - what became of the layers and regions of one program in another, as text and
- * JSON (analysis/work_match.h).
+ * output_matched - the fate of one program's layers and regions in another, as text and JSON
+ * (analysis/work_match.h).
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_MATCHED_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_MATCHED_H
@@ -16,12 +16,12 @@ struct ntk_output_matched { /* borrowed */
     const struct ntk_work_match *match;
 };
 
-/* A table, or nothing where all units are kept under their names. */
+/* A table, or nothing if all units keep their names. */
 void ntk_output_matched_text(const struct ntk_output_matched *matched, struct ntk_buf *out);
 /* An array. */
 void ntk_output_matched_json(const struct ntk_output_matched *matched, struct ntk_json *json);
-/* Appends "became NAME, NAME" for a unit before, "from NAME" for one after. False: it has no such
- * unit, or no link. */
+/* Appends "became NAME, NAME" for an old unit, "from NAME" for a new one. False: unknown unit, or
+ * no link. */
 bool ntk_output_matched_add(const struct ntk_output_matched *matched, const char *key,
                             bool is_after, struct ntk_buf *out);
 

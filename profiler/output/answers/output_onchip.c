@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_onchip - the values of chip_memory.h one by one: where, how long, what they are. */
+/* output_onchip - the values of chip_memory.h: place, time, and content. */
 #include "profiler/output/answers/output_analysis.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "profiler/analysis/moves.h"
 #include "profiler/output/answers/output_cells.h"
 
-/* The best name there is: of the tensor by where it was loaded from, by the compiler or by its
- * source line (labels may be NULL), else of the layer; NULL: none. */
+/* The best available name: of the tensor that it was loaded from, from the compiler or source line
+ * (labels may be NULL), else of the layer; NULL: none. */
 static const char *name_of(const struct ntk_program *program, size_t core,
                            const struct ntk_labels *labels, const struct ntk_chip_life *life,
                            char buf[NTK_LABEL_BYTES])

@@ -112,7 +112,7 @@ static void step_json(const struct ntk_program *program, const struct ntk_critic
     ntk_json_object_end(json);
 }
 
-/* What an object of the path begins with. */
+/* The start of an object of the path. */
 static void shares_json(const struct ntk_program *program, const struct ntk_critical_path *path,
                         struct ntk_json *json)
 {

@@ -96,8 +96,8 @@ static void cell_number(struct ntk_text_table *table, const struct ntk_summary_v
     }
 }
 
-/* The metrics of the table are in the order of summary.def in every summary; those of throttling,
- * which follow, are looked up by name. */
+/* Metrics of the table are in the order of summary.def in every summary; those of throttling follow
+ * and are found by name. */
 static void metric_put(struct ntk_text_table *table, const struct ntk_rank_summary *ranks,
                        size_t count, const char *name, struct seen *seen)
 {
@@ -120,7 +120,7 @@ static void metric_put(struct ntk_text_table *table, const struct ntk_rank_summa
                                    : ranks[seen[there - 1].rank].name);
 }
 
-/* Whether an earlier capture has it, whose row it is. */
+/* Whether an earlier capture has it, and so its row. */
 static bool is_seen(const struct ntk_rank_summary *ranks, size_t before, const char *name)
 {
     for (size_t i = 0; i < before; i++) {

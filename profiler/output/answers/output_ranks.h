@@ -17,8 +17,8 @@ struct ntk_rank_summary {
     struct ntk_summary summary;
 };
 
-/* A row for each capture, then each metric that is a number: least, median, greatest, and whose
- * that is. */
+/* A row per capture, then a row per numeric metric: minimum, median, maximum, and the capture of
+ * the maximum. */
 void ntk_output_ranks_text(const struct ntk_rank_summary *ranks, size_t count, struct ntk_buf *out);
 /* {"run_rank_0": {metrics}, "run_rank_1": {...}} */
 void ntk_output_ranks_json(const struct ntk_rank_summary *ranks, size_t count, struct ntk_buf *out);

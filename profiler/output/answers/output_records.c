@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_records - a line for each instruction, a line for each record. */
+/* output_records - a line for each instruction, or for each record. */
 #include "profiler/output/answers/output_records.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink
                                ntk_ntff_opcode_name(instruction->opcode, name, sizeof name));
             if (ntk_operands_get(operands, c, instruction, &text)) {
                 ntk_buf_add_text(&sink->buf, "  ");
-                /* A vendor's: begins with a blank where it waits for nothing. */
+                /* A vendor's: starts with a blank if it waits for nothing. */
                 if (text.function) {
                     ntk_buf_add_text(&sink->buf, text.operands + strspn(text.operands, " "));
                 } else {
@@ -121,7 +121,7 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
     }
 }
 
-/* Of errors of hardware and of collectives cores nothing is known but their size. */
+/* Of errors of hardware and of collectives cores, only the size is known. */
 static void put_raw(struct ntk_buf *out, const struct ntk_ntff_section *section,
                     const uint8_t *bytes)
 {

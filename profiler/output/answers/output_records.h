@@ -2,8 +2,8 @@
 /*
  * output_records - single instructions of a trace and single records of a capture as lines of text.
  *
- * Instructions are those of the execution, paired, in order of time. Records stand as in the file,
- * before anything is omitted, with times on the clock of the file.
+ * Instructions are those of the execution, paired, in order of time. Records are unfiltered, as in
+ * the file, with times on the clock of the file.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H
@@ -20,10 +20,10 @@
 
 #define NTK_OUTPUT_RECORD_BYTES ((size_t)16)
 
-/* What made a change or an error: an engine, or DMA. */
+/* The maker of a change or error: an engine, or DMA. */
 const char *ntk_output_source_title(unsigned source);
 
-/* Memory does not grow with the capture. 0 or the sink's failure. */
+/* Memory does not grow with the capture. 0 or the error of the sink. */
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink);
 int ntk_output_records(const struct ntk_ntff *ntff, unsigned what, struct ntk_sink *sink);
 

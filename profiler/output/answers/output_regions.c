@@ -5,7 +5,7 @@
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 
-/* The text has the slowest instances of so many regions. */
+/* The text shows the slowest instances of this many regions. */
 #define TEXT_OUTLIER_REGIONS 8
 
 static unsigned core_of(const struct ntk_trace *trace, const struct ntk_region *region)

@@ -136,7 +136,7 @@ static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *
     }
 }
 
-/* A recording of a process that ran already has none. */
+/* A recording of a running process has none. */
 static bool has_phases(const struct ntk_system_tables *tables)
 {
     for (size_t i = 0; i < tables->execution_count; i++) {

@@ -12,8 +12,8 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
-/* The execution that it shows; NULL: unknown, and *out_reason (may be NULL) gives the reason, or is
- * NULL for a capture of a session. */
+/* Its execution; NULL: unknown, and *out_reason (may be NULL) has the reason, or NULL for a capture
+ * of a session. */
 const struct ntk_system_execution *
 ntk_system_capture_execution(const struct ntk_system_view *view,
                              const struct ntk_system_capture *capture, const char **out_reason);
@@ -23,15 +23,15 @@ ntk_system_capture_execution(const struct ntk_system_view *view,
 const char *ntk_output_system_process(const struct ntk_system_trace *trace, char *buf,
                                       size_t buf_bytes);
 
-/* The first lines of it, threads, executions (at most this many) and captures. */
+/* Its first lines, threads, executions (limited to this number) and captures. */
 void ntk_output_system_text(const struct ntk_system_view *view, size_t executions_max,
                             struct ntk_buf *out);
 /* {"sessions": [...]}: the same tables, whole. */
 void ntk_output_system_summary_json(const struct ntk_system_view *views, size_t count,
                                     struct ntk_buf *out);
-/* {"trace_event": [...], "mem_usage": [...], "cpu_util": [...]}, the vendor's names of keys. */
+/* {"trace_event": [...], "mem_usage": [...], "cpu_util": [...]}, with the vendor's keys. */
 void ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out);
-/* A row of a table of folders as an object with its columns as keys; ctx: where to. */
+/* A row of a table of folders as an object with its columns as keys; ctx: the output. */
 struct ntk_system_rows_json {
     struct ntk_json *json;
     const char *table;

@@ -7,10 +7,10 @@
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 
-/* As many changes as may be requested, each with a name. */
+/* As many changes as allowed, each with a name. */
 #define TEXT_BYTES (NTK_WHAT_IF_CHANGES_MAX * (NTK_WHAT_IF_NAME_BYTES + 64))
 #define NAME_BYTES 400
-/* The parts of a new path that a row of text has room for. */
+/* Number of parts of a new path that fit in a row. */
 #define PATH_PARTS 2
 #define LIMITS                                                                               \
     "The estimate keeps the order of instructions and transfers on each engine and the time" \
@@ -85,7 +85,7 @@ static const char *item_name(const struct ntk_program *program, const struct ntk
     return buf;
 }
 
-/* What the path is made of then. */
+/* The parts of the path after the change. */
 static void items_text(const struct ntk_program *program, const struct ntk_what_if_row *row,
                        struct ntk_buf *out)
 {

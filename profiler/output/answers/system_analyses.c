@@ -142,7 +142,7 @@ static int answer_gaps(const struct ntk_system_asked *asked, struct ntk_buf *tex
 
 /* ---- memory ---- */
 
-/* A recording of a running process, or of other events alone, does not record. */
+/* A recording of a running process, or without these events, lacks them. */
 static bool is_known(const struct ntk_memory_use *use)
 {
     return use->allocation_count + use->free_count > 0;
@@ -287,7 +287,7 @@ static void executions_text(const struct ntk_system_trace *trace,
     }
 }
 
-/* The rows of a table are the keys of JSON, too. */
+/* The columns of a table are also the JSON keys. */
 static int rows_json(const struct ntk_system_trace *const *traces, size_t count, const char *table,
                      int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx),
                      struct ntk_json *json)

@@ -14,12 +14,12 @@
 size_t ntk_system_analyses_count(void);
 /* index < ntk_system_analyses_count() */
 const struct ntk_analysis_info *ntk_system_analyses_info(size_t index);
-/* Whether it reads the folders by itself, piece by piece: then the caller need not load their
+/* Whether it reads the folders itself, piece by piece: then the caller need not load their
  * traces. */
 bool ntk_system_analyses_streams(size_t index);
-/* The answer about all these processes appended to json, or to text where json is NULL. 0, -ENOMEM,
- * -errno, or -ENODATA: the traces do not record; nothing was appended then. options: what changes
- * to estimate; NULL: none. */
+/* Appends the answer about all these processes to json, or to text if json is NULL. 0, -ENOMEM,
+ * -errno, or -ENODATA if not recorded in the traces; then nothing is appended. options: changes to
+ * estimate; NULL: none. */
 int ntk_system_analyses_put(const struct ntk_system_asked *asked, size_t index,
                             struct ntk_buf *text, struct ntk_json *json);
 

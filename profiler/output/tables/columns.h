@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * columns - the words that tables of the schema are written in, and the table that describes them:
- * for tables_schema.c and tables_system.c.
+ * columns - macros for tables of the schema, and the table that describes them: for tables_schema.c
+ * and tables_system.c.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_COLUMNS_H
 #define NTK_PROFILER_OUTPUT_TABLES_COLUMNS_H
@@ -26,7 +26,7 @@
         name, meaning, columns, sizeof(columns) / sizeof *(columns), rows \
     }
 
-/* SchemaFields: the columns of all tables that the export has. */
+/* SchemaFields: the columns of all tables of the export. */
 #define NTK_SCHEMA_FIELDS_COLUMNS 12
 extern const struct ntk_column ntk_schema_fields[NTK_SCHEMA_FIELDS_COLUMNS];
 int ntk_rows_schema_fields(const struct ntk_export *export, ntk_row_put *put, void *ctx);

@@ -13,7 +13,7 @@
 #include "profiler/output/tables/tables.h"
 #include "shared/base/fs.h"
 
-struct target { /* the file of one table, opened with its first row */
+struct target { /* the file of one table, opened at its first row */
     const struct ntk_folder_format *format;
     const struct ntk_table *table;
     const char *folder;
@@ -91,7 +91,7 @@ struct tables {
     const struct ntk_folder_format *format;
 };
 
-/* "Instruction.csv" of a table that is exported, of captures or of folders. */
+/* "Instruction.csv" for an exported table, of captures or of folders. */
 static bool is_table(const char *name, const void *ctx)
 {
     const char *extension = ((const struct tables *)ctx)->format->extension;
@@ -104,7 +104,7 @@ static bool is_table(const char *name, const void *ctx)
            is_of(system_tables, system_count, name, extension);
 }
 
-/* 1: there is a folder that may be replaced; 0: there is nothing; -errno. */
+/* 1: a folder that may be replaced; 0: nothing; -errno. */
 static int look_at(const char *path, const struct ntk_folder_files *files, struct ntk_err *err)
 {
     DIR *dir = opendir(path);
@@ -125,7 +125,7 @@ static int look_at(const char *path, const struct ntk_folder_files *files, struc
     return ret;
 }
 
-/* Puts the finished folder where it belongs; what was there goes. */
+/* Moves the finished folder to its place, replacing what was there. */
 static int take_place(char *temporary, const char *path, bool is_there, struct ntk_err *err)
 {
     mode_t mask = umask(0);
@@ -140,7 +140,7 @@ static int take_place(char *temporary, const char *path, bool is_there, struct n
     if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
         return ntk_fs_remove_tree(temporary, err);
     }
-    /* A file system that cannot exchange: for a moment there is none. */
+    /* A file system without exchange: for a moment there is none. */
     int ret = ntk_fs_remove_tree(path, err);
     if (ret == 0 && rename(temporary, path) < 0) {
         ret = fail(path, -errno, err);
@@ -148,7 +148,7 @@ static int take_place(char *temporary, const char *path, bool is_there, struct n
     return ret;
 }
 
-/* Writes the files into a new folder next to place and puts it there. */
+/* Writes the files to a new folder next to place and moves it there. */
 static int write_beside(const char *place, const struct ntk_folder_files *files,
                         struct ntk_err *err)
 {

@@ -2,9 +2,9 @@
 /*
  * folder - an export as a folder of one file per table; it appears whole or not at all.
  *
- * The files are written into "<path>.tmp-XXXXXX", which takes the place of <path> at the end. A
- * folder that is there is replaced when it holds nothing but files that an export writes;
- * anything else is refused before a byte is written. A table without rows has no file.
+ * The files are written to "<path>.tmp-XXXXXX", which replaces <path> at the end. An existing
+ * folder is replaced only if it contains nothing but files of an export; anything else is an error
+ * before anything is written. A table without rows has no file.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_FOLDER_H
 #define NTK_PROFILER_OUTPUT_TABLES_FOLDER_H
@@ -12,21 +12,22 @@
 #include "profiler/output/export_to.h"
 #include "profiler/output/tables/table.h"
 
-/* How one table becomes the bytes of one file. */
+/* How a table becomes the bytes of a file. */
 struct ntk_folder_format {
     const char *extension; /* "csv" */
     /* State for one file; NULL if out of memory. */
     void *(*begin)(const struct ntk_table *table, struct ntk_sink *sink);
     int (*put)(void *state, const void *row);
-    /* What is after the last row; -errno. */
+    /* Writes what follows the last row; -errno. */
     int (*end)(void *state);
     void (*destroy)(void *state);
 };
 
 /* Files of any kind that make up a folder. */
 struct ntk_folder_files {
-    const char *name;                                   /* of the format */
-    bool (*is_ours)(const char *name, const void *ctx); /* a file that it writes */
+    const char *name; /* of the format */
+    /* whether it is a file that this export writes */
+    bool (*is_ours)(const char *name, const void *ctx);
     int (*write)(const char *folder, const void *ctx, struct ntk_err *err);
     const void *ctx;
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level_sums - what the rows of one instruction, operation or node of a compiler's level cost
- * together, and when they ran.
+ * level_sums - the total cost and the times of the rows of one instruction, operation or node of a
+ * compiler level.
  *
- * Rows come in order of time. Those that touch or overlap are one interval; the last of
- * NTK_LEVEL_INTERVALS_MAX has all that follow.
+ * Rows come in order of time. Adjacent or overlapping rows are one interval; the last of
+ * NTK_LEVEL_INTERVALS_MAX includes all later ones.
  *
- * Owner:   caller's storage; _fini() frees, also a zeroed one. Threads: one.
+ * Owner: caller's storage; _fini() frees, also a zeroed one. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_LEVEL_SUMS_H
 #define NTK_PROFILER_OUTPUT_TABLES_LEVEL_SUMS_H
@@ -19,10 +19,11 @@
 
 struct ntk_level_interval {
     int64_t start_ps, end_ps;
-    uint64_t elements, transposed;     /* multiply-adds of MATMUL; of those that move data only */
+    /* multiply-adds of MATMUL; and of those that only move data */
+    uint64_t elements, transposed;
     uint64_t hbm_bytes;                /* read and written by DMA */
-    uint64_t peak_flops, useful_flops; /* weighted as shares of the peak are; the second without
-                                        * those that move data only */
+    uint64_t peak_flops, useful_flops; /* weighted as for shares of the peak; the second without
+                                        * those that only move data */
 };
 
 struct ntk_level_sums {

@@ -11,17 +11,17 @@
 #include "shared/formats/neff/vendor_slot.h"
 
 #define SETS 4096
-#define WAYS 2 /* places of a set; the one that was not used last is reused */
+#define WAYS 2 /* entries of a set; the least recently used one is replaced */
 #define NO_TEXT UINT32_MAX
 
-/* What an instruction's texts depend on, as bytes; then the texts. */
+/* The bytes that determine an instruction's texts, then the texts. */
 struct place {
-    uint64_t hash; /* of what follows; 0: nothing is here */
+    uint64_t hash; /* of what follows; 0: empty */
     uint32_t core_index;
     uint16_t key_bytes;
     uint8_t engine;
     bool is_known;
-    /* Where each begins in the text, NO_TEXT: absent. */
+    /* Offsets in the text; NO_TEXT: absent. */
     uint32_t operation, operands, compiler_operands, function;
     struct ntk_buf text;
     uint64_t marks[NTK_OPERANDS_MARKS];
@@ -29,14 +29,14 @@ struct place {
 
 struct set {
     struct place ways[WAYS];
-    uint8_t last; /* the one that was used last */
+    uint8_t last; /* the most recently used one */
 };
 
-/* The instruction that is looked for. */
+/* The key of an instruction. */
 struct key {
     size_t core_index;
     const struct ntk_trace_instruction *instruction;
-    const uint8_t *slot, *pseudo; /* pseudo: of the compiler; NULL: none */
+    const uint8_t *slot, *pseudo; /* pseudo: the compiler's slot; NULL: none */
     size_t left;                  /* bytes from slot on */
     uint64_t hash;
 };
@@ -89,7 +89,7 @@ static uint32_t begin_text(struct place *place)
     return (uint32_t)place->text.bytes_count;
 }
 
-/* The line of a listing, without the number of the layer: that has its own column. */
+/* The line of a listing without the layer's number, which has its own column. */
 static void print_open(struct place *place, struct ntk_isa_instr *instr)
 {
     instr->name_id = 0;
@@ -106,7 +106,7 @@ static void print_open(struct place *place, struct ntk_isa_instr *instr)
     }
 }
 
-/* What the compiler wrote where the loaded program has something else; NULL: nothing such. */
+/* What the compiler wrote if the loaded program differs; NULL: it does not. */
 static const uint8_t *compiler_slot(const struct ntk_trace_core *core,
                                     const struct ntk_trace_instruction *instruction)
 {
@@ -206,7 +206,7 @@ static void print(struct ntk_operands *operands, struct place *place, const stru
     }
 }
 
-/* Slots of an open instruction say how many they are: what begins alike is as long. */
+/* Slots of an open instruction contain their count, so equal starts have equal lengths. */
 static bool is_same(const struct place *place, const struct key *key)
 {
     size_t slot_bytes = place->key_bytes - (key->pseudo ? NTK_VENDOR_SLOT_BYTES : 0);
@@ -218,7 +218,7 @@ static bool is_same(const struct place *place, const struct key *key)
             memcmp(place->text.bytes + slot_bytes, key->pseudo, NTK_VENDOR_SLOT_BYTES) == 0);
 }
 
-/* Words times unlike odd numbers, folded: multiplications do not wait for one another. */
+/* Words times different odd numbers, folded: the multiplications are independent. */
 static uint64_t add_hash(uint64_t hash, const uint8_t *slot)
 {
     uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
@@ -236,7 +236,7 @@ static uint64_t add_hash(uint64_t hash, const uint8_t *slot)
     return hash ^ hash >> 32;
 }
 
-/* Instructions with the same bytes have the same texts: an unrolled program has each once. */
+/* Instructions with the same bytes share their texts: an unrolled program has each once. */
 bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
                       const struct ntk_trace_instruction *instruction,
                       struct ntk_operands_text *out_text)

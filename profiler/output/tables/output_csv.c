@@ -18,7 +18,7 @@ static void put_cell(struct ntk_buf *buf, const struct ntk_column *column, union
     switch (column->kind) {
     case NTK_COLUMN_JSON:
     case NTK_COLUMN_TEXT:
-        /* So that it is not taken for an absent one. */
+        /* Quoted, to distinguish it from an absent one. */
         ntk_buf_add_csv(buf, cell.text);
         ntk_buf_add_text(buf, cell.text[0] ? "" : "\"\"");
         break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* output_json - the whole profile as one JSON object of arrays, docs/formats/profile-json.md. */
+/* output_json - the whole profile as one JSON object of arrays (docs/formats/profile-json.md). */
 #include "profiler/output/export_to.h"
 
 #include <assert.h>
@@ -67,7 +67,7 @@ static void put_cell(struct ntk_buf *buf, const struct ntk_column *column, union
     }
 }
 
-/* As ntk_json would write it, from prepared pieces: rows are nearly all of the document. */
+/* The same output as ntk_json, from prepared pieces: rows are almost the whole document. */
 static int put_row(void *ctx, const void *row)
 {
     struct writer *writer = ctx;
@@ -115,7 +115,7 @@ static void put_meaning(void *ctx, const char *metric, const char *group, const 
     ntk_json_key_text(ctx, metric, meaning);
 }
 
-/* What has one object: its keys are names of metrics and groups. */
+/* Parts with one object: its keys are names of metrics and groups. */
 static void put_summary(struct ntk_json *json, const struct ntk_summary *summary)
 {
     ntk_json_key_array_begin(json, "summary");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_schema - what the tables and metrics of a profile are, as text. Both append to a buffer;
- * an allocation that fails shows in ntk_buf_ok().
+ * output_schema - descriptions of the tables and metrics of a profile, as text. Both functions
+ * append to a buffer; an allocation that fails shows in ntk_buf_ok().
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_OUTPUT_SCHEMA_H
 #define NTK_PROFILER_OUTPUT_TABLES_OUTPUT_SCHEMA_H

@@ -2,8 +2,8 @@
 /*
  * output_sqlite - tables as an SQLite database, docs/formats/profile-tables.md.
  *
- * One transaction into a file under a temporary name; no program reads it before it is complete, so
- * it needs no journal. Every table is written, also one without rows.
+ * Written in one transaction to a temporary file, which no program reads before it is complete, so
+ * it needs no journal. Tables without rows are also written.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "profiler/output/tables/sqlite_tables.h"
 #include "profiler/output/tables/tables.h"
 
-/* For the file's header, where file(1) shows them: "NTKP", schema 7.4.0. */
+/* In the file's header, for file(1): "NTKP", schema 7.4.0. */
 #define APPLICATION_ID "0x4e544b50"
 #define USER_VERSION "70400"
 

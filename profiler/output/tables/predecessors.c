@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* predecessors - rows in order of their instruction, so that those of one lie side by side. */
+/* predecessors - rows sorted by instruction. */
 #include "profiler/output/tables/predecessors.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 struct ntk_predecessors {
     const struct ntk_neff_debug *names;
     int64_t first_id;
-    uint64_t *ends; /* in rows, of those of each instruction of names */
+    uint64_t *ends; /* ends in rows, for each instruction of names */
     uint32_t *rows;
     struct ntk_spill spill;
-    struct ntk_buf text; /* of the instruction below: its rows follow each other in loops */
+    struct ntk_buf text; /* of the instruction below: in loops its rows are adjacent */
     const struct ntk_neff_debug_instruction *of;
     bool has_text;
 };
@@ -58,7 +58,7 @@ int ntk_predecessors_create(const struct ntk_export *export, size_t core_index,
         ntk_predecessors_destroy(p);
         return ret;
     }
-    /* Begins, which the rows move to ends. */
+    /* Starts, which filling moves to ends. */
     uint64_t before = 0;
     for (size_t i = 0; i < p->names->instruction_count; i++) {
         uint64_t count = p->ends[i];
@@ -100,7 +100,7 @@ static void put_type(struct ntk_buf *text, uint64_t kind)
     }
 }
 
-/* False: there are more than a row may have. */
+/* False: more than a row may have. */
 static bool put_rows(struct ntk_predecessors *p, const struct ntk_neff_predecessor *predecessor,
                      unsigned *count)
 {

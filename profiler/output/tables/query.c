@@ -25,7 +25,7 @@ struct query {
     bool has_more;
 };
 
-/* What the statement reads of a table. */
+/* The parts of a table that the statement reads. */
 struct reading {
     bool is_read; /* it names the table */
     bool is_column_read[NTK_TABLE_COLUMNS_MAX];
@@ -67,8 +67,8 @@ static int sql_error(const struct query *query, struct ntk_err *err)
                        sqlite3_errmsg(query->db));
 }
 
-/* The next statement of a text, NULL after the last one: blanks, comments and lone semicolons are
- * none. A code of SQLite. */
+/* The next statement of a text, NULL after the last one: skips blanks, comments and lone
+ * semicolons. A code of SQLite. */
 static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **out_statement)
 {
     int code = SQLITE_OK;
@@ -80,15 +80,15 @@ static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **ou
     return code;
 }
 
-/* Under the authorizer from here to the end of its life, but for the rows of the tables: some
- * statements act when they are prepared, some prepare others when they are stepped. */
+/* The authorizer is active during its whole life, except for the rows of the tables: some
+ * statements act when prepared, some prepare others when stepped. */
 static int prepare(struct query *query, const char *sql, struct ntk_err *err)
 {
     sqlite3_stmt *second = NULL;
 
     sqlite3_set_authorizer(query->db, authorize, query);
     int code = statement_next(query->db, &sql, &query->select);
-    /* VACUUM INTO asks the authorizer nothing before it runs. */
+    /* VACUUM INTO does not ask the authorizer before it runs. */
     if (code == SQLITE_AUTH || (query->select && !sqlite3_stmt_readonly(query->select))) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "queries can only read the tables of the capture: use one SELECT");
@@ -110,7 +110,7 @@ static int prepare(struct query *query, const char *sql, struct ntk_err *err)
     return 0;
 }
 
-/* The table again with the columns alone that are read: the others would be most of the work. */
+/* The table with only the columns that are read: the others would be most of the work. */
 static int fill_table(struct query *query, const struct ntk_export *export, size_t index,
                       struct ntk_progress *progress)
 {
@@ -127,7 +127,7 @@ static int fill_table(struct query *query, const struct ntk_export *export, size
             columns[table.column_count++] = whole->columns[c];
         }
     }
-    if (ret == 0 && table.column_count == 0) { /* rows alone are counted */
+    if (ret == 0 && table.column_count == 0) { /* only rows are counted */
         columns[table.column_count++] = whole->columns[0];
     }
     ret = ret < 0 ? ret : ntk_sqlite_errno(sqlite3_exec(query->db, drop, NULL, NULL, NULL));
@@ -140,8 +140,8 @@ static int fill_table(struct query *query, const struct ntk_export *export, size
     return ret;
 }
 
-/* The authorizer does not hear which columns NATURAL and USING join by, nor about tables that give
- * nothing else: every table that may be named is read whole. */
+/* The authorizer does not report columns joined by NATURAL and USING, or tables that give nothing
+ * else: every table that may be named is read whole. */
 static void keep_joined(struct query *query, const char *sql)
 {
     bool joins = strcasestr(sql, "natural") || strcasestr(sql, "using");
@@ -178,8 +178,8 @@ static int fill(struct query *query, const struct ntk_export *export, struct ntk
                : 0;
 }
 
-/* The same as groups, where that is enough (query_plan.h): 1 with the statement for them, 0, or
- * -errno with a message. */
+/* Uses groups if they suffice (query_plan.h): 1 with the statement for them, 0, or -errno with a
+ * message. */
 static int fill_groups(struct query *query, const struct ntk_export *export, const char *sql,
                        char **out_sql, struct ntk_err *err)
 {
@@ -226,7 +226,7 @@ static void put_json_value(sqlite3_stmt *select, int column, struct ntk_json *js
     }
 }
 
-/* As text: floating-point numbers as short as they can be read back. NULL: absent. */
+/* As text, with the shortest exact floating-point numbers. NULL: absent. */
 static const char *cell_text(sqlite3_stmt *select, int column, char *number, size_t number_bytes)
 {
     if (sqlite3_column_type(select, column) == SQLITE_FLOAT) {
@@ -255,7 +255,7 @@ static void put_csv_row(sqlite3_stmt *select, struct ntk_buf *out)
     ntk_buf_add_char(out, '\n');
 }
 
-/* The next row of the answer. A code of SQLite; SQLITE_DONE too where the rest is not wanted. */
+/* The next row of the answer. A code of SQLite; also SQLITE_DONE if no more rows are needed. */
 static int next_row(struct query *query)
 {
     int code = sqlite3_step(query->select);
@@ -281,7 +281,7 @@ static int put_csv(struct query *query, struct ntk_sink *sink)
     while ((code = next_row(query)) == SQLITE_ROW && ntk_sink_step(sink) == 0) {
         put_csv_row(select, &sink->buf);
     }
-    return code == SQLITE_ROW ? SQLITE_DONE : code; /* the sink tells its own failure */
+    return code == SQLITE_ROW ? SQLITE_DONE : code; /* the sink reports its own failure */
 }
 
 static int put_json(struct query *query, struct ntk_sink *sink)
@@ -305,7 +305,7 @@ static int put_json(struct query *query, struct ntk_sink *sink)
     return code == SQLITE_ROW ? SQLITE_DONE : code;
 }
 
-/* Numbers stand to the right: what the first row has says which columns are some. */
+/* Numbers are right-aligned; the first row determines which columns are numeric. */
 static int put_text(struct query *query, struct ntk_sink *sink)
 {
     sqlite3_stmt *select = query->select;
@@ -361,7 +361,7 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
 
     query.tables = ntk_tables_of(export, &query.table_count);
     query.readings = calloc(query.table_count, sizeof *query.readings);
-    /* No name: a private database that ends with its connection, of this thread alone. */
+    /* Without a name: a private database of this thread, which ends with its connection. */
     int ret = query.readings
                   ? ntk_sqlite_errno(sqlite3_open_v2(
                         "", &query.db,
