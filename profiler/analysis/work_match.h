@@ -37,7 +37,7 @@ struct ntk_work_link {
     double after_ratio;  /* share of the new unit's time that comes from the old unit */
 };
 
-struct ntk_work_match { /* by old unit, those with the longest part first; new ones last */
+struct ntk_work_match { /* old units by descending longest part, then new ones */
     size_t link_count;
     struct ntk_work_link *links;
 };

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A failed worker makes others fail: each gets a second to report its reason before it is
+/* A failed worker makes others fail: each gets one second to report its reason before it is
  * stopped. */
 static void let_speak(const pid_t *workers, uint64_t count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_idle - why the cores of running processes are idle: what their host threads do in each gap. */
+/* cmd_idle - explains idle cores of running processes by what their host threads do in each gap. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ struct run {
     size_t count;
 };
 
-/* How many processes live; -errno with a message. */
+/* The number of living processes; -errno with a message. */
 static int poll_all(struct run *run, struct ntk_err *err)
 {
     int alive = 0;

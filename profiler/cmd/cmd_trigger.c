@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_trigger - running processes record executions, all of them from the same number on. */
+/* cmd_trigger - makes running processes record the same executions. */
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -29,13 +29,13 @@
 #include "shared/ring/ring_registry.h"
 
 #define LOOK_TIMEOUT_NS (5 * NTK_NS_PER_SECOND)
-#define RATE_NS (200 * NTK_NS_PER_MS)  /* between two looks at where the processes are */
-#define AHEAD_NS (500 * NTK_NS_PER_MS) /* they have this long until the first execution ... */
-#define TRIES 5                        /* ... at first, each time twice as long */
+#define RATE_NS (200 * NTK_NS_PER_MS)  /* between two checks of the processes' progress */
+#define AHEAD_NS (500 * NTK_NS_PER_MS) /* time until the first recorded execution ... */
+#define TRIES 5                        /* ... at first; doubled with each attempt */
 #define CANCEL_NS (2 * NTK_NS_PER_SECOND)
 #define HEADS_BYTES \
-    (UINT64_C(64) << 20)      /* of programs and heads of files, which --size leaves out */
-#define BEFORE_EVENTS 200000U /* of each core, of what the rings still have */
+    (UINT64_C(64) << 20)      /* for programs and file headers, which --size does not count */
+#define BEFORE_EVENTS 200000U /* per core, of those still in the rings */
 #define USERS_MAX 64U         /* asked at once */
 #define POLL_NS (10 * NTK_NS_PER_MS)
 
@@ -118,20 +118,20 @@ static void interrupt(int number)
 
 /* ---- who is asked ---------------------------------------------------------------------------- */
 
-/* The processes of one user: those of two are never one job, whatever they call themselves. */
+/* The processes of one user. Those of two users are never one job, whatever they claim. */
 struct asking {
     uint32_t uid;
     pthread_t thread;
     _Atomic bool is_done;
     bool is_reported;
-    int ret; /* less than 0: it failed, with the reason */
+    int ret; /* negative: failed, with a message */
     struct ntk_err err;
     bool is_shown; /* its progress */
     struct ntk_trigger_target *targets;
     size_t count;
-    struct ntk_vec others; /* struct ntk_trigger_target that cannot be asked: only examined */
-    uint64_t now;          /* the furthest execution that was started, at the last look */
-    double per_second;     /* how fast they went */
+    struct ntk_vec others; /* struct ntk_trigger_target that cannot record: only examined */
+    uint64_t now;          /* the latest started execution at the last check */
+    double per_second;     /* their speed */
     uint64_t first;
     char folder[PATH_MAX];
     bool may_try_again; /* with a later one */
@@ -201,14 +201,14 @@ static void asking_destroy(struct asking *asking)
     free(asking);
 }
 
-/* For a user all that are wanted, or none: then asking->ret says so. -ENOMEM. */
+/* All processes of a user, or none, with asking->ret set. -ENOMEM. */
 static int target_take(struct asking *asking, struct ntk_trigger_target *target,
                        const char *segment_path)
 {
     struct ntk_err err = { 0 };
     int ret = ntk_trigger_take(target, segment_path, &err);
 
-    if (ret == -ENOTSUP) { /* another runtime: what its rings have can be kept all the same */
+    if (ret == -ENOTSUP) { /* another runtime: its rings can be saved nevertheless */
         target->is_answered = true;
         target->status = ret;
         target->err = err;
@@ -230,7 +230,7 @@ static int target_take(struct asking *asking, struct ntk_trigger_target *target,
     return 0;
 }
 
-/* The own processes first, then by user. */
+/* Own processes first, then by user. */
 static int compare_askings(const void *a, const void *b)
 {
     const struct asking *x = *(struct asking *const *)a;
@@ -242,7 +242,8 @@ static int compare_askings(const void *a, const void *b)
                                              : x->uid > y->uid;
 }
 
-/* By user. What only root could ask does not count where the asker has processes with that name. */
+/* Groups by user. Processes that only root could ask are ignored if the caller has processes with
+ * that name. */
 static int targets_take(struct askings *askings, struct ntk_ring_registry *registry,
                         const struct ntk_ring_poll *poll, struct ntk_err *err)
 {
@@ -313,7 +314,7 @@ static int all_look(struct asking *asking, uint64_t *out_most, struct ntk_err *e
     return 0;
 }
 
-/* Far enough ahead that no process has passed it when it gets the request. */
+/* Far enough ahead that no process passes it before the request arrives. */
 static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err *err)
 {
     uint64_t before = 0;
@@ -340,7 +341,7 @@ static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err
 
 /* ---- what they record ------------------------------------------------------------------------ */
 
-/* One that could not begin in time. */
+/* Whether a process could not start in time. */
 static bool is_somebody_late(const struct asking *asking)
 {
     for (size_t i = 0; i < asking->count; i++) {
@@ -383,7 +384,7 @@ static void all_record(struct asking *asking)
     if (is_done) {
         return;
     }
-    /* What they have by now is kept: the recording answers under its own number, then this. */
+    /* Keeps the time before: the recording's answer has its number first, then this. */
     for (size_t i = 0; i < asking->count; i++) {
         if (!asking->targets[i].is_answered) {
             ntk_trigger_ask(&asking->targets[i], NTK_TRIGGER_CANCEL);
@@ -399,7 +400,7 @@ static void files_remove(const struct asking *asking)
 
     for (size_t i = 0; i < asking->count; i++) {
         const struct ntk_trigger_target *target = &asking->targets[i];
-        DIR *files = opendir(asking->folder); /* those that are handed over are not there yet */
+        DIR *files = opendir(asking->folder); /* files of other users are not moved yet */
 
         (void)snprintf(pattern, sizeof pattern, "pid_%u_nc_*_exec_%llu.ntff", target->pid,
                        (unsigned long long)asking->first);
@@ -414,7 +415,7 @@ static void files_remove(const struct asking *asking)
     }
 }
 
-/* From processes that cannot write to the folder. */
+/* Moves files from processes that cannot write to the folder. */
 static void files_take(const struct asking *asking)
 {
     for (size_t i = 0; i < asking->count; i++) {
@@ -464,7 +465,7 @@ static int record(struct asking *asking, struct ntk_err *err)
     return 0;
 }
 
-/* The time before, from outside: what the rings have now. */
+/* Saves the time before from outside: current ring contents. */
 static char *before_save(const struct ntk_trigger_target *target, const char *folder,
                          struct ntk_err *err)
 {
@@ -521,7 +522,7 @@ static void put_json(const struct ntk_trigger_target *target, const char *before
     ntk_json_object_end(json);
 }
 
-/* One process: what it recorded, or why not. The exit code. */
+/* Prints one process: its recording, or the reason for none. Returns the exit code. */
 static int tell_one(const struct asking *asking, struct ntk_trigger_target *target,
                     struct ntk_json *json)
 {
@@ -571,7 +572,7 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
     return code;
 }
 
-/* The processes of a user of several, where the capture failed. The exit code. */
+/* The processes of one of several users, if the capture failed. Returns the exit code. */
 static int tell_none(const struct asking *asking, struct ntk_json *json)
 {
     struct ntk_err err = { 0 };
@@ -620,7 +621,7 @@ static int tell_look(const struct asking *asking, struct ntk_json *json)
     return 0;
 }
 
-/* Each user's when they are done, so that no user waits for the processes of another. The exit
+/* Prints each user's as soon as they are done, so that no user waits for another. Returns the exit
  * code. */
 static int tell_done(struct askings *askings, struct ntk_json *json)
 {
@@ -687,7 +688,7 @@ static int folder_make(struct askings *askings, struct ntk_err *err)
                              folder);
 }
 
-/* What is asked of the processes of one user. */
+/* The request for the processes of one user. */
 static void *asking_run(void *ctx)
 {
     struct asking *asking = ctx;
@@ -722,7 +723,7 @@ static int ask(struct askings *askings)
     struct ntk_buf out = { 0 };
     struct ntk_json json;
 
-    /* One user's in this thread: its failure is all there is to say. */
+    /* A single user is handled in this thread: its failure is the only message. */
     if (askings->count == 1) {
         (void)asking_run(askings->of[0]);
         if (askings->of[0]->ret < 0) {

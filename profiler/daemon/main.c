@@ -185,7 +185,7 @@ static int start(struct ntk_rpc_client *client, const struct session *session, c
     }
     ret = ntk_fs_write(session->note, endpoint, strlen(endpoint), err);
     if (ret < 0) {
-        (void)stop_call(client, session, NULL, &ignored); /* otherwise nobody could stop it */
+        (void)stop_call(client, session, NULL, &ignored); /* otherwise no user could stop it */
     }
     return ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager - shows, takes apart and makes NEFFs: the subcommands and their options. */
+/* neuron-packager - shows, unpacks and creates NEFFs: the subcommands and their options. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ int packager_fail(const struct ntk_err *err)
     return 1;
 }
 
-/* The two kinds of files are easily taken for one another. */
+/* The two kinds of files are easily confused. */
 static bool is_capture(const char *path)
 {
     struct ntk_ntff *ntff = NULL;

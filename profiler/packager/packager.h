@@ -25,22 +25,21 @@ int packager_example(int argc, char **argv);
 int packager_disasm(int argc, char **argv);
 int packager_asm(int argc, char **argv);
 
-/* The one operand of a subcommand that takes a file; NULL: *out_code is the exit code, the message
- * is printed. */
+/* The operand of a subcommand that takes one file; NULL after printing a message: *out_code is the
+ * exit code. */
 const char *packager_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
                                 int *out_code);
-/* All members of any sound archive, also of one whose contents this program does not understand, as
- * far as the memory takes them; with hooks as they say. *out_bytes, the whole file, is freed with
- * free(). */
+/* Reads all members of a valid archive, even with contents unknown to this program, as far as
+ * memory permits; hooks as documented. *out_bytes, the whole file, is freed with free(). */
 int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
                           struct ntk_neff_header *out_header, uint8_t **out_bytes,
                           struct ntk_tar *out_tar, struct ntk_err *err);
-/* Next to the members that unpack writes: the first bytes of the NEFF, from which create takes what
- * no option says. */
+/* A file that unpack writes next to the members: the first bytes of the NEFF, from which create
+ * takes defaults. */
 #define PACKAGER_HEADER_FILE "neff.header"
-/* As listings call an engine. */
+/* The name of an engine in listings. */
 const char *packager_engine_name(enum ntk_isa_engine engine);
-/* By that name, or by the one of neuron-profile; NTK_ISA_ENGINE_COUNT when there is none. */
+/* Finds it by that name or by neuron-profile's; NTK_ISA_ENGINE_COUNT if unknown. */
 enum ntk_isa_engine packager_engine_find(const char *name);
 
 /* Prints the message; returns 1. */

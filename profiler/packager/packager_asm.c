@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager asm: engine binaries from a listing, into a folder or into a NEFF. */
+/* neuron-packager asm: assembles engine binaries from a listing into a folder or a NEFF. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
     return 0;
 }
 
-/* Bytes of the lines in front of the next one that starts with a point. */
+/* Number of bytes before the next line that starts with a dot. */
 static size_t lines_before_directive(const char *text, size_t text_bytes)
 {
     size_t at = 0;
@@ -138,7 +138,7 @@ static size_t lines_before_directive(const char *text, size_t text_bytes)
     return at;
 }
 
-/* Runs of lines between directives go to the assembler as they are. */
+/* Passes lines between directives to the assembler. */
 static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binaries,
                     struct ntk_err *err)
 {
@@ -164,7 +164,8 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
                 ntk_err_prefix(err, "line %u", number);
             }
         } else if (last) {
-            /* All lines up to the next directive at once: labels are known in all of them. */
+            /* All lines up to the next directive together, because labels are known in all of
+             * them. */
             length = lines_before_directive(text + at, text_bytes - at);
             ret = ntk_isa_text_parse_program(text + at, length, number, last->engine, &last->code,
                                              err);
@@ -192,8 +193,8 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
     return binaries->count > 0 ? 0 : BAD("missing .engine");
 }
 
-/* The file that maps the slots of a binary is wrong for another binary. Without
- * "sg00/debug_info_asm_PE.dbg", no slot of "sg00/PE.bin" has a name or source line. */
+/* The file that maps slots of a binary does not fit another binary. Without
+ * "sg00/debug_info_asm_PE.dbg", slots of "sg00/PE.bin" have no name or source line. */
 static void slots_name(const char *binary, char *buf, size_t buf_bytes)
 {
     const char *base = ntk_str_base_name(binary);
@@ -244,7 +245,7 @@ static size_t without_slots_of(struct ntk_neff_pack_member *members, size_t coun
     return kept;
 }
 
-/* The members of the archive, those of the listing in place of their namesakes. */
+/* The members of the archive, replaced by those of the listing with the same names. */
 static int replace_members(const struct ntk_tar *tar, const struct ntk_vec *binaries,
                            struct ntk_neff_pack_member *members, size_t *out_count,
                            struct ntk_err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager create: a NEFF out of a folder of members. */
+/* neuron-packager create: a NEFF from a folder of members. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const char *name;
 static const char *version;
 static const char *kelf_version;
 static const char *features;
-/* Not given: as in the header that unpack wrote, else the default. */
+/* Default: from the header that unpack wrote, else a constant. */
 #define NOT_GIVEN UINT64_MAX
 static uint64_t pkg_version = NOT_GIVEN;
 static uint64_t tpb_count = NOT_GIVEN;
@@ -175,7 +175,7 @@ static bool is_within(uint64_t given, uint64_t largest)
     return given == NOT_GIVEN || (given >= 1 && given <= largest);
 }
 
-/* What the NEFF said that the folder was made of, else the defaults. */
+/* The header of the NEFF that the folder was unpacked from, else defaults. */
 static int header_begin(struct ntk_neff_header *header, struct ntk_err *err)
 {
     char path[4096];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-packager disasm: the programs of a NEFF's engines, as a listing that asm reads back where
- * they are in the open encoding, and as JSON.
+ * neuron-packager disasm: the programs of a NEFF's engines as JSON or as a listing, which asm can
+ * read if it is in the open encoding.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -102,7 +102,7 @@ static void add_group(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
     }
 }
 
-#define POSITION_BYTES_MAX 2048 /* of a comment: asm reads lines of NTK_ISA_LINE_BYTES_MAX */
+#define POSITION_BYTES_MAX 2048 /* of a comment: asm limits lines to NTK_ISA_LINE_BYTES_MAX */
 
 struct notes {
     const struct packager_listing *listing;
@@ -122,7 +122,7 @@ static void add_var_name(struct ntk_buf *out, const struct ntk_neff_subgraph *su
     }
 }
 
-/* What asm would read back as one word, and what a terminal may see. */
+/* Whether asm reads it as one word and it is safe for a terminal. */
 static bool is_word(const char *name)
 {
     size_t bytes = strlen(name);
@@ -200,7 +200,7 @@ struct vendor_lines {
     struct packager_sums sums;
 };
 
-/* A line of what hardware executes: asm knows no such operations, and says so. */
+/* A line of vendor code: asm does not know these operations and reports an error. */
 static int add_vendor_line(const struct packager_instruction *instruction, void *ctx)
 {
     struct vendor_lines *lines = ctx;
@@ -235,7 +235,7 @@ static void add_traffic(struct ntk_buf *out, const char *memory, uint64_t read, 
     ntk_buf_add_format(out, "%s %" PRIu64 " and %" PRIu64, memory, read, written);
 }
 
-/* What the slots of an engine come to where each runs once. */
+/* The sums over an engine's slots, each executed once. */
 static void add_sums(struct ntk_buf *out, const struct packager_sums *sums)
 {
     const struct ntk_vendor_work *work = &sums->work;
@@ -308,7 +308,7 @@ static int add_engine(struct ntk_buf *out, const struct packager_listing *listin
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-/* Where the instruction comes from, with the keys of a profile's rows. */
+/* The source position, with the keys of a profile's rows. */
 static int add_json_position(struct ntk_json *json, const struct packager_instruction *instruction)
 {
     const struct ntk_neff_positions *positions = instruction->positions;
@@ -431,7 +431,7 @@ static int add_json_engine(struct ntk_json *json, const struct packager_listing 
 struct printer {
     struct ntk_buf *out;
     struct ntk_json json; /* of --json */
-    bool is_incomplete;   /* names are damaged, which was reported */
+    bool is_incomplete;   /* names are damaged, as already reported */
 };
 
 static void subgraph_head(struct printer *printer, const struct packager_listing *listing)

@@ -71,7 +71,7 @@ static void print_list(void)
     }
 }
 
-/* Where the file is loaded next; NULL for none in particular. */
+/* The machine that will load the file; NULL: unknown. */
 static const struct ntk_machine *machine_find(void)
 {
     const char *instance = getenv("NEURON_SOFT_INSTANCE");
@@ -85,7 +85,7 @@ static const char *const machines[] = {
 };
 #define MACHINES (sizeof machines / sizeof *machines)
 
-/* Why it does not run on a machine; NULL: it runs. */
+/* Why it does not run on a machine; NULL: it does. */
 static const char *misfit_get(const struct ntk_example *example,
                               const struct ntk_example_options *built,
                               const struct ntk_machine *machine)

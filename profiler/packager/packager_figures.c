@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* packager_figures - slots, with the variables and groups of their NEFF. */
+/* packager_figures - evaluates slots with the variables and groups of their NEFF. */
 #include "profiler/packager/packager_figures.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The state buffer, whatever it is called; what no variable tells is judged by the address. */
+/* The state buffer, under any name; without a variable the address decides. */
 static bool is_sbuf(const struct ntk_neff_subgraph *subgraph, uint64_t address)
 {
     const struct ntk_neff_var *var = ntk_vendor_slot_var(subgraph, address);
@@ -62,7 +62,7 @@ static void add_group(const struct ntk_neff_subgraph *subgraph,
 
 #define KEY_BYTES (NTK_VENDOR_TRIGGER_NAME_BYTES + 16)
 
-/* A trigger names a queue, or one of its instances. False: longer than any trigger has it. */
+/* A trigger names a queue or one of its instances. False: too long for a trigger. */
 static bool put_key(char key[KEY_BYTES], uint32_t group, const char *queue)
 {
     return strlen(queue) <= NTK_VENDOR_TRIGGER_NAME_BYTES &&

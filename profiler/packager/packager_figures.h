@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packager_figures - what one slot of a vendor's program computes and moves each time it runs, by
- * the rules of metrics of version 2.32 (docs/formats/profile-summary.md).
+ * packager_figures - the work and transfers of one slot of a vendor's program per execution, by the
+ * rules of version 2.32 (docs/formats/profile-summary.md).
  *
  * Owner: plain data. Threads: any.
  */
@@ -16,15 +16,14 @@ struct packager_figures {
     bool has_flops; /* it is a MATMUL */
     bool is_transpose;
     struct ntk_vendor_flops flops;
-    struct ntk_vendor_work work; /* not known: the bytes of the opcode are not */
+    struct ntk_vendor_work work; /* unknown: the bytes of the opcode are */
 };
 
-/* What each trigger of an engine moves: its groups are added up once, however many slots start
- * them. Owner: _init allocates, _fini frees; the subgraph is borrowed. */
+/* What each trigger of an engine moves: its groups are summed once for all slots that start them.
+ * Owner: _init allocates, _fini frees; the subgraph is borrowed. */
 struct packager_triggers {
     const struct ntk_neff_subgraph *subgraph;
-    struct ntk_map
-        works; /* of struct ntk_vendor_work, by number of the group and name of a queue */
+    struct ntk_map works; /* of struct ntk_vendor_work, by group number and queue name */
 };
 
 /* 0 or -ENOMEM. */
@@ -35,12 +34,12 @@ void packager_triggers_fini(struct packager_triggers *triggers);
 const struct ntk_vendor_work *packager_triggers_find(const struct packager_triggers *triggers,
                                                      const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
 
-/* A transfer is judged by the variables that it names, a trigger by the groups that it starts. */
+/* Transfers are evaluated by their variables, triggers by their groups. */
 void packager_figures_get(const struct packager_triggers *triggers,
                           const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           struct packager_figures *out_figures);
 
-/* For a program, each slot once. */
+/* For a program, with each slot once. */
 struct packager_sums {
     uint64_t slots, unknown, matmuls;
     uint64_t flops, transpose_flops, adjusted_flops, adjusted_transpose_flops;

@@ -57,7 +57,7 @@ static const char *encoding_text(const struct ntk_neff *neff)
     return any ? "open" : "empty program";
 }
 
-/* What tensor_map.json calls the layout of a tensor. */
+/* The layout of a tensor in tensor_map.json. */
 static const char *format_of(const struct ntk_neff *neff, const char *name)
 {
     for (uint32_t k = 0; k < neff->kelf_count; k++) {
@@ -89,8 +89,8 @@ static uint64_t tensor_bytes(const struct ntk_neff *neff, const struct ntk_neff_
     return tensor->bytes_count;
 }
 
-/* What has a tensor of a node: the function on the host, or the first subgraph that reads or writes
- * it, so that a pipeline shows where each is. */
+/* The user of a node's tensor: the host function, or the first subgraph that reads or writes it, to
+ * show stages of a pipeline. */
 static const char *owner_of(const struct ntk_neff *neff, const struct ntk_neff_node *node,
                             const char *tensor, enum ntk_neff_var_type type)
 {
@@ -108,7 +108,7 @@ static const char *owner_of(const struct ntk_neff *neff, const struct ntk_neff_n
     return kelf->subgraphs[0].name;
 }
 
-/* One row per tensor of a node; the callback prints it in its form. */
+/* One row per tensor of a node; the callback prints it in its format. */
 struct row {
     uint32_t node;
     const char *executor;
@@ -149,7 +149,7 @@ static void visit_tensor(const struct ntk_neff *neff, struct row *row, uint32_t 
     row->dtype = tensor->dtype == NTK_DTYPE_NONE ? "unknown" : ntk_dtype_name(tensor->dtype);
     shape_text(row->shape, sizeof row->shape, tensor->dim_count, tensor->dims);
     if (tensor->dtype == NTK_DTYPE_NONE &&
-        tensor->dim_count == 0) { /* a file does not record it of its constants */
+        tensor->dim_count == 0) { /* missing in the file for constants */
         row->dtype = "-";
         snprintf(row->shape, sizeof row->shape, "-");
     }
@@ -241,7 +241,7 @@ static void print_line(const char *title, const char *text)
     printf("%-18s %s\n", title, clean);
 }
 
-/* Members that hold names and places for people. */
+/* Members with names and positions for people. */
 static void print_debug_members(const struct ntk_neff *neff)
 {
     bool is_first = true;

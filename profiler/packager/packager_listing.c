@@ -37,7 +37,7 @@ void packager_listing_end(struct packager_listing *listing)
     *listing = (struct packager_listing){ 0 };
 }
 
-/* Whether the slots of the generation that the kernel was compiled for are known. */
+/* Whether slots of the kernel's generation are known. */
 static bool is_known_target(const char *target)
 {
     return strcmp(target, "sunda") == 0 || strcmp(target, "cayman") == 0 ||

@@ -23,8 +23,8 @@ int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
         return ret;
     }
     ret = ntk_neff_read_header(bytes, count, out_header, err);
-    /* A command that copies members holds them as they are, packed, and read again. What the reader
-     * refuses is not worth that memory. */
+    /* Commands that copy members keep them packed and read. Files that the reader rejects are not
+     * worth this memory. */
     if (ret == 0 && !hooks && (ret = ntk_neff_open_with(bytes, count, &look, &neff, err)) == 0) {
         ntk_neff_close(neff);
     }

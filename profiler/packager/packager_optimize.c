@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager optimize: a NEFF that loads faster: no debug files, nothing to inflate. */
+/* neuron-packager optimize: a NEFF that loads faster, without debug files and compression. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -32,8 +32,7 @@ static const struct ntk_opt_program program = {
     .options = options,
 };
 
-/* def.json lists its debug files: the lists become empty. *out_text is NULL when there is nothing
- * to change. */
+/* def.json lists its debug files: empties the lists. *out_text is NULL if nothing changes. */
 static int clear_debug_lists(const struct ntk_tar_member *member, char **out_text,
                              struct ntk_err *err)
 {
@@ -62,7 +61,7 @@ static int clear_debug_lists(const struct ntk_tar_member *member, char **out_tex
     return has_changed && !*out_text ? ntk_err_no_memory(err) : 0;
 }
 
-/* The member as it goes into the result; texts that had to be made are added to made. */
+/* The member for the result; new texts are added to made. */
 static int take(const struct ntk_tar_member *member, struct ntk_vec *members, struct ntk_vec *made,
                 struct ntk_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump - what popef_dump prints of the files of a reader: as text, and as JSON.
+ * dump - what popef_dump prints about the files of a reader, as text and as JSON.
  */
 #ifndef NTK_PROFILER_POPEF_DUMP_H
 #define NTK_PROFILER_POPEF_DUMP_H
@@ -18,7 +18,7 @@ struct dump {
     struct ntk_buf out; /* the caller writes and empties it */
 };
 
-/* Text from a file on one line of a terminal: what is unsafe there, or no UTF-8, as \n and \xNN. */
+/* Text from a file on one terminal line: unsafe and non-UTF-8 bytes become \n and \xNN. */
 void dump_add_safe(struct ntk_buf *out, const char *text);
 /* Whether a tensor or feed of any file has the anchor's data. */
 bool dump_is_popef_provided(const struct dump *dump, const struct popef_anchor *anchor);

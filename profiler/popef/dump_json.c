@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_json - everything that the files tell, as one object. */
+/* dump_json - everything in the files as one object. */
 #include <stdio.h>
 
 #include "profiler/popef/dump.h"
@@ -150,7 +150,7 @@ static void put_unknown(struct ntk_json *json, const struct popef_blob *blob)
     ntk_json_object_end(json);
 }
 
-/* The records of one kind that are in the file, each by put. */
+/* The records of one kind in the file, each printed by put. */
 #define LIST(key, kind, type, member, ...)                                         \
     do {                                                                           \
         const struct type *record;                                                 \

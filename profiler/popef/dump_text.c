@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dump_text - the listing: two blanks per level, one field per line, never a byte of data. */
+/* dump_text - the listing: two blanks per level, one field per line, no data bytes. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -146,7 +146,7 @@ static int by_name(const void *a, const void *b)
     const struct popef_option *const *y = b;
     int order = strcmp((*x)->name, (*y)->name);
 
-    /* Equal names stay in the order of the file, which is that of memory. */
+    /* Equal names keep their order in the file, which is that in memory. */
     return order != 0 ? order : (*x > *y) - (*x < *y);
 }
 
@@ -269,7 +269,7 @@ static void anchors_section(struct dump *dump, size_t file)
 
 /* ---- blobs of data ---- */
 
-/* Before the first blob of a section that is of this file. */
+/* Before the first blob of a section in this file. */
 static bool enter(struct dump *dump, const struct popef_blob *blob, size_t file, const char *title,
                   bool *has_heading)
 {

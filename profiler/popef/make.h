@@ -23,11 +23,11 @@ struct make_program {
     uint32_t index;
     const char *kind;     /* copy_in, copy_out, neff */
     const char *file;     /* neff */
-    const uint8_t *bytes; /* of the NEFF, when it is not a file */
+    const uint8_t *bytes; /* of the NEFF, if it is not a file */
     size_t bytes_count;
 };
 
-/* Where the data of a blob comes from: a file from an offset on, or values of the description. */
+/* The source of a blob's data: a file from an offset on, or values in the description. */
 struct make_data {
     const char *name;
     struct popef_tensor_info info; /* of a tensor, or of one tensor of a feed */
@@ -42,10 +42,10 @@ struct make_profile;
 
 struct make_description {
     json_t *root;
-    char *folder; /* of the description: where its files are searched for */
+    char *folder; /* of the description: base of relative file names */
     const struct make_profile *profile;
-    const char *executable; /* NULL: none is written */
-    char hash[24];          /* its name, when none was given */
+    const char *executable; /* NULL: not written */
+    char hash[24];          /* its default name */
     bool compress;
     char *executable_path;   /* NULL: programs */
     struct ntk_vec programs; /* struct make_program */
@@ -58,7 +58,7 @@ struct make_description {
     struct ntk_vec owned;                   /* pointers for free() */
 };
 
-/* text: JSON; folder: where its files lie. */
+/* text: JSON; folder: base of its file names. */
 int make_description_read(const char *text, size_t bytes_count, const char *folder,
                           struct make_description *out, struct ntk_err *err);
 void make_description_fini(struct make_description *description);
@@ -75,11 +75,11 @@ int make_data_read(struct make_description *description, const json_t *item,
 const struct make_profile *make_profile_find(const char *name);
 /* For --help and errors: the names, separated by blanks. */
 const char *make_profile_names(void);
-/* Fills what the description leaves open: names, handles, programs, flow, opaque blobs. */
+/* Fills what the description omits: names, handles, programs, flow, opaque blobs. */
 int make_profile_apply(struct make_description *description, struct ntk_err *err);
-/* Whether an executable without a name is called by a hash of its content. */
+/* Whether an unnamed executable is named by a hash of its content. */
 bool make_profile_hashes(const struct make_profile *profile);
-/* The kinds of blobs in the order of the producer, -1 after the last. */
+/* The kinds of blobs in the producer's order, -1 after the last. */
 const int *make_profile_order(const struct make_profile *profile);
 
 /* ---- writing ---- */
@@ -89,7 +89,7 @@ int make_write(struct make_description *description, const char *path, enum pope
 
 /* The subcommand. */
 int make_example(int argc, char **argv);
-/* Prints the message; 1. */
+/* Prints the message; returns 1. */
 int make_fail(const struct ntk_err *err);
 
 #endif

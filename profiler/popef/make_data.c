@@ -16,7 +16,7 @@
 #define BAD(...) ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 #define START_BYTES 4200 /* of a NumPy file: its header */
 
-/* What NumPy calls the types that it has; an 8-bit float is bytes to it. */
+/* NumPy's names of types; 8-bit floats are bytes there. */
 static const struct {
     const char *descr;
     enum popef_data_type type;
@@ -51,7 +51,7 @@ static int npy_info(const struct ntk_neff_npy *npy, const char *path,
     return 0;
 }
 
-/* Type and shape of an array, and where its data begins. */
+/* Reads type and shape of an array, and finds its data. */
 static int npy_open(struct make_data *data, FILE *file, uint64_t file_bytes, struct ntk_err *err)
 {
     uint8_t start[START_BYTES];
@@ -135,7 +135,7 @@ static int file_open(struct make_description *d, const char *file, struct make_d
     return 0;
 }
 
-/* An 8-bit float is a view of an array of bytes, and must be of its size. */
+/* An 8-bit float is stored as an array of bytes of the same size. */
 static int type_override(const char *name, const char *type_name, struct make_data *data,
                          struct ntk_err *err)
 {
@@ -171,7 +171,7 @@ static int shape_read(const json_t *shape, struct make_data *data, struct ntk_er
     return 0;
 }
 
-/* How many tensors of a feed there are: so many fit, without a rest. */
+/* The number of tensors in a feed, which must divide its size. */
 static int feed_count(struct make_data *data, bool is_npy, struct ntk_err *err)
 {
     if (is_npy) {

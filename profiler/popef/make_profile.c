@@ -15,11 +15,11 @@ struct make_profile {
     const char *opaque[2];  /* that it writes; the second at the end of the file */
     const struct popef_program_name *map;
     size_t map_count;
-    /* Programs by what they move, and what is before a name in a handle. */
+    /* Programs by what they move, and the prefix of a name in a handle. */
     uint32_t load, main, save;
     const char *input, *weight_output, *output;
-    bool is_popart;               /* its flow depends on training, seed, RNG state and counters */
-    bool has_numbered_duplicates; /* of names of anchors of one type */
+    bool is_popart;               /* the flow depends on training, seed, RNG state and counters */
+    bool has_numbered_duplicates; /* for anchors with equal names and type */
 };
 
 static const struct popef_program_name popart_map[] = {
@@ -104,7 +104,7 @@ static char *text_of(struct make_description *d, const char *before, const char 
     return asprintf(&joined, "%s%s", before, text) < 0 ? NULL : make_keep(d, joined);
 }
 
-/* What a tensor of the file feeds is a weight: it moves once, when loading and saving. */
+/* Data fed by a tensor of the file is a weight: it moves once, at load and save. */
 static int anchor_fill(struct make_description *d, struct popef_anchor *anchor, struct ntk_err *err)
 {
     const struct make_profile *profile = d->profile;
@@ -135,7 +135,7 @@ static int anchor_fill(struct make_description *d, struct popef_anchor *anchor, 
     return 0;
 }
 
-/* The first keeps its name, the others get 0, 1, 2 … behind it. */
+/* The first keeps its name, the others get a suffix 0, 1, 2 … */
 static int duplicates_number(struct make_description *d, struct ntk_err *err)
 {
     struct popef_anchor *anchors = d->anchors.items;
@@ -191,7 +191,7 @@ static int flow_fill(struct make_description *d, struct ntk_err *err)
     return failed < 0 ? ntk_err_no_memory(err) : 0;
 }
 
-/* Programs of load and save without a description copy what lists them. */
+/* Programs of load and save without a description copy what refers to them. */
 static int programs_fill(struct make_description *d, struct ntk_err *err)
 {
     const struct {
@@ -255,7 +255,7 @@ int make_profile_apply(struct make_description *d, struct ntk_err *err)
     for (size_t i = 0; ret == 0 && d->has_metadata && d->programs_map.count < d->profile->map_count;
          i++) {
         if (i == 0 && d->programs_map.count > 0) {
-            break; /* the description has its own */
+            break; /* the description has one */
         }
         if (ntk_vec_push(&d->programs_map, &d->profile->map[i]) < 0) {
             ret = ntk_err_no_memory(err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make_read - the description of a file: JSON to structs; a key that is unknown is an error. */
+/* make_read - reads the description of a file from JSON; unknown keys are errors. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ void *make_keep(struct make_description *description, void *memory)
     return memory;
 }
 
-/* keys: all that may be there, NULL-ended. */
+/* keys: all allowed keys, NULL-ended. */
 static int object_check(const json_t *object, const char *what, const char *const *keys,
                         struct ntk_err *err)
 {
@@ -342,7 +342,7 @@ static int anchor_read(struct make_description *d, const json_t *item, struct nt
     if (ret == 0) {
         ret = programs_get(item, anchor.name, "programs", &programs, &is_given, err);
     }
-    /* No list at all is the producer's to fill: count says so until then. */
+    /* The producer fills a missing list; count marks it until then. */
     anchor.programs.indices = programs.items;
     anchor.programs.count = is_given ? programs.count : SIZE_MAX;
     if (programs.items && !make_keep(d, programs.items)) {

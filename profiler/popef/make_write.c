@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make_write - a description to the blobs of a file. */
+/* make_write - writes a description as blobs of a file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -122,7 +122,7 @@ static int executable_make(struct make_description *d, struct executable *out, s
                   : archive_make(d, out, err);
 
     if (ret == 0 && d->executable[0] == '\0' &&
-        make_profile_hashes(d->profile)) {   /* as PopART: a hash in decimal */
+        make_profile_hashes(d->profile)) {   /* like PopART: a decimal hash */
         uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
 
         for (size_t i = 0; i < out->count; i++) {
@@ -145,7 +145,7 @@ static int bytes_put(struct popef_blob_writer *blob, const void *bytes, size_t c
                                                                        : 0;
 }
 
-/* The part of a file that is the data, in pieces. */
+/* Copies the data of a file in pieces. */
 static int file_put(struct popef_blob_writer *blob, const struct make_data *data,
                     struct ntk_err *err)
 {
@@ -259,7 +259,7 @@ static int kind_put(struct popef_writer *writer, struct make_description *d,
         return metadata_put(writer, d, err);
     }
     ntk_vec_each(struct make_data, data, list) {
-        /* PopTorch adds its own when the file is finished. */
+        /* PopTorch adds its own at the end of the file. */
         bool is_last = kind == POPEF_BLOB_OPAQUE && strcmp(data->name, "poptorch") == 0;
 
         ret = ret == 0 && !is_last ? data_put(writer, d, data, kind, err) : ret;
@@ -267,7 +267,7 @@ static int kind_put(struct popef_writer *writer, struct make_description *d,
     return ret;
 }
 
-/* Before anything is written: data fits the anchor of its name. */
+/* Checks before writing that data fits the anchor of its name. */
 static int anchors_check(const struct make_description *d, struct ntk_err *err)
 {
     ntk_vec_each(struct popef_anchor, anchor, &d->anchors) {

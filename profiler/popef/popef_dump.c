@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popef_dump - shows what PopEF files carry: options, files, exit code. The listing is dump_text.c,
- * JSON dump_json.c.
+ * popef_dump - shows the content of PopEF files: options, files, exit code. The listing is
+ * dump_text.c, JSON dump_json.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void say(const char *text)
     ntk_log_error("dump", "%s", text);
 }
 
-/* For a file with many links that lead nowhere, the first ones stand for all. */
+/* Limit of reported dangling links per file. */
 #define LINKS_SHOWN_MAX 10
 
 static void link_check(const struct popef_reader *reader, const struct popef_blob *blob,
@@ -66,7 +66,7 @@ static void link_check(const struct popef_reader *reader, const struct popef_blo
     }
 }
 
-/* Links that lead nowhere among all the files that could be read. */
+/* Reports dangling links among all readable files. */
 static void warn_of_links(const struct popef_reader *reader)
 {
     const struct popef_metadata_blob *data;
@@ -85,7 +85,7 @@ static void warn_of_links(const struct popef_reader *reader)
     }
 }
 
-/* Writes and empties the buffer; false when that fails. */
+/* Writes and empties the buffer; false on failure. */
 static bool out_write(struct dump *dump)
 {
     bool is_good = ntk_buf_ok(&dump->out);
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         say(err.text);
         return 1;
     }
-    /* All of them first: whether an anchor has data depends on every file. */
+    /* Reads all of them first: whether an anchor has data depends on every file. */
     for (int i = first; i < argc; i++) {
         if (popef_reader_parse_file(reader, argv[i], &err) < 0) {
             say(err.text);

@@ -8,7 +8,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/ntrace/ntrace_comm.h"
 
-#define NAMES_MAX 65536U /* later ones are none: an application may invent any number */
+#define NAMES_MAX 65536U /* further names are dropped: an application may invent any number */
 
 enum type {
     EXECUTE,
@@ -83,7 +83,7 @@ static void model_put(struct ntk_live_records *records, uint32_t id, uint32_t na
     }
 }
 
-/* For a model that came or went meanwhile. */
+/* For a model that was loaded or unloaded meanwhile. */
 static uint32_t loaded_name(struct ntk_live_records *records, uint32_t model_id, uint32_t text_id)
 {
     char text[256];
@@ -107,7 +107,7 @@ static void models_read(struct ntk_live_records *records)
     }
 }
 
-/* The name of the communicator in a slot of the segment's table; 0: unknown (any more). */
+/* The name of the communicator in a slot of the segment's table; 0: unknown (by now). */
 static uint32_t comm_name(struct ntk_live_records *records, uint32_t slot)
 {
     char text[NTK_NTRACE_COMM_BYTES];
@@ -133,7 +133,7 @@ static uint32_t comm_name(struct ntk_live_records *records, uint32_t slot)
     return 0;
 }
 
-/* Cores that the process gets later count from the first that it had. */
+/* Cores acquired later are counted from the first of the process. */
 static void cores_read(struct ntk_live_records *records)
 {
     size_t count = ntk_ring_segment_cores(records->segment, records->cores, NTK_SEGMENT_CORES);
@@ -204,7 +204,7 @@ static void event_add(struct ntk_live_records *records, uint16_t core,
     }
     records->events++;
     records->event[records->count] = *event;
-    /* What belongs to no core is on the first. */
+    /* Events without a core are on the first. */
     records->nc[records->count++] =
         logical > records->first_logical ? logical - records->first_logical : 0;
     if (records->count == NTK_LIVE_PIECE_EVENTS) {
@@ -214,7 +214,7 @@ static void event_add(struct ntk_live_records *records, uint16_t core,
 
 /* ---- records to events ---- */
 
-/* Both ends of a span; the device's clock advances by `device_ns` in it. */
+/* Both ends of a span, in which the device's clock advances by `device_ns`. */
 static void span_add(struct ntk_live_records *records, uint16_t core, struct ntk_ntrace_event event,
                      uint64_t start_ticks, uint64_t ticks, uint64_t device_ns)
 {
@@ -314,7 +314,7 @@ static void slot_take(struct ntk_live_records *records, const struct ntk_slot *s
         break;
     case NTK_EVENT_MEM_ALLOC:
     case NTK_EVENT_MEM_FREE:
-        /* Other memory would read as all that there is, without what was allocated before. */
+        /* Other memory would appear as the total, without earlier allocations. */
         if (NTK_WORD_LO(slot->word[4]) == NTK_MEMORY_TENSORS) {
             event.kind = slot->kind == NTK_EVENT_MEM_ALLOC ? ALLOCATE : FREE;
             event.name = text_of(records, NTK_WORD_HI(slot->word[1]));
@@ -391,14 +391,14 @@ void ntk_live_records_look(struct ntk_live_records *records)
 
 void ntk_live_records_drain(struct ntk_live_records *records)
 {
-    records->has_comms = false; /* read again when it has operations of one */
+    records->has_comms = false; /* read again at its next operation */
     (void)ntk_ring_segment_drain(records->segment, 0, batch_take, records);
 }
 
 void ntk_live_records_end(struct ntk_live_records *records, uint64_t lost)
 {
     pieces_write(records);
-    if (!records->failed) { /* at least one piece, which counts for all cores */
+    if (!records->failed) { /* at least one piece, which is for all cores */
         records->failed =
             ntk_ntrace_writer_add_events(&records->writer, 0, records->first_logical,
                                          lost + records->beyond, NULL, 0, records->err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_records - the records of a process's rings as the events of a system trace, in pieces of its
- * file.
+ * live_records - converts records of a process's rings to events of a system trace, in pieces of
+ * its file.
  *
- * Owner:   the storage is the caller's, zeroed, of a size for the heap; ntk_live_records_fini()
- *          frees what hangs on it. The segment is the registry's.
+ * Owner:   zeroed storage of the caller, on the heap because of its size; ntk_live_records_fini()
+ *          frees what it points to. The registry owns the segment.
  * Threads: one at a time.
  */
 #ifndef NTK_PROFILER_SYSTEM_LIVE_RECORDS_H
@@ -20,7 +20,7 @@
 
 #define NTK_LIVE_PIECE_EVENTS 16384U
 
-/* When the core began, by what engines wrote just before their execution. */
+/* When the core started, from the engine records just before the execution. */
 struct ntk_live_began {
     uint64_t execution_id;
     uint64_t ticks;
@@ -34,7 +34,7 @@ struct ntk_live_records {
     struct ntk_ntrace_writer writer;
     struct ntk_map names;     /* text to number */
     struct ntk_map models;    /* id to number of its name */
-    struct ntk_vec unwritten; /* of char *: names that the file has not, in order */
+    struct ntk_vec unwritten; /* of char *: names not yet in the file, in order */
     uint64_t events, events_max, beyond;
     uint64_t executions;
     uint64_t tracking_id;
@@ -51,17 +51,17 @@ struct ntk_live_records {
     struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
     size_t comm_count;
     bool has_comms; /* after this drain */
-    int failed;     /* 0, or the first failure: nothing more is written */
+    int failed;     /* 0, or the first failure, after which nothing is written */
     struct ntk_err *err;
 };
 
-/* The segment, its process and err are set, the writer has started. Writes the head of the file. */
+/* Requires segment, process and err, and a started writer. Writes the head of the file. */
 void ntk_live_records_begin(struct ntk_live_records *records);
-/* Models and cores that came since. */
+/* Adds new models and cores. */
 void ntk_live_records_look(struct ntk_live_records *records);
-/* What the rings have. */
+/* Reads the rings. */
 void ntk_live_records_drain(struct ntk_live_records *records);
-/* What is not in the file yet, and how many events are missing in it. */
+/* Writes the rest, and the number of lost events. */
 void ntk_live_records_end(struct ntk_live_records *records, uint64_t lost);
 void ntk_live_records_fini(struct ntk_live_records *records);
 

@@ -36,7 +36,7 @@ static struct ntk_ring_segment *segment_find(struct ntk_ring_registry *registry,
     return NULL;
 }
 
-/* As an inspection names its own; NULL with a message. */
+/* Named like the folder of an inspection; NULL with a message. */
 static char *folder_make(const char *below, uint32_t pid, struct ntk_err *err)
 {
     char time_text[32];
@@ -98,7 +98,7 @@ static uint64_t lost_of(const struct ntk_ring_segment *segment)
     return lost + refusals.events_without_ring + refusals.events_in_signals;
 }
 
-/* Follows the rings until the time is up, the process ends, or the caller needs no more. */
+/* Follows the rings until the time is up, the process exits, or the caller stops it. */
 static void follow(struct ntk_live_records *records, struct ntk_ring_registry *registry,
                    const struct ntk_live_trace_options *options,
                    struct ntk_live_trace_result *result)
@@ -150,7 +150,7 @@ static int info_write(const struct ntk_live_records *records, const char *folder
     return ret;
 }
 
-/* Into the folder, which is there. */
+/* Records into an existing folder. */
 static int record(struct ntk_live_records *records, struct ntk_ring_registry *registry,
                   const struct ntk_live_trace_options *options,
                   struct ntk_live_trace_result *result, struct ntk_err *err)

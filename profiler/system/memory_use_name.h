@@ -8,14 +8,14 @@
 #ifndef NTK_PROFILER_SYSTEM_MEMORY_USE_NAME_H
 #define NTK_PROFILER_SYSTEM_MEMORY_USE_NAME_H
 
-/* The types of the schema; what has no name of these is unknown. */
+/* The types of the schema; others are unknown. */
 enum ntk_hbm_type {
 #define NTK_MEMORY_USE(symbol, name, vendor, ours, meaning) NTK_HBM_##symbol,
 #include "profiler/system/memory_use.def"
     NTK_HBM_TYPE_COUNT
 };
 
-/* For a word of our traces or of the vendor's; the word where none of them has it. */
+/* For a word of our traces or the vendor's; returns the word itself if unknown. */
 const char *ntk_memory_use_name(const char *word);
 /* For a name that the function above returns. */
 enum ntk_hbm_type ntk_memory_use_type(const char *name);

@@ -25,20 +25,20 @@ enum {
 
 #define CLOCKS_MAX 16U /* physical cores per logical core: neighbours in their device */
 
-/* How far the host's clock is ahead of those of the physical cores per logical core; 0: unknown. */
+/* Offset of the host's clock to those of the physical cores per logical core; 0: unknown. */
 struct clocks {
     uint32_t nc;
-    bool has_sync; /* recordings without sync points have no clock where it is 0 */
+    bool has_sync; /* in recordings without sync points, 0 means no clock */
     int64_t ahead_ns[CLOCKS_MAX];
 };
 
 struct own_reading {
-    struct span_reading base;    /* its trace, spans, and the starts that wait */
+    struct span_reading base;    /* its trace, spans, and waiting starts */
     struct span_waiting stops;   /* that wait for their start */
-    struct ntk_vec types, names; /* of const char *, as many as the pieces had so far */
+    struct ntk_vec types, names; /* of const char *, from all pieces so far */
     struct ntk_vec flags;        /* of uint8_t, of types */
     struct clocks clocks;
-    uint32_t last_nc; /* of the piece before */
+    uint32_t last_nc; /* of the previous piece */
     uint64_t last_lost;
     bool has_piece;
 };
@@ -64,7 +64,7 @@ static int flags_take(struct own_reading *reading)
     return 0;
 }
 
-/* A start or an instant. An error of a run is where the clock of the core says, not when the host
+/* A start or an instant. An error of a run is at the time of the core's clock, not when the host
  * noticed it. */
 static void clocks_take(struct clocks *clocks, unsigned flags, struct ntk_system_span *span)
 {
@@ -84,7 +84,7 @@ static void clocks_take(struct clocks *clocks, unsigned flags, struct ntk_system
     }
 }
 
-/* The texts of a piece are the reader's; those of spans the trace's. */
+/* The reader owns the texts of a piece, the trace those of spans. */
 static int texts_take(struct own_reading *reading, struct ntk_vec *list, char *const *texts,
                       size_t count)
 {
@@ -154,8 +154,7 @@ static void span_end(struct ntk_system_span *span, const struct ntk_system_span 
     }
 }
 
-/* Removes the waiting span with this number from the table and returns it; NULL if there is none.
- * */
+/* Removes and returns the waiting span with this number; NULL if none. */
 static struct ntk_system_span *waiting_take(struct own_reading *reading,
                                             struct span_waiting *waiting, uint64_t tracking_id)
 {
@@ -171,8 +170,8 @@ static struct ntk_system_span *waiting_take(struct own_reading *reading,
     return span;
 }
 
-/* Adds the span; one end of a longer one waits for the other. The first of a number stays the one
- * that waits; where too many wait, both ends remain apart. */
+/* Adds the span; one end of a longer one waits for the other. The first with a number keeps
+ * waiting; beyond the limit, both ends stay separate. */
 static int span_add(struct own_reading *reading, const struct ntk_system_span *span,
                     struct span_waiting *waiting)
 {
@@ -218,7 +217,7 @@ static int event_take(struct own_reading *reading, const NtkNtracePb__Core *core
     return other ? 0 : span_add(reading, &span, &reading->base.waiting);
 }
 
-/* Pieces of one core count on; the last says most. */
+/* Pieces of one core have running totals: use the last. */
 static void lost_take(struct own_reading *reading, const NtkNtracePb__Core *core)
 {
     if (reading->has_piece && reading->last_nc != core->nc_idx) {

@@ -48,7 +48,7 @@ bool ntk_session_is_trace_file(const char *path)
         close(fd);
     }
     /* Ours: field 1 is the version, 2 a text. The vendor's: field 1 the version, 2 a number; or
-     * records after their length of less than 1 MiB, with the time (field 2) or a number first. */
+     * length-prefixed records of less than 1 MiB that start with the time (field 2) or a number. */
     return is_read && ((b[0] == 0x08 && b[1] <= 3 && (b[2] == 0x12 || b[2] == 0x10)) ||
                        (b[0] && b[2] < 0x10 && b[3] == 0 && (b[4] == 0x08 || b[4] == 0x10)));
 }
@@ -89,7 +89,7 @@ static int walk(const char *folder, int depth, struct ntk_vec *paths)
         } else if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
             int below = walk(path, depth + 1, paths);
 
-            ret = below == -ENOMEM ? below : 0; /* one that cannot be read is omitted */
+            ret = below == -ENOMEM ? below : 0; /* an unreadable folder is skipped */
         }
         free(path);
     }

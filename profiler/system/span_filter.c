@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span_filter - words against spans. */
+/* span_filter - matches words and spans. */
 #include "profiler/system/span_filter.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define CORE_MAX 65535
 
-/* The next word of a comma list; false at its end. */
+/* The next word of a comma-separated list; false at its end. */
 static bool word_next(const char **list, const char **out_word, size_t *out_bytes)
 {
     while (**list == ',' || **list == ' ') {
@@ -69,8 +69,7 @@ static bool is_wanted_core(const struct ntk_span_filter *filter, uint32_t core)
     return !filter->has_cores;
 }
 
-/* Whatever a word without ^ names, or all if there is none, but for what the words with ^
- * name. */
+/* Everything named by words without ^, or all if there are none, except what words with ^ name. */
 static bool is_wanted_type(const struct ntk_span_filter *filter, const char *type)
 {
     const char *list = filter->types;
@@ -115,7 +114,7 @@ static bool has_window(const struct ntk_span_filter *filter)
     return filter->from_ns > 0 || filter->to_ns < UINT64_MAX;
 }
 
-/* False: outside of the window; else it is inside from now on. */
+/* Clips a span to the window; false if it is outside. */
 static bool clip(const struct ntk_span_filter *filter, struct ntk_system_span *span)
 {
     uint64_t end_ns = span->end_ns;
@@ -137,7 +136,7 @@ static bool clip(const struct ntk_span_filter *filter, struct ntk_system_span *s
     return true;
 }
 
-/* What an account has when the window begins. */
+/* The state of an account at the start of the window. */
 static void note_base(struct ntk_system_trace *trace, const struct ntk_system_span *span)
 {
     const struct ntk_system_memory *memory = ntk_system_span_memory(trace, span);
@@ -154,7 +153,7 @@ static void note_base(struct ntk_system_trace *trace, const struct ntk_system_sp
     }
 }
 
-/* The samples of a list that stay, at its beginning. */
+/* Moves the kept samples of a list to its start. */
 static void keep(void *items, size_t item_bytes, size_t *count, size_t first, size_t kept)
 {
     if (kept && *count >= first + kept) { /* a list may be NULL */
@@ -194,7 +193,7 @@ static uint64_t after(uint64_t ns, uint64_t first_ns)
     return ns > first_ns ? ns - first_ns : 0;
 }
 
-/* Bounds and a message for readers. */
+/* Checks limits and errors. */
 static int cut_trace(const struct ntk_span_filter *filter, struct ntk_system_trace *trace)
 {
     char begin[NTK_UNITS_TEXT_BYTES];
@@ -232,7 +231,7 @@ int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_syste
     if (!filter->has_cores && !filter->types && is_wanted_here && !has_window(filter)) {
         return 0;
     }
-    /* The new place of each span, or of what was around it. */
+    /* The new index of each span, or of the one around it. */
     size_t *places = malloc((trace->span_count + 1) * sizeof *places);
     if (!places) {
         return -ENOMEM;

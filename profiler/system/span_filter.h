@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span_filter - the requested events of a system trace: of some cores, types, machines, of a window
- * of time.
+ * span_filter - selects events of a system trace by core, type, machine and time window.
  *
  * Owner:   caller's storage, texts are borrowed and must live as long; nothing to free.
  * Threads: one filter, any number of readers.
@@ -17,21 +16,20 @@ struct ntk_span_filter {
     bool has_cores;
     size_t core_count;
     uint32_t cores[NTK_SPAN_FILTER_CORES_MAX];
-    /* Comma lists; NULL: all. A word of types is a name, or a group: hardware, software; with ^
-     * before it all but that. */
+    /* Comma-separated lists; NULL: all. A word of types is a name, or a group: hardware, software;
+     * ^ before it excludes it. */
     const char *types, *instances;
     /* The window, since 1970: from its start on and before its end; 0 and UINT64_MAX: open. Spans
      * that cross an end are clipped and partial. */
     uint64_t from_ns, to_ns;
-    uint64_t first_ns; /* the first event of all traces shown together; 0: that of the trace */
+    uint64_t first_ns; /* the first event of all displayed traces; 0: of the trace */
 };
 
-/* Each text may be NULL: no such filter. cores: "0,2-4". -EINVAL with a message. */
+/* Each text may be NULL: no filter. cores: "0,2-4". -EINVAL with a message. */
 int ntk_span_filter_set(struct ntk_span_filter *filter, const char *cores, const char *types,
                         const char *instances, struct ntk_err *err);
-/* Takes away the spans and samples that are not asked for; the trace then begins and ends with the
- * window. What was inside of one is then inside of what was
- * around it. 0 or -ENOMEM. */
+/* Removes all other spans and samples; the trace then starts and ends with the window. Children of
+ * a removed span move to its parent. 0 or -ENOMEM. */
 int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_system_trace *trace);
 
 #endif

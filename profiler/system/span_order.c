@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span_order - spans of a trace by their start, whole ones and those without an end. */
+/* span_order - sorts spans of a trace by start, complete and partial ones. */
 #include "profiler/system/span_reading.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
@@ -24,7 +24,7 @@ static int item_compare(const void *a, const void *b)
     return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
 }
 
-/* Stops without a start are dropped, starts without a stop last until the end of the trace. */
+/* Drops stops without a start; starts without a stop last until the end of the trace. */
 static int spans_end(struct span_reading *reading, struct ntk_sorter *sorter)
 {
     struct ntk_system_span *spans = reading->spans.items;

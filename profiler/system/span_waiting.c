@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span_waiting - a hash table of spans whose other end is missing. */
+/* span_waiting - a hash table of spans without their other end. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static int slots_grow(struct span_waiting *waiting)
     return 0;
 }
 
-/* Closes the gap, so that what was put behind it is still found. */
+/* Closes the gap, so that later entries are still found. */
 void ntk_span_waiting_remove(struct span_waiting *waiting, struct span_slot *slot)
 {
     size_t mask = waiting->slot_count - 1;

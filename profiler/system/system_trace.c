@@ -37,7 +37,7 @@ void ntk_system_span_join(struct ntk_system_span *span)
 {
     uint64_t end_ns;
 
-    /* A clock that was set back in between is not a negative time. */
+    /* Setting the clock back must not give a negative time. */
     span->end_ns = span->end_ns > span->start_ns ? span->end_ns : span->start_ns;
     if (span->device_end_ns < span->device_start_ns) {
         span->device_end_ns = span->device_start_ns;
@@ -90,7 +90,7 @@ static void warn(struct ntk_system_trace *trace, const struct ntk_err *err)
     }
 }
 
-/* NULL when the file is not present. */
+/* NULL if the file does not exist. */
 static char *file_of(const struct ntk_system_trace *trace, const char *name)
 {
     char *path = NULL;
@@ -105,7 +105,7 @@ static char *file_of(const struct ntk_system_trace *trace, const char *name)
     return path;
 }
 
-#define HEAD_BYTES 256U /* by which files of ours and the vendor's are distinguished */
+#define HEAD_BYTES 256U /* enough to distinguish our files and the vendor's */
 
 enum file {
     FILE_INFO,
@@ -152,7 +152,7 @@ static const struct {
                       ntk_vendor_trace_is_stream },
 };
 
-/* How many bytes it has read, or -1. */
+/* Number of bytes read, or -1. */
 static ssize_t head_read(const char *path, uint8_t head[HEAD_BYTES], struct ntk_err *err)
 {
     int fd = ntk_fs_open_regular(path, NULL, err);
@@ -168,8 +168,8 @@ static ssize_t head_read(const char *path, uint8_t head[HEAD_BYTES], struct ntk_
     return count;
 }
 
-/* A warning says that events are not there which should be. A note says what the reader of outputs
- * should know of files that the process may well have left so. */
+/* A warning reports missing events. A note is information about files that may be as the process
+ * left them. */
 static void missing_tell(struct ntk_system_trace *trace, const enum file_state states[FILE_COUNT])
 {
     enum file_state state = states[FILE_TRACE];
@@ -204,7 +204,7 @@ static void missing_tell(struct ntk_system_trace *trace, const enum file_state s
     }
 }
 
-/* A file that cannot be read is a warning. -ENOMEM. */
+/* An unreadable file is a warning. -ENOMEM. */
 static int files_read(struct ntk_system_trace *trace, enum file_state states[FILE_COUNT])
 {
     int ret = 0;
@@ -238,7 +238,7 @@ static int files_read(struct ntk_system_trace *trace, enum file_state states[FIL
 
 /* ---- spans ---- */
 
-/* The spans that are open in one thread while we go through all by start. */
+/* The open spans of one thread during a pass by start. */
 struct open_spans {
     uint32_t thread_id;
     struct ntk_vec stack; /* of size_t */
@@ -260,7 +260,7 @@ static struct ntk_vec *stack_of(struct ntk_vec *threads, uint32_t thread_id)
     return &added->stack;
 }
 
-#define THREADS_MAX 4096U /* a hostile file names no more */
+#define THREADS_MAX 4096U /* limit for hostile files */
 
 static int nest(struct ntk_system_trace *trace)
 {
@@ -285,11 +285,11 @@ static int nest(struct ntk_system_trace *trace)
                 break;
             }
             if (open->end_ns > span->start_ns) {
-                break; /* they overlap: the later one is nobody's child */
+                break; /* they overlap: the later one has no parent */
             }
             ntk_vec_remove(stack, stack->count - 1);
         }
-        /* Spans of a core are not around those of the thread that collects them. */
+        /* Spans of a core do not contain those of the thread that collects them. */
         if (!span->is_instant && !span->is_partial && !ntk_system_type_is_hardware(span->type)) {
             ret = ntk_vec_push(stack, &i) < 0 ? -ENOMEM : 0;
         }
@@ -302,7 +302,7 @@ static int nest(struct ntk_system_trace *trace)
     return ret;
 }
 
-/* For the inspection; where trace_info.pb does not record, of the events. */
+/* Of the inspection, or of the events if trace_info.pb does not record it. */
 static void bounds_find(struct ntk_system_trace *trace)
 {
     if (trace->info) {
@@ -319,8 +319,7 @@ static void bounds_find(struct ntk_system_trace *trace)
     }
 }
 
-/* The vendor's trace_info.pb does not record which cores the process had: those that events name.
- * */
+/* The vendor's trace_info.pb does not record the cores of the process: use those of events. */
 static void vendor_cores_count(struct ntk_system_trace *trace)
 {
     uint32_t last = 0;
@@ -442,7 +441,7 @@ const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_t
                         : NULL;
 }
 
-/* Bytes of the key, bytes of the value, both; a key of no bytes ends a list. */
+/* Length of the key, length of the value, both texts; an empty key ends a list. */
 bool ntk_system_extra_next(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
                            struct ntk_system_extra *extra)
 {

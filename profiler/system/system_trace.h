@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_trace - what the host and the cores of one inspected process did, from the folder of an
- * inspection: starts and stops paired to spans, spans nested by thread. One model for our files
+ * system_trace - host and core activity of one inspected process, from the folder of an inspection:
+ * starts and stops are paired to spans, spans are nested by thread. One model for our files
  * (docs/formats/ntrace.md) and for the vendor's (docs/formats/vendor-trace.md).
  *
- * Spans of a long trace lie in a mapped temporary file. Whoever goes through all of
- * them gives the memory of those behind back with ntk_system_trace_passed().
+ * Spans of a long trace are in a mapped temporary file. A pass over all of them returns memory with
+ * ntk_system_trace_passed().
  *
  * Owner:   ntk_system_trace_open() allocates, _close() frees; texts live as long.
  * Threads: one at a time.
@@ -27,36 +27,36 @@
 #define NTK_SYSTEM_NO_PARENT SIZE_MAX
 #define NTK_SYSTEM_NO_CORE UINT32_MAX
 #define NTK_SYSTEM_NO_STACK UINT32_MAX /* the memory, or its device, is unknown */
-/* Files may contain any number. Later ones (2043) are not times for those that subtract times of
- * different clocks: differences of the others are numbers. */
+/* Files may contain any number. Later times (after 2043) are rejected, so that differences between
+ * clocks do not overflow. */
 #define NTK_SYSTEM_TIME_NS_MAX (UINT64_C(1) << 61)
 
 struct ntk_system_span {
     const char *type;  /* "nrt_execute" */
-    const char *name;  /* of the model, the tensor or the use of memory; "" */
-    uint64_t start_ns; /* host, since 1970 UTC; of a span whose start is lost, the stop */
-    uint64_t end_ns;   /* = start_ns for instants; also for a span without a stop, but in the
+    const char *name;  /* of the model, the tensor or the memory use; "" */
+    uint64_t start_ns; /* host time, since 1970 UTC; the stop if the start is lost */
+    uint64_t end_ns;   /* = start_ns for instants; without a stop also start_ns, but in the
                         * vendor's files the end of the inspection */
     bool is_instant;
     bool is_partial; /* one end is missing: overwritten, or still in progress */
     uint64_t tracking_id;
-    uint64_t exec_id;  /* of nrta_execute_schedule, collectives in our files: sequence */
+    uint64_t exec_id;  /* for nrta_execute_schedule and collectives in our files: sequence */
     uint64_t sequence; /* of an asynchronous execution in the vendor's files; 0: none */
     uint64_t device_start_ns, device_end_ns; /* clock of the core */
-    uint64_t bytes;                          /* of a mark: the number that its program gave it */
+    uint64_t bytes;                          /* of a mark: its number from the program */
     uint64_t model_id;
     uint64_t extra[2]; /* further keys of start and stop: ntk_system_extra_next(); 0: none */
     uint32_t thread_id;
     uint32_t memory;      /* index + 1 in memories; 0: none */
-    bool has_exec_zero;   /* its exec_id is 0 and counts */
-    bool has_clock_zero;  /* its device_start_ns is 0 and counts */
+    bool has_exec_zero;   /* exec_id 0 is valid */
+    bool has_clock_zero;  /* device_start_ns 0 is valid */
     uint32_t nc;          /* relative to the process */
     uint32_t worker;      /* global */
     uint32_t device_core; /* physical, in its device; NTK_SYSTEM_NO_CORE: unknown */
     uint32_t stack;       /* of an allocation or a free; NTK_SYSTEM_NO_STACK */
     uint8_t operation;    /* of a collective: enum ntk_collective + 1; 0: unknown */
-    uint32_t queue;       /* number of the caller's queue that it waited in; 0: none */
-    size_t parent;        /* innermost span of the same thread around it, which is before it; or
+    uint32_t queue;       /* number of the caller's queue it waited in; 0: none */
+    size_t parent;        /* innermost enclosing span of the same thread, which precedes it; or
                            * NTK_SYSTEM_NO_PARENT */
 };
 
@@ -65,7 +65,7 @@ static inline bool ntk_system_span_has_exec(const struct ntk_system_span *span)
     return span->exec_id != 0 || span->has_exec_zero;
 }
 
-/* Whether the file has its time on the clock of the core. */
+/* Whether its time on the core's clock is recorded. */
 static inline bool ntk_system_span_has_clock(const struct ntk_system_span *span)
 {
     return span->device_start_ns != 0 || span->device_end_ns != 0 || span->has_clock_zero;
@@ -73,17 +73,17 @@ static inline bool ntk_system_span_has_clock(const struct ntk_system_span *span)
 
 /* An allocation or a free of device memory in the vendor's files. */
 struct ntk_system_memory {
-    uint64_t number;  /* of the record of its stop: ring << 48 | place */
+    uint64_t number;  /* of the record of its stop: ring << 48 | position */
     uint64_t time_ns; /* of that record */
     uint64_t bytes;
     uint64_t total_bytes, usage_bytes; /* of the account afterwards */
     uint64_t address;
     const char *usage;            /* memory_use_name.h */
-    uint32_t nc, code;            /* code: 0 and 2 are successes, 12 is out of memory */
+    uint32_t nc, code;            /* code: 0 and 2 mean success, 12 out of memory */
     uint32_t account;             /* index in accounts; NTK_SYSTEM_NO_ACCOUNT */
     uint32_t hbm, device;         /* NTK_SYSTEM_NO_STACK */
-    bool is_free, is_host;        /* is_host: memory of the host, no account */
-    bool has_totals, has_stopped; /* its record says them; it has a stop */
+    bool is_free, is_host;        /* is_host: host memory, no account */
+    bool has_totals, has_stopped; /* recorded totals; it has a stop */
 };
 #define NTK_SYSTEM_NO_ACCOUNT UINT32_MAX
 #define NTK_SYSTEM_OUT_OF_MEMORY 12U
@@ -104,49 +104,49 @@ struct ntk_system_account {
     struct {
         const char *usage;
         uint64_t base_bytes, bytes;
-    } usages[NTK_SYSTEM_USAGES_MAX]; /* that the trace touches; the rest is unknown */
+    } usages[NTK_SYSTEM_USAGES_MAX]; /* of uses in the trace; the rest is unknown */
 };
 
-/* A moment on the clock of a core and on that of the host. */
+/* A moment on the clocks of a core and of the host. */
 struct ntk_system_sync {
     uint32_t nc, core; /* core: physical, in its device; NTK_SYSTEM_NO_CORE: unknown */
-    uint32_t life;     /* of the clock: one more for each reset of the core before it */
+    uint32_t life;     /* clock epoch: number of earlier resets of the core */
     uint64_t device_ns, host_ns;
 };
 
-/* What a reader should know and no file is to blame for. */
+/* Information for readers that is no fault of a file. */
 struct ntk_system_note {
     const char *category; /* "Lost events", "Clock" */
     char *text;
 };
 
-/* For the device; all others are the host's. */
+/* For the device; all others belong to the host. */
 bool ntk_system_type_is_hardware(const char *type);
-/* A program on a core, or what the core does before: by the clock of the core. The host notices the
- * end later, and times of collectives are the host's. */
+/* A program on a core, or the core's preparation: measured by the core's clock. The host notices
+ * the end later, and collectives have host times. */
 bool ntk_system_type_is_run(const char *type);
-/* Both ends are known: those of a run are as far apart as on the clock of the core. */
+/* Both ends are known; the length of a run is measured by the core's clock. */
 void ntk_system_span_join(struct ntk_system_span *span);
-/* A mark of the program itself. */
+/* A mark of the program. */
 bool ntk_system_span_is_mark(const struct ntk_system_span *span);
-/* An operation of a communicator that is known: the name is that
- * (shared/formats/ntrace/ntrace_comm.h), the exec_id the number of the operation in it. */
+/* An operation of a known communicator: the name is the communicator's
+ * (shared/formats/ntrace/ntrace_comm.h), exec_id the number of the operation in it. */
 bool ntk_system_span_is_collective(const struct ntk_system_span *span);
-/* What ranks did in a collective, "all_gather"; NULL: unknown. */
+/* The operation of a collective, "all_gather"; NULL: unknown. */
 const char *ntk_system_span_operation(const struct ntk_system_span *span);
-/* Its label where it is drawn: its type, of a mark the mark's name. */
+/* Its label in drawings: its type, or a mark's name. */
 const char *ntk_system_span_label(const struct ntk_system_span *span);
 
 struct ntk_system_trace {
     char *folder;
     NtkNtracePb__Info *info;                /* NULL: no trace_info.pb */
     NtkNtracePb__HostSamples *cpu, *memory; /* NULL: absent */
-    uint64_t begin_ns, end_ns; /* of the inspection, else of the events; 0 when there is nothing */
-    /* Time 0 of tables: the first event of all traces shown together, or the start of a window;
-     * begin_ns when there are no events. */
+    uint64_t begin_ns, end_ns;              /* of the inspection, else of the events; 0 if empty */
+    /* Time 0 of tables: the first event of all displayed traces, or the start of a window; begin_ns
+     * without events. */
     uint64_t zero_ns;
-    bool is_part;  /* of a window of it (system/span_filter.h) */
-    uint64_t lost; /* events that the rings overwrote */
+    bool is_part;  /* only a window of it (system/span_filter.h) */
+    uint64_t lost; /* events overwritten in the rings */
     uint64_t partial_count;
     size_t span_count;
     struct ntk_system_span *spans; /* by start, then tracking id */
@@ -155,35 +155,35 @@ struct ntk_system_trace {
     /* For the vendor's files: */
     bool is_vendor;
     struct ntk_vendor_trace_info *vendor; /* NULL: ours, or no trace_info.pb */
-    uint64_t record_count;                /* that ntrace.pb has */
-    struct ntk_map text_indices;          /* texts that spans share, by themselves */
+    uint64_t record_count;                /* number of records in ntrace.pb */
+    struct ntk_map text_indices;          /* texts shared by spans */
     struct ntk_vec texts;                 /* of char * */
-    struct ntk_long_list span_list;       /* what spans are in; empty: they are on the heap */
+    struct ntk_long_list span_list;       /* storage of spans; empty: they are on the heap */
     struct ntk_long_list extras;          /* of bytes */
     struct ntk_long_list memories; /* of struct ntk_system_memory, in the order of the file */
     struct ntk_vec accounts;       /* of struct ntk_system_account */
     struct ntk_vec sync_points;    /* of struct ntk_system_sync: by core, then time of the host */
-    /* What is not as it should be; sentences with the file's name. */
+    /* Problems, as sentences with the file's name. */
     struct ntk_vec warnings; /* of char * */
 };
 
-/* A file of the folder that cannot be read is a warning. -ENOENT: no such folder; -ENOMEM. */
+/* An unreadable file of the folder is a warning. -ENOENT: no such folder; -ENOMEM. */
 int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trace,
                           struct ntk_err *err);
 void ntk_system_trace_close(struct ntk_system_trace *trace);
-/* The memory of what was checked; the trace stays as it is. */
+/* Returns memory of checked spans; the trace is unchanged. */
 void ntk_system_trace_give_back(const struct ntk_system_trace *trace);
-/* The same, called with the index of each span of a pass, now and then. */
+/* The same, called with the index of each span of a pass. */
 void ntk_system_trace_passed(const struct ntk_system_trace *trace, size_t index);
 
-/* From time 0 on; 0 for what is before. */
+/* Time since time 0; 0 for earlier times. */
 static inline uint64_t ntk_system_trace_after_ns(const struct ntk_system_trace *trace, uint64_t ns)
 {
     return ns > trace->zero_ns ? ns - trace->zero_ns : 0;
 }
 
-/* The last sync point of the physical core at that time or before, else its first; where it has
- * none, of the first core of its logical one that has. NULL: none has. */
+/* The last sync point of the physical core up to that time, else its first; without any, that of
+ * the first core of its logical core with one. NULL: none. */
 const struct ntk_system_sync *ntk_system_sync_find(const struct ntk_system_trace *trace,
                                                    uint32_t nc, uint32_t core, uint64_t host_ns);
 
@@ -191,11 +191,11 @@ const struct ntk_system_sync *ntk_system_sync_find(const struct ntk_system_trace
 const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_trace *trace,
                                                        const struct ntk_system_span *span);
 
-/* A further key of a span, as the file has it; neither is terminated. */
+/* An additional key of a span, as in the file; not null-terminated. */
 struct ntk_system_extra {
     const char *key, *value;
     size_t key_bytes, value_bytes;
-    uint64_t next[2]; /* private: where to continue */
+    uint64_t next[2]; /* private: the current position */
     bool is_begun;
 };
 /* The next one, keys of the start first, from a zeroed struct on; false at the end. */

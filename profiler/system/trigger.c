@@ -25,9 +25,9 @@
 #define PAGE_BYTES 4096U
 #define LOOK_NS (20 * NTK_NS_PER_MS)
 #define COPY_BYTES ((size_t)1 << 20)
-#define TAKE_TRIES 16 /* the owner of the segment can change the word faster than this process */
+#define TAKE_TRIES 16 /* the segment's owner can change the word faster than this process */
 
-/* Also a process that has ended and whose parent has not waited for it. */
+/* Also true for a zombie. */
 static bool is_gone(uint32_t pid)
 {
     char path[32];
@@ -43,7 +43,7 @@ static bool is_gone(uint32_t pid)
     return bytes <= 0 || ntk_process_stat_start_time(text) == 0;
 }
 
-/* Where the section lies, from a header that may say anything. */
+/* The position of the section, from an untrusted header. */
 static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out_offset,
                         struct ntk_err *err)
 {
@@ -75,7 +75,7 @@ static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out
     return 0;
 }
 
-/* The asking process has it until it returns it or ends. */
+/* The caller owns it until it returns it or exits. */
 static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
 {
     uint32_t own = (uint32_t)getpid();
@@ -212,8 +212,8 @@ bool ntk_trigger_hands_over(const struct ntk_trigger_target *target)
                                         stat(path, &its) == 0 && own.st_ino != its.st_ino);
 }
 
-/* What the process keeps open under this number, if that is a file of its user without a name: any
- * other file may be there, and opening a pipe or a device has side effects. */
+/* The descriptor of the process with this number, if it is an unnamed regular file of its user.
+ * Others are not opened, because opening a pipe or device has side effects. */
 static int held_open(const struct ntk_trigger_target *target, unsigned number, struct ntk_err *err)
 {
     struct stat status;
@@ -239,7 +239,7 @@ static int held_open(const struct ntk_trigger_target *target, unsigned number, s
                                  target->command, number, strerror(code));
 }
 
-/* At most *left bytes, from which it subtracts what it copied. */
+/* Copies at most *left bytes and subtracts the copied ones. */
 static int file_copy(int from, const char *path, uint64_t *left, struct ntk_err *err)
 {
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -290,14 +290,14 @@ int ntk_trigger_files_take(struct ntk_trigger_target *target, uint64_t first, ui
         }
     }
     target->file_bytes = bytes_max - left;
-    ntk_trigger_ask(target, NTK_TRIGGER_CANCEL); /* it closes them; its answer stays ours */
+    ntk_trigger_ask(target, NTK_TRIGGER_CANCEL); /* it closes them; the answer stays with us */
     target->is_answered = true;
     return ret;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* True when there is nothing to wait for any more. */
+/* True if there is nothing left to wait for. */
 static bool look(struct ntk_trigger_target *target)
 {
     if (target->is_answered) {
@@ -316,7 +316,7 @@ static bool look(struct ntk_trigger_target *target)
     return target->is_answered;
 }
 
-/* An answer of this one shortens the pause, but for a clock of a test. */
+/* An answer shortens the pause, except with a test's clock. */
 static void pause_until(const struct ntk_clock *clock, const struct ntk_trigger_target *target,
                         uint64_t until_ns)
 {

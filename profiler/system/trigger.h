@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trigger - asks running processes to record executions, all from the same one on: the asking side
- * of struct ntk_segment_trigger.
+ * trigger - asks running processes to record executions, all starting with the same one: the client
+ * side of struct ntk_segment_trigger.
  *
  * Only users who may write a process's segment can ask: its owner, and root. The process answers
  * from its own thread; executions do not wait for it.
  *
- * Owner:   targets are the caller's storage; ntk_trigger_release() gives back what _take() took.
+ * Owner:   targets are the caller's storage; ntk_trigger_release() undoes _take().
  * Threads: one at a time.
  */
 #ifndef NTK_PROFILER_SYSTEM_TRIGGER_H
@@ -23,7 +23,7 @@
 struct ntk_trigger_target {
     uint32_t pid;
     char command[NTK_VERSION_TEXT_BYTES + 1];
-    int64_t rank; /* of its first communicator; -1: it is none */
+    int64_t rank; /* in its first communicator; -1: none */
     /* Set by _take(): */
     uint32_t uid; /* its owner */
     void *memory;
@@ -33,16 +33,16 @@ struct ntk_trigger_target {
     uint32_t asked;
     /* Set by the answers: */
     bool is_answered;
-    int status; /* 0; 1: files lack records; -errno; but for 0 with the message in err */
+    int status; /* 0; 1: files lack records; -errno; unless 0 with a message in err */
     struct ntk_err err;
     uint64_t execution, file_bytes;
     uint64_t recorded_first, recorded_last; /* 0: none */
     uint32_t file_count;
-    uint32_t files[NTK_TRIGGER_FILES_MAX]; /* of one that hands over */
+    uint32_t files[NTK_TRIGGER_FILES_MAX]; /* of a process that passes descriptors */
 };
 
-/* Takes the word of a process whose segment is this file. -EACCES: of another user; -ENOTSUP: no
- * listener there; -EBUSY: another process asks; messages name the process. */
+/* Claims the word of the process with this segment file. -EACCES: another user's; -ENOTSUP: no
+ * listener; -EBUSY: another process asks; messages name the process. */
 int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path,
                      struct ntk_err *err);
 void ntk_trigger_release(struct ntk_trigger_target *target);

@@ -43,7 +43,7 @@ static const char *thread_text(const struct ntk_host_records *records, uint32_t 
     return buf;
 }
 
-/* What is known beyond the function: the file, the call, the holder of the lock. */
+/* Details beyond the function: the file, the call, the lock holder. */
 static const char *detail_text(const struct ntk_host_records *records,
                                const struct ntk_host_row *row, char *buf, size_t buf_bytes)
 {
@@ -146,7 +146,7 @@ static bool is_after(const struct ntk_host_step *last, const struct ntk_host_ste
            (step->idle_ns == last->idle_ns && step > last);
 }
 
-/* Those with the most idle time, by a selection: there are few. */
+/* The steps with the most idle time, by selection sort: there are few. */
 static void put_steps(const struct ntk_host_result *result, struct ntk_buf *out)
 {
     static const char *const heads[] = { "STEP", "IDLE", "GAPS", "LONGEST", "CAUSE" };

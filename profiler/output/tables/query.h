@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query - one SELECT over the tables of an export, without writing them anywhere first.
+ * query - runs one SELECT over the tables of an export, without exporting them first.
  *
  * The tables of docs/formats/profile-tables.md that the statement names, and no others, go into a
  * private database that SQLite keeps in memory and spills to a temporary file ($SQLITE_TMPDIR,
- * $TMPDIR, /var/tmp, /tmp), which has no name. Rows are written as they come. Nothing but reading
- * these tables is allowed: no other files, no changes, no settings.
+ * $TMPDIR, /var/tmp, /tmp), which has no name. Rows are written as they arrive. Statements may only
+ * read these tables: no other files, changes or settings.
  *
- * Of aggregates over one table, groups of rows with partial counts and sums go there instead of the
- * rows (query_plan.h): then no table is built, and the answer is the same.
+ * For aggregates over one table, groups of rows with partial counts and sums replace the rows
+ * (query_plan.h): no table is built, and the answer is the same.
  *
- * Why not virtual tables: rows are made in order and given away (table.h), so each scan would make
- * a table again, and a join would do that for every row of the other side.
+ * Why not virtual tables: rows are generated in order (table.h), so each scan would generate the
+ * table again, and a join would do so for every row of the other side.
  *
  * Threads: one.
  */
@@ -22,7 +22,7 @@
 #include "profiler/output/sink.h"
 #include "shared/base/err.h"
 
-/* Exit code of the command: it failed after it had printed rows. */
+/* Exit code of the command if it failed after printing rows. */
 #define NTK_QUERY_EXIT_CUT 3
 
 enum ntk_query_format {
@@ -31,18 +31,18 @@ enum ntk_query_format {
     NTK_QUERY_CSV,  /* a line of names first, absent is empty */
 };
 
-/* row_count_max 0: all rows; *out_has_more: there are others, NULL is fine.
- * -EINVAL: SQLite's message for the statement, more than one statement, one that is not a SELECT,
- * or more columns than a text table shows. Else -errno. */
+/* row_count_max 0: all rows; *out_has_more: there are more (may be NULL). -EINVAL: SQLite's message
+ * for the statement, more than one statement, not a SELECT, or too many columns for a text table.
+ * Else -errno. */
 int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_query_format format,
                   uint64_t row_count_max, struct ntk_sink *sink, bool *out_has_more,
                   struct ntk_err *err);
 
-/* Whether ntk_export_create_rows() is enough for all tables whose names are in the statement. */
+/* Whether ntk_export_create_rows() suffices for all tables named in the statement. */
 bool ntk_query_is_of_rows(const char *sql);
 
-/* The tables that a statement may name, of a capture or of folders; name: the columns of this one,
- * -ENOENT when there is none. */
+/* The tables available to a statement, of a capture or of folders; name: the columns of this one,
+ * -ENOENT if unknown. */
 int ntk_query_list(bool is_of_folders, const char *name, bool is_json, struct ntk_buf *out,
                    struct ntk_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_groups - a hash table of groups, and a table of SQLite made from it. */
+/* query_groups - a hash table of groups, and an SQLite table made from it. */
 #include "profiler/output/tables/query_groups.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
-#define EXACT_MAX (UINT64_C(1) << 53) /* integers that a double holds */
+#define EXACT_MAX (UINT64_C(1) << 53) /* integers that a double represents exactly */
 #define FIRST_SLOTS 1024
 #define ROWS_BETWEEN_LOOKS 16384
 
@@ -27,8 +27,8 @@ struct groups {
     const struct ntk_query_plan *plan;
     const struct ntk_table *table;
     const struct ntk_column *columns[NTK_PLAN_KEYS_MAX + NTK_PLAN_PARTIALS_MAX];
-    /* Of each group: its keys, a mask of those that are absent, the partial values, a mask of those
-     * that are there. A text is 1 + its place in texts. */
+    /* Of each group: its keys, a mask of absent keys, the partial values, a mask of present values.
+     * A text is 1 + its index in texts. */
     size_t words; /* of a group */
     struct ntk_vec groups;
     uint32_t *slots; /* open addressing: 1 + index in groups */
@@ -165,7 +165,7 @@ static void add_partial(struct groups *g, size_t index, const void *row, union v
         if (__builtin_add_overflow(g->largest[index], size, &g->largest[index])) {
             g->largest[index] = UINT64_MAX;
         }
-        value->bits += (uint64_t)cell.i64; /* whether it can be too large is asked at the end */
+        value->bits += (uint64_t)cell.i64; /* overflow is checked at the end */
     } else if (!(*has & bit) || is_beyond(column, partial->kind, *value, cell)) {
         if (is_float(column)) {
             value->f64 = cell.f64;
@@ -245,7 +245,7 @@ static int create(const struct groups *g, sqlite3 *db)
             plan->partials[i].kind >= NTK_PARTIAL_MIN && is_float(g->columns[plan->key_count + i]);
         ntk_buf_add_format(&sql, "\"ntk %zu\" %s, ", i, is_real ? "REAL" : "INTEGER");
     }
-    ntk_buf_add_text(&sql, "\"ntk\" INTEGER) STRICT"); /* a table has a column */
+    ntk_buf_add_text(&sql, "\"ntk\" INTEGER) STRICT"); /* a table needs a column */
     int ret = ntk_buf_ok(&sql)
                   ? ntk_sqlite_errno(sqlite3_exec(db, ntk_buf_text_get(&sql), NULL, NULL, NULL))
                   : -ENOMEM;

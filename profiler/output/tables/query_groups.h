@@ -13,12 +13,12 @@
 #include "profiler/output/tables/query_plan.h"
 #include "shared/base/progress.h"
 
-/* More groups than this and than 1 of NTK_GROUPS_SHARE rows are not worth it. */
+/* More groups than this and than 1 of NTK_GROUPS_SHARE rows do not pay. */
 #define NTK_GROUPS_MANY 65536
 #define NTK_GROUPS_SHARE 8
 
-/* Puts the groups into db in place of the empty table. 1; 0 when there are too many, or sums are
- * too large to be exact, and nothing has changed; -errno. */
+/* Replaces the empty table in db by the groups. 1; 0 without changes if there are too many, or sums
+ * are too large to be exact; -errno. */
 int ntk_query_groups_fill(sqlite3 *db, const struct ntk_export *export,
                           const struct ntk_table *table, const struct ntk_query_plan *plan,
                           struct ntk_progress *progress);

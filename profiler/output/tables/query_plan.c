@@ -20,10 +20,10 @@ struct token {
     enum token_kind kind;
     const char *at;
     size_t length;
-    unsigned depth;     /* of parentheses around it */
-    size_t column;      /* of a word that is a column outside of planned calls; else NONE */
-    size_t call_end;    /* of a planned call: the token after it; else 0 */
-    const char *call;   /* what replaces it, with %zu for the number of each partial value */
+    unsigned depth;     /* number of enclosing parentheses */
+    size_t column;      /* of a column name outside of planned calls; else NONE */
+    size_t call_end;    /* of a planned call: the index after it; else 0 */
+    const char *call;   /* its replacement, with %zu for the number of each partial value */
     size_t partials[2]; /* of the call */
 };
 
@@ -54,7 +54,7 @@ struct parse {
 
 /* ---- tokens ---- */
 
-/* False: something that is not planned, such as a quoted name. */
+/* False: unsupported syntax, such as a quoted name. */
 static bool read_tokens(struct parse *p, const char *sql)
 {
     unsigned depth = 0;
@@ -221,7 +221,7 @@ static const char *const functions[] = { "abs",    "round",  "coalesce", "ifnull
                                          "printf", "format", "instr",    "replace", "trim",
                                          "cast",   NULL };
 
-/* An item's other name: after AS, or after something that is complete. */
+/* An item's alias: after AS, or after a complete expression. */
 static bool read_aliases(struct parse *p)
 {
     for (size_t i = 0; i < p->item_count; i++) {
@@ -242,7 +242,7 @@ static bool read_aliases(struct parse *p)
             continue;
         }
         if (column_of(p, last) != NONE) {
-            return false; /* which of the two another clause means is left to SQLite */
+            return false; /* SQLite decides which of the two another clause means */
         }
         item->alias = last;
         item->range.end = has_as ? last - 1 : last;
@@ -261,7 +261,7 @@ static size_t item_called(const struct parse *p, size_t token)
     return NONE;
 }
 
-/* The number of the partial value, which is made where it is new; NONE: too many. */
+/* The number of the partial value, added if new; NONE: too many. */
 static size_t partial_of(struct ntk_query_plan *plan, enum ntk_partial_kind kind, size_t column,
                          bool is_divided)
 {
@@ -278,8 +278,9 @@ static size_t partial_of(struct ntk_query_plan *plan, enum ntk_partial_kind kind
     return plan->partial_count++;
 }
 
-/* A call that becomes one of partial values. What is of no column kind, such as a sum of floating
- * numbers, whose order matters, is not planned (false); its least and largest text is a key. */
+/* A call that becomes one of partial values. A column of another kind is not planned (false), for
+ * example a sum of floating-point numbers, whose order matters; its minimum and maximum text is a
+ * key. */
 static bool read_call(struct parse *p, size_t i, bool *out_is_key)
 {
     static const struct {
@@ -354,7 +355,7 @@ static bool add_key(struct ntk_query_plan *plan, size_t column)
     return true;
 }
 
-/* Every word of a range is known, or false. */
+/* False unless every word of a range is known. */
 static bool read_words(struct parse *p, struct range range)
 {
     static const char *const calls[] = { "count", "sum", "total", "avg", "min", "max", NULL };
@@ -454,7 +455,7 @@ static bool read_group(struct parse *p)
     return true;
 }
 
-/* What is read outside of calls has one value in each group. */
+/* Expressions outside of calls have one value per group. */
 static bool is_constant(const struct parse *p, struct range range)
 {
     for (size_t i = range.first; i < range.end; i++) {
@@ -468,7 +469,7 @@ static bool is_constant(const struct parse *p, struct range range)
 static bool check_groups(struct parse *p)
 {
     if (!p->has_calls && p->clauses[GROUP].end == 0) {
-        return p->is_distinct; /* any column is fine: rows that agree are one */
+        return p->is_distinct; /* any column is allowed: equal rows are merged */
     }
     for (size_t i = 0; i < p->item_count; i++) {
         if (!p->items[i].is_grouped && !is_constant(p, p->items[i].range)) {
@@ -499,7 +500,7 @@ static bool rewrite(struct parse *p, const char *sql, struct ntk_buf *out)
             if (!is_last || !item->has_call) {
                 continue;
             }
-            /* A column without a name is called as it is written. */
+            /* An unnamed column is named after its expression. */
             const char *first = p->tokens[item->range.first].at;
             const struct token *last = &p->tokens[item->range.end - 1];
             const char *after = last->at + last->length;

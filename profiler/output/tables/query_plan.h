@@ -4,13 +4,13 @@
  *
  *   SELECT opcode, count(*), sum(duration_ns) FROM Instruction WHERE pc > 3 GROUP BY opcode
  *
- * Rows that agree in all columns read outside of count, sum, total, avg, min and max (the keys:
- * opcode, pc) are interchangeable. So one row per group of them, with partial counts and sums, is
- * all that SQLite needs, and the statement in which calls add up partial values has the same
- * answer. Only what is certain is planned: one table, columns by their plain names, columns outside
- * of these calls grouped by. The caller answers everything else from all rows.
+ * Rows with equal values in all columns read outside of count, sum, total, avg, min and max (the
+ * keys: opcode, pc) are interchangeable. So SQLite only needs one row per group, with partial
+ * counts and sums, and a statement that adds up partial values gives the same answer. Only safe
+ * cases are planned: one table, plain column names, and columns outside of these calls that are
+ * grouped by. All other statements use all rows.
  *
- * Owner:   ntk_query_plan_fini() frees, also a zeroed one. Threads: any; no state.
+ * Owner: ntk_query_plan_fini() frees, also a zeroed one. Threads: any; no state.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_QUERY_PLAN_H
 #define NTK_PROFILER_OUTPUT_TABLES_QUERY_PLAN_H
@@ -22,8 +22,8 @@
 
 enum ntk_partial_kind {
     NTK_PARTIAL_ROWS,  /* of the group */
-    NTK_PARTIAL_COUNT, /* that have the column */
-    NTK_PARTIAL_SUM,   /* of integers; absent where no row has it, as the next two */
+    NTK_PARTIAL_COUNT, /* number of rows that have the column */
+    NTK_PARTIAL_SUM,   /* of integers; like the next two, absent if no row has a value */
     NTK_PARTIAL_MIN,
     NTK_PARTIAL_MAX,
 };
@@ -43,7 +43,7 @@ struct ntk_query_plan {
     char *sql;
 };
 
-/* 1, or 0 where the statement is not planned; -ENOMEM. */
+/* 1, or 0 if the statement is not planned; -ENOMEM. */
 int ntk_query_plan_make(const struct ntk_table *tables, size_t table_count, const char *sql,
                         struct ntk_query_plan *out_plan);
 void ntk_query_plan_fini(struct ntk_query_plan *plan);

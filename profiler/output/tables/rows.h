@@ -22,23 +22,23 @@ struct ntk_instruction_row {
     int64_t engine_number;       /* enum ntk_ntff_engine */
     const char *engine;          /* "tensor" */
     const char *title;           /* "Tensor" */
-    const char *label;           /* "TensorMatrix" for what multiplies, else the title */
+    const char *label;           /* "TensorMatrix" for matrix products, else the title */
     const char *opcode;
     const char *operands;
-    /* As the program has them: of the open encoding; of a vendor's where other than what ran. */
+    /* As in the program: of the open encoding; of a vendor's if it differs from what ran. */
     const char *operation, *compiler_operands;
-    const char *activation; /* of a vendor's ACTIVATE, "" of its others */
+    const char *activation; /* for a vendor's ACTIVATE, "" for its other operations */
     int64_t pc, compiler_pc;
     int64_t wait_ns;
     int64_t crc_in, crc_out;
-    const char *layer;       /* "" for none; absent when that is unknown */
-    const char *type;        /* "REGULAR", "TRANSPOSE", "" for what the compiler did not make */
+    const char *layer;       /* "" for none; absent if unknown */
+    const char *type;        /* "REGULAR", "TRANSPOSE", "" if not from the compiler */
     const char *tensor_type; /* the same, of operations of the tensor engine */
     const char *bir_id, *bir_name, *penguin_id; /* "sg0000:588", "I-72-0", "sg0000:72" */
     int64_t raw_bir_id, raw_penguin_id, raw_hlo_id, raw_framework_id;
     const char *penguin_text; /* "float32<128 x 512> $12[i_q_0]" */
     const char *hlo_name, *hlo_attrs;
-    const struct ntk_neff_debug_instruction *named; /* NULL: none; not for columns */
+    const struct ntk_neff_debug_instruction *named; /* NULL: none; not a column */
     /* "/k/attn.py:278" of the kernel tree and of the back end, "inst.72:8", "__main__.attn",
      * [{"name":"h","value":0,"line":11}] outermost first, "11" ids of StackFrame; absent: none */
     const char *nki_location, *bir_location, *kernel_name, *kernel_function, *iteration;
@@ -52,8 +52,8 @@ struct ntk_instruction_row {
     int64_t psum_to_sbuf_bytes, is_psum_to_sbuf; /* the second 1 or absent */
 };
 
-/* Members of a row that cost much: who does not show them may skip them, by skipped_parts of the
- * export; they are NULL then. */
+/* Expensive members: callers that do not show them set skipped_parts of the export; they are NULL
+ * then. */
 enum ntk_instruction_part {
     NTK_PART_OPERANDS = 1, /* operands, operation, compiler_operands, activation */
     NTK_PART_POSITION = 2, /* nki_location to frame_ids */
@@ -61,10 +61,10 @@ enum ntk_instruction_part {
     NTK_PART_NAMES = 8,     /* bir_id to hlo_attrs; "named" too */
     NTK_PART_TRANSFER = 16, /* of packets: transfer_id to dest_json */
 };
-/* What rows need not have for these columns of theirs: of instructions, of packets. */
+/* Parts that rows can omit if only these columns are shown, for instructions and for packets. */
 unsigned ntk_rows_instruction_unused(const struct ntk_column *columns, size_t count);
 unsigned ntk_rows_packet_unused(const struct ntk_column *columns, size_t count);
-/* The same for the rows of any table: 0 where they have no such members. */
+/* The same for any table: 0 if its rows have no such members. */
 unsigned ntk_rows_unused(const struct ntk_table *table, const struct ntk_column *columns,
                          size_t count);
 
@@ -80,28 +80,28 @@ struct ntk_packet_row {
     int64_t crc;
     int64_t index;         /* 0, 1 ... of its engine and queue */
     int64_t ring_id;       /* one per core, engine and queue */
-    const char *no;        /* "no": rows are single packets, each once */
-    const char *is_cc;     /* "no"; absent when there are collectives, whose packets are unknown */
+    const char *no;        /* "no": rows are single packets */
+    const char *is_cc;     /* "no"; absent with collectives, whose packets are unknown */
     const char *semaphore; /* "-1" */
-    int64_t transfer_id;   /* this and what follows: of the transfer that it is known to be of */
+    int64_t transfer_id;   /* from here on: of its known transfer */
     const char *op, *variable;
     const char *source_json, *dest_json;
 };
 
 struct ntk_transfer_row { /* packets of one transfer, from the first to the last */
     int64_t id, core_index;
-    int64_t trigger_id; /* of the instruction that began it */
+    int64_t trigger_id; /* of the instruction that started it */
     int64_t block_id;   /* of prepared ones */
     int64_t start_ns, end_ns, duration_ns;
     const char *subgraph;
     int64_t queue;
     const char *queue_name;
-    const char *queue_type; /* of prepared ones what they move: input, output, data */
-    const char *name;       /* the NEFF's, of prepared ones */
+    const char *queue_type; /* for prepared transfers: input, output, data */
+    const char *name;       /* from the NEFF, for prepared transfers */
     const char *op, *variable;
     const char *source, *dest, *source_json, *dest_json;
     int64_t read_bytes, write_bytes;
-    int64_t packet_count, packet_bytes; /* the bytes with those of semaphore writes */
+    int64_t packet_count, packet_bytes; /* the bytes include semaphore writes */
     const char *bir_location;           /* of the instruction that began it */
     double bytes_per_second;
 };
@@ -114,7 +114,7 @@ struct ntk_semaphore_row {
     const char *operation;
 };
 
-struct ntk_span_row { /* of the union of an engine's instructions */
+struct ntk_span_row { /* a span of the union of an engine's instructions */
     int64_t start_ns, end_ns, duration_ns, core_index;
     const char *engine, *subgraph;
 };
@@ -131,24 +131,24 @@ struct ntk_pending_row {
     const char *subgraph;
 };
 
-struct ntk_usage_row { /* of memory on the chip */
+struct ntk_usage_row { /* usage of on-chip memory */
     int64_t time_ns, core_index;
     const char *subgraph, *type; /* "sb", "psum" */
     double mean;
-    double partitions[4]; /* 0, 32, 64, 96; of the state buffer; floats */
+    double partitions[4]; /* partitions 0, 32, 64, 96 of the state buffer; floats */
     double banks[8];      /* of PSUM; floats */
 };
 
-struct ntk_allocation_row { /* of bytes of the state buffer */
+struct ntk_allocation_row { /* an allocation of the state buffer */
     int64_t start_ns, end_ns;
     int64_t first_byte, last_byte, partition;
     const char *source;            /* "instruction", "dma" */
     const char *opcode, *operands; /* of an instruction */
-    const char *queue_name;        /* of a transfer, and so the next two */
+    const char *queue_name;        /* of a transfer, like the next two */
     int64_t block_id;              /* of prepared ones */
     const char *tensor;
     const char *hlo_name;
-    int64_t instruction_id; /* that wrote, or began the transfer */
+    int64_t instruction_id; /* that wrote, or started the transfer */
     int64_t core_index;
 };
 
@@ -156,7 +156,7 @@ struct ntk_rate_row {
     int64_t time_ns, core_index, total_bytes;
     double bytes_per_second;
     const char *subgraph;
-    double hbm_bytes_per_second; /* 0: what is HBM is not told apart */
+    double hbm_bytes_per_second; /* 0: HBM is not distinguished */
     int64_t hbm_total_bytes;
     const char *uses_hbm;
 };
@@ -212,15 +212,15 @@ struct ntk_region_row { /* what repeats */
 
 struct ntk_region_outlier_row {
     int64_t region_id, core_index, index, start_ns, end_ns, duration_ns;
-    double medians; /* how many of the region it took */
+    double medians; /* its time as a multiple of the region's median */
     const char *subgraph;
 };
 
-/* A node of the kernel tree; ids count from 1, each kind by itself. */
+/* A node of the kernel tree; each kind has its own ids, from 1. */
 struct ntk_kernel_row {
     int64_t id;        /* of an iteration or function */
     const char *name;  /* "inst.72:8", variable, function */
-    int64_t value;     /* of an iteration; absent where it is not an integer */
+    int64_t value;     /* of an iteration; absent if not an integer */
     int64_t parent_id; /* of the same kind */
     int64_t function_id, function_depth, iteration_id, iteration_depth; /* of an instruction */
     int64_t core_index;                                                 /* that runs it */
@@ -228,14 +228,14 @@ struct ntk_kernel_row {
     int64_t line;
 };
 
-/* For the lists of the framework's calls; ids count from 1. */
+/* For the lists of framework calls; ids start at 1. */
 struct ntk_frame_row {
     int64_t id, location_id, parent_id; /* parent: 0 for a root */
     int64_t file_id, function_id, line;
     const char *name;
 };
 
-struct ntk_source_sums_row { /* as struct ntk_source_sums; 0 where nothing is known */
+struct ntk_source_sums_row { /* like struct ntk_source_sums; 0 if unknown */
     int64_t instruction_count, duration_ns, wait_ns, active_ns;
     int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
     int64_t psum_read_bytes, psum_write_bytes, flops, transfer_bytes;
@@ -243,10 +243,10 @@ struct ntk_source_sums_row { /* as struct ntk_source_sums; 0 where nothing is kn
 };
 
 struct ntk_source_line_row {
-    const char *file; /* absent: reason tells why */
+    const char *file; /* absent: see reason */
     int64_t line;
     const char *function, *reason;
-    const char *text; /* of the line, where its file is found */
+    const char *text; /* of the line, if its file is found */
     struct ntk_source_sums_row sums;
     const char *blocked_by; /* [{"file_path":"/k/a.py","line_number":5,"evt_wait_time":12}] */
 };
@@ -256,7 +256,7 @@ struct ntk_source_loop_row {
     const char *file, *function, *variable;
     const char *text;
     int64_t line, iteration_count;
-    struct ntk_source_sums_row sums, totals; /* totals: with inner loops */
+    struct ntk_source_sums_row sums, totals; /* totals: including inner loops */
     int64_t span_ns, max_span_ns;
     double mean_span_ns, overlap;
     const char *max_span_values; /* "0,3" */
@@ -264,12 +264,12 @@ struct ntk_source_loop_row {
 
 struct ntk_source_iteration_row {
     int64_t loop_id;
-    const char *values; /* "0,3" from outside */
+    const char *values; /* "0,3", outermost first */
     int64_t start_ns, end_ns, span_ns;
     struct ntk_source_sums_row sums, totals;
 };
 
-/* What a level of the compiler cost (Bir, Penguin, Hlo, Framework). */
+/* The cost of an object of a compiler level (Bir, Penguin, Hlo, Framework). */
 struct ntk_level_row {
     int64_t id, raw_bir_id, raw_penguin_id, raw_hlo_id, raw_framework_id; /* 0: none */
     const char *name;
@@ -279,7 +279,7 @@ struct ntk_level_row {
     int64_t engine_counts[NTK_NTFF_ENGINE_COUNT];
 };
 
-/* A part of the names of the framework, with all that is below it. */
+/* A part of the framework's names, with everything below it. */
 struct ntk_node_row {
     const char *name, *parent_name;             /* parent: "" for none */
     const char *children, *children_json, *ids; /* [a, b], ["a", "b"], [1, 2] */
@@ -293,7 +293,7 @@ struct ntk_node_row {
     int64_t engine_channels[NTK_NTFF_ENGINE_COUNT];
 };
 
-/* One row follows another. */
+/* One row that follows another. */
 struct ntk_flow_row {
     int64_t in_id, out_id, gap_ns;
     const char *in_table, *out_table, *type;
@@ -336,7 +336,7 @@ struct ntk_metadata_row {
 struct ntk_profile_row {
     const char *name, *type, *profiler_version, *metrics_version, *neff_name, *path;
     int64_t is_cc_only;
-    /* For a part: where it is in the execution; else absent. */
+    /* For a partial capture: its place in the execution; else absent. */
     int64_t part_from_ns, part_to_ns, part_total_ns;
     const char *part_cores;
 };
@@ -360,11 +360,11 @@ NTK_ROWS(packets);             /* struct ntk_packet_row */
 NTK_ROWS(transfers);           /* struct ntk_transfer_row; those whose packets are known */
 NTK_ROWS(rates);               /* struct ntk_rate_row */
 NTK_ROWS(semaphores);          /* struct ntk_semaphore_row */
-NTK_ROWS(errors);              /* struct ntk_error_row; those that can be understood */
+NTK_ROWS(errors);              /* struct ntk_error_row; known kinds only */
 NTK_ROWS(usage);               /* struct ntk_usage_row */
-NTK_ROWS(sbuf_usage);          /* struct ntk_usage_row; of the state buffer alone */
-NTK_ROWS(psum_usage);          /* struct ntk_usage_row; of PSUM alone */
-NTK_ROWS(sbuf_allocations);    /* struct ntk_allocation_row; where the export asks for them */
+NTK_ROWS(sbuf_usage);          /* struct ntk_usage_row; only of the state buffer */
+NTK_ROWS(psum_usage);          /* struct ntk_usage_row; only of PSUM */
+NTK_ROWS(sbuf_allocations);    /* struct ntk_allocation_row; if the export requests them */
 NTK_ROWS(throttles);           /* struct ntk_throttle_row */
 NTK_ROWS(throttle_summaries);  /* struct ntk_throttle_summary_row */
 NTK_ROWS(memory);              /* struct ntk_memory_row; with a row "Total" per core */
@@ -374,21 +374,21 @@ NTK_ROWS(all_queues);          /* struct ntk_queue_row; every entry */
 NTK_ROWS(layers);              /* struct ntk_layer_row */
 NTK_ROWS(regions);             /* struct ntk_region_row */
 NTK_ROWS(region_outliers);     /* struct ntk_region_outlier_row */
-NTK_ROWS(kernel_instructions); /* struct ntk_kernel_row, and so the next two */
+NTK_ROWS(kernel_instructions); /* struct ntk_kernel_row, like the next two */
 NTK_ROWS(kernel_iterations);
 NTK_ROWS(kernel_functions);
-NTK_ROWS(frames); /* struct ntk_frame_row, and so the next three */
+NTK_ROWS(frames); /* struct ntk_frame_row, like the next three */
 NTK_ROWS(frame_locations);
 NTK_ROWS(frame_files);
 NTK_ROWS(frame_functions);
 NTK_ROWS(source_lines);      /* struct ntk_source_line_row */
 NTK_ROWS(source_loops);      /* struct ntk_source_loop_row */
 NTK_ROWS(source_iterations); /* struct ntk_source_iteration_row */
-NTK_ROWS(bir_level);         /* struct ntk_level_row, and so the next three */
+NTK_ROWS(bir_level);         /* struct ntk_level_row, like the next three */
 NTK_ROWS(penguin_level);
 NTK_ROWS(hlo_level);
 NTK_ROWS(framework_level);
-NTK_ROWS(framework_nodes);   /* struct ntk_node_row; a parent is before its children */
+NTK_ROWS(framework_nodes);   /* struct ntk_node_row; parents before children */
 NTK_ROWS(flows);             /* struct ntk_flow_row */
 NTK_ROWS(opcodes);           /* struct ntk_opcode_summary_row */
 NTK_ROWS(header);            /* struct ntk_header_row */
@@ -402,20 +402,19 @@ NTK_ROWS(summary);           /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are abs
 
 /* Of prepared transfers; absent for others. */
 int64_t ntk_rows_block_id(const struct ntk_moves *moves);
-/* A struct ntk_warning_row for each core that has no allocations although the export asks for
- * them. */
+/* A struct ntk_warning_row for each core without allocations, if the export requests them. */
 int ntk_rows_sbuf_warnings(const struct ntk_export *export, const char *category, ntk_row_put *put,
                            void *ctx);
 
-/* What spans of transfers are called: the operation, "transfer" where it has several. */
+/* The name of transfer spans: the operation, or "transfer" if there are several. */
 #define NTK_ROWS_TRANSFER_NAME "transfer"
-/* "input"; of an IO queue only the NEFF shows which: "unknown". */
+/* "input"; for an IO queue without a NEFF "unknown". */
 const char *ntk_rows_queue_type(unsigned dma_class);
-/* Texts of the position of one row; each lasts until the next call. */
+/* Texts of the position of one row; valid until the next call. */
 struct ntk_position_loops {
     struct ntk_buf buf; /* of JSON, then the path */
     size_t path_at;
-    uint32_t iteration; /* they are of it; 0: none */
+    uint32_t iteration; /* the iteration of the texts; 0: none */
 };
 struct ntk_position_texts {
     struct ntk_buf buf;
@@ -431,14 +430,14 @@ int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_ex
                            size_t core_index, const struct ntk_trace_instruction *instruction,
                            struct ntk_position_text *out_text);
 void ntk_position_texts_fini(struct ntk_position_texts *texts);
-/* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
+/* The execution starts at 0; rounds down, so that -1 ps is -1 ns. */
 static inline int64_t ntk_rows_ns(int64_t ps)
 {
     int64_t ns = ps / NTK_TRACE_PS_PER_NS;
 
     return ns - (ps % NTK_TRACE_PS_PER_NS < 0);
 }
-/* Of files that may say anything: what is too large for a row is the largest. */
+/* For untrusted files: values too large for a row are limited to the maximum. */
 static inline int64_t ntk_rows_i64(uint64_t value)
 {
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_core - semaphores, throttling, memory on and off the chip, queues of each core, its counts.
- */
+/* rows_core - semaphores, throttling, memory, queues and counts of each core. */
 #include "profiler/output/tables/rows.h"
 
 #include <string.h>

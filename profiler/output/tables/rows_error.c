@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_error - errors of the device, as our core records them: what hardware records is
- * unknown. */
+/* rows_error - errors of the device as our core records them; those of hardware are unknown. */
 #include <stdio.h>
 
 #include "profiler/output/tables/rows.h"

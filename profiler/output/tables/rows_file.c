@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_file - what capture and NEFF say about themselves: header, tensors, machine, warnings. */
+/* rows_file - general data of capture and NEFF: header, tensors, machine, warnings. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define JSON_DATA_VERSION 8
 #define NS_PER_SECOND 1000000000
-/* The published rate of the engines of a Trainium2 core together, bytes per second. */
+/* The published total rate of the engines of a Trainium2 core, in bytes per second. */
 #define TRAINIUM2_GENERATION 3
 #define TRAINIUM2_DMA_BYTES_PER_SECOND 435e9
 #define HASH_BYTES_SHOWN 16
@@ -45,7 +45,7 @@ int ntk_rows_header(const struct ntk_export *export, ntk_row_put *put, void *ctx
     ntk_str_hex(uuid, neff->header.uuid, sizeof neff->header.uuid);
     ntk_str_hex(hash, neff->header.hash, HASH_BYTES_SHOWN);
     snprintf(package, sizeof package, "%" PRIu64, neff->header.pkg_version);
-    /* The header's texts are bytes; those of its JSON were checked when they were read. */
+    /* The header's texts are unchecked bytes; those of its JSON were validated. */
     ntk_str_copy_clean(name, sizeof name, neff->header.name, strlen(neff->header.name));
     ntk_str_copy_clean(build, sizeof build, neff->header.build_version,
                        strlen(neff->header.build_version));
@@ -82,7 +82,7 @@ static bool is_file_of(const char *file_name, const char *name)
            strncmp(file_name + 6, name, length) == 0 && strcmp(file_name + 6 + length, ".npy") == 0;
 }
 
-/* By its name; constants have another one there. */
+/* By its name; constants have a different one there. */
 static const struct ntk_neff_mapped_tensor *find_mapped(const struct ntk_neff_subgraph *subgraph,
                                                         const struct ntk_neff_var *var)
 {
@@ -118,7 +118,7 @@ static bool is_in_earlier_core(const struct ntk_trace *trace, size_t core_index,
     return false;
 }
 
-/* What was loaded, by name; empty where that is unknown. */
+/* Loaded data by name; empty if unknown. */
 struct loads {
     bool is_known;
     struct ntk_tensor_traffic traffic;
@@ -216,7 +216,7 @@ int ntk_rows_tensors(const struct ntk_export *export, ntk_row_put *put, void *ct
     return ret;
 }
 
-/* The node of the graph that runs a subgraph; absent when there is none. */
+/* The node of the graph that runs a subgraph; absent if none. */
 static int64_t node_index(const struct ntk_neff *neff, const struct ntk_neff_subgraph *subgraph)
 {
     for (uint32_t n = 0; n < neff->node_count; n++) {
@@ -277,7 +277,7 @@ static const char *summary_text(const struct ntk_summary *summary, enum ntk_summ
     return summary->values[id].is_present ? summary->values[id].text : NULL;
 }
 
-/* ns since 1970 as a time of day with as many digits as needed. */
+/* ns since 1970 as a date and time with as many digits as needed. */
 static void time_text(char *buf, size_t buf_bytes, int64_t ns)
 {
     time_t seconds = (time_t)(ns / NS_PER_SECOND);
@@ -419,7 +419,7 @@ static bool has_dynamic_packets(const struct ntk_summary *summary)
            summary->values[NTK_SUMMARY_hardware_dynamic_dma_packet_count].count > 0;
 }
 
-/* Whether any folder of the NEFF has a file with that name. */
+/* Whether any folder of the NEFF has a file with this name. */
 static bool has_member(const struct ntk_neff *neff, const char *name)
 {
     for (uint32_t m = 0; m < neff->member_count; m++) {

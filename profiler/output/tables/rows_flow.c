@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_flow - edges: which row an instruction follows, and what began a transfer. */
+/* rows_flow - edges: the row that an instruction follows, and what started a transfer. */
 #include "profiler/output/tables/predecessors.h"
 #include "profiler/output/tables/rows.h"
 

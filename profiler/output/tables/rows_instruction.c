@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_instruction - what the engines did: instructions, busy spans, layers, operations. */
+/* rows_instruction - activity of the engines: instructions, busy spans, layers, operations. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>
@@ -59,14 +59,14 @@ static void fill_work(const struct ntk_trace *trace, const struct ntk_slot_fact 
     row->is_psum_to_sbuf = is_psum_to_sbuf ? 1 : NTK_ABSENT_I64;
 }
 
-/* "sg0001:12" and the number with that of the subgraph. */
+/* "sg0001:12", and its number including that of the subgraph. */
 static int64_t id_text(char *text, size_t text_bytes, uint32_t subgraph, uint64_t id)
 {
     snprintf(text, text_bytes, "sg%04u:%" PRIu64, subgraph, id);
     return ntk_rows_i64((uint64_t)subgraph << NTK_NEFF_DEBUG_ID_BITS | id);
 }
 
-/* What the operation of XLA is, and where its line is: [] for nothing. */
+/* Attributes and line of the XLA operation; [] for none. */
 static const char *attributes_of(const struct ntk_neff_hlo *hlo, struct ntk_buf *buf)
 {
     const char *blank = "";
@@ -84,7 +84,7 @@ static const char *attributes_of(const struct ntk_neff_hlo *hlo, struct ntk_buf 
     return ntk_buf_text_get(buf);
 }
 
-/* With the number of the subgraph; 0 for none. */
+/* Includes the number of the subgraph; 0 for none. */
 static int64_t raw_id(const struct ntk_neff_debug *names, bool is_there, uint64_t id)
 {
     return is_there ? ntk_rows_i64((uint64_t)names->subgraph << NTK_NEFF_DEBUG_ID_BITS | id) : 0;
@@ -289,7 +289,7 @@ static int put_span(struct ntk_span_row *row, unsigned engine, struct ntk_interv
     return put(ctx, row);
 }
 
-/* Spans of one engine are in order of time; a span is given when the next one begins. */
+/* Spans of one engine are in order of time; a span is output when the next one starts. */
 int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     int ret = 0;
@@ -328,7 +328,7 @@ int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, voi
     return ret;
 }
 
-/* flops over what the tensor engines of all cores could have done in that time. */
+/* flops divided by the peak of the tensor engines of all cores in that time. */
 static double utilization(const struct ntk_trace *trace, const struct ntk_layer *layer,
                           uint64_t flops)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows_level - what the levels of a compiler cost: an instruction of the back end (BIR) or the
- * middle end (Penguin), an operation of XLA, one of the framework; each with all rows that executed
- * it.
+ * rows_level - costs by compiler level: an instruction of the back end (BIR) or the middle end
+ * (Penguin), an operation of XLA or of the framework; each with all rows that executed it.
  */
 #include "profiler/output/tables/rows.h"
 

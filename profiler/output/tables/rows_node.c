@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows_node - what the parts of a framework's names cost: of "Model/Layer[0]/dot" there is a node
- * Model with all rows below it, in it Layer[0], in that dot.
+ * rows_node - costs by parts of a framework's names: "Model/Layer[0]/dot" makes a node Model with
+ * all rows below it, in it Layer[0], in that dot.
  */
 #include "profiler/output/tables/rows.h"
 
@@ -16,7 +16,7 @@
 #include "shared/base/map.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-#define DEPTH_MAX 64 /* parts of a name; the last has all that follow */
+#define DEPTH_MAX 64 /* parts of a name; the last one has the rest */
 #define NO_NODE SIZE_MAX
 
 struct node {
@@ -51,7 +51,7 @@ static void add_item(struct ntk_buf *list, const char *text, bool is_quoted)
     }
 }
 
-/* The child with that name, made where it is new. 0 or -ENOMEM. */
+/* The child with this name, added if new. 0 or -ENOMEM. */
 static int find_node(struct nodes *nodes, const char *name, size_t parent, size_t *out_index)
 {
     struct node node = { .parent = parent };
@@ -80,7 +80,7 @@ static int find_node(struct nodes *nodes, const char *name, size_t parent, size_
     return ret;
 }
 
-/* The node of a whole name. Two slashes in a row count as one. */
+/* The node of a whole name. Two consecutive slashes count as one. */
 static int find_path(struct nodes *nodes, const char *framework, size_t *out_index)
 {
     char *name = strdup(framework);
@@ -127,7 +127,7 @@ static int leaf_of(struct nodes *nodes, const struct ntk_slot_fact *fact, size_t
                : ntk_map_put_number(&nodes->leaves, id + 1, (void *)(uintptr_t)(*out_index + 1));
 }
 
-/* How many channels work on an instruction of the scalar or vector engine; 0: unknown. */
+/* Number of channels that work on an instruction of the scalar or vector engine; 0: unknown. */
 static uint64_t channels_of(const struct nodes *nodes, const struct ntk_slot_fact *fact,
                             const struct ntk_trace_instruction *row)
 {

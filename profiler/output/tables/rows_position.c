@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_position - where instructions come from, and the trees and lists that this refers to. */
+/* rows_position - source positions of instructions, and the trees and lists they refer to. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void add_frames(const struct ntk_neff_debug *names,
     }
 }
 
-/* Where a text begins that was added since; NOWHERE when it is empty. Ends it. */
+/* The start of a text that was added since; NOWHERE if it is empty. Terminates it. */
 static size_t end_text(struct ntk_buf *buf, size_t *begin)
 {
     size_t at = *begin;
@@ -50,8 +50,8 @@ static const char *text_at(const struct ntk_buf *buf, size_t at)
     return at == NOWHERE ? NULL : buf->bytes + at;
 }
 
-/* Both texts of the iterations around an instruction: those of an engine mostly have the last
- * one's. */
+/* The texts of the iterations around an instruction: usually the same as those of the previous
+ * one. */
 static const struct ntk_position_loops *get_loops(struct ntk_position_texts *texts,
                                                   const struct ntk_neff_positions *positions,
                                                   const struct ntk_neff_position *at,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_sbuf - what occupied the state buffer, row by row, for exports that ask for it. */
+/* rows_sbuf - allocations of the state buffer, for exports that request them. */
 #include "profiler/output/tables/rows.h"
 
 #include <errno.h>

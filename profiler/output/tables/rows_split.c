@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_split - executions and loads as split by their analyses, and what memory was full of. */
+/* rows_split - executions and loads, split by their analyses, and the contents of full memory. */
 #include "profiler/output/tables/rows_split.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_system - what host and cores did in inspected processes, and what the host was doing
- * meanwhile. */
+/* rows_system - host and core activity in inspected processes, and host samples. */
 #include "profiler/output/tables/rows_system.h"
 
 #include <errno.h>
@@ -17,7 +16,7 @@
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
 
-/* Devices and stacks that folders may name; a hostile file names no more. */
+/* Limit of devices and stacks for hostile files. */
 #define STACKS_MAX 256
 
 static const char *instance_of(const struct ntk_system_trace *trace)
@@ -73,7 +72,7 @@ size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
     return count;
 }
 
-/* NULL: the row has none. */
+/* A number in canonical form; NTK_ABSENT_I64: a text. */
 static const char *attributes_of(const struct ntk_system_event_row *row, struct ntk_buf *buf)
 {
     struct ntk_system_argument arguments[NTK_SYSTEM_ARGUMENTS_MAX];
@@ -114,13 +113,13 @@ static int64_t number_of(const char *text, size_t bytes)
     return value;
 }
 
-/* Texts that a row has no member for, until the next row. */
+/* Texts without a member in the row, valid until the next row. */
 struct row_texts {
     char address[24];
     struct ntk_buf extras; /* terminated */
 };
 
-/* Keys of the vendor's files that would say another thing next to ours. */
+/* Keys of the vendor's files that would contradict ours. */
 static bool is_reserved(const struct ntk_system_extra *extra)
 {
     static const char *const keys[] = {
@@ -158,7 +157,7 @@ static void fill_extras(const struct ntk_system_trace *trace, const struct ntk_s
     struct ntk_system_extra extra = { 0 };
 
     ntk_buf_reset(&texts->extras);
-    /* Texts move while the buffer grows: numbers of places first. */
+    /* Texts move while the buffer grows: store offsets first. */
     while (row->extra_count < NTK_SYSTEM_EXTRAS_MAX && ntk_system_extra_next(trace, span, &extra)) {
         struct ntk_system_argument *argument = &row->extras[row->extra_count++];
 
@@ -180,7 +179,7 @@ static void fill_extras(const struct ntk_system_trace *trace, const struct ntk_s
         argument.text = argument.number == NTK_ABSENT_I64
                             ? texts->extras.bytes + (uintptr_t)argument.text
                             : NULL;
-        if (!has_argument(row, argument.key)) { /* of a start and its stop the first */
+        if (!has_argument(row, argument.key)) { /* if start and stop have it, the start's */
             row->extras[row->extra_count++] = argument;
         }
     }
@@ -211,7 +210,7 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
     bool is_memory = strncmp(span->type, "nrt_dma_mem_", 12) == 0;
     bool is_mark = ntk_system_span_is_mark(span);
     bool is_collective = ntk_system_span_is_collective(span);
-    /* In our files a call that puts an execution in a queue has its sequence for a number. */
+    /* In our files a call that queues an execution has its sequence as number. */
     bool is_schedule = strcmp(span->type, "nrta_execute_schedule") == 0 && !span->sequence;
     int64_t number = ntk_system_span_has_exec(span) ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64;
 
@@ -303,7 +302,7 @@ static int64_t next_sample_ns(const NtkNtracePb__HostSamples *samples, size_t i)
     return ntk_rows_i64(next_ns > this_ns ? next_ns : this_ns);
 }
 
-/* The column is a number: an identity that is none is in SystemProfileMetadata alone. */
+/* The column is numeric: an identity that is not a number is only in SystemProfileMetadata. */
 static int64_t ultraserver_of(const struct ntk_system_trace *trace)
 {
     const struct ntk_vendor_trace_info *vendor = trace->vendor;
@@ -322,7 +321,7 @@ static int64_t ultraserver_index_of(const struct ntk_system_trace *trace)
                : NTK_ABSENT_I64;
 }
 
-/* Of all processors at a moment. */
+/* Of all processors at one moment. */
 static double average_of(const NtkNtracePb__HostSamples *samples, size_t i)
 {
     double sum = 0;
@@ -390,7 +389,7 @@ int ntk_rows_system_host_memory(const struct ntk_export *export, ntk_row_put *pu
 
 /* ---- device memory ---- */
 
-/* Stacks of all processes: what two of them have in one is added. */
+/* Stacks of all processes: their use of the same stack is added. */
 struct stacks {
     size_t count;
     struct ntk_hbm_row rows[STACKS_MAX];
@@ -424,13 +423,13 @@ static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
                : NTK_ABSENT_I64;
 }
 
-/* An allocation or a free, of the sorter. */
+/* An allocation or free, for the sorter. */
 struct change {
     int64_t time_ns;
-    uint64_t order; /* among those of one moment */
+    uint64_t order; /* within one moment */
     uint64_t folder, span;
 };
-#define CHANGES_BYTES ((size_t)16 << 20) /* what is longer goes to a file */
+#define CHANGES_BYTES ((size_t)16 << 20) /* longer lists go to a file */
 
 static int compare_changes(const void *a, const void *b)
 {
@@ -445,7 +444,7 @@ static bool is_free(const struct ntk_system_span *span)
     return strcmp(span->type, "nrt_dma_mem_dealloc") == 0;
 }
 
-/* In the vendor's files what it did to an account counts from its end on. */
+/* In the vendor's files, a change of an account takes effect at its end. */
 static bool change_is(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
                       uint64_t *out_time_ns)
 {
@@ -490,7 +489,7 @@ static void row_add(struct ntk_hbm_row *row, enum ntk_hbm_type type, uint64_t by
     row->total_bytes += more;
 }
 
-/* What was there before the traces began. */
+/* Contents before the traces started. */
 static void add_bases(struct stacks *stacks, const struct ntk_system_trace *trace)
 {
     ntk_vec_each(const struct ntk_system_account, account, &trace->accounts) {
@@ -523,7 +522,7 @@ static int put_change(struct stacks *stacks, const struct ntk_system_trace *trac
         return 0;
     }
     enum ntk_hbm_type type = ntk_memory_use_type(span->name);
-    if (is_free(span)) { /* an allocation before the trace is not in it */
+    if (is_free(span)) { /* its allocation precedes the trace */
         int64_t less = ntk_rows_i64(span->bytes);
 
         less = less < row->type_bytes[type] ? less : row->type_bytes[type];
@@ -621,7 +620,7 @@ int64_t ntk_rows_system_offset_ns(const struct ntk_export_capture *capture, int6
 {
     int64_t offset_ns = ntk_rows_i64(capture->start_ns) - first_ns;
 
-    /* Farther away it is not of this run, and its own times must fit. */
+    /* If it is farther away, it is not part of this run; its own times must also fit. */
     return capture->start_ns && offset_ns < INT64_MAX / 2 ? offset_ns : 0;
 }
 

@@ -3,9 +3,8 @@
  * rows_system - the rows of tables of an export of folders, and the functions that make them.
  *
  * Times are ns since 1970. Rows come folder by folder, each in order of time; those of device
- * memory, which processes share, in order of time over all. A member that the files do
- * not yield is absent (see table.h). Texts are borrowed from the export or constants, or last for
- * the row.
+ * memory, which processes share, in order of time over all. A member missing in the files is absent
+ * (see table.h). Texts are borrowed from the export or constants, or last for the row.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_ROWS_SYSTEM_H
 #define NTK_PROFILER_OUTPUT_TABLES_ROWS_SYSTEM_H
@@ -14,7 +13,7 @@
 #include "profiler/output/tables/table.h"
 #include "profiler/system/memory_use_name.h"
 
-/* What a row has next to times and places: text NULL for a number. */
+/* An argument of a row besides times and places: text is NULL for a number. */
 struct ntk_system_argument {
     const char *key, *text;
     int64_t number;
@@ -34,11 +33,11 @@ struct ntk_system_event_row {
     int64_t exec_id;
     const char *flow; /* ["41.3"]: process and execution */
     bool is_instant, is_partial;
-    /* What only some types have: */
+    /* Only for some types: */
     int64_t model_id;
     const char *model, *tensor, *usage; /* usage of device memory */
     const char *mark;                   /* a mark's name */
-    const char *label;                  /* the mark's name, else that of the type */
+    const char *label;                  /* the mark's name, else the type's */
     const char *communicator;           /* of a collective, NULL: unknown */
     int64_t sequence;                   /* ... its number in it */
     const char *operation;              /* ... "all_gather", NULL: unknown */
@@ -49,7 +48,7 @@ struct ntk_system_event_row {
     const char *address;
     size_t extra_count; /* further keys of the vendor's files */
     struct ntk_system_argument extras[NTK_SYSTEM_EXTRAS_MAX];
-    const char *attributes; /* all of these as a JSON object; absent when there are none */
+    const char *attributes; /* all of these as a JSON object; absent if none */
 };
 
 #define NTK_SYSTEM_ARGUMENTS_MAX (20 + NTK_SYSTEM_EXTRAS_MAX)
@@ -58,7 +57,7 @@ size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
 
 struct ntk_cpu_row {
     int64_t time_ns, until_ns; /* the next sample */
-    const char *cpu;           /* "average" of all of a moment */
+    const char *cpu;           /* "average" of all at one moment */
     int64_t index;             /* absent for that */
     double percent;            /* 0 to 100 */
     const char *instance;
@@ -68,7 +67,7 @@ struct ntk_cpu_row {
 struct ntk_host_memory_row {
     int64_t time_ns, until_ns;
     int64_t used_bytes;
-    double used_percent; /* 0 to 100; absent: how much there is is unknown */
+    double used_percent; /* 0 to 100; absent if the total is unknown */
     const char *instance;
     int64_t ultraserver, ultraserver_index;
 };
@@ -76,7 +75,7 @@ struct ntk_host_memory_row {
 struct ntk_hbm_row { /* from that moment on */
     int64_t time_ns;
     int64_t total_bytes, type_bytes[NTK_HBM_TYPE_COUNT];
-    int64_t device, hbm; /* the stack in its device; device is absent for unknown machines */
+    int64_t device, hbm; /* the stack in its device; device is absent if the machine is unknown */
     const char *instance;
 };
 
@@ -84,7 +83,7 @@ struct ntk_system_metadata_row {
     const char *first, *last;       /* "2026-11-21T12:50:26.245545470Z" */
     const char *first_ns, *last_ns; /* "1795265426245545470" */
     int64_t ntff_version;
-    const char *instance_type; /* of the first folder, as what follows */
+    const char *instance_type; /* of the first folder, like the following */
     int64_t lnc, trace_version, ultraserver_size, ultraserver_index;
     const char *ultraserver;
     const char *ip_address, *host_name; /* on request */
@@ -96,7 +95,7 @@ struct ntk_device_profile_row {
     int64_t process, nc, session, model;
 };
 
-/* Its number; absent: no file says it. */
+/* Its number; absent if not in any file. */
 int64_t ntk_rows_system_process(const struct ntk_system_trace *trace);
 
 #define NTK_SYSTEM_ROWS(name) \
@@ -114,9 +113,9 @@ NTK_SYSTEM_ROWS(warnings);        /* struct ntk_warning_row */
 /* "HBM 0:1": device and stack. */
 void ntk_rows_hbm_name(const struct ntk_hbm_row *row, char *buf, size_t buf_bytes);
 
-/* The moment that all began, of host events, samples and placed captures; 0: there is none. */
+/* The earliest time of host events, samples and placed captures; 0: none. */
 int64_t ntk_rows_system_first_ns(const struct ntk_export *export);
-/* What its times need to count from that moment; 0 for one without a place. */
+/* The offset of its times from that moment; 0 if it is not placed. */
 int64_t ntk_rows_system_offset_ns(const struct ntk_export_capture *capture, int64_t first_ns);
 
 #endif

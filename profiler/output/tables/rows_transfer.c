@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_transfer - whole transfers, and how many of them are under way. */
+/* rows_transfer - whole transfers, and the number in progress. */
 #include "profiler/output/tables/rows.h"
 
 #include "profiler/analysis/pending.h"

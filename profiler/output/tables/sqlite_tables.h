@@ -12,19 +12,19 @@
 #include "profiler/output/tables/table.h"
 #include "shared/base/progress.h"
 
-/* 0 or the -errno that says the same as a code of SQLite. */
+/* 0 or the -errno that corresponds to a code of SQLite. */
 int ntk_sqlite_errno(int code);
 
 /* "INTEGER", "REAL" or "TEXT". */
 const char *ntk_sqlite_type(enum ntk_column_kind kind);
-/* About as many as the table has: for progress. */
+/* Approximate number of rows, for progress. */
 uint64_t ntk_sqlite_rows_expected(const struct ntk_export *export, const struct ntk_table *table);
 
-/* Tables have gpsimd, like the vendor's; other outputs show GpSimd: a query finds both. */
+/* Tables have gpsimd, like the vendor's; other outputs show GpSimd: queries find both. */
 const char *ntk_sqlite_collation(const struct ntk_column *column);
-/* An empty STRICT table with all columns; those that are always there are NOT NULL. 0 or -errno. */
+/* An empty STRICT table with all columns; required ones are NOT NULL. 0 or -errno. */
 int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table);
-/* Puts all rows into it; progress may be NULL. 0 or -errno. */
+/* Adds all rows to it; progress may be NULL. 0 or -errno. */
 int ntk_sqlite_table_fill(sqlite3 *db, const struct ntk_export *export,
                           const struct ntk_table *table, struct ntk_progress *progress);
 

@@ -2,11 +2,11 @@
 /*
  * table - a table of an export: its columns, and the source of its rows.
  *
- * One description serves every format: a row is a plain struct whose members are int64_t, double or
- * const char *, a column says which member it shows, under which name, as which type and in which
- * unit. Rows are made one at a time and given away at once, so no table is ever whole in memory.
+ * One description serves every format: a row is a plain struct with members of type int64_t, double
+ * or const char *; a column has its member, name, type and unit. Rows are generated one at a time,
+ * so no table is ever completely in memory.
  *
- * An absent value is NTK_ABSENT_I64, NTK_ABSENT_F64 (any NaN) or NULL: never zero, never guessed.
+ * An absent value is NTK_ABSENT_I64, NTK_ABSENT_F64 (any NaN) or NULL: never zero or estimated.
  * Threads: descriptions are constants; rows() and what it calls belong to one thread.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_TABLE_H
@@ -30,14 +30,14 @@ enum ntk_column_kind {                      /* as written ............ as a memb
                        NTK_COLUMN_F32,      /* number of 24 bits       double that holds a float */
                        NTK_COLUMN_BOOL,     /* true, false             int64_t 0 or 1 */
                        NTK_COLUMN_TEXT,     /* text                    const char *, UTF-8 */
-                       NTK_COLUMN_JSON,     /* text, in JSON what it says  const char * */
+                       NTK_COLUMN_JSON,     /* text, in JSON its value  const char * */
                        NTK_COLUMN_I64_TEXT, /* an integer as text      int64_t */
 };
 
 enum ntk_column_presence {
     NTK_COLUMN_ALWAYS,
     NTK_COLUMN_MAYBE,
-    NTK_COLUMN_NEVER, /* the schema has it, captures do not yield it: offset means nothing */
+    NTK_COLUMN_NEVER, /* in the schema, but never in captures: offset is unused */
 };
 
 struct ntk_column {
@@ -46,10 +46,10 @@ struct ntk_column {
     enum ntk_column_presence presence;
     size_t offset;       /* of the member in the row */
     const char *unit;    /* "" if there is none */
-    const char *meaning; /* "" in tables without a description of themselves */
+    const char *meaning; /* "" in tables that do not describe themselves */
 };
 
-/* Less than 0 ends the rows and is what rows() returns. The row lasts until the call returns. */
+/* A negative result stops and is returned by rows(). The row is valid during the call. */
 typedef int ntk_row_put(void *ctx, const void *row);
 
 struct ntk_table {
@@ -57,7 +57,7 @@ struct ntk_table {
     const char *meaning;
     const struct ntk_column *columns;
     size_t column_count;
-    /* Gives every row to put, in an order that depends on the capture alone. 0 or -errno. */
+    /* Passes every row to put, in an order that depends only on the capture. 0 or -errno. */
     int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx);
 };
 
@@ -67,7 +67,7 @@ union ntk_cell {
     const char *text;
 };
 
-/* False when the row does not have it. */
+/* False if the row does not have it. */
 static inline bool ntk_cell_get(const struct ntk_column *column, const void *row,
                                 union ntk_cell *out_cell)
 {

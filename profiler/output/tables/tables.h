@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables - the tables of an export under the names of the two schemas they follow.
+ * tables - the tables of an export under the names of their two schemas.
  *
  * docs/formats/profile-tables.md lists the relational one (schema 7.4.0),
- * docs/formats/profile-json.md the arrays of the JSON document. Constants, but for the summary,
- * whose columns are its metrics.
+ * docs/formats/profile-json.md the arrays of the JSON document. All are constants, except for the
+ * summary, which has a column per metric.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_TABLES_H
 #define NTK_PROFILER_OUTPUT_TABLES_TABLES_H
@@ -13,8 +13,7 @@
 
 #define NTK_SCHEMA_VERSION "7.4.0"
 
-/* *out_count of them, in order of their names: of a capture, of folders of inspections, of this
- * export. */
+/* *out_count of them, sorted by name: of a capture, of folders of inspections, of this export. */
 const struct ntk_table *ntk_tables_schema(size_t *out_count);
 const struct ntk_table *ntk_tables_system(size_t *out_count);
 const struct ntk_table *ntk_tables_of(const struct ntk_export *export, size_t *out_count);

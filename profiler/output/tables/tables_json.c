@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tables_json - the arrays of the JSON document: keys as the original's, over the same rows. */
+/* tables_json - the arrays of the JSON document: the original's keys, with the same rows. */
 #include "profiler/output/tables/rows.h"
 #include "profiler/output/tables/tables.h"
 

@@ -2,8 +2,7 @@
 /*
  * tables_schema - the tables of schema 7.4.0 that a device profile has.
  *
- * Columns that captures do not yield are there, and empty, so that a query written for the schema
- * runs.
+ * Columns that captures never contain exist but are empty, so that queries for the schema run.
  */
 #include "profiler/output/tables/columns.h"
 #include "profiler/output/tables/rows.h"
@@ -445,7 +444,7 @@ static const struct ntk_column semaphore_update[] = {
     CORE_INDEX(ntk_semaphore_row),
 };
 
-/* The metrics of summary.def but for texts; a row is an array of cells, one per metric. */
+/* The metrics of summary.def except texts; a row is an array of cells, one per metric. */
 #define METRIC(name, kind, unit, meaning)          \
     { #name,                                       \
       NTK_COLUMN_##kind,                           \

@@ -8,11 +8,11 @@
 #include "profiler/output/tables/predecessors.h"
 #include "shared/base/json.h"
 
-#define KEPT 4096U /* texts that are found again by a hash: the last one of each */
-/* Beyond these bytes texts are made again for each event. */
+#define KEPT 4096U /* texts found again by a hash: the last one per hash */
+/* Beyond this size texts are generated again for each event. */
 #define READY_BYTES_MAX ((size_t)128 << 20)
 
-/* What a mark of a slot or of a text says; above these its place. */
+/* Meaning of a mark of a slot or text; larger values are an offset. */
 enum {
     MARK_NEW,
     MARK_ONCE,
@@ -24,7 +24,7 @@ struct kept_line {
     uint32_t line, place;
 };
 
-struct kept_text { /* by its place in memory: there each is once */
+struct kept_text { /* identified by address: each text exists once */
     const char *text;
     uint32_t place;
 };
@@ -35,9 +35,9 @@ struct ntk_chrome_slots {
     size_t core_index;
     struct ntk_operands *operands;
     uint32_t *marks[NTK_NTFF_ENGINE_COUNT]; /* MARKS + place in ready */
-    struct ntk_buf ready;                   /* of each text its length, then that many bytes */
-    struct ntk_buf slot, text;              /* those that are made */
-    uint32_t *functions, *iterations;       /* places + 1, by 1 + index in the kernel tree */
+    struct ntk_buf ready;                   /* for each text its length, then its bytes */
+    struct ntk_buf slot, text;              /* being generated */
+    uint32_t *functions, *iterations;       /* offsets + 1, by 1 + index in the kernel tree */
     struct kept_line lines[KEPT];
     struct kept_text shared[KEPT];
 };
@@ -128,7 +128,7 @@ static void add_ready(const struct ntk_chrome_slots *s, uint32_t place, struct n
 
 /* ---- arguments ---- */
 
-/* ,"key":"text" with what is borrowed for the key */
+/* ,"key":"text", where the text is borrowed */
 struct argument {
     const char *key;
     size_t bytes;
@@ -145,7 +145,7 @@ static void put_text(struct ntk_buf *out, struct argument argument, const char *
     ntk_json_add_quoted(out, text);
 }
 
-/* Key and text, from now on ready. */
+/* Generates key and text for reuse. */
 static uint32_t make_ready(struct ntk_chrome_slots *s, struct argument argument, const char *text)
 {
     uint32_t place = begin_ready(s);
@@ -155,7 +155,7 @@ static uint32_t make_ready(struct ntk_chrome_slots *s, struct argument argument,
     return place;
 }
 
-/* That of equal instructions: from the second on it is ready. */
+/* A text of equal instructions: reused from the second time on. */
 static void put_marked(struct ntk_chrome_slots *s, struct ntk_buf *out, struct argument argument,
                        const char *text, uint64_t *mark)
 {
@@ -190,7 +190,8 @@ static void put_shared(struct ntk_chrome_slots *s, struct ntk_buf *out, struct a
     add_ready(s, kept->place, out);
 }
 
-/* s->text, which a row of the kernel tree has in common; *place is 1 + that of the text. */
+/* Writes s->text, which is common to a row of the kernel tree; *place is 1 + the offset of the
+ * text. */
 static void put_made(struct ntk_chrome_slots *s, struct ntk_buf *out, struct argument argument,
                      uint32_t *place)
 {
@@ -257,7 +258,7 @@ static void put_position(struct ntk_chrome_slots *s, struct ntk_buf *out,
     }
 }
 
-/* What all events of the slot have in common. */
+/* The common part of all events of the slot. */
 static void put_slot(struct ntk_chrome_slots *s, const struct ntk_trace_instruction *instruction,
                      struct ntk_buf *out)
 {

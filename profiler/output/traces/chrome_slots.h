@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome_slots - the arguments of the events of instructions in JSON: what the slot of a program
- * says, as text that every event of it repeats.
+ * chrome_slots - the arguments of instruction events in JSON: the text of a program's slot, which
+ * all its events repeat.
  *
- * Most slots of an unrolled program run once: their text goes to the file as it is made. From the
- * second time on it is ready. Texts that slots share are quoted once.
+ * Most slots of an unrolled program run once: their text goes directly to the file. From the second
+ * time on it is stored. Texts that slots share are quoted once.
  *
- * Owner:   _create() allocates, _destroy() frees; the export is borrowed. Threads: one.
+ * Owner: _create() allocates, _destroy() frees; the export is borrowed. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_CHROME_SLOTS_H
 #define NTK_PROFILER_OUTPUT_TRACES_CHROME_SLOTS_H

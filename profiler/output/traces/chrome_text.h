@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chrome_text - numbers and known words of an event, written in place: an event has a dozen of
- * them, and a call for each takes longer than its characters.
+ * chrome_text - numbers and fixed words of an event, written in place: an event has a dozen of
+ * them, and a call for each is slower than writing its characters.
  *
- * Each function writes at `at`, where the caller made room, and returns the end.
+ * Each function writes at `at`, where the caller reserved space, and returns the end.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_CHROME_TEXT_H
 #define NTK_PROFILER_OUTPUT_TRACES_CHROME_TEXT_H
@@ -50,7 +50,7 @@ static inline char *ntk_chrome_u64(char *at, uint64_t value)
         1000000000000000000,
         10000000000000000000U,
     };
-    /* 1233 / 4096 is log 2: one too many at most */
+    /* 1233 / 4096 approximates log 2: at most one too large */
     size_t digits = (size_t)(64 - __builtin_clzll(value | 1)) * 1233 / 4096;
     digits += value >= powers[digits] || digits == 0;
     char *end = at + digits;

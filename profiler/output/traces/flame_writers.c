@@ -15,7 +15,7 @@
 
 /* ---- folded stacks ---- */
 
-/* Readers split at semicolons, and the value at the last blank. */
+/* Readers split at semicolons, and find the value at the last blank. */
 static void put_name(struct ntk_buf *out, const char *name)
 {
     for (; *name; name++) {
@@ -57,7 +57,7 @@ struct sample {
     Ntk__Pprof__Label *label_rows[NTK_PPROF_LABELS];
 };
 
-/* All rows of the message live here until it is packed. */
+/* Holds all rows of the message until it is packed. */
 struct writer {
     const struct ntk_pprof *from;
     struct ntk_map texts;        /* to 1 + place in the table of strings */
@@ -72,7 +72,7 @@ struct writer {
     int failed;
 };
 
-/* The number of a key, given in order from 1; 0: without memory. */
+/* The number of a key, in order of first use from 1; 0: out of memory. */
 static uint64_t numbered(struct writer *w, struct ntk_map *map, const char *key)
 {
     uintptr_t at = (uintptr_t)ntk_map_get(map, key);
@@ -216,7 +216,7 @@ static int fill(struct writer *w)
 
 /* ---- the file ---- */
 
-/* Packs profile, whose tables are pointers to the rows of w. */
+/* Packs profile; its tables point to the rows of w. */
 static int pack(struct writer *w, Ntk__Pprof__Profile *profile, struct ntk_buf *out)
 {
     size_t counts[] = { w->from->samples->count, w->locations.count, w->functions.count,
@@ -308,7 +308,7 @@ static int put_profile(struct writer *w, struct ntk_buf *out)
     return pack(w, &profile, out);
 }
 
-/* Readers of pprof take both, and expect gzip of files. */
+/* Readers of pprof accept both, but expect gzip in files. */
 static int put_gzip(const struct ntk_buf *bytes, struct ntk_sink *sink)
 {
     z_stream stream = { .next_in = (Bytef *)bytes->bytes };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame_writers - stacks with values as folded lines and as a profile of pprof, whatever the stacks
- * are of; docs/formats/flame-graphs.md.
+ * flame_writers - stacks with values as folded lines and as a pprof profile
+ * (docs/formats/flame-graphs.md).
  *
  * Frames are struct ntk_flame_frame, parents before children; a stack is the index of its innermost
  * frame.
@@ -16,7 +16,7 @@
 #include "profiler/output/sink.h"
 #include "shared/base/vec.h"
 
-/* A line: frames from the outermost, then a blank and the value. */
+/* One line: frames from the outermost, then a blank and the value. */
 void ntk_folded_put(const struct ntk_vec *frames, uint32_t frame, int64_t value,
                     struct ntk_buf *out);
 
@@ -40,12 +40,12 @@ struct ntk_pprof {
         const char *type, *unit;
     } values[NTK_PPROF_VALUES];
     size_t value_count, label_count; /* of the above */
-    const char *file;                /* that the stacks are of */
+    const char *file;                /* the file with the stacks' code */
     const char *build_id;            /* "" unknown */
     int64_t time_ns;                 /* since 1970; 0 unknown */
     int64_t duration_ns;
 };
-/* Compressed, as readers expect it. 0 or -errno. */
+/* Writes gzip, as readers expect. 0 or -errno. */
 int ntk_pprof_put(const struct ntk_pprof *from, struct ntk_sink *sink);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define NAME_BYTES 160
 
-/* The frames of all processes as those of a flame graph. */
+/* The frames of all processes as frames of a flame graph. */
 struct builder {
     struct ntk_vec frames; /* struct ntk_flame_frame */
     struct ntk_map known;  /* by parent and name, to 1 + index */
@@ -41,7 +41,7 @@ static uint32_t push(struct builder *b, uint32_t parent, const char *name, const
     return (uint32_t)b->frames.count;
 }
 
-/* A frame that no stack has: its text is kept here. */
+/* A frame outside of stacks: its text is stored here. */
 static uint32_t push_head(struct builder *b, uint32_t parent, const char *text)
 {
     char *copy = strdup(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host_flame - host stacks of idle time for flame graphs: folded lines, or a profile of pprof. The
+ * host_flame - host stacks of idle time for flame graphs: folded lines or a pprof profile. The
  * outermost frames are the process, the thread and the cause.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_HOST_FLAME_H

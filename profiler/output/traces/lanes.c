@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* The end of a line, and the least ends above it. */
+/* Sets the end of a line, and the minima above it. */
 static void set_end(struct ntk_lanes *lanes, size_t at, int64_t end_ns)
 {
     int64_t *least = lanes->least;
@@ -47,7 +47,7 @@ struct ntk_lane *ntk_lanes_search(struct ntk_lanes *lanes, int64_t start_ns, int
     size_t at = 1;
 
     if (lanes->count) {
-        set_end(lanes, 0, lanes->items[0].end_ns); /* ntk_lanes_take() leaves the tree alone */
+        set_end(lanes, 0, lanes->items[0].end_ns); /* ntk_lanes_take() does not update the tree */
     }
     if (!lanes->count || lanes->least[1] > start_ns) {
         if (lanes->count == lanes->capacity && !grow(lanes)) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lanes - on which of the lines of one engine or queue a span is drawn, so that none of a line
- * overlap.
+ * lanes - assigns spans of an engine or queue to lines, so that spans of a line do not overlap.
  *
- * Spans come in order of their start. The first line that is free takes the span. A file can have as
- * many lines as spans, so a tree over the ends finds it. Owner: caller's storage, zeroed is empty,
+ * Spans come in order of their start. The first free line takes the span; as a file can need as
+ * many lines as spans, a tree over their ends finds it. Owner: caller's storage, zeroed is empty,
  * _fini frees. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_LANES_H
@@ -15,13 +14,14 @@
 
 struct ntk_lane {
     int64_t end_ns;
-    uint64_t id; /* the owner's; 0 until it sets one */
+    uint64_t id; /* set by the owner; initially 0 */
 };
 
 struct ntk_lanes {
     struct ntk_lane *items;
     size_t count, capacity; /* capacity: a power of two */
-    int64_t *least; /* the least end of the lines below a node; 1 is the root, then leaves */
+    /* the earliest end of the lines below a node; 1 is the root, leaves come last */
+    int64_t *least;
 };
 
 /* Valid until the next call; NULL if out of memory. */
@@ -29,7 +29,8 @@ struct ntk_lane *ntk_lanes_search(struct ntk_lanes *lanes, int64_t start_ns, int
 static inline struct ntk_lane *ntk_lanes_take(struct ntk_lanes *lanes, int64_t start_ns,
                                               int64_t end_ns)
 {
-    if (lanes->count && lanes->items[0].end_ns <= start_ns) { /* most engines do one at a time */
+    /* fast path: most engines do one at a time */
+    if (lanes->count && lanes->items[0].end_ns <= start_ns) {
         lanes->items[0].end_ns = end_ns;
         return &lanes->items[0];
     }

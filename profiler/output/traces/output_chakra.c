@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * output_chakra - ranks as Chakra execution traces, a file each (docs/formats/rank-traces.md): a
- * graph of executions, collectives and what the host takes between them, to be simulated.
+ * graph of executions, collectives and host time between them, for simulation.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #define NO_NODE UINT64_MAX
 #define VARINT_BYTES 10
 
-/* An execution on any cores of the rank, or a collective. */
+/* An execution on some cores of the rank, or a collective. */
 struct work {
     const struct ntk_rank_span *of;
     int64_t start_ns, end_ns;
@@ -33,7 +33,7 @@ struct writer {
     const struct ntk_rank_files *files;
     struct ntk_sink *sink;
     uint64_t node_count;
-    struct ended runs, collectives; /* the last that has ended */
+    struct ended runs, collectives; /* the last completed ones */
     size_t attribute_count;
     Ntk__Chakra__AttributeProto attributes[ATTRIBUTES_MAX];
     Ntk__Chakra__AttributeProto *rows[ATTRIBUTES_MAX];
@@ -107,7 +107,7 @@ static int put_metadata(struct writer *w, const struct ntk_rank *rank, size_t in
     return put_message(w, &metadata.base);
 }
 
-/* Attributes are in the writer. Ends are rounded: lengths of what follows one another add up. */
+/* Attributes are in the writer. Ends are rounded, so that consecutive lengths add up. */
 static int put_node(struct writer *w, Ntk__Chakra__Node *node, int64_t start_ns, int64_t end_ns)
 {
     int64_t start_us = start_ns / 1000;
@@ -149,7 +149,7 @@ static int comm_type_of(const struct ntk_system_span *span)
     return -1;
 }
 
-/* Names of groups are numbers from 1: simulators know them by those. */
+/* Groups are named by numbers from 1, as simulators expect. */
 static void add_group(struct writer *w, size_t index, char key_text[24], char name[24])
 {
     const struct ntk_rank_group *group = ntk_vec_at(&w->files->groups, index);
@@ -162,8 +162,8 @@ static void add_group(struct writer *w, size_t index, char key_text[24], char na
     }
 }
 
-/* It depends on the last execution and the last collective that had ended when it began, and on the
- * host's time since the later one of the two. */
+/* It depends on the last execution and the last collective that ended before it started, and on the
+ * host's time since the later one. */
 static int put_work(struct writer *w, const struct work *work)
 {
     Ntk__Chakra__Node node = NTK__CHAKRA__NODE__INIT;
@@ -211,14 +211,14 @@ static int put_work(struct writer *w, const struct work *work)
     return ret == 0 ? put_node(w, &node, work->start_ns, work->end_ns) : ret;
 }
 
-/* What was put and has not ended yet, so nothing depends on it. */
+/* Written but not ended, so nothing depends on it yet. */
 struct open {
     uint64_t node;
     int64_t end_ns;
     bool is_run;
 };
 
-/* What ends until then is what the next may depend on. */
+/* What ends until then becomes a possible dependency. */
 static void let_end(struct writer *w, struct ntk_vec *open, int64_t until_ns)
 {
     for (size_t i = open->count; i-- > 0;) {
@@ -236,7 +236,7 @@ static void let_end(struct writer *w, struct ntk_vec *open, int64_t until_ns)
     }
 }
 
-/* What ranks exchange in an execution, which has a node. */
+/* A collective within an execution that has a node. */
 static bool is_in_program(const struct ntk_system_span *span)
 {
     const char *operation = ntk_system_span_operation(span);
@@ -244,7 +244,7 @@ static bool is_in_program(const struct ntk_system_span *span)
     return operation && strcmp(operation, "program") == 0;
 }
 
-/* Executions and collectives; executions that overlap, as those of a pair of cores, are one. */
+/* Executions and collectives; overlapping executions, as on a pair of cores, are merged. */
 static int find_work(const struct ntk_vec *spans, struct ntk_vec *out, size_t *out_in_program_count)
 {
     size_t last_run = SIZE_MAX;
@@ -305,7 +305,7 @@ static int put_rank(const struct ntk_rank_files *files, const struct ntk_rank *r
     return ret;
 }
 
-/* {"1": [0, 1]}: ranks of the groups that are not all, where all are known. */
+/* {"1": [0, 1]}: ranks of the groups that do not include all, if all are known. */
 static void put_groups(const struct ntk_rank_files *files, struct ntk_buf *out)
 {
     struct ntk_json json;

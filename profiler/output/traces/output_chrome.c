@@ -2,8 +2,8 @@
 /*
  * output_chrome - a profile in the JSON trace event format, docs/formats/profile-traces.md.
  *
- * A core is a process; complete events of one thread must nest, so spans that overlap get their own
- * threads, named alike.
+ * A core is a process; complete events of one thread must nest, so overlapping spans get separate
+ * threads with the same name.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ struct writer {
     int64_t first_pid; /* of the capture, from 1 */
     int64_t pid;
     int64_t offset_ns;  /* added to the times of the capture */
-    const char *prefix; /* of the names of its cores; NULL: none */
+    const char *prefix; /* for the names of its cores; NULL: none */
     uint64_t tid_count;
     struct ntk_system_lines lines; /* of folders */
     struct ntk_map machines;       /* pid, by name */
@@ -40,7 +40,7 @@ struct writer {
     struct ntk_lanes *queues; /* of transfers, by the number of their queue */
     struct ntk_queue_names queue_names;
     const struct ntk_export *export; /* of the capture */
-    int64_t counter_core;            /* number of the core that counters are written of */
+    int64_t counter_core;            /* number of the core for counters */
     bool has_arrows;
     /* Of uint64_t, with arrows: threads by instruction of all cores, and by transfer. */
     struct ntk_long_list tids, transfer_tids;
@@ -56,7 +56,7 @@ static void put_us(struct ntk_buf *buf, int64_t ns)
     ntk_buf_add(buf, text, (size_t)(ntk_chrome_us(text, ns) - text));
 }
 
-/* Room at the end of the buffer for what is written in place; NULL if out of memory. */
+/* Space at the end of the buffer for writing in place; NULL if out of memory. */
 static char *begin_text(struct writer *w, size_t bytes)
 {
     return ntk_buf_extend(w->buf, bytes);
@@ -71,8 +71,8 @@ static void end_text(struct writer *w, char *at)
 #define EVENT_BYTES (64U + 2 * NTK_CHROME_NUMBER_BYTES)
 #define SPAN_BYTES (64U + 2 * NTK_CHROME_US_BYTES)
 
-/* The text between events; the head of one: {"ph":"X","name":"...","pid":1,"tid":2. Names may have
- * characters that are escaped; the buffer moves. */
+/* The text between events, and the start of one: {"ph":"X","name":"...","pid":1,"tid":2. Names may
+ * need escaping; the buffer moves. */
 static void begin_event(struct writer *w, char phase, const char *name, uint64_t tid)
 {
     char *at = begin_text(w, EVENT_BYTES);
@@ -137,7 +137,7 @@ static int64_t pid_of(const struct writer *w, int64_t number)
     return w->first_pid + (int64_t)ntk_trace_core_place(w->export->trace, (size_t)number);
 }
 
-/* Rows of another core than the last one's have their own threads. */
+/* Rows of a new core get new threads. */
 static void turn_to(struct writer *w, int64_t number)
 {
     int64_t pid = pid_of(w, number);
@@ -148,7 +148,7 @@ static void turn_to(struct writer *w, int64_t number)
     }
 }
 
-/* The line for a span; *out_is_new when it has no name yet. NULL if out of memory. */
+/* The line for a span; *out_is_new if it has no name yet. NULL if out of memory. */
 static struct ntk_lane *take_lane(struct writer *w, struct ntk_lanes *lanes, int64_t start_ns,
                                   int64_t duration_ns, bool *out_is_new)
 {
@@ -221,7 +221,7 @@ static int put_instruction(struct writer *w, struct ntk_chrome_slots *slots, siz
     return end_event(w);
 }
 
-/* Not by rows: those have all that tables show of an instruction. */
+/* Does not use rows, which contain everything that tables show of an instruction. */
 static int put_instructions(const struct ntk_export *export, struct writer *w)
 {
     int ret = 0;
@@ -307,7 +307,7 @@ static int put_transfer(void *ctx, const void *data)
         (void)snprintf(thread, sizeof thread, "Transfers %s", row->queue_name);
         ret = put_name(w, "thread_name", thread, tid);
     }
-    if (ret == 0 && w->has_arrows) { /* those before it that are unknown have none */
+    if (ret == 0 && w->has_arrows) { /* earlier unknown ones have none */
         for (size_t c = 0; c < core; c++) {
             index += w->export->transfers.cores[c].count;
         }
@@ -413,7 +413,7 @@ static int put_semaphore(void *ctx, const void *data)
 
 /* ---- arrows between instructions ---- */
 
-/* One end of an arrow, inside a complete event that is before it in the file. */
+/* One end of an arrow, within the preceding complete event of the file. */
 static int put_arrow_end(struct writer *w, bool is_start, const struct ntk_arrow *arrow,
                          uint64_t tid, int64_t at_ns)
 {
@@ -472,7 +472,7 @@ static int put_core_arrows(struct writer *w, const struct ntk_arrows *arrows,
     return ret;
 }
 
-/* From each instruction to the transfer that it began. */
+/* From each instruction to the transfer that it started. */
 static int put_beginnings(struct writer *w, const struct ntk_arrows *arrows,
                           const struct ntk_trace_core *core, struct threads tids)
 {
@@ -609,7 +609,7 @@ static int put_system_event(void *ctx, const void *data)
     return end_event(w);
 }
 
-/* The process of the counters of a machine: the first that asks gives it its name. */
+/* The process for the counters of a machine; the first call names it. */
 static int begin_machine_counter(struct writer *w, const char *instance, const char *name,
                                  int64_t time_ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_kineto - ranks as traces of the form that PyTorch's profiler writes, a file each
- * (docs/formats/rank-traces.md): what cores do are kernels on streams, what the host does are
- * operators and runtime calls.
+ * output_kineto - ranks as traces in the format of PyTorch's profiler, a file each
+ * (docs/formats/rank-traces.md): core activity is kernels on streams, host activity is operators
+ * and runtime calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "profiler/output/traces/rank_files.h"
 #include "shared/base/json.h"
 
-/* What readers know collectives by. */
+/* Readers recognise collectives by this. */
 #define COLLECTIVE_PREFIX "ncclKernel_"
 
 #define ADD(buf, literal) ntk_buf_add(buf, literal, sizeof(literal) - 1)
@@ -52,7 +52,7 @@ static int64_t stream_of(const struct ntk_rank_span *span)
     return 2 * (int64_t)span->span->device_core + (span->kind == NTK_RANK_COLLECTIVE ? 2 : 1);
 }
 
-/* A word in a name makes readers take a kernel for a copy. */
+/* Certain words in a name make readers take a kernel for a copy. */
 static const char *run_name(const struct ntk_system_span *span)
 {
     static const char *const words[] = { "Memcpy", "Memset", "dma", "nccl" };
@@ -88,7 +88,7 @@ static void put_name(struct writer *w, const char *what, int64_t pid, int64_t ti
     ADD(w->buf, "}}");
 }
 
-/* What collectives of the communicator are of: all its ranks where all are known. */
+/* The arguments of collectives of the communicator: all its ranks, if known. */
 static void put_group(struct ntk_buf *buf, const struct ntk_rank_group *group)
 {
     ntk_buf_add_format(buf, ", \"Process Group Name\": \"%016llx\"",
@@ -133,7 +133,7 @@ static void put_arguments(const struct ntk_rank_files *files, const struct ntk_r
             put_text(buf, "Collective name", ntk_system_span_operation(span));
             ADD(buf, ", ");
         }
-        put_text(buf, "dtype", "Byte"); /* numbers of elements are those of bytes */
+        put_text(buf, "dtype", "Byte"); /* element counts are byte counts */
         ADD(buf, ", ");
         put_number(buf, "In msg nelems", ntk_rows_i64(span->bytes));
         if (of->group != NTK_RANK_NO_GROUP) {
@@ -201,7 +201,7 @@ static void put_span(const struct ntk_rank_files *files, const struct ntk_rank_s
 
 /* ---- names of lines ---- */
 
-/* Those of the streams, and of the processes that were this rank. */
+/* Names of the streams, and of the processes of this rank. */
 static void put_names(const struct ntk_vec *spans, const struct ntk_rank *rank, struct writer *w)
 {
     const struct ntk_system_trace *named = NULL;
@@ -223,7 +223,7 @@ static void put_names(const struct ntk_vec *spans, const struct ntk_rank *rank, 
                 if (span->kind == NTK_RANK_RUN) {
                     (void)snprintf(text, sizeof text, "executions on core %u",
                                    span->span->device_core);
-                } else { /* which core traces do not record */
+                } else { /* traces do not record the core */
                     (void)snprintf(text, sizeof text, "collectives");
                 }
                 put_name(w, "thread_name", 0, (int64_t)stream, text);

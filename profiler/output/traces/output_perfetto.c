@@ -2,10 +2,9 @@
 /*
  * output_perfetto - a profile as a Perfetto trace, docs/formats/profile-traces.md.
  *
- * A core is a process, an engine or queue a thread. Spans of one line must not overlap, so those
- * that do get separate lines below it. Descriptions of tracks and names go through protobuf-c;
- * slices and counters, which are the file, are written field by field
- * (docs/decisions/libraries.md).
+ * A core is a process, an engine or queue a thread. Overlapping spans get separate lines below.
+ * Descriptions of tracks and names use protobuf-c; slices and counters, which are most of the file,
+ * are written field by field (docs/decisions/libraries.md).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +29,7 @@
 #define IID_OF_TRANSFER(name) (1U + OPCODES + NTK_TRACE_DMA_CLASS_COUNT + (name))
 #define EVENT_NAMES (OPCODES + NTK_TRACE_DMA_CLASS_COUNT + TRANSFER_NAMES)
 
-/* Numbers of threads: any that are unique. */
+/* Thread numbers only need to be unique. */
 #define TIDS_OF_CORE 1000
 #define TID_OF_QUEUES 100
 #define TID_OF_TRANSFERS 500
@@ -41,7 +40,7 @@ static const char *const argument_names[NTK_PERFETTO_ARGUMENT_COUNT] = {
 #undef ARGUMENT
 };
 
-/* What moves.h calls operations; the first for all others. */
+/* Operations of moves.h; the first is for all others. */
 #define TRANSFER_NAMES 9
 static const char *const transfer_names[TRANSFER_NAMES] = {
     NTK_ROWS_TRANSFER_NAME, "copy", "cast", "add", "min", "max", "fma", "transpose", "compute",
@@ -57,7 +56,7 @@ struct core_writer {
     uint64_t process, rate, throttle; /* tracks */
     uint64_t counters[NTK_COUNTER_COUNT];
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
-    struct ntk_arrows *arrows; /* NULL: none are wanted */
+    struct ntk_arrows *arrows; /* NULL: not requested */
     struct ntk_vec flows[2];   /* of uint64_t: of the start and the end of a slice */
 };
 
@@ -70,8 +69,8 @@ static int put_process(struct core_writer *c)
     return ntk_perfetto_put_process(c->to, c->pid, name, &c->process);
 }
 
-/* The first packet: all names that slices and arguments have, and texts of layers. Names of
- * instructions follow when they run. */
+/* The first packet: all names of slices and arguments, and texts of layers. Names of instructions
+ * follow at their first execution. */
 static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
 {
     const struct ntk_program *program = export->program;
@@ -146,10 +145,10 @@ out:
 
 /* ---- a core ---- */
 
-/* Writes the name of a line; only where one begins. */
+/* Writes the name of a line, at its first use. */
 typedef void name_line(const struct core_writer *c, size_t index, char *buf, size_t buf_bytes);
 
-/* The track for a span: the thread's, or one below it where that is taken. */
+/* The track for a span: the thread's, or one below it if occupied. */
 static int take_track(struct core_writer *c, struct ntk_lanes *lanes, int32_t tid,
                       name_line *name_of, size_t index, int64_t start_ns, int64_t end_ns,
                       uint64_t *out_track)
@@ -186,21 +185,21 @@ static void name_ring(const struct core_writer *c, size_t index, char *buf, size
                    (size_t)NTK_NTFF_DMA_ENGINES * c->core->ntff->core + e);
 }
 
-/* The number of the arrow that comes to an instruction: no execution of a host has it. */
+/* The id of the arrow that ends at an instruction, distinct from those of host executions. */
 static uint64_t flow_of(const struct core_writer *c, uint32_t to)
 {
     return UINT64_C(1) << 63 | (uint64_t)c->pid << 32 | to;
 }
 
-/* The arrow to a transfer, by its place. */
+/* The arrow to a transfer, by index. */
 static uint64_t flow_to_transfer(const struct core_writer *c, const struct ntk_transfer *transfer)
 {
     return UINT64_C(1) << 62 |
            flow_of(c, (uint32_t)(transfer - c->export->transfers.cores[c->index].items));
 }
 
-/* The arrows of an instruction's slice. One that comes inside is the end's: at its start it had not
- * started. */
+/* The arrows of an instruction's slice. One that ends inside belongs to the slice's end, because
+ * its cause was later than the start. */
 static int find_flows(struct core_writer *c, uint32_t instruction,
                       struct ntk_perfetto_flows out_flows[2])
 {
@@ -328,7 +327,8 @@ static void name_transfers(const struct core_writer *c, size_t ring, char *buf, 
     (void)snprintf(buf, buf_bytes, "Transfers %s", c->export->cores[c->index].queue_names[e][q]);
 }
 
-/* The arrows of a transfer's slice: from the instruction that began it, to those that it let go. */
+/* The arrows of a transfer's slice: from the instruction that started it, to those that it
+ * released. */
 static int find_transfer_flows(struct core_writer *c, const struct ntk_transfer *transfer,
                                struct ntk_perfetto_flows out_flows[2])
 {
@@ -384,7 +384,7 @@ static int put_transfer_slice(struct core_writer *c, const struct ntk_transfer *
                     : ret;
 }
 
-/* For one queue they are in order of time; a lane takes what begins after its end in any case. */
+/* Within a queue they are in order of time; a lane only takes spans after its end. */
 static int put_transfers(struct core_writer *c)
 {
     const struct ntk_transfers_core *of = &c->export->transfers.cores[c->index];
@@ -411,7 +411,7 @@ static int put_rate(void *ctx, const struct ntk_dma_rate_point *point)
 {
     struct core_writer *c = ctx;
 
-    /* With the 24 bits of the tables. */
+    /* With 24 bits, like the tables. */
     return ntk_perfetto_put_number(c->to, c->rate, ntk_rows_ns(point->time_ps),
                                    (float)point->bytes_per_second);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_pprof - device time as a profile of pprof, docs/formats/flame-graphs.md: a sample for each
- * stack, with its busy time, its number of instructions and its waits.
+ * output_pprof - device time as a pprof profile (docs/formats/flame-graphs.md): a sample per stack,
+ * with its busy time, number of instructions and waits.
  */
 #include <errno.h>
 

@@ -8,12 +8,12 @@
 #include "profiler/output/tables/operands.h"
 #include "profiler/output/tables/predecessors.h"
 
-#define KEPT 4096U /* texts that are found again by a hash: the last one of each */
+#define KEPT 4096U /* texts found again by a hash: the last one per hash */
 
-/* What a mark of a slot or of a text says; above these the place or the iid. */
+/* Meaning of a mark of a slot or text; larger values are the offset or the iid. */
 enum {
     MARK_NEW,
-    MARK_ONCE, /* it was written in place */
+    MARK_ONCE, /* it was written in place once */
     MARKS,
 };
 
@@ -28,7 +28,7 @@ struct kept_line {
     uint32_t line, iid;
 };
 
-struct kept_text { /* by its place in memory: there each is once */
+struct kept_text { /* identified by address: each text exists once */
     const char *text;
     uint32_t iid;
 };
@@ -40,12 +40,12 @@ struct ntk_perfetto_slots {
     size_t core_index;
     struct ntk_operands *operands;
     uint32_t *marks[KINDS][NTK_NTFF_ENGINE_COUNT]; /* MARKS + place in ready */
-    struct ntk_buf ready;     /* of each slot a length, then that many bytes of arguments */
-    struct ntk_buf arguments; /* of the current slice; its bytes_count is of no meaning */
-    struct ntk_buf text;      /* the one that is made */
-    struct ntk_buf texts;     /* added since the last packet of them */
-    bool interns;             /* the slot runs again: its texts are interned */
-    /* Texts that unrolled instructions share, interned when the first has them. */
+    struct ntk_buf ready;     /* for each slot a length, then the bytes of its arguments */
+    struct ntk_buf arguments; /* of the current slice; its bytes_count is unused */
+    struct ntk_buf text;      /* being generated */
+    struct ntk_buf texts;     /* added since the last packet with texts */
+    bool interns;             /* the slot ran before: intern its texts */
+    /* Texts shared by unrolled instructions are interned at first use. */
     uint32_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0: none */
     struct kept_line lines[KEPT];
     struct kept_text shared[KEPT];
@@ -116,10 +116,10 @@ void ntk_perfetto_slots_destroy(struct ntk_perfetto_slots *slots)
 
 /* ---- arguments ---- */
 
-/* Numbers, and texts that are interned: all that a slice may have of them. */
+/* Numbers and interned texts: the maximum for a slice. */
 #define NUMBERS_BYTES ((size_t)NTK_PERFETTO_ARGUMENT_COUNT * NTK_PERFETTO_ARGUMENT_BYTES)
 
-/* Room behind at for a text and all numbers; NULL if out of memory. */
+/* Space after `at` for a text and all numbers; NULL if out of memory. */
 static uint8_t *make_room(struct ntk_perfetto_slots *s, uint8_t *at, size_t text_bytes)
 {
     struct ntk_buf *buf = &s->arguments;
@@ -152,7 +152,7 @@ static inline uint8_t *put_iid(uint8_t *at, unsigned name, uint32_t iid)
     return iid ? ntk_perfetto_argument(at, name, NTK_PERFETTO_STRING, iid) : at;
 }
 
-/* A text that only this slot has, as far as is known. */
+/* A text that only this slot has, as far as known. */
 static uint8_t *put_text(struct ntk_perfetto_slots *s, uint8_t *at, unsigned name, const char *text)
 {
     if (!text || !text[0]) {
@@ -170,7 +170,7 @@ static uint8_t *put_text(struct ntk_perfetto_slots *s, uint8_t *at, unsigned nam
     return ntk_perfetto_text_argument(room, name, text, length);
 }
 
-/* The text of equal instructions: the second interns it. */
+/* A text of equal instructions: interned at its second use. */
 static uint8_t *put_marked(struct ntk_perfetto_slots *s, uint8_t *at, unsigned name,
                            const char *text, uint64_t *mark)
 {
@@ -313,10 +313,10 @@ static uint8_t *put_moves(struct ntk_perfetto_slots *s, uint8_t *at,
 typedef uint8_t *put_slot(struct ntk_perfetto_slots *s, uint8_t *at,
                           const struct ntk_trace_instruction *instruction);
 
-/* Beyond these bytes arguments are made again for each slice, in place: some million slots. */
+/* Beyond this size, arguments are generated for each slice, in place: some million slots. */
 #define READY_BYTES_MAX ((size_t)128 << 20)
 
-/* Keeps what begins at first. */
+/* Stores the bytes from `first` on. */
 static void keep(struct ntk_perfetto_slots *s, uint32_t *mark, const uint8_t *first, size_t count)
 {
     uint16_t length = (uint16_t)count;
@@ -332,7 +332,7 @@ static void keep(struct ntk_perfetto_slots *s, uint32_t *mark, const uint8_t *fi
     }
 }
 
-/* What the slot says, behind at. */
+/* Writes the slot's arguments after `at`. */
 static uint8_t *add_slot(struct ntk_perfetto_slots *s, uint8_t *at, enum kind kind,
                          const struct ntk_trace_instruction *instruction, put_slot *put)
 {
@@ -377,7 +377,7 @@ int ntk_perfetto_slots_instruction(struct ntk_perfetto_slots *slots,
         return -ENOMEM;
     }
     if (trace->has_chip && instruction->wait_cycles) {
-        /* Of 32 bits: a division of 64 takes three times as long. */
+        /* 32 bits: a 64-bit division takes three times as long. */
         uint32_t wait_ns = instruction->wait_cycles * 1000U / (uint32_t)trace->chip.base_mhz;
         at = ntk_perfetto_argument(at, NTK_PERFETTO_WAIT, NTK_PERFETTO_UINT, wait_ns);
     }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto_slots - the arguments of the slices of instructions and transfers: what the slot of a
- * program says, in bytes that every slice of it repeats.
+ * perfetto_slots - the arguments of slices of instructions and transfers: the bytes of a program's
+ * slot, which all its slices repeat.
  *
- * Most slots of an unrolled program run once. The first slice of a slot has those of its texts in
- * place that no other shares; the second interns them, and from then on its arguments are ready.
+ * Most slots of an unrolled program run once. The first slice of a slot has its unshared texts in
+ * place; the second interns them, and from then on its arguments are stored.
  *
- * Owner:   _create() allocates, _destroy() frees; export and writer are borrowed. Threads: one.
+ * Owner: _create() allocates, _destroy() frees; export and writer are borrowed. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_PERFETTO_SLOTS_H
 #define NTK_PROFILER_OUTPUT_TRACES_PERFETTO_SLOTS_H
 
 #include "profiler/output/traces/perfetto_writer.h"
 
-/* Layers have their numbers; what the runtime put around a program is of none, so its number is
- * free. */
+/* Layers have their own numbers; additions of the runtime have no layer, so its number is free. */
 #define NTK_PERFETTO_UNKNOWN_LAYER NTK_LAYER_RUNTIME
 
 /* Interned names of arguments: number and name. */
@@ -53,11 +52,12 @@ struct ntk_perfetto_slots *ntk_perfetto_slots_create(struct ntk_perfetto *to,
                                                      size_t core_index);
 void ntk_perfetto_slots_destroy(struct ntk_perfetto_slots *slots);
 
-/* Both write what the arguments intern, and lend them until the next call. 0 or -errno. */
+/* Both write interned data of the arguments first; results are valid until the next call. 0 or
+ * -errno. */
 int ntk_perfetto_slots_instruction(struct ntk_perfetto_slots *slots,
                                    const struct ntk_trace_instruction *instruction,
                                    struct ntk_perfetto_arguments *out_arguments);
-/* by: the instruction that began it. */
+/* by: the instruction that started it. */
 int ntk_perfetto_slots_transfer(struct ntk_perfetto_slots *slots,
                                 const struct ntk_transfer *transfer,
                                 const struct ntk_trace_instruction *by,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfetto_writer - descriptions of tracks go through protobuf-c; slices and counters, which are
+ * perfetto_writer - descriptions of tracks use protobuf-c; slices and counters, which are most of
  * the file, are written field by field (docs/decisions/libraries.md).
  */
 #include "profiler/output/traces/perfetto_writer.h"
@@ -55,7 +55,7 @@ static int put_track(struct ntk_perfetto *w, Ntk__Perfetto__TrackDescriptor *tra
     track->has_uuid = 1;
     track->uuid = ++w->track_count;
     *out_uuid = track->uuid;
-    packet.has_timestamp = 1; /* of the start: processes and threads have a time */
+    packet.has_timestamp = 1; /* for the start: processes and threads have a time */
     packet.track_descriptor = track;
     packet.sequence_flags = NTK_PERFETTO_NEEDS_STATE;
     return ntk_perfetto_put_packet(w, &packet);
@@ -119,7 +119,7 @@ static inline uint8_t *put_fixed64(uint8_t *at, uint64_t value)
     return at;
 }
 
-/* By hand: with a call for each field an event would take a quarter longer. */
+/* By hand: a call per field would take a quarter longer per event. */
 uint64_t ntk_perfetto_add_text(struct ntk_perfetto *w, const char *text, struct ntk_buf *texts)
 {
     size_t length = strlen(text);
@@ -128,7 +128,7 @@ uint64_t ntk_perfetto_add_text(struct ntk_perfetto *w, const char *text, struct 
     size_t room_bytes = bytes + 2 + NTK_PERFETTO_VARINT_BYTES;
     uint8_t *room = ntk_buf_extend(texts, room_bytes);
 
-    if (room) { /* if out of memory, texts say so */
+    if (room) { /* if out of memory, texts report it */
         uint8_t *at = ntk_perfetto_field(room, TAG_STRING_VALUE, bytes);
         at = ntk_perfetto_field(ntk_perfetto_field(at, TAG_IID, iid), TAG_STRING, length);
         memcpy(at, text, length);
@@ -165,7 +165,7 @@ int ntk_perfetto_put_texts(struct ntk_perfetto *w, struct ntk_buf *texts)
 }
 
 #define FLOW_BYTES 10 /* its tag and number */
-/* Of a packet without arguments and flows: tags, and numbers of ten bytes at most. */
+/* Of a packet without arguments and flows: tags, and numbers of at most ten bytes. */
 #define PACKET_BYTES_MAX (12 + 6 * NTK_PERFETTO_VARINT_BYTES)
 
 static const struct ntk_perfetto_flows no_flows = { 0 };
@@ -175,8 +175,8 @@ static inline size_t field_bytes(unsigned tag, uint64_t value)
     return ntk_perfetto_varint_bytes(tag) + ntk_perfetto_varint_bytes(value);
 }
 
-/* A packet up to the fields of its event, of that many bytes. Lengths come first, so that nothing
- * is written twice: a copy of what was written now waits for it. */
+/* Writes a packet up to the fields of its event, which have this many bytes. Lengths come first, so
+ * that nothing is copied: copying freshly written bytes stalls. */
 static inline uint8_t *begin_packet(const struct ntk_perfetto *w, uint8_t *at, int64_t time_ns,
                                     size_t event_bytes, bool needs_names)
 {
@@ -198,21 +198,21 @@ static inline uint8_t *put_flows(uint8_t *at, struct ntk_perfetto_flows flows)
     return at;
 }
 
-/* Room at the end of the file; NULL if out of memory. */
+/* Space at the end of the file; NULL if out of memory. */
 static inline uint8_t *begin_events(struct ntk_perfetto *w, size_t bytes)
 {
     return ntk_buf_extend(&w->sink->buf, bytes);
 }
 
-/* The file ends at `at`. */
+/* Ends the file at `at`. */
 static inline int end_events(struct ntk_perfetto *w, const uint8_t *at)
 {
     w->sink->buf.bytes_count = (size_t)(at - (const uint8_t *)w->sink->buf.bytes);
     return ntk_sink_step(w->sink);
 }
 
-/* Fields in order of their numbers, as protobuf-c has them. Only what names something needs what the
- * first packet said. */
+/* Fields in order of their numbers, like protobuf-c. Only named things depend on the first
+ * packet. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
                            int64_t end_ns, struct ntk_perfetto_arguments arguments,
                            const struct ntk_perfetto_flows flows[2])

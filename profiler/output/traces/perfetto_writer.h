@@ -3,9 +3,9 @@
  * perfetto_writer - packets of a Perfetto trace, docs/formats/profile-traces.md: tracks, slices,
  * counters.
  *
- * Names of slices and arguments, and their texts, are numbers of what a packet before says.
+ * Names of slices and arguments, and their texts, are numbers defined by an earlier packet.
  *
- * Owner:   caller's storage; nothing to free. Threads: one. Each function returns 0 or -errno.
+ * Owner: caller's storage; nothing to free. Threads: one. Each function returns 0 or -errno.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_PERFETTO_WRITER_H
 #define NTK_PROFILER_OUTPUT_TRACES_PERFETTO_WRITER_H
@@ -33,23 +33,23 @@ struct ntk_perfetto {
     struct ntk_sink *sink;
     uint32_t sequence;     /* of the packets from now on; from 1 */
     int64_t offset_ns;     /* added to the times of slices and counters */
-    const char *prefix;    /* of the names of processes of a capture; NULL: none */
+    const char *prefix;    /* for the names of processes of a capture; NULL: none */
     int32_t process_count; /* processes are numbered from 1 */
     uint64_t track_count;  /* tracks are numbered from 1 */
-    uint64_t next_text;    /* of arguments; numbers below are taken in this sequence */
+    uint64_t next_text;    /* for arguments; lower numbers are used in this sequence */
 };
 
 int ntk_perfetto_put_packet(struct ntk_perfetto *w, Ntk__Perfetto__TracePacket *packet);
 int ntk_perfetto_put_process(struct ntk_perfetto *w, int32_t pid, const char *name,
                              uint64_t *out_uuid);
-/* parent: the track that it is a further line of; 0 makes it the track of the thread. */
+/* parent: the track that this one is an extra line of; 0 makes it the thread's track. */
 int ntk_perfetto_put_thread(struct ntk_perfetto *w, int32_t pid, int32_t tid, const char *name,
                             uint64_t parent, uint64_t *out_uuid);
 int ntk_perfetto_put_counter_track(struct ntk_perfetto *w, const char *name, const char *unit,
                                    uint64_t process, uint64_t *out_uuid);
 
 #define NTK_PERFETTO_VARINT_BYTES 10
-#define NTK_PERFETTO_ARGUMENT_BYTES (6 + NTK_PERFETTO_VARINT_BYTES) /* at most, of a number */
+#define NTK_PERFETTO_ARGUMENT_BYTES (6 + NTK_PERFETTO_VARINT_BYTES) /* maximum for a number */
 
 static inline uint8_t *ntk_perfetto_varint(uint8_t *at, uint64_t value)
 {
@@ -71,8 +71,8 @@ static inline uint8_t *ntk_perfetto_field(uint8_t *at, unsigned tag, uint64_t va
     return ntk_perfetto_varint(ntk_perfetto_varint(at, tag), value);
 }
 
-/* Each writes an argument of a slice at `at` and returns the end of it. Inline: there are up to a
- * dozen per slice. */
+/* Each writes an argument of a slice at `at` and returns its end. Inline, because a slice has up to
+ * a dozen. */
 static inline uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag,
                                              uint64_t value)
 {
@@ -85,7 +85,7 @@ static inline uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigne
     return at;
 }
 
-/* A text that is not interned; it takes NTK_PERFETTO_TEXT_BYTES(length) at most. */
+/* A text that is not interned; takes at most NTK_PERFETTO_TEXT_BYTES(length). */
 #define NTK_PERFETTO_TEXT_BYTES(length) ((size_t)(length) + 3 * NTK_PERFETTO_VARINT_BYTES)
 static inline uint8_t *ntk_perfetto_text_argument(uint8_t *at, unsigned name, const char *text,
                                                   size_t length)
@@ -99,7 +99,7 @@ static inline uint8_t *ntk_perfetto_text_argument(uint8_t *at, unsigned name, co
     return at + length;
 }
 
-/* Arrows that begin or end at one end of a slice: those of one id go through their slices in order
+/* Arrows that start or end at one end of a slice: those with one id connect their slices in order
  * of time. */
 struct ntk_perfetto_flows {
     const uint64_t *ids;
@@ -119,14 +119,14 @@ int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name
 int ntk_perfetto_put_count(struct ntk_perfetto *w, uint64_t track, int64_t time_ns, int64_t value);
 int ntk_perfetto_put_number(struct ntk_perfetto *w, uint64_t track, int64_t time_ns, double value);
 
-/* A text of arguments, appended to those of the next packet of texts; its iid. */
+/* Appends a text of arguments to the next packet of texts; returns its iid. */
 uint64_t ntk_perfetto_add_text(struct ntk_perfetto *w, const char *text, struct ntk_buf *texts);
-/* The packet, before slices that name them; empties texts. */
+/* Writes the packet, before slices that name its texts; empties texts. */
 int ntk_perfetto_put_texts(struct ntk_perfetto *w, struct ntk_buf *texts);
 
-/* A capture, as its own sequence. */
+/* Writes a capture as a separate sequence. */
 int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *export);
-/* Folders of inspections with their captures, each capture its own sequence. */
+/* Folders of inspections with their captures, each capture a separate sequence. */
 int ntk_perfetto_put_folders(struct ntk_perfetto *to, const struct ntk_export *export);
 
 #endif

@@ -13,7 +13,7 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 
-/* A hostile file names no more; operations of other communicators have none. */
+/* Limit for hostile files; operations of further communicators have none. */
 #define GROUPS_MAX 4096U
 #define MEMBERS_MAX 65536U
 #define MEMBERS_OF_ALL_MAX (UINT64_C(1) << 22)
@@ -40,7 +40,7 @@ static bool is_whole(const struct ntk_system_span *span)
            span->end_ns <= NTK_SYSTEM_TIME_NS_MAX;
 }
 
-/* Whose rank a core of the process of a folder is: a worker. */
+/* The worker that is the rank of a core of a folder's process. */
 static uint32_t lead_of(const struct ntk_rank_files *files, size_t folder, uint32_t worker)
 {
     ntk_vec_each(const struct ntk_rank_alias, alias, &files->aliases) {
@@ -76,7 +76,7 @@ static int compare_spans(const void *a, const void *b)
     if (x->start_ns != y->start_ns) {
         return x->start_ns < y->start_ns ? -1 : 1;
     }
-    if (x->end_ns != y->end_ns) { /* what is around others first */
+    if (x->end_ns != y->end_ns) { /* enclosing ones first */
         return x->end_ns > y->end_ns ? -1 : 1;
     }
     return x->span < y->span ? -1 : x->span > y->span;
@@ -85,13 +85,13 @@ static int compare_spans(const void *a, const void *b)
 int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_rank *rank,
                          struct ntk_vec *out_spans)
 {
-    const char *known_name = NULL; /* names are one text each in a trace */
+    const char *known_name = NULL; /* a trace has each name once */
     size_t known_group = NTK_RANK_NO_GROUP;
 
     ntk_vec_init(out_spans, sizeof(struct ntk_rank_span));
     for (size_t f = 0; f < files->export->folder_count; f++) {
         const struct ntk_system_trace *trace = files->export->folders[f].trace;
-        int64_t cores[2] = { -1, -1 }; /* of collectives, of barriers */
+        int64_t cores[2] = { -1, -1 }; /* for collectives, for barriers */
         uint32_t known_worker = rank->worker;
         uint32_t known_lead = lead_of(files, f, known_worker);
 
@@ -144,7 +144,7 @@ static int compare_ranks(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* UINT32_MAX: no communicator of the whole world says it. */
+/* UINT32_MAX: no communicator of the whole world has it. */
 static uint32_t world_rank_of(const struct ntk_rank_ops *ops, uint32_t world_count)
 {
     uint32_t rank = UINT32_MAX;
@@ -178,7 +178,7 @@ static void world_count(const struct ntk_rank_list *list, struct ntk_rank_files 
     }
 }
 
-/* By the first number that tells all apart: in the world, of the worker, the place. `list` is
+/* Orders by the first number that is unique: in the world, of the worker, the index. `list` is
  * finished. */
 static void ranks_number(const struct ntk_rank_list *list, struct ntk_rank_files *files)
 {
@@ -189,7 +189,7 @@ static void ranks_number(const struct ntk_rank_list *list, struct ntk_rank_files
 
         ntk_vec_clear(&files->ranks);
         ntk_vec_each(const struct ntk_rank_ops, ops, &list->ranks) {
-            struct ntk_rank *rank = ntk_vec_add(&files->ranks); /* there was room before */
+            struct ntk_rank *rank = ntk_vec_add(&files->ranks); /* space was reserved */
 
             rank->worker = ops->worker;
             rank->host = ops->host;
@@ -225,7 +225,7 @@ static int ranks_make(struct ntk_rank_list *list, struct ntk_rank_files *files, 
         return ntk_err_no_memory(err);
     }
     world_count(list, files);
-    files->aliases = list->aliases; /* a folder is a trace, in the same order */
+    files->aliases = list->aliases; /* folders and traces have the same order */
     ntk_vec_init(&list->aliases, sizeof(struct ntk_rank_alias));
     ranks_number(list, files);
     return 0;
@@ -297,7 +297,7 @@ static int group_add(struct ntk_rank_files *files, const struct ntk_ntrace_comm 
     return 0;
 }
 
-/* Groups, the first moment and what is missing, of one folder. */
+/* Groups, the first moment and missing data of one folder. */
 static int folder_scan(struct ntk_rank_files *files, size_t folder, uint64_t *member_count)
 {
     const struct ntk_system_trace *trace = files->export->folders[folder].trace;
@@ -399,7 +399,7 @@ struct writing {
     const struct ntk_rank_files *files;
 };
 
-/* "rank_12.json", and what is next to. */
+/* "rank_12.json", and the extra file. */
 static bool is_ours(const char *name, const void *ctx)
 {
     const struct ntk_rank_format *format = ((const struct writing *)ctx)->format;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rank_files - folders of inspections as one file per rank: which ranks there are, what each did on
- * one clock, and the folder that the files go to (docs/formats/rank-traces.md).
+ * rank_files - folders of inspections as one file per rank: the ranks, their activity on one clock,
+ * and the output folder (docs/formats/rank-traces.md).
  *
- * A rank is a process of a machine, known by a worker of it: a logical core. Several of its cores
- * are one rank as rank_ops.h tells. Its number is that in the world where traces say one of each
- * rank, else that of the worker, else its place. Clocks of machines are put on the first one's as
- * joined.h does it.
+ * A rank is a process of a machine, identified by one of its workers, a logical core; rank_ops.h
+ * decides whether several cores are one rank. Its number is the rank in the world if all traces
+ * have one, else the worker, else its index. Clocks are aligned with the first machine's as in
+ * joined.h.
  *
- * Owner:   caller's storage, _fini() frees; the export is borrowed. Threads: one.
+ * Owner: caller's storage, _fini() frees; the export is borrowed. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_RANK_FILES_H
 #define NTK_PROFILER_OUTPUT_TRACES_RANK_FILES_H
@@ -24,23 +24,23 @@
 struct ntk_rank_group {
     uint64_t key;
     uint32_t rank_count;
-    uint32_t known_count; /* of members that have a trace */
-    uint32_t *members;    /* rank_count numbers of ranks; UINT32_MAX: it has none */
+    uint32_t known_count; /* number of members with a trace */
+    uint32_t *members;    /* rank_count ranks; UINT32_MAX: no trace */
 };
 
 struct ntk_rank {
     uint32_t number;
-    uint32_t worker; /* the first of it, or the one in collectives */
+    uint32_t worker; /* the first, or the one in collectives */
     size_t host;
-    int64_t offset_ns; /* of its clock; taken off */
+    int64_t offset_ns; /* of its clock; already subtracted */
     uint64_t lost_count;
-    uint64_t partial_count; /* spans without a begin or an end, which files leave out */
+    uint64_t partial_count; /* spans without a start or end, omitted in files */
 };
 
 struct ntk_rank_files {
     const struct ntk_export *export;
     uint32_t world_count;
-    int64_t zero_ns;        /* since 1970, by the first clock: the begin of the first span of all */
+    int64_t zero_ns;        /* since 1970, on the first clock: start of the first span */
     size_t *hosts;          /* of each folder of the export */
     struct ntk_vec ranks;   /* of struct ntk_rank, by number */
     struct ntk_vec groups;  /* of struct ntk_rank_group */
@@ -48,10 +48,10 @@ struct ntk_rank_files {
 };
 
 enum ntk_rank_span_kind {
-    NTK_RANK_HOST,       /* a call, or a part of one */
-    NTK_RANK_MARK,       /* of the program itself */
+    NTK_RANK_HOST,       /* a call, or part of one */
+    NTK_RANK_MARK,       /* from the program itself */
     NTK_RANK_RUN,        /* of a core */
-    NTK_RANK_COLLECTIVE, /* a collective or a barrier, once where both cores of a pair report it */
+    NTK_RANK_COLLECTIVE, /* a collective or barrier, once even if both cores of a pair report it */
     NTK_RANK_OTHER,      /* of the device */
 };
 
@@ -67,20 +67,20 @@ struct ntk_rank_span {
 int ntk_rank_files_init(const struct ntk_export *export, struct ntk_rank_files *out_files,
                         struct ntk_err *err);
 void ntk_rank_files_fini(struct ntk_rank_files *files);
-/* Whole spans and instants of a rank, of struct ntk_rank_span, by start. -ENOMEM. */
+/* Complete spans and instants of a rank (struct ntk_rank_span), by start. -ENOMEM. */
 int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_rank *rank,
                          struct ntk_vec *out_spans);
 
 struct ntk_rank_format {
     const char *name;        /* "kineto" */
-    const char *head, *tail; /* of the name of a file, around the number */
-    const char *extra;       /* a file next to them; NULL: none */
+    const char *head, *tail; /* of a file name, around the number */
+    const char *extra;       /* an additional file; NULL: none */
     int (*put)(const struct ntk_rank_files *files, const struct ntk_rank *rank,
                struct ntk_sink *sink);
     void (*put_extra)(const struct ntk_rank_files *files, struct ntk_buf *out);
 };
 
-/* The folder with a file for each rank; it appears whole or not at all. 0 or -errno. */
+/* Writes a folder with a file per rank; it appears whole or not at all. 0 or -errno. */
 int ntk_rank_files_write(const struct ntk_export *export, const char *path,
                          const struct ntk_rank_format *format, struct ntk_err *err);
 

@@ -9,12 +9,12 @@
 
 #include "shared/base/buf.h"
 
-/* What events can be distinguished by, under the names of the tables and of the JSON. */
+/* Fields for grouping events, named as in tables and JSON. */
 static const struct {
     const char *name, *label;
     size_t offset;
     bool is_text;
-    bool is_of_host; /* means nothing for what cores do */
+    bool is_of_host; /* unused for core activity */
 } fields[] = {
 #define NUMBER(name, label, member, is_of_host)                                       \
     {                                                                                 \
@@ -197,7 +197,7 @@ static int find_line(struct ntk_system_lines *lines, size_t process, const char 
     return 0;
 }
 
-/* Whether the span is behind or inside of all that is open there; what has ended is forgotten. */
+/* Whether the span is after or inside all open ones; drops ended ones. */
 static bool has_room(struct ntk_system_lane *lane, const struct ntk_system_event_row *row)
 {
     while (lane->ends_ns.count > 0) {

@@ -2,11 +2,11 @@
 /*
  * system_lines - the process and line of a trace where an event of the host or of a core is drawn.
  *
- * Two lists of fields say which events share a process and which a line of it. What the host does
- * (neuron_rt) and what cores do (neuron_hw) never share a line. Spans of one line nest; one that
- * overlaps another without being inside of it gets a further line below.
+ * Two lists of fields determine which events share a process, and which share a line in it. Host
+ * activity (neuron_rt) and core activity (neuron_hw) never share a line. Spans of one line nest;
+ * one that overlaps another without nesting gets an additional line below.
  *
- * Owner:   caller's storage; ntk_system_lines_init() .. _fini(). Threads: one.
+ * Owner: caller's storage; ntk_system_lines_init() .. _fini(). Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_SYSTEM_LINES_H
 #define NTK_PROFILER_OUTPUT_TRACES_SYSTEM_LINES_H
@@ -25,14 +25,14 @@ struct ntk_system_grouping {
     unsigned char primary[NTK_SYSTEM_FIELDS_MAX], secondary[NTK_SYSTEM_FIELDS_MAX];
 };
 
-/* Comma lists; NULL: the default. -EINVAL with a message for a field that does not exist. */
+/* Comma-separated lists; NULL: the default. -EINVAL with a message for an unknown field. */
 int ntk_system_grouping_set(struct ntk_system_grouping *grouping, const char *primary,
                             const char *secondary, struct ntk_err *err);
 
-/* A line; the ids are the owner's, 0 until it sets them. */
+/* A line; its ids are set by the owner and initially 0. */
 struct ntk_system_lane {
     uint64_t id;
-    struct ntk_vec ends_ns; /* of int64_t: of the spans that are open, the innermost last */
+    struct ntk_vec ends_ns; /* of int64_t: ends of open spans, innermost last */
 };
 
 struct ntk_system_line {
@@ -60,10 +60,10 @@ void ntk_system_lines_fini(struct ntk_system_lines *lines);
 struct ntk_system_place { /* valid until the next call */
     struct ntk_system_process *process;
     struct ntk_system_line *line;
-    struct ntk_system_lane *lane, *first; /* first: the line's own */
+    struct ntk_system_lane *lane, *first; /* first: the line itself */
 };
 
-/* 0 or -ENOMEM. Rows of one line come in order of their start. */
+/* 0 or -ENOMEM. Rows of a line come in order of start. */
 int ntk_system_lines_take(struct ntk_system_lines *lines, const struct ntk_system_event_row *row,
                           struct ntk_system_place *out_place);
 
