@@ -11,7 +11,7 @@
  * the stationary operand, its type and its sources; then without the type; then without the shape;
  * then alone. Sources are the operations that wrote an instruction's inputs. Copies, casts,
  * transposes and scratch tensors in device memory pass sources on, so a kernel that stops writing
- * such a tensor keeps its sources. Transfers name their tensor, then its size, then its kind.
+ * this tensor keeps its sources. Transfers name their tensor, then its size, then its kind.
  *
  * Time:    linear in instructions, times the depth of regions. The same trace gives the same units.
  * Owner:   caller's storage, zeroed is empty; _fini frees. Texts are copies, independent of the

@@ -290,7 +290,7 @@ static int inputs_write(struct ntk_session *session, const struct inputs *inputs
 
 /* ---- executions ---- */
 
-/* Records from start to stop, including failing executions, because they are the most interesting. */
+/* Records from start to stop, including failing executions. */
 static int execute_recorded(struct ntk_session *session, const struct plan *plan, uint64_t number,
                             struct ntk_err *err)
 {

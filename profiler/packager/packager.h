@@ -39,7 +39,7 @@ int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
 #define PACKAGER_HEADER_FILE "neff.header"
 /* The name of an engine in listings. */
 const char *packager_engine_name(enum ntk_isa_engine engine);
-/* Finds it by that name or by neuron-profile's; NTK_ISA_ENGINE_COUNT if unknown. */
+/* Finds it by this or by neuron-profile's name; NTK_ISA_ENGINE_COUNT if unknown. */
 enum ntk_isa_engine packager_engine_find(const char *name);
 
 /* Prints the message; returns 1. */

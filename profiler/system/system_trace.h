@@ -114,7 +114,7 @@ struct ntk_system_sync {
     uint64_t device_ns, host_ns;
 };
 
-/* Information for readers that is no fault of a file. */
+/* Information for readers; no file is damaged. */
 struct ntk_system_note {
     const char *category; /* "Lost events", "Clock" */
     char *text;

@@ -47,23 +47,23 @@ int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path
                      struct ntk_err *err);
 void ntk_trigger_release(struct ntk_trigger_target *target);
 
-/* Asks; the answer is _wait()ed for. */
+/* Sends the request; _wait() waits for the answer. */
 void ntk_trigger_ask(struct ntk_trigger_target *target, enum ntk_trigger_command command);
 void ntk_trigger_ask_record(struct ntk_trigger_target *target, uint64_t first, uint64_t count,
                             uint64_t bytes_max, uint64_t timeout_ns, const char *folder);
 
-/* Whether the process cannot write where this one can: another user's, or one in another mount
- * namespace. Then folder is "" above, and the files are taken over by the next function. */
+/* Whether the process cannot write where this one can: it belongs to another user or mount
+ * namespace. Then pass folder "" above and take the files with the next function. */
 bool ntk_trigger_hands_over(const struct ntk_trigger_target *target);
-/* Copies the files that it answered with into the folder, as this user's: at most bytes_max
- * together (-EFBIG), of what the process owns and nothing else. Then the process closes them. */
+/* Copies the files of the answer to the folder, as this user's: at most bytes_max in total
+ * (-EFBIG), and only files that the process owns. Then the process closes them. */
 int ntk_trigger_files_take(struct ntk_trigger_target *target, uint64_t first, uint64_t bytes_max,
                            const char *folder, struct ntk_err *err);
 
-/* More time for a process that is writing files when the time is up. */
+/* Extra time for a process that is writing files when the time is up. */
 #define NTK_TRIGGER_SAVE_NS (60 * NTK_NS_PER_SECOND)
-/* Until all have answered or died, the time is up by the clock (NULL: the system's), or goes_on
- * (NULL: always) says false; true when all have. Who died has -ESRCH. */
+/* Waits until all have answered or died, the time is up by the clock (NULL: the system's), or
+ * goes_on (NULL: always true) is false; true if all have. Dead ones get -ESRCH. */
 bool ntk_trigger_wait(const struct ntk_clock *clock, struct ntk_trigger_target *targets,
                       size_t count, uint64_t timeout_ns, bool (*goes_on)(void *ctx), void *ctx);
 

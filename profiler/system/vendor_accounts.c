@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_accounts - which physical core an allocation belongs to.
+ * vendor_accounts - finds the physical core of an allocation.
  *
  * Records name the logical core, whose physical cores each have an account with its own total. A
- * record continues the account that its total follows from.
+ * record belongs to the account whose previous total matches.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int place_compare(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* What the account had before the record; false: the record does not record. */
+/* The account's total before the record; false: not recorded. */
 static bool before_of(const struct ntk_system_memory *memory, uint64_t now, uint64_t *out_before)
 {
     uint64_t bytes = ntk_system_memory_failed(memory) ? 0 : memory->bytes;

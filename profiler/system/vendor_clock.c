@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_clock - which physical core a sync point of the vendor's trace is of, and how well the
- * points of a core lie on one line.
+ * vendor_clock - finds the physical core of each sync point in the vendor's trace, and the
+ * deviation of a core's points from a line.
  *
  * Points name an execution and no core: the first of an execution belongs to the physical core that
  * its first run names, and so on.
@@ -18,7 +18,7 @@
 
 #define CORES_MAX 64U       /* of one execution; later ones stay without */
 #define POINTS_MIN 3U       /* two are always on a line */
-#define SLOPE_MAX_OFF 0.001 /* a clock that is further off counts something else */
+#define SLOPE_MAX_OFF 0.001 /* a larger drift means another clock */
 #define NOTES_MAX 16U
 #define PASS_POINTS 1024U
 #define SYNCS_MAX 1000000U
@@ -101,8 +101,8 @@ static int points_find(const struct ntk_system_trace *trace, struct ntk_sorter *
     return 0;
 }
 
-/* For one execution, by tracking id: as many points as runs are of them, one by one; else they are
- * of the cores in the order in which these begin. */
+/* For one execution, by tracking id: if there are as many points as runs, they match one by one;
+ * else points match the cores in the order of their starts. */
 static void cores_assign(struct ntk_system_trace *trace, const struct point *points, size_t count)
 {
     uint32_t cores[CORES_MAX];
@@ -216,7 +216,7 @@ static int sync_compare(const struct ntk_system_sync *sync, int64_t core, uint64
     return sync->host_ns < host_ns ? -1 : sync->host_ns > host_ns;
 }
 
-/* How many are of cores before it, or not later on it. */
+/* Number of points of earlier cores, or not later on this core. */
 static size_t syncs_until(const struct ntk_vec *points, uint32_t nc, uint32_t core,
                           uint64_t host_ns)
 {
@@ -252,7 +252,7 @@ const struct ntk_system_sync *ntk_system_sync_find(const struct ntk_system_trace
     const struct ntk_system_sync *before = until > 0 ? sync_at(points, until - 1, nc, core) : NULL;
     const struct ntk_system_sync *found = before ? before : sync_at(points, until, nc, core);
 
-    if (!found) { /* the first core of nc that has points; no point is at 0 */
+    if (!found) { /* the first core of nc with points; no point is at 0 */
         size_t first = syncs_until(points, nc, 0, 0);
         const struct ntk_system_sync *other =
             first < points->count ? ntk_vec_at(points, first) : NULL;
@@ -292,7 +292,7 @@ static void residuals_note(struct ntk_system_trace *trace, const struct ntk_sort
     }
 }
 
-/* Sync points, when all are of their cores. */
+/* Finds sync points, if all have a core. */
 static int meetings_find(const struct ntk_system_trace *trace, const struct ntk_sorted *points,
                          struct ntk_sorter *meetings)
 {

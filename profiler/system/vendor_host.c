@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_host - trace_info.pb and the samples of the host of the vendor's folder, as ours are. */
+/* vendor_host - converts trace_info.pb and the host samples of the vendor's folder to our
+ * format. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 
 #define PROCESSORS_MAX 4096U
 #define SAMPLES_MAX 4000000U
-/* Cells of the table of processors and rounds: so many per record, and these. */
+/* Limit of cells in the table of processors and rounds: this many per record, plus a constant. */
 #define CELLS_PER_RECORD 4U
 #define CELLS_MIN 65536U
 #define FIRST_VERSION 2U
@@ -93,8 +94,8 @@ static int memory_take(const uint8_t *bytes, size_t count, uint64_t offset, void
                : 0;
 }
 
-/* The first round has no values when there is nothing before it to compare with. Later ones without
- * values are of processors that did nothing. */
+/* The first round has no values, because there is nothing to compare with. Later ones without
+ * values belong to idle processors. */
 static void round_end(struct samples *samples)
 {
     if (samples->has_round && !samples->has_value && !samples->has_rounds) {
@@ -253,7 +254,7 @@ int ntk_vendor_session_memory(const char *path, struct ntk_system_trace *trace, 
             for (size_t i = 0; i < n; i++) {
                 message->total_bytes[i] = trace->vendor ? trace->vendor->memory_bytes : 0;
             }
-            message->n_used_bytes = message->n_total_bytes = n; /* none of the process */
+            message->n_used_bytes = message->n_total_bytes = n; /* none for the process */
         } else {
             ret = ntk_err_no_memory(err);
         }

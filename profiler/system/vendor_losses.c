@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_losses - what of the vendor's trace is missing, and what is not as it should be. */
+/* vendor_losses - reports missing and damaged parts of the vendor's trace. */
 #include <inttypes.h>
 
 #include "profiler/system/vendor_reading.h"

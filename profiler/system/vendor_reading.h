@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_reading - what the parts of the reader of the vendor's ntrace.pb share: the current record
+ * vendor_reading - shared by the parts of the reader of the vendor's ntrace.pb: the current record
  * with the values of its keys (vendor_keys.c), and what was lost or damaged (vendor_losses.c).
  *
  * Private to vendor_*.c of this folder. Owner: vendor_spans.c. Threads: one.
@@ -35,9 +35,9 @@ enum vendor_key {
     KEY_CODE,
     KEY_VALUE,
     KEY_OPERATION,
-    KEY_NUMBERS, /* those above are numbers */
+    KEY_NUMBERS, /* larger values are numbers */
     KEY_USAGE_TYPE = KEY_NUMBERS,
-    KEY_USAGE, /* from here on only our runtime writes them */
+    KEY_USAGE, /* only our runtime writes the following */
     KEY_TENSOR,
     KEY_MARK,
     KEY_COMMUNICATOR,
@@ -52,31 +52,31 @@ struct vendor_reading {
     struct span_reading base;
     struct vendor_ring *rings;
     const char *types[NTK_VENDOR_TYPES_MAX];
-    const char *word, *use; /* the last use of memory, as the file and as outputs call it */
+    const char *word, *use; /* the last use of memory, in the file and in outputs */
     uint8_t key_slots[NTK_VENDOR_KEY_SLOTS]; /* key + 1; 0: free */
     /* The values of the keys of the current record. */
     uint64_t number[KEY_NUMBERS];
     bool has[KEY_COUNT];
     struct ntk_vendor_trace_text text[KEY_COUNT];
     struct ntk_vendor_trace_record record;
-    uint64_t damaged, damaged_at; /* records that are not whole; the first */
+    uint64_t damaged, damaged_at; /* incomplete records; offset of the first */
     uint64_t skipped_fields, no_time, no_phase, other_type, backwards;
-    uint64_t too_many; /* ends of spans that are not joined with the other one */
+    uint64_t too_many; /* ends of spans that were not joined, beyond the limit */
 };
 
 /* ---- vendor_keys.c ---- */
 
 void ntk_vendor_keys_init(struct vendor_reading *reading);
-/* Sorts the keys of the record into known values and further ones, which begin at *out_extra. 0 or
- * -errno. */
+/* Sorts the keys of the record into known values and additional ones, which start at *out_extra. 0
+ * or -errno. */
 int ntk_vendor_keys_take(struct vendor_reading *reading, uint64_t *out_extra);
-/* The largest number where it does not fit. */
+/* Limited to the largest number. */
 uint32_t ntk_vendor_key_32(const struct vendor_reading *reading, enum vendor_key key);
 
 /* ---- vendor_losses.c ---- */
 
 void ntk_vendor_number_count(struct vendor_reading *reading, uint64_t number);
-/* Notes of the trace about what was lost or damaged. */
+/* Adds notes about lost and damaged parts to the trace. */
 void ntk_vendor_losses_note(struct vendor_reading *reading);
 
 #endif

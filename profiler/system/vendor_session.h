@@ -3,17 +3,17 @@
  * vendor_session - the vendor's files of an inspection as a system trace.
  *
  * Records are read once, in the order of the file. A start becomes a span that waits for the stop
- * with its tracking id; all spans are sorted by their start afterwards. Memory is bounded: what is
- * long is in temporary files.
+ * with its tracking id; then all spans are sorted by start. Memory is bounded: long lists are in
+ * temporary files.
  *
- * Owner:   what is read belongs to the trace. Threads: one.
+ * Owner: the trace owns everything read. Threads: one.
  */
 #ifndef NTK_PROFILER_SYSTEM_VENDOR_SESSION_H
 #define NTK_PROFILER_SYSTEM_VENDOR_SESSION_H
 
 #include "profiler/system/system_trace.h"
 
-/* trace_info.pb: the vendor's tables, and what ours would say. 0; 1: truncated; -errno. */
+/* trace_info.pb: the vendor's tables, and the equivalent of ours. 0; 1: truncated; -errno. */
 int ntk_vendor_session_info(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
 /* ntrace.pb: the spans, sorted, not yet nested. 0; 1: truncated; -errno. */
 int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
@@ -22,15 +22,14 @@ int ntk_vendor_session_cpu(const char *path, struct ntk_system_trace *trace, str
 int ntk_vendor_session_memory(const char *path, struct ntk_system_trace *trace,
                               struct ntk_err *err);
 
-/* What spans call the text, which lives as long as the trace; "" without memory or when there are
- * too many. */
+/* A shared copy of the text that lives as long as the trace; "" if out of memory or beyond the
+ * limit. */
 const char *ntk_vendor_session_text(struct ntk_system_trace *trace, const char *text, size_t bytes);
 /* A message for the reader of the trace. */
 void ntk_vendor_session_note(struct ntk_system_trace *trace, const char *category,
                              const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Says of sync points which physical core they are of, and notes how far those of a core are from a
- * line. 0 or -errno. */
+/* Sets the physical core of sync points, and reports their deviation from a line. 0 or -errno. */
 int ntk_vendor_session_clocks(struct ntk_system_trace *trace);
 /* Assigns allocations and frees to the accounts of physical cores. 0 or -ENOMEM. */
 int ntk_vendor_session_accounts(struct ntk_system_trace *trace);

@@ -55,19 +55,19 @@ static const char *text_of(struct vendor_reading *reading, enum vendor_key key)
                                    reading->text[key].bytes);
 }
 
-/* What outputs call it. */
+/* Its name in outputs. */
 static const char *use_of(struct vendor_reading *reading, enum vendor_key key)
 {
     const char *word = text_of(reading, key);
 
-    if (word != reading->word) { /* equal ones are one text */
+    if (word != reading->word) { /* equal texts are stored once */
         reading->word = word;
         reading->use = ntk_memory_use_name(word);
     }
     return reading->use;
 }
 
-/* What both ends may say; the start's word counts. */
+/* Values that both ends may have; those of the start count. */
 static void span_fill(struct vendor_reading *reading, struct ntk_system_span *span)
 {
     struct ntk_system_trace *trace = reading->base.trace;
@@ -101,7 +101,7 @@ static void span_fill(struct vendor_reading *reading, struct ntk_system_span *sp
         reading->has[KEY_OPERATION] ? (uint8_t)reading->number[KEY_OPERATION] : span->operation;
 }
 
-/* What the current end records of an allocation or a free. */
+/* The data of an allocation or free in the current end. */
 static int memory_take(struct vendor_reading *reading, struct ntk_system_span *span, bool is_stop)
 {
     struct ntk_system_trace *trace = reading->base.trace;
@@ -147,7 +147,7 @@ static int memory_take(struct vendor_reading *reading, struct ntk_system_span *s
     return 0;
 }
 
-/* A span from the current end; its other end is still missing. */
+/* Creates a span from the current end; its other end is still missing. */
 static int span_begin(struct vendor_reading *reading, const char *type, uint64_t extra,
                       bool is_stop, size_t *out_index)
 {
@@ -182,7 +182,7 @@ static int span_begin(struct vendor_reading *reading, const char *type, uint64_t
     return is_memory(type) ? memory_take(reading, span, is_stop) : 0;
 }
 
-/* The other end of a span that waits; the thread is that of its start. */
+/* Adds the other end of a waiting span; the thread is that of its start. */
 static int span_finish(struct vendor_reading *reading, struct ntk_system_span *span, uint64_t extra,
                        bool is_stop)
 {
@@ -226,8 +226,8 @@ static int end_take(struct vendor_reading *reading, const char *type, uint64_t e
         return -ENOMEM;
     }
     struct ntk_system_span *span = slot->span ? &spans[slot->span - 1] : NULL;
-    /* A stop that waits for its start is marked as an instant. The same end again: the waiting one
-     * continues without its other end. */
+    /* A stop that waits for its start is marked as an instant. If the same end comes again, the
+     * waiting span stays partial. */
     if (span && span->is_instant != is_stop) {
         ntk_span_waiting_remove(&reading->base.waiting, slot);
         if (span->type != type) {
@@ -305,7 +305,7 @@ int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, s
         ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
     }
     if (ret >= 0) {
-        struct ntk_err cut = *err; /* a truncated file is reported when all else went well */
+        struct ntk_err cut = *err; /* report truncation only if everything else succeeded */
         int sorted = ntk_span_reading_sort(&reading->base);
 
         ret = sorted < 0 ? sorted : ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_texts - texts that spans of the vendor's traces share, and messages for readers. */
+/* vendor_texts - shared texts of spans in the vendor's traces, and messages for readers. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

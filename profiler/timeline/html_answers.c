@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html_answers - what the page asks a server about captures and hosts, answered beforehand. */
+/* html_answers - answers about captures and hosts that the page would request from a server. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ void ntk_html_put_member(struct ntk_buf *out, const char *separator, const char 
     ntk_buf_add_char(out, ':');
 }
 
-/* {"value": ...}, or where ret is -ENODATA, {"absent": "why"}. Frees the value. */
+/* {"value": ...}, or if ret is -ENODATA, {"absent": "why"}. Frees the value. */
 static void put_value(struct ntk_buf *out, int ret, const char *absent, struct ntk_buf *value)
 {
     if (ret == -ENODATA) {
@@ -141,7 +141,7 @@ static int put_host_answer(const struct ntk_system_asked *asked, const char *joi
     return ret == -ENODATA ? 0 : ret;
 }
 
-/* By name, as the tab Host asks for them; nothing without a host. */
+/* By name, as the tab Host requests them; nothing without a host. */
 int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options)
 {
     static const char *const names[] = { "host-gaps", "memory", "ranks", "joined" };

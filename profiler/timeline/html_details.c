@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * html_details - everything that is known of single slices, in chunks of a row, as far as the file
- * has room: of engines first, then of queues, then of the other rows; of each kind the beginning of
- * all rows before the rest of any.
+ * html_details - details of slices, in chunks of a row, as far as they fit in the file: engines
+ * first, then queues, then other rows; for each kind the start of all rows before the rest of any.
  */
 #include "profiler/timeline/html_private.h"
 
@@ -23,7 +22,7 @@ static int put_flows(const struct ntk_html_writer *w, size_t track, size_t slice
                                   is_host ? NULL : w->operands[source], track, slice, out, err);
 }
 
-/* {"slices": [...], "flows": [...]} of slices from first on; null where nothing is known. */
+/* {"slices": [...], "flows": [...]} for slices from `first` on; null if nothing is known. */
 static void put_chunk(const struct ntk_html_writer *w, size_t track, size_t first, size_t count,
                       struct ntk_buf *out)
 {
@@ -47,13 +46,13 @@ static void put_chunk(const struct ntk_html_writer *w, size_t track, size_t firs
     ntk_buf_add_char(out, '}');
 }
 
-/* In the order in which kinds are written. */
+/* The order of the kinds. */
 static unsigned rank_of(enum ntk_timeline_kind kind)
 {
     return kind == NTK_TIMELINE_ENGINE ? 0 : kind == NTK_TIMELINE_QUEUE ? 1 : 2;
 }
 
-/* The chunk with this number of a row. */
+/* Writes the chunk with this number of a row. */
 static int put_one(struct ntk_html_writer *w, size_t track, size_t chunk, struct ntk_buf *data,
                    struct ntk_buf *text, bool *has_room)
 {
@@ -76,7 +75,7 @@ int ntk_html_put_details(struct ntk_html_writer *w)
     const struct ntk_timeline *timeline = w->timeline;
     struct ntk_buf data = { 0 };
     struct ntk_buf text = { 0 };
-    bool has_room = w->extent.has_slices; /* else the page cannot point at one */
+    bool has_room = w->extent.has_slices; /* else the page cannot refer to one */
     int ret = 0;
 
     w->extent.slice_count = timeline->slice_count;
@@ -99,8 +98,8 @@ int ntk_html_put_details(struct ntk_html_writer *w)
     return ret;
 }
 
-/* {"names": [...], "of": [[...]]}: the tensor of each slice, from 1 on, by row; empty of rows that
- * are about none. Only where all slices are in the file. */
+/* {"names": [...], "of": [[...]]}: the tensor of each slice, from 1 on, by row; empty for rows
+ * without tensors. Only if all slices are in the file. */
 int ntk_html_put_tensors(struct ntk_html_writer *w)
 {
     const struct ntk_timeline *timeline = w->timeline;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html_pieces - data as base64 in scripts that are not run, as far as the file has room. */
+/* html_pieces - data as base64 in scripts that are not executed, as far as they fit in the file. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ int ntk_html_put_base64(struct ntk_html_writer *w, const void *data, size_t byte
     return ntk_sink_step(w->sink);
 }
 
-/* <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script> appended to text;
+/* Appends <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script> to text;
  * empties data. */
 int ntk_html_add_data(const char *attributes, struct ntk_buf *data, struct ntk_buf *text)
 {
@@ -57,7 +57,7 @@ int ntk_html_put_data(struct ntk_html_writer *w, const char *attributes, struct 
     return ret == 0 ? ntk_sink_step(w->sink) : ret;
 }
 
-/* What the file may still grow by. */
+/* The number of bytes left in the file. */
 uint64_t ntk_html_room_bytes(const struct ntk_html_writer *w)
 {
     uint64_t used = w->sink->flushed_bytes + w->sink->buf.bytes_count + w->page_bytes;
@@ -65,7 +65,7 @@ uint64_t ntk_html_room_bytes(const struct ntk_html_writer *w)
     return used < w->bytes_max ? w->bytes_max - used : 0;
 }
 
-/* The text, when there is room for it; empties it. */
+/* Writes the text if it fits; empties it. */
 int ntk_html_put_if_room(struct ntk_html_writer *w, struct ntk_buf *text, bool *out_is_put)
 {
     int ret = ntk_buf_ok(text) ? 0 : -ENOMEM;
@@ -79,7 +79,7 @@ int ntk_html_put_if_room(struct ntk_html_writer *w, struct ntk_buf *text, bool *
     return ret;
 }
 
-/* What an answer or a tile examined of long lists. */
+/* Returns memory of long lists that an answer or tile used. */
 void ntk_html_give_back(const struct ntk_html_writer *w)
 {
     ntk_timeline_give_back_all(w->timeline);

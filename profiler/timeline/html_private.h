@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html_private - what the files of timeline_html share while they write the page as one file. */
+/* html_private - shared by the files of timeline_html while they write the page as one file. */
 #ifndef NTK_PROFILER_TIMELINE_HTML_PRIVATE_H
 #define NTK_PROFILER_TIMELINE_HTML_PRIVATE_H
 
@@ -14,7 +14,7 @@ struct ntk_html_writer {
     struct ntk_sink *sink;
     const struct ntk_timeline *timeline;
     uint64_t bytes_max;
-    uint64_t page_bytes; /* of the modules, which come behind the data */
+    uint64_t page_bytes; /* for the modules, which follow the data */
     struct ntk_timeline_html_extent extent;
     /* For each source. */
     struct ntk_analyses **analyses;
@@ -25,7 +25,7 @@ struct ntk_html_writer {
     struct ntk_progress progress; /* of what is written */
 };
 
-/* Of the time of writing, when the part is done: of a capture of a million packets. */
+/* The share of the time after which a part is done, for a capture of a million packets. */
 #define NTK_HTML_SHARE_ANSWERS 0.3
 #define NTK_HTML_SHARE_LINES 0.35
 #define NTK_HTML_SHARE_TILES 0.98
@@ -40,26 +40,26 @@ static inline void ntk_html_passed(struct ntk_html_writer *w, double share)
 /* html_pieces.c */
 
 int ntk_html_put_base64(struct ntk_html_writer *w, const void *data, size_t bytes_count);
-/* <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script> appended to text;
+/* Appends <script type="text/plain" ATTRIBUTES>base64 of the deflated bytes</script> to text;
  * empties data. */
 int ntk_html_add_data(const char *attributes, struct ntk_buf *data, struct ntk_buf *text);
 int ntk_html_put_data(struct ntk_html_writer *w, const char *attributes, struct ntk_buf *data);
-/* What the file may still grow by. */
+/* The number of bytes left in the file. */
 uint64_t ntk_html_room_bytes(const struct ntk_html_writer *w);
-/* The text, when there is room for it; empties it. */
+/* Writes the text if it fits; empties it. */
 int ntk_html_put_if_room(struct ntk_html_writer *w, struct ntk_buf *text, bool *out_is_put);
-/* What an answer or a tile examined of long lists. */
+/* Returns memory of long lists that an answer or tile used. */
 void ntk_html_give_back(const struct ntk_html_writer *w);
 
 /* html_answers.c: objects appended to out. */
 
-/* A value of the object that is open, made by a function that appends to a buffer. */
+/* A value of the current object, written by a function that appends to a buffer. */
 void ntk_html_put_member(struct ntk_buf *out, const char *separator, const char *key);
 int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct ntk_buf *out);
-/* What the host did, as far as there is room. */
+/* The activity of the host, as far as it fits. */
 int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options);
 
-/* html_details.c: as far as there is room. */
+/* html_details.c: as far as they fit. */
 
 int ntk_html_put_details(struct ntk_html_writer *w);
 int ntk_html_put_tensors(struct ntk_html_writer *w);
@@ -67,9 +67,9 @@ int ntk_html_put_tensors(struct ntk_html_writer *w);
 /* html_source.c */
 
 int ntk_html_put_lines(struct ntk_html_writer *w, struct ntk_buf *out);
-/* The text of each file, as far as there is room. */
+/* The text of each file, as far as it fits. */
 int ntk_html_put_source_files(struct ntk_html_writer *w);
-/* Where slices come from, where any has a position and there is room. */
+/* The source positions of slices, if there are any and they fit. */
 int ntk_html_put_positions(struct ntk_html_writer *w);
 
 /* html_tiles.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html_source - what lines cost, their text, and where each slice comes from. */
+/* html_source - the cost of lines, their text, and the source position of each slice. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ int ntk_html_put_lines(struct ntk_html_writer *w, struct ntk_buf *out)
     return ret;
 }
 
-/* The text of each file, as far as there is room. */
+/* The text of each file, as far as it fits. */
 int ntk_html_put_source_files(struct ntk_html_writer *w)
 {
     struct ntk_buf text = { 0 };
@@ -60,7 +60,7 @@ int ntk_html_put_source_files(struct ntk_html_writer *w)
             char attributes[64];
             bool is_put = false;
             if (ntk_timeline_put_source_file(w->lines[s], w->source_text, f, &data, NULL) < 0) {
-                break; /* the last was before */
+                break; /* the previous one was the last */
             }
             if (data.bytes_count <= strlen("null")) {
                 ntk_buf_reset(&data);
@@ -87,14 +87,14 @@ static int put_position(const struct ntk_html_writer *w, size_t track, size_t sl
                                      track, slice, out, err);
 }
 
-/* The numbers of slices in places, 0 for none: places are many times fewer than slices. */
+/* The place numbers of slices, 0 for none: there are far fewer places than slices. */
 struct places {
     struct ntk_map numbers; /* from JSON to number */
     struct ntk_buf list;    /* the JSON of each */
     size_t count;
 };
 
-/* 0: nothing is known, or no memory, which sticks in the list. */
+/* 0: unknown, or out of memory, which the list remembers. */
 static uintptr_t number_of(struct places *places, struct ntk_buf *json)
 {
     const char *key = ntk_buf_text_get(json);
@@ -123,7 +123,7 @@ static bool has_positions(const struct ntk_html_writer *w)
     return false;
 }
 
-/* Whether positions of the slices of the track are written: of a long timeline those of engines. */
+/* Whether to write positions for the track: in a long timeline only for engines. */
 static bool is_written(const struct ntk_timeline *timeline, const struct ntk_timeline_track *track)
 {
     return track->kind == NTK_TIMELINE_ENGINE ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html_tiles - tiles of the timeline, from the top level down, as many as the file has room for. */
+/* html_tiles - tiles of the timeline, from the top level down, as many as fit in the file. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_tile.h"
 
-/* Whether all rows that have slices have them in the tile. */
+/* Whether all rows with slices have them in the tile. */
 static bool has_slices_only(const struct ntk_timeline *timeline, const struct ntk_buf *tile)
 {
     struct ntk_timeline_tile_head head;
@@ -35,7 +35,7 @@ static bool has_slices_only(const struct ntk_timeline *timeline, const struct nt
     return true;
 }
 
-/* Levels are written until the room of the first one is used up. */
+/* Levels are written until the space estimated from the first one is used up. */
 static void show_progress(struct ntk_html_writer *w, uint64_t first_room, size_t bytes_count)
 {
     uint64_t room = ntk_html_room_bytes(w);
@@ -46,7 +46,7 @@ static void show_progress(struct ntk_html_writer *w, uint64_t first_room, size_t
                     NTK_HTML_SHARE_LINES + (NTK_HTML_SHARE_TILES - NTK_HTML_SHARE_LINES) * share);
 }
 
-/* All tiles of a level, as far as there is room. */
+/* All tiles of a level, as far as they fit. */
 static int add_level(struct ntk_html_writer *w, unsigned level, const uint32_t *tracks,
                      size_t count, uint64_t first_room, struct ntk_buf *text, bool *out_has_all)
 {
@@ -72,8 +72,8 @@ static int add_level(struct ntk_html_writer *w, unsigned level, const uint32_t *
     return ret;
 }
 
-/* Tiles of the tracks that the tile with all slices does not have: the top level in any case, then
- * one level after the other, until one has all slices, or is too large. */
+/* Tiles of the tracks that are not in the tile with all slices: always the top level, then one
+ * level after the other until one has all slices or is too large. */
 int ntk_html_put_tiles(struct ntk_html_writer *w, bool has_whole)
 {
     const struct ntk_timeline *timeline = w->timeline;

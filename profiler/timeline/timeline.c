@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline - from traces to tracks. */
+/* timeline - converts traces to tracks. */
 #include "profiler/timeline/timeline.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 #include "profiler/timeline/timeline_regions.h"
 #include "profiler/trace/executed.h"
 
-/* Slices of one engine at a time are packed into so many lanes; more overlap in the last one. */
+/* Slices of one engine are packed into this many lanes; further overlaps share the last one. */
 #define PACKED_LANES_MAX 4
 #define EVENTS_MAX 256 /* numbers of semaphores, and of events */
 
@@ -96,7 +96,7 @@ void ntk_timeline_give_back(const struct ntk_timeline_track *track, size_t first
     }
     count = count < track->slice_count - first ? count : track->slice_count - first;
     size_t from = track->slices[first].ref;
-    size_t to = track->slices[first + count - 1].ref; /* references rise in rows of a core */
+    size_t to = track->slices[first + count - 1].ref; /* references ascend in rows of a core */
     if (track->kind == NTK_TIMELINE_ENGINE) {
         give_back_list(core->is_mapped.instructions, (const char *)core->instructions,
                        sizeof *core->instructions, from, to);
@@ -138,12 +138,12 @@ uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *na
     return (uint32_t)(build->timeline->groups.count - 1);
 }
 
-/* The number of a name in the table, put there at the first use; *known remembers it. */
+/* The number of a name in the table, added at its first use; *known caches it. */
 int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
                          const char *family, uint16_t *out_what)
 {
     if (*known == 0 && build->timeline->whats.count == NTK_TIMELINE_WHATS_MAX) {
-        *known = 1; /* a file that has so many names means nothing by them */
+        *known = 1; /* in a file with so many names, they are meaningless */
     }
     if (*known == 0) {
         struct ntk_timeline_what *what = ntk_vec_add(&build->timeline->whats);
@@ -226,7 +226,7 @@ static struct ntk_timeline_track *add_core_track(struct ntk_timeline_build *buil
     return track;
 }
 
-/* The first free lane; the one that is free soonest when there is none. */
+/* The first free lane, or the one that becomes free first. */
 static uint8_t pack(struct ntk_timeline_track *track, int64_t ends_ps[PACKED_LANES_MAX],
                     const struct ntk_timeline_slice *slice)
 {
@@ -306,7 +306,7 @@ struct queue_map {
         uint32_t lane_count;
         uint16_t lane_ids[NTK_TIMELINE_LANES_MAX];
     } tracks[NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES];
-    /* Of engine and queue: index into tracks, plus 1; and the lane there. */
+    /* By engine and queue: index into tracks, plus 1; and the lane in it. */
     uint16_t index[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
     uint8_t lane[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
 };
@@ -478,8 +478,8 @@ static int64_t end_of_core(const struct ntk_trace *trace, const struct ntk_trace
     return end_ps;
 }
 
-/* Whether anything ran but what sets a program up and ends it: the second core of a program for one
- * has nothing else. */
+/* Whether anything ran except setup and end of a program: for example, the second core of a program
+ * for one core has nothing else. */
 static bool works(const struct ntk_trace_core *core)
 {
     struct ntk_executed executed = { .core = core };
@@ -493,7 +493,7 @@ static bool works(const struct ntk_trace_core *core)
     return false;
 }
 
-/* Counters lie between engines and queues, but their tracks come last. */
+/* Counters are in the middle, but their tracks come last. */
 static int build_core(struct ntk_timeline_build *build, struct ntk_timeline_counters *counters,
                       size_t source, size_t core_index, uint32_t group, int64_t end_ps)
 {
@@ -574,7 +574,7 @@ static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *pro
     return 0;
 }
 
-/* Names are the timeline's from here on. */
+/* From here on the timeline owns the names. */
 static int copy_sources(struct ntk_timeline *timeline, const struct ntk_timeline_options *options)
 {
     timeline->sources = calloc(options->source_count + 1, sizeof *timeline->sources);

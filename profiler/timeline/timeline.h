@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline - captures as rows of slices, each row with a pyramid of buckets, for drawing at any
- * zoom.
+ * timeline - captures as rows of slices, each with a pyramid of buckets for drawing at any zoom.
  *
  * A track is one row: an engine, a DMA queue, a semaphore, the bytes that all queues of a core
- * move, a thread of the host. Its slices are sorted by start. The pyramid holds, for buckets of 2^n
- * ps, how much of the time the row was busy, with what, and how many slices began; it is built
- * once, so an answer for any window costs what is on the screen and not what is in the capture.
+ * move, a thread of the host. Its slices are sorted by start. The pyramid has, for buckets of 2^n
+ * ps, the busy time of the row, its main content, and the number of slices that start. It is built
+ * once, so the cost of an answer depends on the screen, not on the capture.
  *
- * What takes more than some tens of megabytes lies in a mapped temporary file (trace/spill.h):
- * memory does not grow with the capture as long as code that walks over many slices gives back what
- * it has passed.
+ * Data beyond some tens of megabytes is in a mapped temporary file (trace/spill.h): memory does not
+ * grow with the capture if passes over many slices return memory.
  *
  * Owner:   ntk_timeline_create() allocates, _destroy() frees; the traces are borrowed and must
  *          outlive it.
@@ -33,13 +31,13 @@
 enum ntk_timeline_kind {
     NTK_TIMELINE_ENGINE,
     NTK_TIMELINE_QUEUE,     /* lanes are DMA engines */
-    NTK_TIMELINE_SEMAPHORE, /* a slice is the time that it holds a value */
+    NTK_TIMELINE_SEMAPHORE, /* a slice is the time with one value */
     NTK_TIMELINE_RATE,      /* no slices: bytes per second of all queues of the core */
-    /* spans of a thread of the host, or of a core as the host sees it; lanes nest */
+    /* spans of a thread of the host, or of a core as seen by the host; lanes nest */
     NTK_TIMELINE_HOST,
-    NTK_TIMELINE_COUNTER, /* a slice is the time between two samples, or two values */
-    NTK_TIMELINE_REGION,  /* a slice is one time of what repeats; lanes nest */
-    NTK_TIMELINE_RANK,    /* what a rank did: joined at collectives; or on which one the path is */
+    NTK_TIMELINE_COUNTER, /* a slice is the time between two samples or values */
+    NTK_TIMELINE_REGION,  /* a slice is one instance of a region; lanes nest */
+    NTK_TIMELINE_RANK,    /* activity of a rank, joined at collectives; or the rank of the path */
     NTK_TIMELINE_KIND_COUNT
 };
 
@@ -49,33 +47,32 @@ enum ntk_timeline_kind {
 
 struct ntk_timeline_slice {
     int64_t start_ps, end_ps;
-    uint32_t
-        ref; /* index into the list of the trace, the spans, values or instances it was made from */
+    uint32_t ref; /* index into the trace's list, or the spans, values or instances it comes from */
     uint16_t what; /* index into whats: the opcode, class of transfer, cause of a change */
     uint8_t lane;
     bool is_wait; /* EVENT_SEMAPHORE: the engine waits, which is not activity */
 };
 
-/* One bucket. Busy time counts overlaps once, and no waiting: a queue is busy while any of its DMA
- * engines is. */
+/* One bucket. Busy time counts overlaps once and excludes waiting: a queue is busy while any of its
+ * DMA engines is. */
 struct ntk_timeline_node {
-    float busy_ps; /* semaphore: sum of value * ps */
-    float vote_ps; /* how far what is ahead; semaphore: the largest value */
-    float sum; /* bytes of packets, spread over their time; cycles that instructions that begin here
-                  waited */
-    uint32_t count; /* slices that begin here */
+    float busy_ps;  /* semaphore: sum of value * ps */
+    float vote_ps;  /* lead of what in the vote; semaphore: the largest value */
+    float sum;      /* bytes of packets, spread over their time; cycles waited by instructions that
+                * start here */
+    uint32_t count; /* slices that start here */
     uint16_t what;  /* the one with more than half of the busy time, if any */
     uint16_t reserved;
 };
 
-/* Buckets of 2^level ps since the timeline's begin. */
+/* Buckets of 2^level ps since the timeline's start. */
 struct ntk_timeline_level {
     size_t node_count;
     struct ntk_timeline_node *nodes;
 };
 
 struct ntk_timeline_pyramid {
-    unsigned first;                    /* the finest level that is stored */
+    unsigned first;                    /* the finest stored level */
     size_t level_count;                /* levels first, first + 1 ... */
     struct ntk_timeline_level *levels; /* the last has at most NTK_TIMELINE_TILE_BUCKETS nodes */
     int64_t *block_end_ps;             /* the largest end of each block of slices */
@@ -85,23 +82,23 @@ struct ntk_timeline_track {
     char name[NTK_NTFF_NAME_BYTES];
     enum ntk_timeline_kind kind;
     uint32_t group;
-    const struct ntk_trace_core *core;         /* NULL: the row is of a host, or of ranks */
-    const struct ntk_system_trace *host;       /* of hosts and their counters; else NULL */
+    const struct ntk_trace_core *core;         /* NULL: a row of a host or of ranks */
+    const struct ntk_system_trace *host;       /* for hosts and their counters; else NULL */
     uint32_t *values;                          /* COUNTER: in units of scale */
     const char *unit;                          /* COUNTER, static: "KiB", "%", "B/s" */
-    const char *help;                          /* COUNTER of a core, static: what is counted */
+    const char *help;                          /* COUNTER of a core, static: its meaning */
     double scale;                              /* COUNTER of a core; 0: 1 */
     uint32_t lane_count;                       /* at least 1 */
     uint16_t lane_ids[NTK_TIMELINE_LANES_MAX]; /* QUEUE: the DMA engine */
     const struct ntk_spill
-        *spill; /* of the timeline: has slices, values and the levels of the pyramid */
+        *spill; /* the timeline's: stores slices, values and the levels of the pyramid */
     size_t slice_count;
     struct ntk_timeline_slice *slices;
     double value_max; /* SEMAPHORE, COUNTER: largest value */
     struct ntk_timeline_pyramid pyramid;
 };
 
-/* Whether its values are computed of what other tracks show: no events, and no hits of a search. */
+/* Whether its values are computed from other tracks: not events, and no hits of a search. */
 static inline bool ntk_timeline_is_counter_of_core(const struct ntk_timeline_track *track)
 {
     return track->kind == NTK_TIMELINE_COUNTER && track->core;
@@ -110,11 +107,11 @@ static inline bool ntk_timeline_is_counter_of_core(const struct ntk_timeline_tra
 struct ntk_timeline_group {
     char name[NTK_NTFF_NAME_BYTES];
     uint32_t parent; /* NTK_TIMELINE_NO_GROUP */
-    uint32_t source; /* NTK_TIMELINE_NO_SOURCE: of the host */
-    bool is_folded;  /* shown folded at first */
+    uint32_t source; /* NTK_TIMELINE_NO_SOURCE: of a host */
+    bool is_folded;  /* initially folded */
 };
 
-/* What a slice can be: "MATMUL", "io". */
+/* A kind of slices: "MATMUL", "io". */
 struct ntk_timeline_what {
     char name[64];
     const char *family; /* static: "instruction", "dma", "semaphore" */
@@ -131,9 +128,8 @@ struct ntk_timeline_source {
 struct ntk_timeline_host {
     const struct ntk_system_trace *trace;
     const char *name; /* borrowed */
-    uint64_t
-        zero_ns; /* the moment, of the host's clock, that is 0 on the timeline; the same for all */
-    bool is_folded; /* shown so at first */
+    uint64_t zero_ns; /* the host time of 0 on the timeline; the same for all */
+    bool is_folded;   /* shown so at first */
 };
 
 struct ntk_timeline_options {
@@ -141,54 +137,55 @@ struct ntk_timeline_options {
     size_t source_count;
     const struct ntk_timeline_host *hosts;
     size_t host_count;
-    bool compares;                /* source 1 is a later run of what source 0 is */
+    bool compares;                /* source 1 is a later run of source 0 */
     struct ntk_rank_list *ranks;  /* finished; NULL: no rows of ranks */
-    uint64_t ranks_zero_ns;       /* as zero_ns of hosts, which is the same where there are both */
+    uint64_t ranks_zero_ns;       /* like zero_ns of hosts, and equal if there are both */
     ntk_trace_progress *progress; /* NULL: none */
     void *progress_ctx;
-    size_t heap_bytes;  /* what takes more is in a temporary file; 0: NTK_SPILL_HEAP_BYTES */
-    const char *folder; /* where that is; NULL: $TMPDIR, else /var/tmp */
+    size_t heap_bytes;  /* larger data is in a temporary file; 0: NTK_SPILL_HEAP_BYTES */
+    const char *folder; /* its folder; NULL: $TMPDIR, else /var/tmp */
 };
 
 struct ntk_timeline {
     size_t source_count;
     struct ntk_timeline_source *sources;
-    struct ntk_timeline_regions **regions; /* of each source: what repeats in it */
-    bool compares;                         /* as in the options; there are two sources */
-    int64_t begin_ps, end_ps;              /* of everything; begin <= 0 */
+    struct ntk_timeline_regions **regions; /* of each source: its repeats */
+    bool compares;                         /* as in the options, if there are two sources */
+    int64_t begin_ps, end_ps;              /* of all rows; begin <= 0 */
     uint64_t slice_count;
-    uint64_t derived_slice_count; /* of those; the others are events of the captures */
-    uint64_t zero_ns;      /* 0 of the timeline on the clock of the hosts; 0: there is no host */
+    /* of these, computed ones; the others are events of the captures */
+    uint64_t derived_slice_count;
+    uint64_t zero_ns;      /* host time of 0 on the timeline; 0: no host */
     struct ntk_vec groups; /* of struct ntk_timeline_group */
-    struct ntk_vec tracks; /* of struct ntk_timeline_track; a core's RATE is behind its queues */
+    struct ntk_vec tracks; /* of struct ntk_timeline_track; a core's RATE follows its queues */
     struct ntk_vec whats;  /* of struct ntk_timeline_what */
     struct ntk_spill spill;
 };
 
-/* 0, -ENOMEM, or -errno with a message where the temporary file fails; names are copied. */
+/* 0, -ENOMEM, or -errno with a message if the temporary file fails; names are copied. */
 int ntk_timeline_create(const struct ntk_timeline_options *options,
                         struct ntk_timeline **out_timeline, struct ntk_err *err);
 void ntk_timeline_destroy(struct ntk_timeline *timeline);
 
 const struct ntk_timeline_track *ntk_timeline_track_get(const struct ntk_timeline *timeline,
                                                         size_t index);
-/* The track when it is there and has the slice, else NULL with a message. */
+/* The track, if it exists and has the slice; else NULL with a message. */
 const struct ntk_timeline_track *ntk_timeline_track_with(const struct ntk_timeline *timeline,
                                                          uint64_t track, uint64_t slice,
                                                          struct ntk_err *err);
 /* "engine", "queue" ... */
 const char *ntk_timeline_kind_name(enum ntk_timeline_kind kind);
-/* Its rows are a value over time, not slices that are busy. */
+/* Whether its rows are a value over time instead of slices. */
 static inline bool ntk_timeline_is_value(const struct ntk_timeline_track *track)
 {
     return track->kind == NTK_TIMELINE_SEMAPHORE || track->kind == NTK_TIMELINE_COUNTER;
 }
-/* Slices that a walk over many has passed: their memory, and that of their sources. */
+/* Returns memory of processed slices and of their sources. */
 void ntk_timeline_give_back(const struct ntk_timeline_track *track, size_t first, size_t count);
-/* Everything that was checked since. */
+/* Returns memory of everything. */
 void ntk_timeline_give_back_all(const struct ntk_timeline *timeline);
 #define NTK_TIMELINE_PASS ((size_t)4 << 10)
-/* To be called with each index on the way, upwards or downwards: gives back now and then. */
+/* Call it with each index of a pass, in either direction: returns memory occasionally. */
 static inline void ntk_timeline_pass(const struct ntk_timeline_track *track, size_t index,
                                      bool is_back)
 {

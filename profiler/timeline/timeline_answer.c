@@ -78,7 +78,7 @@ static void put_source(const struct ntk_timeline_source *source, struct ntk_json
     ntk_json_object_end(json);
 }
 
-/* What a reader of JSON has of it, which is never more: numbers are read with 53 bits. */
+/* Limited to what readers of JSON represent: numbers have 53 bits. */
 static int64_t as_read(int64_t span_ps)
 {
     int64_t unit = 1;
@@ -89,7 +89,7 @@ static int64_t as_read(int64_t span_ps)
     return span_ps / unit * unit;
 }
 
-/* What page readers should know: that there is more than is shown. */
+/* A note that the page shows only a part. */
 static void put_part(const struct ntk_timeline *timeline, struct ntk_json *json)
 {
     struct ntk_buf text = { 0 };
@@ -169,7 +169,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
 
 /* ---- one slice ------------------------------------------------------------------------------- */
 
-/* A row of the details: what it is called, what it is, how it is written. */
+/* A row of the details: its name, value and format. */
 static void put_row(struct ntk_json *json, const char *name, const char *unit, double value)
 {
     ntk_json_object_begin(json);
@@ -201,7 +201,7 @@ static void end_rows(struct ntk_json *json)
     ntk_json_object_end(json);
 }
 
-/* The name that the NEFF gives to an instruction of ours. */
+/* The NEFF's name of one of our instructions. */
 static const char *instruction_name(const struct ntk_trace_core *core, unsigned engine,
                                     const struct ntk_isa_instr *instr)
 {
@@ -614,7 +614,7 @@ static bool is_hit(const struct ntk_timeline_wanted *wanted, const struct ntk_ti
             is_of_line(wanted, track->core, slice->ref));
 }
 
-/* What of a track may be among the hits that are listed: its first ones, or its last ones. */
+/* The part of a track that may be among the listed hits: its first or last ones. */
 static void list_hits(const struct ntk_timeline *timeline, uint32_t index,
                       const struct ntk_timeline_wanted *wanted, int64_t from_ps, bool is_back,
                       struct ntk_vec *hits)
@@ -634,7 +634,7 @@ static void list_hits(const struct ntk_timeline *timeline, uint32_t index,
     }
 }
 
-/* Of events, or else of repetitions of regions, which are not events of the capture. */
+/* Counts events, or else repetitions of regions, which are not events of the capture. */
 static void count_hits(const struct ntk_timeline *timeline,
                        const struct ntk_timeline_wanted *wanted, bool is_of_regions,
                        uint64_t counts[NTK_TIMELINE_HIT_BUCKETS])
@@ -649,7 +649,7 @@ static void count_hits(const struct ntk_timeline *timeline,
             if (is_hit(wanted, track, &track->slices[i])) {
                 int64_t at_ps = track->slices[i].start_ps - timeline->begin_ps;
                 size_t bucket = (size_t)((double)at_ps / bucket_ps);
-                counts[bucket < last ? bucket : last]++; /* beyond 2^53 ps the 1 above is lost */
+                counts[bucket < last ? bucket : last]++; /* beyond 2^53 ps adding 1 has no effect */
             }
             ntk_timeline_pass(track, i, false);
         }

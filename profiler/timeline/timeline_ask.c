@@ -24,12 +24,12 @@ struct ntk_timeline_ask {
     const struct ntk_system_trace *const *traces;
     size_t trace_count;
     const char *joined_json;
-    /* For each source, made on request: slow questions come one after the other. */
+    /* Per source, created on request: slow requests run one after the other. */
     struct ntk_analyses **analyses;
     struct ntk_operands **operands;
     struct ntk_source_lines **lines;
     struct ntk_source_text *source_text;
-    struct ntk_timeline_tensors **tensors; /* one, made on request; it borrows the analyses */
+    struct ntk_timeline_tensors **tensors; /* created on request; it borrows the analyses */
 };
 
 /* ---- parameters ------------------------------------------------------------------------------ */
@@ -43,10 +43,10 @@ struct range {
     int64_t from_ps, to_ps;
 };
 
-/* What is behind the end is the end: a browser rounds what has more than 53 bits. */
+/* Times after the end count as the end: a browser rounds numbers of more than 53 bits. */
 static int64_t clipped(const struct ntk_timeline_ask *ask, uint64_t time_ps)
 {
-    uint64_t end_ps = span_of(ask->timeline) + 1; /* instants at the very end are before it */
+    uint64_t end_ps = span_of(ask->timeline) + 1; /* includes instants at the very end */
 
     return (int64_t)(time_ps < end_ps ? time_ps : end_ps);
 }
@@ -99,7 +99,7 @@ static int answer_meta(const struct ntk_timeline_ask *ask, const struct ntk_time
     return 0;
 }
 
-/* tensors NULL: what slices are. */
+/* tensors NULL: the kinds of slices. */
 static int put_tiles(const struct ntk_timeline_ask *ask, const struct ntk_timeline_tensors *tensors,
                      const struct ntk_timeline_query *query, struct ntk_buf *out,
                      struct ntk_err *err)
@@ -247,7 +247,7 @@ static int analyses_of(const struct ntk_timeline_ask *ask, size_t source,
     return ret < 0 ? ntk_long_list_err_set(err, ret, ntk_trace_folder_get(trace)) : ret;
 }
 
-/* NULL for a row that is not of a core. */
+/* NULL for a row without a core. */
 static int analyses_of_track(const struct ntk_timeline_ask *ask, uint64_t number,
                              size_t *out_source, const struct ntk_analyses **out_analyses,
                              struct ntk_err *err)
@@ -310,7 +310,7 @@ static int answer_tensor_tiles(const struct ntk_timeline_ask *ask,
     return ret ? ret : put_tiles(ask, *ask->tensors, query, out, err);
 }
 
-/* {"value": what is put between these two}, or null and why it is absent. */
+/* {"value": written between these two}, or null with the reason. */
 static void begin_value(struct ntk_json *json, struct ntk_buf *out)
 {
     ntk_json_init(json, out, false);
@@ -318,8 +318,8 @@ static void begin_value(struct ntk_json *json, struct ntk_buf *out)
     ntk_json_key(json, "value");
 }
 
-/* ret is that of putting it; -ENODATA: nothing was put, the files do not record, which is an answer
- * too. */
+/* ret is the result of writing it; -ENODATA: nothing was written because the files do not record
+ * it, which is a valid answer. */
 static int end_value(int ret, const char *absent, struct ntk_json *json)
 {
     if (ret == -ENODATA) {
@@ -483,7 +483,7 @@ static int answer_position(const struct ntk_timeline_ask *ask,
     return ret ? ret : ntk_timeline_put_position(ask->timeline, analyses, track, slice, out, err);
 }
 
-/* What is put of one source and a range. */
+/* Writes an answer about one source and a range. */
 typedef void put_in_range(const struct ntk_timeline *timeline, size_t source,
                           const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
                           struct ntk_buf *out);
@@ -584,7 +584,8 @@ int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
 {
     int ret = questions[index].answer(ask, query, out, err);
 
-    ntk_timeline_give_back_all(ask->timeline); /* the browser keeps tiles: few look twice */
+    /* the browser caches tiles: few are requested twice */
+    ntk_timeline_give_back_all(ask->timeline);
     for (size_t s = 0; questions[index].info.is_slow && s < ask->timeline->source_count; s++) {
         if (ask->analyses[s]) {
             ntk_analyses_give_back(ask->analyses[s]);

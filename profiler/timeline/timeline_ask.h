@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_ask - the page's requests, by name: parameters in, bytes or a message out.
- * Knows nothing of HTTP; timeline_serve.h lists the questions.
+ * timeline_ask - the page's requests, by name: parameters in, bytes or a message out. Independent
+ * of HTTP; timeline_serve.h lists the requests.
  *
- * Times are ps since the timeline's begin; those behind its end are taken as its end. What an
- * answer costs is bounded by the timeline and by bounds of lists; patterns of a search are matched
- * in the browser, no question has one.
+ * Times are ps since the timeline's begin; later ones count as its end. The cost of an answer is
+ * bounded by the timeline and by limits of lists; search patterns are matched in the browser.
  *
  * Owner:   create / destroy; the timeline and the traces are borrowed for that time.
- * Threads: questions that are slow come from one thread, the others from any.
+ * Threads: slow requests come from one thread, the others from any.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_ASK_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_ASK_H
@@ -22,13 +21,13 @@ struct ntk_timeline_ask;
 struct ntk_timeline_ask_options {
     const struct ntk_timeline *timeline;
     const char *title;                            /* copied */
-    const struct ntk_system_trace *const *traces; /* of the hosts that are shown; borrowed */
+    const struct ntk_system_trace *const *traces; /* of the displayed hosts; borrowed */
     size_t trace_count;
     struct ntk_source_text *source_text; /* NULL: none; borrowed */
-    const char *joined_json; /* answer of the analysis joined, NULL: ask the traces; borrowed */
+    const char *joined_json; /* answer of the analysis joined; NULL: compute it; borrowed */
 };
 
-/* The value of a parameter, NULL: it has none. */
+/* Returns the value of a parameter, NULL if absent. */
 struct ntk_timeline_query {
     const char *(*get)(const char *name, void *ctx);
     void *ctx;
@@ -36,7 +35,7 @@ struct ntk_timeline_query {
 
 struct ntk_timeline_question {
     const char *name, *content_type;
-    bool is_slow; /* checks whole rows, or asks analyses; the others cost what they say */
+    bool is_slow; /* scans whole rows or runs analyses; the cost of others depends on their size */
 };
 
 int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,

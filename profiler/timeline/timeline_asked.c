@@ -6,7 +6,7 @@
 
 #include "shared/base/str.h"
 
-/* Numbers of a list in one question; the page asks for what is on the screen. */
+/* Limit of numbers in a list of one request; the page only requests what is on the screen. */
 #define LIST_MAX 4096
 
 const char *ntk_asked_get(const struct ntk_timeline_query *query, const char *name)

@@ -2,8 +2,8 @@
 /*
  * timeline_asked - parameters of the page's requests as numbers.
  *
- * Owner:   a list is the caller's to free.
- * Errors:  -EINVAL with a message: it is missing, or not a number in its range.
+ * Owner:   the caller frees lists.
+ * Errors:  -EINVAL with a message: missing, or not a number in its range.
  * Threads: any; no state.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_ASKED_H

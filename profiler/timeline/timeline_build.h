@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_build - what the makers of tracks have in common. Private to this folder.
+ * timeline_build - common code of the builders of tracks. Private to this folder.
  *
  * Functions that return a pointer or NTK_TIMELINE_NO_GROUP fail only if out of memory.
  *
- * Owner:   tracks and slices are the timeline's; pointers hold until the next one is added.
+ * Owner: the timeline owns tracks and slices; pointers are valid until the next one is added.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_BUILD_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_BUILD_H
@@ -12,7 +12,7 @@
 #include "profiler/timeline/timeline.h"
 #include "shared/base/map.h"
 
-/* Names of what slices are; more share the first one. */
+/* Limit of names of slices; further ones get the first name. */
 #define NTK_TIMELINE_WHATS_MAX 60000
 
 struct ntk_timeline_build {
@@ -25,11 +25,10 @@ struct ntk_timeline_build {
 
 uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *name, uint32_t parent,
                                 uint32_t source, bool is_folded);
-/* The number of a name in the table, put there at the first use; *known remembers it. 0 or
- * -ENOMEM. */
+/* The number of a name in the table, added at its first use; *known caches it. 0 or -ENOMEM. */
 int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
                          const char *family, uint16_t *out_what);
-/* Room for this many slices. NULL if out of memory, or timeline->spill gives the reason. */
+/* Space for this many slices. NULL if out of memory, or timeline->spill has the reason. */
 struct ntk_timeline_track *ntk_timeline_add_track(struct ntk_timeline_build *build,
                                                   enum ntk_timeline_kind kind, uint32_t group,
                                                   size_t slice_count);
@@ -39,7 +38,7 @@ struct ntk_timeline_slice *ntk_timeline_add_slice(struct ntk_timeline_track *tra
 /* timeline_host.c: the rows of one inspected process. 0 or -ENOMEM. */
 int ntk_timeline_build_host(struct ntk_timeline_build *build, const struct ntk_timeline_host *host);
 
-/* timeline_ranks.c: the rows of ranks, where they can be joined. 0 or -errno. */
+/* timeline_ranks.c: the rows of ranks, if they can be joined. 0 or -errno. */
 int ntk_timeline_build_ranks(struct ntk_timeline_build *build, struct ntk_rank_list *list,
                              uint64_t zero_ns);
 

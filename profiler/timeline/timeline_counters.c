@@ -29,7 +29,7 @@ struct ntk_timeline_counters {
     uint32_t group, banks; /* NTK_TIMELINE_NO_GROUP: no row is in it */
 };
 
-/* Remembers why a list failed. */
+/* Remembers the failure of a list. */
 static int fail(struct ntk_timeline_build *build, const struct ntk_trace *trace, int ret)
 {
     struct ntk_spill *spill = &build->timeline->spill;
@@ -85,7 +85,8 @@ static int add_point(void *ctx, enum ntk_counter counter, int64_t time_ps, doubl
     struct point *point = NULL;
 
     last = series->points.count ? last + series->points.count - 1 : NULL;
-    if (last && last->time_ps == time_ps) { /* the last value of a moment holds */
+    /* of several values at one moment the last one counts */
+    if (last && last->time_ps == time_ps) {
         point = last;
     } else {
         point = ntk_long_list_add(&series->points, &ret);
@@ -134,7 +135,7 @@ int ntk_timeline_counters_read(struct ntk_timeline_build *build,
     return 0;
 }
 
-/* The power of ten that gives the largest value most digits; 1 for whole numbers, which fit. */
+/* The power of ten that gives the largest value the most digits; 1 for whole numbers, which fit. */
 static double scale_of(const struct series *series, bool is_whole)
 {
     double scale = 1;

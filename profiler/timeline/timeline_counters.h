@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_counters - the rows of what analysis/counters.h counts. Private to this folder.
+ * timeline_counters - the rows of analysis/counters.h. Private to this folder.
  *
- *   struct ntk_timeline_counters *counters = NULL;
- *   ntk_timeline_counters_create(build, source, &counters);
- *   ntk_timeline_counters_read(build, counters, core, parent);   // the group, if there are any
- *   ntk_timeline_counters_build(build, counters, offset_ps, end_ps);
+ *   struct ntk_timeline_counters *counters = NULL; ntk_timeline_counters_create(build, source,
+ *   &counters); ntk_timeline_counters_read(build, counters, core, parent);   // the group, if there
+ *   are any ntk_timeline_counters_build(build, counters, offset_ps, end_ps);
  *   ntk_timeline_counters_destroy(counters);
  *
- * A row holds whole numbers of its scale, so that a tile has them in 32 bits.
+ * A row holds whole numbers in its scale, which fit in the 32 bits of a tile.
  *
- * Errors:  -ENOMEM, or -errno of a list, which timeline->spill has with its message.
- * Owner:   create / destroy; the tracks are the timeline's.
+ * Errors: -ENOMEM, or -errno of a list, which timeline->spill has with its message.
+ * Owner:  create / destroy; the tracks are the timeline's.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_COUNTERS_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_COUNTERS_H
@@ -20,16 +19,16 @@
 
 struct ntk_timeline_counters;
 
-/* The source's regions must be there: counters use their program. */
+/* Requires the source's regions, because counters use their program. */
 int ntk_timeline_counters_create(struct ntk_timeline_build *build, size_t source,
                                  struct ntk_timeline_counters **out_counters);
 /* NULL is fine. */
 void ntk_timeline_counters_destroy(struct ntk_timeline_counters *counters);
-/* The points of a core, in place of those of the core before. */
+/* Reads the points of a core, replacing those of the previous one. */
 int ntk_timeline_counters_read(struct ntk_timeline_build *build,
                                struct ntk_timeline_counters *counters, size_t core_index,
                                uint32_t parent);
-/* Their tracks, in the group that reading made. Values end with the core, at end_ps. */
+/* Adds their tracks to the group made by reading. Values end with the core, at end_ps. */
 int ntk_timeline_counters_build(struct ntk_timeline_build *build,
                                 struct ntk_timeline_counters *counters, int64_t offset_ps,
                                 int64_t end_ps);

@@ -18,7 +18,7 @@
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 
-#define SAID "said" /* what view says; no name of a dropped file */
+#define SAID "said" /* output of view; not a valid name of a dropped file */
 #define SAID_BYTES_MAX (64U << 10)
 #define LINE_BYTES 256
 #define SHOWN "View profile at http://localhost:"
@@ -45,7 +45,7 @@ struct upload {
     struct file files[NTK_TIMELINE_DROP_FILES_MAX];
     size_t file_count, current;
     int fd;     /* of the current; -1: not open */
-    int status; /* of the answer, where something failed */
+    int status; /* of the answer, after a failure */
     struct ntk_err err;
 };
 
@@ -153,7 +153,7 @@ static void forget(struct ntk_timeline_drop *drop, size_t place)
     drop->folders[place] = NULL;
 }
 
-/* Those whose programs have ended make room. 0, or the status with the message. */
+/* Forgets those whose programs have exited. 0, or the status with a message. */
 static int check_room(struct upload *upload, uint64_t bytes_count)
 {
     struct ntk_timeline_drop *drop = upload->drop;
@@ -282,7 +282,7 @@ static void fail(struct upload *upload, int error)
                 upload->files[upload->current].name, ntk_fs_temporary_folder(), strerror(-error));
 }
 
-/* As much as belongs to the current file; files without bytes are there too. */
+/* Writes the part that belongs to the current file; also handles empty files. */
 static void take(void *state, const void *bytes, size_t count)
 {
     struct upload *upload = state;
@@ -335,7 +335,7 @@ static pid_t start(const struct upload *upload, int out, int said)
     return child;
 }
 
-/* The port in the line that view prints once it answers; 0: it ended without. */
+/* The port from the line that view prints when it is ready; 0: it exited without. */
 static unsigned read_port(int fd)
 {
     char line[LINE_BYTES];
@@ -357,7 +357,7 @@ static unsigned read_port(int fd)
                : 0;
 }
 
-/* Calls for each line that view said, without the name of the program before it. */
+/* Calls back for each output line of view, without the program's name. */
 static void each_line(char *text, void (*call)(const char *line, void *ctx), void *ctx)
 {
     char *rest = text;
@@ -399,8 +399,8 @@ static void answer_shown(struct ntk_http_response *response, unsigned port, char
     ntk_http_response_put(response, &out);
 }
 
-/* A place among those that are shown; -1: none, or it ends. The program runs under the lock, so
- * that stop meets it. */
+/* A free place for a displayed capture; -1: none, or stopping. The program is started under the
+ * lock, so that stop finds it. */
 static int start_shown(struct upload *upload, int out, int said)
 {
     struct ntk_timeline_drop *drop = upload->drop;
@@ -414,7 +414,7 @@ static int start_shown(struct upload *upload, int out, int said)
     if (child > 0) {
         drop->shown[place] = child;
         drop->folders[place] = upload->folder;
-        upload->folder = NULL; /* it is the program's as long as it runs */
+        upload->folder = NULL; /* the program owns it while it runs */
     } else {
         place = -1;
     }
@@ -422,7 +422,7 @@ static int start_shown(struct upload *upload, int out, int said)
     return place;
 }
 
-/* It has ended, or shall. */
+/* It has exited, or must. */
 static void end_shown(struct ntk_timeline_drop *drop, size_t place)
 {
     pthread_mutex_lock(&drop->lock);
@@ -467,7 +467,7 @@ static void finish(void *state, struct ntk_http_response *response)
 {
     struct upload *upload = state;
 
-    take(upload, "", 0); /* files without bytes at the end */
+    take(upload, "", 0); /* empty files at the end */
     if (upload->status == 0 && upload->current < upload->file_count) {
         upload->status = 400;
         ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is truncated",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_host - rows of one inspected process: its threads, its cores as the host sees them, its
+/* timeline_host - rows of one inspected process: its threads, its cores as seen by the host, its
  * memory. */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "profiler/timeline/timeline_build.h"
 
 #define THREADS_MAX 4096
-/* Times further from zero than this are not times of the run: ten years. */
+/* Times farther from zero than ten years are not times of the run. */
 #define FAR_NS (INT64_C(10) * 366 * 86400 * 1000000000)
 #define KIB 1024
 
@@ -20,8 +20,7 @@ struct place {
     uint32_t group;
 };
 
-/* False: not a time of this run. Ten years of ps are more than 63 bits, so far spans are
- * omitted. */
+/* False: not a time of this run. Ten years of ps exceed 63 bits, so far spans are omitted. */
 static bool ps_of(const struct place *place, uint64_t time_ns, int64_t *out_ps)
 {
     int64_t ns = (int64_t)(time_ns - place->host->zero_ns);
@@ -44,7 +43,7 @@ static int what_of_type(struct ntk_timeline_build *build, const char *type, uint
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-/* The row of a span: a thread, or a core for what cores do. */
+/* The row of a span: a thread, or a core for core activity. */
 static uint64_t row_key(const struct ntk_system_span *span)
 {
     return ntk_system_type_is_hardware(span->type) ? UINT64_C(1) << 32 | span->nc : span->thread_id;
@@ -66,7 +65,7 @@ static int add_row(struct place *place, struct ntk_map *rows, uint64_t key, size
     return ntk_map_put_number(rows, key, (void *)place->build->timeline->tracks.count);
 }
 
-/* How many spans each row has: rows come in the order of their first span. */
+/* The number of spans per row: rows are in the order of their first span. */
 static int add_rows(struct place *place, struct ntk_map *rows)
 {
     const struct ntk_system_trace *trace = place->host->trace;
@@ -85,11 +84,11 @@ static int add_rows(struct place *place, struct ntk_map *rows)
     return ret;
 }
 
-/* All spans as a tree, by index: what is directly in a span, or in none (at span_count). */
+/* All spans as a tree, by index: the children of a span, or of the root (at span_count). */
 struct tree {
-    size_t *first;  /* in each; NTK_SYSTEM_NO_PARENT: none */
-    size_t *next;   /* after each in the same */
-    uint32_t *open; /* by row: spans around where the walk is */
+    size_t *first;  /* child of each; NTK_SYSTEM_NO_PARENT: none */
+    size_t *next;   /* next sibling */
+    uint32_t *open; /* by row: open spans at the current position */
     uint8_t *depths;
 };
 
@@ -124,8 +123,8 @@ static void tree_fini(struct tree *tree)
     free(tree->depths);
 }
 
-/* For each span how many of its row are around it: the tree walked once, down into each span and up
- * again. rows has the numbers of rows by key, from base + 1 on; those without one have no depth. */
+/* For each span the number of enclosing spans in its row: walks the tree once, down and up. rows
+ * maps keys to row numbers, from base + 1 on; spans without a row have no depth. */
 static void tree_measure(struct tree *tree, const struct ntk_system_trace *trace,
                          const struct ntk_map *rows, size_t base)
 {
@@ -152,7 +151,7 @@ static void tree_measure(struct tree *tree, const struct ntk_system_trace *trace
     }
 }
 
-/* Physical cores of one logical one run side by side in its row. */
+/* Physical cores of one logical core are side by side in its row. */
 static uint32_t lane_of_core(const struct ntk_system_trace *trace,
                              const struct ntk_system_span *span)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_html - modules become data: addresses that an import map names, since a file from a disk
- * may import no other; data is deflated and written as base64 into scripts that are not run.
+ * timeline_html - modules become data with URLs in an import map, because a file on disk cannot
+ * import another; data is deflated and written as base64 into scripts that are not executed.
  */
 #include "profiler/timeline/timeline_html.h"
 
@@ -17,15 +17,15 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
 
-/* How modules name each other in the files, and in the one file. */
+/* Imports in the module files, and in the single file. */
 #define IMPORT_BEFORE "'./"
 #define IMPORT_AFTER "'page/"
 
 #define MODULE_MORE_BYTES 512 /* of a module in the map: longer names of imports, its address */
 
-#define EXTENT_BYTES 4096 /* what the file has of itself, and the end of the page */
+#define EXTENT_BYTES 4096 /* reserved for the extent and the end of the page */
 
-#define LINES_SHARE 4 /* they take at most this part of the room */
+#define LINES_SHARE 4 /* the largest part of the space for them */
 
 static const struct ntk_http_file *file_get(const char *name)
 {
@@ -37,7 +37,7 @@ static const struct ntk_http_file *file_get(const char *name)
     return NULL;
 }
 
-/* A module that names others as the map does. */
+/* A module with imports as in the map. */
 static void put_module(const struct ntk_http_file *file, struct ntk_buf *out)
 {
     const char *at = (const char *)file->bytes;
@@ -170,7 +170,7 @@ static int put_all_data(struct ntk_html_writer *w, const struct ntk_timeline_htm
     ret = ret ? ret : ntk_html_put_positions(w);
     ret = ret ? ret : ntk_html_put_source_files(w);
     ret = ret ? ret : ntk_html_put_tensors(w);
-    ret = ret ? ret : ntk_html_put_details(w); /* it takes all the room that is left */
+    ret = ret ? ret : ntk_html_put_details(w); /* it takes all the remaining space */
     ret = ret ? ret : put_extent(w);
     ntk_html_passed(w, 1);
     ntk_buf_fini(&text);
@@ -182,7 +182,7 @@ static int put_all_data(struct ntk_html_writer *w, const struct ntk_timeline_htm
 
 enum piece { PIECE_ICON, PIECE_STYLE, PIECE_SCRIPT };
 
-/* What index.html asks a server for, and what is there instead. */
+/* Requests of index.html to a server, and their replacements. */
 static const struct {
     const char *text;
     enum piece piece;

@@ -27,7 +27,7 @@ static size_t core_of(const struct ntk_timeline *timeline, const struct ntk_time
 
 /* ---- where something of the trace is on the timeline ----------------------------------------- */
 
-/* References rise with the slices of a track, since both are in order of time. */
+/* References ascend with the slices of a track, because both are in order of time. */
 static const struct ntk_timeline_slice *find_ref(const struct ntk_timeline_track *track,
                                                  uint32_t ref)
 {
@@ -84,8 +84,8 @@ static void put_named(struct ntk_json *json, const char *key, const char *text)
     }
 }
 
-/* The transfer that an instruction began, or that a packet is of; null if there is none, or its
- * packets are unknown. */
+/* The transfer that an instruction started, or that a packet belongs to; null if there is none, or
+ * its packets are unknown. */
 static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
                          const struct ntk_timeline_track *track,
                          const struct ntk_transfer *transfer, struct ntk_json *json)
@@ -128,7 +128,7 @@ static void put_transfer_of(const struct ntk_timeline *timeline,
                  json);
 }
 
-/* A walk over all of them gives back what it has passed now and then. */
+/* Returns memory occasionally during a pass over all of them. */
 static void releases_passed(const struct ntk_core_dependencies *dependencies, size_t item)
 {
     if (item % NTK_TRACE_LOOKS == 0) {
@@ -136,8 +136,8 @@ static void releases_passed(const struct ntk_core_dependencies *dependencies, si
     }
 }
 
-/* Instructions that were let go by this one, or by this change; with its transfer alone, by that
- * only. */
+/* Instructions released by this one or by this change; with its transfer only, only those released
+ * by that. */
 static void put_releases(const struct ntk_timeline *timeline, const struct ntk_trace_core *core,
                          const struct ntk_core_dependencies *dependencies, uint32_t by,
                          uint32_t event, bool by_transfer, struct ntk_json *json)
@@ -211,7 +211,7 @@ static void put_operands(size_t core, const struct ntk_trace_instruction *instru
     }
 }
 
-/* What the compiler says must be done before, and where it last was. */
+/* What must be done before according to the compiler, and its last execution. */
 static void put_predecessors(const struct ntk_timeline *timeline,
                              const struct ntk_analyses *analyses,
                              const struct ntk_timeline_track *track, uint32_t ref,
@@ -294,7 +294,7 @@ static void put_instruction_flows(const struct ntk_timeline *timeline,
     put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, false, json);
 }
 
-/* The starter of a packet's transfer, and what it released. */
+/* The instruction that started a packet's transfer, and what the transfer released. */
 static void put_packet_flows(const struct ntk_timeline *timeline,
                              const struct ntk_analyses *analyses,
                              const struct ntk_timeline_track *track, uint32_t ref,
@@ -416,7 +416,8 @@ struct flame_row {
     int64_t sum_ps;
 };
 
-/* The row of an instruction; NULL if out of memory. Layers are fewer than 2^32, cores than 2^16. */
+/* The row of an instruction; NULL if out of memory. There are fewer than 2^32 layers and 2^16
+ * cores. */
 static struct flame_row *flame_row_of(struct ntk_map *map, struct ntk_vec *rows, size_t core,
                                       const struct ntk_trace_instruction *instruction,
                                       uint32_t layer)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_insight - what analyses know about single slices: what released an instruction, what it
- * let go, the chain that decided how long the execution took, the time of operations in layers.
+ * timeline_insight - results of analyses about single slices: what released an instruction, what it
+ * released, the critical path, the time of operations in layers.
  *
  * Times are ps since the timeline's begin. A slice is written as {"track", "slice", "what", "lane",
- * "start", "end"}. The analyses are those of the source that the track is of.
+ * "start", "end"}. The analyses are those of the track's source.
  *
- * Threads: any, but for those of operands; no state. Memory that fails sticks in out.
+ * Threads: any, except for operands; no state. Out of memory is recorded in out.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_INSIGHT_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_INSIGHT_H
@@ -15,31 +15,31 @@
 #include "profiler/output/tables/operands.h"
 #include "profiler/timeline/timeline.h"
 
-/* Slices that are named in one list; the number of all is reported. */
+/* Limit of listed slices; their total number is reported. */
 #define NTK_TIMELINE_RELEASES_MAX 64
 #define NTK_TIMELINE_PREDECESSORS_MAX 16
 #define NTK_TIMELINE_STEPS_MAX 2000
 
-/* Instructions: layer, what a vendor's compiler called it and lets it follow, with the last time
- * that ran before, its operands (unless operands is NULL, or it is of ours), instruction before on
- * the engine, what it waited for and the change, instruction and transfer that ended it, the
- * transfer that it began, instructions that it and that transfer let go. Packets: their transfer,
- * its starter, what it released. Changes of semaphores: the maker, its transfer, what it released.
- * Other rows know nothing. -ENOENT with a message. */
+/* Instructions: layer, a vendor compiler's name and predecessors with their last execution,
+ * operands (unless operands is NULL, or it is one of ours), previous instruction of the engine, its
+ * wait with the change, instruction and transfer that ended it, the transfer that it started, and
+ * instructions that it and that transfer released. Packets: their transfer, its starting
+ * instruction, what it released. Changes of semaphores: the maker, its transfer, what it released.
+ * Nothing for other rows. -ENOENT with a message. */
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
                            struct ntk_operands *operands, uint64_t track, uint64_t slice,
                            struct ntk_buf *out, struct ntk_err *err);
-/* The steps of the critical path in [from, to) by time, at most NTK_TIMELINE_STEPS_MAX, and how
- * many there are; null where the length of the execution is unknown. */
+/* The steps of the critical path in [from, to) by time, at most NTK_TIMELINE_STEPS_MAX, and their
+ * number; null if the length of the execution is unknown. */
 void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
                            const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
                            struct ntk_buf *out);
-/* Time by core, engine, layer and operation in [from, to), cut to it; waiting is distinguished. */
+/* Time by core, engine, layer and operation in [from, to), clipped; waiting is separate. */
 void ntk_timeline_put_flame(const struct ntk_timeline *timeline, size_t source,
                             const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
                             struct ntk_buf *out);
 
-/* The source whose track it is. */
+/* The source of the track. */
 size_t ntk_timeline_source_of(const struct ntk_timeline *timeline,
                               const struct ntk_timeline_track *track);
 

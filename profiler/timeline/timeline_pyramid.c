@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many times less than work does waiting count for what a bucket is shown as. */
+/* Waiting counts this much less than work in a bucket. */
 #define WAIT_VOTE 1024.0F
 
 static size_t min_size(size_t a, size_t b)
@@ -27,7 +27,7 @@ unsigned ntk_timeline_level_top(int64_t span_ps)
 
 /* ---- filling buckets ------------------------------------------------------------------------- */
 
-/* A run of neighbouring buckets that slices are added to, in order of start. */
+/* A series of adjacent buckets to which slices are added in order of start. */
 struct fill {
     const struct ntk_timeline_track *track;
     int64_t begin_ps; /* of bucket 0 */
@@ -67,7 +67,7 @@ static struct ntk_timeline_node *node_at(const struct fill *fill, int64_t time_p
     return index < fill->node_count ? &fill->nodes[index] : NULL;
 }
 
-/* The buckets between start and end one after the other, and how much of the time is in each: at is
+/* Iterates over the buckets between start and end, with the part of the time in each: at is
  * INT64_MIN before the first. NULL after the last. */
 static struct ntk_timeline_node *next_node(const struct fill *fill, int64_t start_ps,
                                            int64_t end_ps, int64_t *at_ps, float *out_ps)
@@ -86,7 +86,7 @@ static struct ntk_timeline_node *next_node(const struct fill *fill, int64_t star
     return node;
 }
 
-/* The time from start to end is the slice's alone in its lane. */
+/* The time from start to end belongs to the slice alone in its lane. */
 static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice, int64_t start_ps,
                       int64_t end_ps, double value)
 {
@@ -98,7 +98,7 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
             node->busy_ps += ps * (float)value;
             node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
         } else if (slice->is_wait) {
-            vote(node, slice->what, ps / WAIT_VOTE); /* shown where nothing else is */
+            vote(node, slice->what, ps / WAIT_VOTE); /* shown only if nothing else is there */
         } else {
             node->busy_ps += ps;
             vote(node, slice->what, ps);
@@ -106,7 +106,7 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
     }
 }
 
-/* For a packet, over all of its time: the engines of a queue move theirs in parallel. */
+/* For a packet, over all of its time, because the engines of a queue work in parallel. */
 static void fill_bytes(struct fill *fill, const struct ntk_timeline_slice *slice)
 {
     double bytes = ntk_timeline_slice_value(fill->track, slice);
@@ -143,7 +143,7 @@ static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
     struct ntk_timeline_node *node = node_at(fill, slice->start_ps);
     if (node) {
         if (node->count == 0 && node->vote_ps == 0.0F) {
-            node->what = slice->what; /* instants alone in their bucket */
+            node->what = slice->what; /* instants in a bucket without other slices */
         }
         if (fill->track->kind == NTK_TIMELINE_ENGINE) {
             node->sum += (float)ntk_timeline_slice_value(fill->track, slice);
@@ -173,7 +173,7 @@ static void merge(const struct ntk_timeline_track *track, struct ntk_timeline_no
     }
 }
 
-/* So fine that a bucket has some slices in the mean, and never coarser than one tile. */
+/* Fine enough that a bucket has few slices on average, and never coarser than one tile. */
 static unsigned finest_level(const struct ntk_timeline_track *track, unsigned top)
 {
     size_t wanted = track->slice_count / NTK_TIMELINE_SLICES_PER_BUCKET;
@@ -251,7 +251,7 @@ void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The first slice that begins at or after the time. */
+/* The first slice that starts at or after the time. */
 static size_t lower_bound(const struct ntk_timeline_track *track, int64_t time_ps)
 {
     size_t low = 0;
@@ -282,7 +282,7 @@ int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t fro
     size_t first = lower_bound(track, from_ps);
     int ret = 0;
 
-    /* Those that began before and continue: only blocks with an end behind from have some. */
+    /* Earlier slices that are still running: only blocks with an end after from have some. */
     for (size_t b = 0; b * NTK_TIMELINE_BLOCK < first && ret >= 0; b++) {
         if (track->pyramid.block_end_ps[b] <= from_ps) {
             continue;
@@ -302,7 +302,7 @@ int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t fro
     return ret < 0 ? ret : 0;
 }
 
-/* A fill, with what slices count as; NULL: as themselves. */
+/* A fill, with the kinds that slices count as; NULL: unchanged. */
 struct filling {
     struct fill fill;
     const struct ntk_timeline_recast *as;

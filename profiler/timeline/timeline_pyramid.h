@@ -2,10 +2,10 @@
 /*
  * timeline_pyramid - the buckets of a track: building them, and reading any range of them.
  *
- * What a bucket is mostly busy with is the winner of a vote (Boyer and Moore's, weighted by time),
- * which needs one word per bucket and is right whenever something has more than half of the time.
+ * The main content of a bucket is determined by a majority vote (Boyer and Moore, weighted by
+ * time), which needs one word per bucket and is exact if something has more than half of the time.
  *
- * Owner:   ntk_timeline_pyramid_fini() frees.
+ * Owner: ntk_timeline_pyramid_fini() frees.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H
@@ -15,31 +15,31 @@
 #define NTK_TIMELINE_TILE_SHIFT 10
 #define NTK_TIMELINE_TILE_BUCKETS (1u << NTK_TIMELINE_TILE_SHIFT)
 #define NTK_TIMELINE_LEVEL_MAX 53
-/* Slices per block; the block keeps the largest end. */
+/* Slices per block; a block stores their latest end. */
 #define NTK_TIMELINE_BLOCK 256
 /* Slices per bucket of the finest level, in the mean. */
 #define NTK_TIMELINE_SLICES_PER_BUCKET 8
 
-/* The level at which one tile holds the whole span. */
+/* The level at which one tile covers the whole span. */
 unsigned ntk_timeline_level_top(int64_t span_ps);
 
-/* For the slices of the track, whose times are within the span from begin_ps; levels are in the
- * spill. 0, -ENOMEM, or the failure of the spill. */
+/* Builds it from the slices of the track, whose times are within the span from begin_ps; levels are
+ * in the spill. 0, -ENOMEM, or the failure of the spill. */
 int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, struct ntk_spill *spill,
                                int64_t begin_ps, int64_t end_ps);
 void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid);
 
-/* The buckets of a tile, NTK_TIMELINE_TILE_BUCKETS of them, those without anything zeroed. */
+/* The NTK_TIMELINE_TILE_BUCKETS buckets of a tile; empty ones are zeroed. */
 void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t begin_ps,
                                unsigned level, uint64_t tile, struct ntk_timeline_node *out_nodes);
 
-/* What a slice counts as, in the place of its own what. */
+/* Returns what a slice counts as, instead of its own what. */
 struct ntk_timeline_recast {
     uint16_t (*call)(const struct ntk_timeline_track *track, const struct ntk_timeline_slice *slice,
                      const void *ctx);
     const void *ctx;
 };
-/* The same with slices counted as something else: all slices of the tile are read, at any level. */
+/* The same with slices counted as something else: reads all slices of the tile, at any level. */
 void ntk_timeline_pyramid_read_as(const struct ntk_timeline_track *track,
                                   const struct ntk_timeline_recast *as, int64_t begin_ps,
                                   unsigned level, uint64_t tile,
@@ -48,13 +48,13 @@ void ntk_timeline_pyramid_read_as(const struct ntk_timeline_track *track,
 /* Share of the bucket, 0 to 1; of a semaphore the mean value. */
 double ntk_timeline_node_mean(const struct ntk_timeline_node *node, unsigned level);
 
-/* Calls for each slice that overlaps [from, to), in order of start; instants at from count. A
- * negative return stops and is returned. */
+/* Calls back for each slice that overlaps [from, to), in order of start; includes instants at from.
+ * A negative result stops and is returned. */
 int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t from_ps, int64_t to_ps,
                              int (*call)(size_t index, const struct ntk_timeline_slice *slice,
                                          void *ctx),
                              void *ctx);
-/* How many of them begin inside. */
+/* The number of them that start inside. */
 size_t ntk_timeline_slices_begin_count(const struct ntk_timeline_track *track, int64_t from_ps,
                                        int64_t to_ps);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_ranks - a row for each rank of a job, with what it did when, and one for the critical
- * path over them. */
+/* timeline_ranks - a row for each rank of a job with its activity, and one for the critical path
+ * across them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 
-/* Times further from zero than this are not times of the run: 3.6 days, whose ps fit. */
+/* Times farther from zero than 3.6 days, the limit for ps, are not times of the run. */
 #define FAR_NS (INT64_C(366) * 864 * 1000000000)
 #define PATH_HEAP_BYTES ((size_t)16 << 20)
 
@@ -24,7 +24,7 @@ struct making {
     struct ntk_timeline_build *build;
     uint64_t zero_ns;
     size_t rank_count;
-    size_t *counts;                           /* of each rank: segments, then its slices at most */
+    size_t *counts;                           /* of each rank: segments, later at most its slices */
     size_t *firsts, *at;                      /* of each rank: steps of the path, by time */
     struct ntk_long_list steps;               /* the last first */
     struct step *of_ranks;                    /* the same, by rank and time */
@@ -71,7 +71,7 @@ static int step_add(size_t rank, enum ntk_joined_part part, int64_t start_ns, in
     return 0;
 }
 
-/* Steps by rank, in order of time. */
+/* Sorts steps by rank, then time. */
 static int steps_sort(struct making *making)
 {
     const struct step *steps = making->steps.items;
@@ -121,7 +121,7 @@ static void slice_put(struct making *making, size_t track_index, int64_t start_n
     ntk_timeline_pass(track, track->slice_count, false);
 }
 
-/* Split where the path comes and goes. */
+/* Adds a segment, split where the path enters or leaves. */
 static int segment_put(size_t rank, enum ntk_joined_part part, int64_t start_ns, int64_t end_ns,
                        void *ctx)
 {
@@ -167,7 +167,7 @@ static int whats_make(struct making *making)
     return 0;
 }
 
-/* On which rank the path is: a slice as long as it stays there. */
+/* The rank of the path: a slice for as long as it stays there. */
 static int path_row(struct making *making, const struct ntk_joined *joined, uint32_t group)
 {
     const struct step *steps = making->steps.items;

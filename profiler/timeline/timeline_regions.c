@@ -8,17 +8,17 @@
 
 #include "profiler/trace/sorter.h"
 
-/* A row is sorted in so little of what a list of the trace may take. */
+/* The share of a trace list's memory for sorting a row. */
 #define SORTER_SHARE 16
 
-/* As a sorter needs it: begins with its time. */
+/* For a sorter: starts with its time. */
 struct item {
     int64_t start_ps, end_ps;
     uint32_t instance, depth;
     uint64_t reserved;
 };
 
-/* What is around others comes before them. */
+/* Enclosing ones come first. */
 static int compare(const void *a, const void *b)
 {
     const struct item *x = a;
@@ -70,8 +70,8 @@ static bool is_of_row(const struct ntk_region *region, size_t core_index, unsign
     return region->core_index == core_index && region->engine == engine;
 }
 
-/* Slices from items in their order, each in the lane of its depth: times that overlap, as they do
- * on an engine that begins an instruction before the last one ended, lie over each other. */
+/* Makes slices from sorted items, each in the lane of its depth: overlapping times, as on an engine
+ * that starts an instruction before the last one ended, are drawn over each other. */
 static int fill(struct ntk_timeline_build *build, struct ntk_timeline_regions *from,
                 struct ntk_timeline_track *track, const struct ntk_sorted *sorted,
                 int64_t offset_ps)
@@ -137,7 +137,7 @@ static int build_row(struct ntk_timeline_build *build, struct ntk_timeline_regio
             const struct ntk_region_instance *one = &instances[region->first_instance + i];
             struct item *item = ntk_sorter_add(&sorter);
             if (!item) {
-                break; /* _finish gives the reason */
+                break; /* _finish has the reason */
             }
             *item = (struct item){ .start_ps = one->start_ps,
                                    .end_ps = one->end_ps,
@@ -166,7 +166,7 @@ int ntk_timeline_build_regions(struct ntk_timeline_build *build, size_t source, 
     int ret = 0;
 
     if (from->regions.instances.count > UINT32_MAX) {
-        return 0; /* slices have no room for their numbers */
+        return 0; /* their numbers do not fit in slices */
     }
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
         ret = build_row(build, from, core, core_index, e, group, offset_ps);

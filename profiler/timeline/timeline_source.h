@@ -29,8 +29,8 @@
 /* 0, or -errno as for ntk_long_list_err_set(). */
 int ntk_timeline_lines_create(const struct ntk_analyses *analyses,
                               struct ntk_source_lines **out_lines);
-/* {"files": [{"path", "has_text"}], "lines": [...], "loops": [...]}: files are those that lines
- * are in, with numbers as positions have them. text may be NULL. */
+/* {"files": [{"path", "has_text"}], "lines": [...], "loops": [...]}: files with lines, numbered as
+ * in positions. text may be NULL. */
 void ntk_timeline_put_lines(const struct ntk_timeline *timeline, size_t source,
                             const struct ntk_source_lines *lines, struct ntk_source_text *text,
                             struct ntk_buf *out);
@@ -43,7 +43,7 @@ int ntk_timeline_put_iterations(const struct ntk_timeline *timeline, size_t sour
 int ntk_timeline_put_source_file(const struct ntk_source_lines *lines, struct ntk_source_text *text,
                                  uint64_t file, struct ntk_buf *out, struct ntk_err *err);
 /* {"file", "path", "line", "function", "iteration": "kv_h=0 s_t=3"} of an instruction, or of the
- * starter of a packet's transfer; null where none is known. -ENOENT with a message. */
+ * instruction that started a packet's transfer; null if unknown. -ENOENT with a message. */
 int ntk_timeline_put_position(const struct ntk_timeline *timeline,
                               const struct ntk_analyses *analyses, uint64_t track, uint64_t slice,
                               struct ntk_buf *out, struct ntk_err *err);

@@ -21,7 +21,7 @@
 #include "shared/base/str.h"
 
 #define SAID_BYTES_MAX ((size_t)64 << 10)
-#define NICE 5 /* the page comes first */
+#define NICE 5 /* the page has priority */
 
 enum state { UNUSED, RUNNING, DONE, FAILED, CANCELLED };
 
@@ -29,11 +29,11 @@ struct query {
     struct ntk_timeline_sql *of;
     pthread_t thread;
     uint64_t id;
-    uint64_t limit_ns; /* how long it may run */
+    uint64_t limit_ns; /* its time limit */
     int out, said;     /* pipes of the program; closed by the thread */
     /* Under the lock. */
     enum state state;
-    pid_t pid; /* 0: none, or it was waited for */
+    pid_t pid; /* 0: none, or already reaped */
     bool is_cancelled;
     uint64_t begin_ns, end_ns;
     struct ntk_buf csv;
@@ -90,7 +90,7 @@ static pid_t start(const char *program, const char *const *arguments, int out, i
     return child;
 }
 
-/* More of it; false at the end. Beyond the limit it is read and forgotten. */
+/* Appends more; false at the end. Beyond the limit data is read and dropped. */
 static bool take(int fd, struct ntk_buf *out, size_t bytes_max, bool *out_is_long)
 {
     char part[65536];
@@ -107,7 +107,7 @@ static bool take(int fd, struct ntk_buf *out, size_t bytes_max, bool *out_is_lon
     return got > 0;
 }
 
-/* The last line that query printed, without the name of the program before it. */
+/* The last line that query printed, without the program's name. */
 static const char *last_line(struct ntk_buf *said)
 {
     char *text = said->bytes_count ? (char *)(uintptr_t)ntk_buf_text_get(said) : NULL;
@@ -123,7 +123,7 @@ static const char *last_line(struct ntk_buf *said)
 
 enum end { AT_END, TOO_LATE, TOO_LONG };
 
-/* Reads what it prints, until it ends or must be ended. */
+/* Reads its output until it exits or must be stopped. */
 static enum end follow(struct query *query, struct ntk_buf *csv, struct ntk_buf *said)
 {
     struct pollfd pipes[2] = { { .fd = query->out, .events = POLLIN },
@@ -190,7 +190,7 @@ static enum state judge(const struct query *query, enum end end, int status, con
     } else if (WEXITSTATUS(status) == NTK_QUERY_EXIT_CUT) {
         (void)snprintf(message, message_bytes, "the query failed after its first rows: %s", line);
     } else {
-        /* With a table and a message, the message is about the capture, which is not complete. */
+        /* With a table, the message is about an incomplete capture. */
         has_failed = WEXITSTATUS(status) != 0 && csv->bytes_count == 0;
         (void)ntk_str_copy(message, message_bytes,
                            WEXITSTATUS(status) == 0 ? ""
@@ -248,7 +248,7 @@ static void answer_error(struct ntk_http_response *response, int status, const c
     ntk_http_response_put(response, &out);
 }
 
-/* False, with the answer: it is missing, or no number from `least` to `most`. */
+/* False after answering: missing, or not a number from `least` to `most`. */
 static bool get_number(const struct ntk_http_request *request, const char *name, uint64_t least,
                        uint64_t most, uint64_t *out_number, struct ntk_http_response *response)
 {
@@ -265,7 +265,7 @@ static bool get_number(const struct ntk_http_request *request, const char *name,
     return false;
 }
 
-/* Its thread has ended, and nothing of it is left. */
+/* Its thread has ended; frees everything. */
 static void forget(struct query *query)
 {
     if (query->state != UNUSED) {
@@ -274,7 +274,7 @@ static void forget(struct query *query)
     ntk_buf_fini(&query->csv);
 }
 
-/* One that does not run, the oldest first; NULL: all run. */
+/* A finished one, oldest first; NULL: all are running. */
 static struct query *find_place(struct ntk_timeline_sql *sql)
 {
     struct query *found = NULL;
@@ -332,7 +332,7 @@ static int begin_program(struct query *query, const struct ntk_timeline_sql_sour
 static int begin(struct ntk_timeline_sql *sql, struct query *query, uint64_t source,
                  const char *text, uint64_t rows, uint64_t seconds)
 {
-    struct query earlier = *query; /* its answer stays until the new one runs */
+    struct query earlier = *query; /* its answer stays until the new query runs */
     struct query new = { .of = sql,
                          .id = ++sql->next_id,
                          .limit_ns = seconds * NTK_NS_PER_SECOND,
@@ -357,8 +357,9 @@ static int begin(struct ntk_timeline_sql *sql, struct query *query, uint64_t sou
     return ret;
 }
 
-/* A question that starts or ends a process is not for pages of other sites, which a browser would
- * let ask without reading the answer. Browsers say which page asks; other programs do not. */
+/* A request that starts or stops a process must not come from pages of other sites, which a browser
+ * lets send it without reading the answer. Browsers name the requesting page; other programs do
+ * not. */
 static bool is_of_other_site(const struct ntk_http_request *request,
                              struct ntk_http_response *response)
 {
@@ -409,7 +410,7 @@ static void answer_begin(const struct ntk_http_request *request, struct ntk_http
     }
 }
 
-/* The query of the request, NULL with the answer; under the lock. */
+/* The query of the request, or NULL after answering; called with the lock. */
 static struct query *query_of(struct ntk_timeline_sql *sql, const struct ntk_http_request *request,
                               struct ntk_http_response *response)
 {

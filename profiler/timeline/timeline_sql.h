@@ -2,18 +2,18 @@
 /*
  * timeline_sql - SELECTs over the captures that the page shows: a program for each query.
  *
- *   /api/v1/sql_sources             what can be asked, with its tables and their columns
- *   /api/v1/sql?source&sql&rows&seconds   begins a query: {"id": 7}
- *   /api/v1/sql_answer?id           {"state": "running" | "done" | "failed" | "cancelled", "ms", ...}
- *   /api/v1/sql_cancel?id           ends it
+ *   /api/v1/sql_sources             inputs with their tables and columns
+ *   /api/v1/sql?source&sql&rows&seconds   starts a query: {"id": 7} /api/v1/sql_answer?id
+ *   {"state": "running" | "done" | "failed" | "cancelled", "ms", ...} /api/v1/sql_cancel?id
+ *   ends it
  *
- * A query is `neuron-profile query`, which can read nothing but the tables of the capture. It is a
- * process, so no statement, whatever it computes, delays another request, and all of them
- * can be ended: after their time, when they are cancelled, when their answer is too long, and with
- * the server. What one may take of memory and disk is limited, too.
+ * A query is `neuron-profile query`, which can only read the tables of the capture. It is a
+ * separate process, so no statement delays another request, and each can be stopped: after its time
+ * limit, on cancellation, if its answer is too long, and with the server. Its memory and disk space
+ * are limited, too.
  *
- * An answer is the CSV that query prints, with one row more than was asked for where there are
- * more. It stays until NTK_TIMELINE_SQL_MAX later queries were started.
+ * An answer is the CSV that query prints, with one row more than requested if there are more. It is
+ * kept until NTK_TIMELINE_SQL_MAX later queries were started.
  *
  * Owner:   create / destroy, which ends queries; programs and arguments are borrowed.
  * Threads: handlers come from the server's thread; a query has a thread that waits for it.
@@ -24,17 +24,17 @@
 #include "shared/base/err.h"
 #include "shared/http/http_server.h"
 
-#define NTK_TIMELINE_SQL_MAX 4 /* queries at once, and answers that stay */
+#define NTK_TIMELINE_SQL_MAX 4 /* simultaneous queries, and stored answers */
 #define NTK_TIMELINE_SQL_ROWS_MAX 10000U
 #define NTK_TIMELINE_SQL_SECONDS_MAX 600U
 #define NTK_TIMELINE_SQL_ANSWER_BYTES ((size_t)16 << 20)
-/* Of a program: memory that is its own, and a file on the disk. */
+/* Of a program: its private memory, and a file on disk. */
 #define NTK_TIMELINE_SQL_MEMORY_BYTES (UINT64_C(2) << 30)
 #define NTK_TIMELINE_SQL_FILE_BYTES (UINT64_C(16) << 30)
 
 #define NTK_TIMELINE_SQL_ARGUMENTS_MAX 20
 
-/* A capture, or folders, as options of query name them. */
+/* A capture, or folders, as options of query. */
 struct ntk_timeline_sql_source {
     const char *name;
     bool is_of_folders;                                    /* has their tables */
@@ -51,7 +51,7 @@ struct ntk_timeline_sql *ntk_timeline_sql_create(const char *program,
 void ntk_timeline_sql_destroy(struct ntk_timeline_sql *sql);
 
 #define NTK_TIMELINE_SQL_ROUTES 4
-/* Quick ones; out_routes has room for them. */
+/* Fast ones; out_routes must have space for them. */
 void ntk_timeline_sql_routes(struct ntk_timeline_sql *sql, struct ntk_http_route *out_routes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_tensors - names of tensors from the facts of programs, and the tensor of each slice. */
+/* timeline_tensors - names of tensors from programs, and the tensor of each slice. */
 #include "profiler/timeline/timeline_tensors.h"
 
 #include <errno.h>

@@ -52,7 +52,7 @@ static int put_slice(size_t index, const struct ntk_timeline_slice *slice, void 
     return 0;
 }
 
-/* False, with nothing written, when there are too many. */
+/* False, with nothing written, if there are too many. */
 static bool put_slices(const struct ntk_timeline *timeline, const struct ntk_timeline_recast *as,
                        uint32_t index, int64_t from_ps, int64_t to_ps, size_t count_max,
                        struct ntk_buf *out)
@@ -80,7 +80,7 @@ static bool put_slices(const struct ntk_timeline *timeline, const struct ntk_tim
 
 /* ---- buckets ---- */
 
-/* What one row needs while it becomes buckets. */
+/* Temporary data for converting one row to buckets. */
 struct scratch {
     struct ntk_timeline_node nodes[NTK_TIMELINE_TILE_BUCKETS];
     struct ntk_timeline_tile_bucket buckets[NTK_TIMELINE_TILE_BUCKETS];
@@ -126,7 +126,7 @@ static void put_buckets(const struct ntk_timeline *timeline, const struct ntk_ti
     put_bucket_section(index, scratch->buckets, count, out);
 }
 
-/* The queues of the core stand right before it. */
+/* The queues of the core directly precede it. */
 static void put_rate(const struct ntk_timeline *timeline, uint32_t index, unsigned level,
                      uint64_t tile, struct scratch *scratch, struct ntk_buf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chip - rows of shared/abi/machine.def as a profile needs them. */
+/* chip - rows of shared/abi/machine.def in the form that profiles need. */
 #include "profiler/trace/chip.h"
 
 #include <stddef.h>

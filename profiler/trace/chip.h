@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip - the constants of a core generation that metrics are shares of, by instance type.
+ * chip - the constants of a core generation, by instance type.
  *
  * Owner: plain data. Threads: any.
  */
@@ -25,7 +25,7 @@ struct ntk_chip {
     uint64_t sbuf_partition_bytes, psum_partition_bytes;
 };
 
-/* False for an instance type of no known family; "trn2.any" is of the family of trn2. */
+/* False for an instance type of an unknown family; "trn2.any" belongs to the family of trn2. */
 bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip);
 
 #endif

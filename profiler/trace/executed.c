@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* executed - the counts of slots, passed once. */
+/* executed - iterates over the counts of slots. */
 #include "profiler/trace/executed.h"
 
 static bool next_instruction(struct ntk_executed *executed)

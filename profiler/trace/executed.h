@@ -2,14 +2,13 @@
 /*
  * executed - the instructions of a program that ran, with their counts.
  *
- *   struct ntk_executed executed = { .core = core };
- *   while (ntk_executed_next(&executed)) { ... executed.instruction.slot ... executed.times ... }
+ *   struct ntk_executed executed = { .core = core }; while (ntk_executed_next(&executed)) { ...
+ *   executed.instruction.slot ... executed.times ... }
  *
- * What follows from an instruction's bytes alone needs to be found once for each slot, not once for
- * each time it ran. A core whose slots are not counted gives its instructions one by one instead,
- * each with times 1.
+ * Results that depend only on an instruction's bytes are computed once per slot, not per execution.
+ * A core without counts yields its instructions one by one, each with times 1.
  *
- * Owner:   caller's storage; nothing to free. Threads: one at a time per struct.
+ * Owner: caller's storage; nothing to free. Threads: one at a time per struct.
  */
 #ifndef NTK_PROFILER_TRACE_EXECUTED_H
 #define NTK_PROFILER_TRACE_EXECUTED_H
@@ -18,7 +17,7 @@
 
 struct ntk_executed {
     const struct ntk_trace_core *core;
-    struct ntk_trace_instruction instruction; /* engine, slot and opcode; nothing else */
+    struct ntk_trace_instruction instruction; /* only engine, slot and opcode are set */
     uint64_t times;
     size_t next; /* slot of the engine, or instruction */
     unsigned engine;

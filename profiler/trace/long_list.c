@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* long_list - realloc() up to a bound, then a file without a name whose room is reserved before it
- * is mapped. */
+/* long_list - realloc() up to a limit, then an unnamed file whose space is reserved before it is
+ * mapped. */
 #include "profiler/trace/long_list.h"
 
 #include <errno.h>

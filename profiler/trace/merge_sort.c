@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge_sort - blocks sorted by insertion, then merged, each time twice as long. Neighbours that
- * are in order cost one comparison, and of others only the part that overlaps is moved.
+ * merge_sort - sorts blocks by insertion, then merges them, doubling the length each time.
+ * Neighbours in order cost one comparison; of others only the overlapping part is moved.
  */
 #include "profiler/trace/merge_sort.h"
 
@@ -10,7 +10,7 @@
 #define BLOCK_ITEMS 32
 #define ITEM_BYTES_MAX 32
 
-/* The size is a constant wherever this is inlined, so that copies are single instructions. */
+/* The size is constant after inlining, so copies are single instructions. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void sort_block(char *items, size_t count, size_t size, ntk_merge_sort_compare *compare)
@@ -31,7 +31,7 @@ INLINE void sort_block(char *items, size_t count, size_t size, ntk_merge_sort_co
     }
 }
 
-/* How many of the sorted items are before the one, or are not after it. */
+/* The number of sorted items before the given one, or not after it. */
 INLINE size_t count_before(const char *items, size_t count, size_t size, const char *one,
                            bool with_same, ntk_merge_sort_compare *compare)
 {
@@ -65,7 +65,7 @@ INLINE void merge_upward(char *to, const char *left, const char *left_end, const
         }
         to += size;
     }
-    memcpy(to, left, (size_t)(left_end - left)); /* what is left of the right is in its place */
+    memcpy(to, left, (size_t)(left_end - left)); /* the rest of the right part is in place */
 }
 
 INLINE void merge_downward(char *to_end, const char *left, const char *left_end, const char *right,

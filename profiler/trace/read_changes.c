@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_changes - semaphores, events and throttling of the execution. */
+/* read_changes - reads semaphores, events and throttling of the execution. */
 #include <errno.h>
 
 #include "profiler/trace/trace_build.h"
@@ -9,7 +9,7 @@ struct reader {
     struct ntk_trace_core *core;
     const struct ntk_trace_window *window;
     bool counts_all;
-    /* The limit that is there when the window begins: the last one before it. */
+    /* The limit at the start of the window: the last one before it. */
     bool has_before;
     struct ntk_trace_throttle before;
     struct ntk_sorter events;

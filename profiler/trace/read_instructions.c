@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_instructions - starts and ends of instructions paired, and when the execution was. */
+/* read_instructions - pairs starts and ends of instructions, and finds the execution. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "profiler/trace/trace_build.h"
 #include "profiler/trace/waiting.h"
 
-struct pairing { /* starts without an end yet, first in first out per slot of an engine */
+struct pairing { /* starts without an end yet, FIFO per slot of an engine */
     const struct ntk_ntff_subgraph *ntff;
     struct ntk_waiting waiting;
     uint32_t *queues[NTK_NTFF_ENGINE_COUNT]; /* by slot */
@@ -36,7 +36,7 @@ static void pairing_fini(struct pairing *p)
     ntk_waiting_fini(&p->waiting);
 }
 
-/* 1: an instruction is complete, with times on the clock of the file; 0: none; or -ENOMEM. */
+/* 1: an instruction is complete, with times on the file's clock; 0: not yet; or -ENOMEM. */
 static int pair(struct pairing *p, const struct ntk_ntff_record *record,
                 struct ntk_trace_instruction *out)
 {
@@ -60,7 +60,7 @@ static int pair(struct pairing *p, const struct ntk_ntff_record *record,
     }
     struct ntk_waiting_item start = ntk_waiting_pop(&p->waiting, queue);
     if (record->time_ps < start.time_ps) {
-        p->unpaired++; /* with its start, which stays counted */
+        p->unpaired++; /* its start stays counted */
         return 0;
     }
     p->unpaired--;
@@ -136,7 +136,7 @@ static int put(const struct sink *sink, const struct ntk_trace_instruction *inst
     *to = *instruction;
     to->start_ps = start_ps;
     to->end_ps = end_ps;
-    to->wait_cycles = started_ps < 0 ? 0 : to->wait_cycles; /* that was before the window */
+    to->wait_cycles = started_ps < 0 ? 0 : to->wait_cycles; /* it was before the window */
     core->slot_counts[to->engine][to->slot]++;
     return 0;
 }
@@ -168,8 +168,8 @@ static int pass(struct ntk_trace_build *build, const struct ntk_ntff_subgraph *n
     return ret;
 }
 
-/* Before version 6 the execution ends with the last NOTIFY of any engine and its length is in the
- * header. Without any of that the window is everything there is. */
+/* Before version 6 the execution ends with the last NOTIFY of any engine, and its length is in the
+ * header. Without these the window is everything in the file. */
 int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window)
 {
     const struct ntk_ntff_subgraph *first = build->trace->cores[0].ntff;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_packets - starts and ends of DMA packets paired, with the class of their queue. */
+/* read_packets - pairs starts and ends of DMA packets, with the class of their queue. */
 #include <errno.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static enum ntk_trace_dma_class class_by_name(const char *name)
     return strstr(name, "IO") ? NTK_TRACE_DMA_IO : NTK_TRACE_DMA_DATA;
 }
 
-/* The NEFF says what kind a prepared queue is. */
+/* The NEFF has the type of a prepared queue. */
 static uint8_t class_of(const struct ntk_trace_core *core, const char *name)
 {
     enum ntk_trace_dma_class by_name = class_by_name(name);
@@ -71,7 +71,7 @@ static void classify_rings(struct reader *r)
     }
 }
 
-/* What a packet needs of its end: 16 bits of size, 16 of the sum. */
+/* The part of a packet's end that it needs: 16 bits of size, 16 of the sum. */
 static uint32_t detail_of(const struct ntk_ntff_record *record)
 {
     return (record->bytes_count & 0xffff) | (uint32_t)record->crc_in << 16;
@@ -81,7 +81,7 @@ struct span {
     int64_t start_ps, end_ps;
 };
 
-/* How many of the bytes were moved by then, were it at one rate. */
+/* The bytes moved until then, assuming a constant rate. */
 static uint32_t bytes_until(const struct span *span, uint32_t bytes_count, int64_t time_ps)
 {
     if (time_ps >= span->end_ps) {
@@ -93,9 +93,9 @@ static uint32_t bytes_until(const struct span *span, uint32_t bytes_count, int64
                : (uint32_t)(part * bytes_count / (uint64_t)(span->end_ps - span->start_ps));
 }
 
-/* The i-th start of a ring belongs to its i-th end, whichever comes first in the file. Where a
- * packet was under way at the start of the execution, ends come before their starts from then on:
- * those pairs are not packets. */
+/* The i-th start of a ring belongs to its i-th end, whichever comes first in the file. If a packet
+ * was in progress at the start of the execution, ends precede their starts from then on: those
+ * pairs are not packets. */
 static int pair(struct reader *r, const struct ntk_ntff_record *record)
 {
     bool is_end = record->kind == NTK_NTFF_RECORD_DMA_END;

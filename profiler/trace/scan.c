@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan - the memory of lists that are read from one end to the other, or here and there. */
+/* scan - returns memory of lists during sequential or random access. */
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,8 +22,8 @@ void ntk_trace_pages_give_back(const void *first, const void *end)
 
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes)
 {
-    /* Not the piece that was passed now: its last elements are still examined. The pages stay
-     * in the file: a later look maps them again. */
+    /* Not the current piece, whose last elements are still in use. The pages stay in the file: a
+     * later access maps them again. */
     if (passed_bytes >= 2 * NTK_TRACE_SCAN_BYTES) {
         (void)madvise((char *)first + (passed_bytes - 2 * NTK_TRACE_SCAN_BYTES),
                       NTK_TRACE_SCAN_BYTES, MADV_DONTNEED);

@@ -17,8 +17,8 @@
 #include "shared/base/fs.h"
 
 #define ITEMS_FIRST 4096
-/* What is read of a run at once. All of that takes no more than scratch, which is not needed then:
- * a run has less where there are many. */
+/* Buffer per run while merging. All buffers together fit in scratch, which is then unused: with
+ * many runs each is smaller. */
 #define RUN_BYTES_MAX ((size_t)256 << 10)
 #define RUN_ITEMS_MIN 16
 
@@ -28,9 +28,9 @@ struct late_run {
 
 struct source { /* one run while all are merged */
     int fd;
-    uint64_t offset; /* of what was not read yet */
+    uint64_t offset; /* of the unread part */
     uint64_t unread; /* items */
-    size_t rank;     /* which came first, where items are the same */
+    size_t rank;     /* order of arrival, for equal items */
     char *buffer, *at, *end;
 };
 
@@ -131,7 +131,7 @@ static bool append(struct ntk_sorter *sorter, int *fd, uint64_t *written, const 
     return true;
 }
 
-/* How many of the sorted items in memory are before the last one that was written. */
+/* The number of sorted items in memory that are before the last written one. */
 static size_t count_late(const struct ntk_sorter *sorter)
 {
     size_t low = 0;
@@ -148,7 +148,7 @@ static size_t count_late(const struct ntk_sorter *sorter)
     return low;
 }
 
-/* Sorts memory and writes of it what is late, and of the rest all but keep. */
+/* Sorts memory, writes late items, and of the others all except keep. */
 static bool flush(struct ntk_sorter *sorter, size_t keep)
 {
     if (!sort(sorter)) {
@@ -271,7 +271,7 @@ static bool merger_init(struct merger *m, const struct ntk_sorter *sorter)
     return true;
 }
 
-/* The memory of the sorter holds what is ready to be written. */
+/* The memory of the sorter holds items ready to be written. */
 static int merge_all(struct ntk_sorter *sorter, struct merger *m, int fd)
 {
     size_t item_bytes = sorter->item_bytes;

@@ -2,12 +2,12 @@
 /*
  * sorter - a list in order of time from items that come almost in order, in bounded memory.
  *
- * An item is 16 or 32 bytes and begins with its time, an int64_t. Items with one time are ordered
- * by a function, and where that says 0 they stay as they came. A list that is longer than the
- * memory goes to an unnamed temporary file, which is mapped in the end: in one writing when items
- * come late by less than half of the memory, in two when they come in any order.
+ * An item is 16 or 32 bytes and begins with its time, an int64_t. Items with equal times are
+ * ordered by a function; if it returns 0, they keep their order. A list longer than the memory goes
+ * to an unnamed temporary file, which is mapped at the end. It is written once if items are late by
+ * less than half of the memory, else twice.
  *
- * Owner:   caller's storage; ntk_sorter_fini() frees what was not taken.
+ * Owner:   caller's storage; ntk_sorter_fini() frees the rest.
  * Threads: one at a time per sorter.
  */
 #ifndef NTK_PROFILER_TRACE_SORTER_H
@@ -22,7 +22,7 @@
 #include "shared/base/vec.h"
 
 #define NTK_SORTER_ITEM_BYTES_MAX 32
-/* Less memory than this makes no sense: items of a sorter. */
+/* Minimum memory, in items. */
 #define NTK_SORTER_ITEMS_MIN 64
 
 struct ntk_sorter {
@@ -33,10 +33,10 @@ struct ntk_sorter {
     size_t count, capacity;
     char *items;
     char *scratch; /* half of items_max */
-    int fd;        /* of what is in order; -1: nothing left memory yet */
+    int fd;        /* of the ordered part; -1: nothing written yet */
     uint64_t written;
-    char last[NTK_SORTER_ITEM_BYTES_MAX]; /* the last of those written */
-    int late_fd;                          /* of runs that are before some of those */
+    char last[NTK_SORTER_ITEM_BYTES_MAX]; /* the last written item */
+    int late_fd;                          /* of late runs */
     uint64_t late_written;
     struct ntk_vec late_runs; /* each sorted */
     int failed;               /* the first -errno */
@@ -46,7 +46,7 @@ struct ntk_sorter {
 struct ntk_sorted {
     void *items; /* NULL: none */
     size_t count;
-    bool is_mapped; /* munmap() of all items; false: free() */
+    bool is_mapped; /* munmap() or free() of all items */
 };
 void ntk_sorted_fini(struct ntk_sorted *sorted, size_t item_bytes);
 
@@ -54,14 +54,14 @@ void ntk_sorted_fini(struct ntk_sorted *sorted, size_t item_bytes);
 void ntk_sorter_init(struct ntk_sorter *sorter, size_t item_bytes, ntk_merge_sort_compare *compare,
                      size_t memory_bytes, const char *folder);
 void ntk_sorter_fini(struct ntk_sorter *sorter);
-/* Makes room; false when something failed, which _finish tells. Called by _add alone. */
+/* Makes room; false after a failure, which _finish returns. Called only by _add. */
 bool ntk_sorter_make_room(struct ntk_sorter *sorter);
-/* All of it, in order, in a file also when it is larger than heap_bytes; the sorter is empty
- * afterwards. 0 or -errno with a message. */
+/* All items in order, in a file if larger than heap_bytes; the sorter is empty afterwards. 0 or
+ * -errno with a message. */
 int ntk_sorter_finish(struct ntk_sorter *sorter, size_t heap_bytes, struct ntk_sorted *out_sorted,
                       struct ntk_err *err);
 
-/* Where to put the next item; NULL when something failed. */
+/* Where to put the next item; NULL after a failure. */
 static inline void *ntk_sorter_add(struct ntk_sorter *sorter)
 {
     if (sorter->count == sorter->capacity && !ntk_sorter_make_room(sorter)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spill - the file grows by extents that are mapped where they are; arrays are cut from the newest
+/* spill - the file grows by extents that are mapped in place; arrays are allocated from the newest
  * one. */
 #include "profiler/trace/spill.h"
 

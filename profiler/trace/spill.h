@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spill - long arrays that need not all be in memory: on the heap while they are small together,
- * beyond that in an unnamed temporary file that is mapped.
+ * spill - long arrays that need not be in memory: on the heap while their total is small, then in a
+ * mapped, unnamed temporary file.
  *
- * Pages of the file take memory until they are returned. Whoever fills or reads an array from one
- * end to the other gives back what is behind it: the content stays, and a later look reads it
- * again.
+ * Pages of the file use memory until they are returned. A sequential pass over an array returns the
+ * pages behind it: the content stays, and a later access reads it again.
  *
  * Owner:   caller's storage; _fini() frees all arrays.
- * Threads: one thread takes; any number give back.
+ * Threads: one thread allocates; any number return memory.
  */
 #ifndef NTK_PROFILER_TRACE_SPILL_H
 #define NTK_PROFILER_TRACE_SPILL_H
@@ -19,7 +18,7 @@
 #include "shared/base/err.h"
 #include "shared/base/vec.h"
 
-/* What all arrays of a spill take of the heap, where its owner has no opinion. */
+/* Default limit for all arrays of a spill on the heap. */
 #define NTK_SPILL_HEAP_BYTES ((size_t)64 << 20)
 
 struct ntk_spill {
@@ -36,9 +35,9 @@ struct ntk_spill {
 /* heap_bytes 0: NTK_SPILL_HEAP_BYTES. folder NULL: $TMPDIR, else /var/tmp; borrowed. */
 void ntk_spill_init(struct ntk_spill *spill, size_t heap_bytes, const char *folder);
 void ntk_spill_fini(struct ntk_spill *spill);
-/* An array of zeros, of one item at least; NULL: spill->failed and spill->err say why. */
+/* A zeroed array of at least one item; NULL: spill->failed and spill->err have the reason. */
 void *ntk_spill_take(struct ntk_spill *spill, size_t count, size_t item_bytes);
-/* The memory of these bytes of an array, as far as they are whole pages of the file. */
+/* Returns memory of these bytes of an array, as far as they are whole pages of the file. */
 void ntk_spill_give_back(const struct ntk_spill *spill, const void *first, size_t bytes_count);
 /* That of all arrays. */
 void ntk_spill_give_back_all(const struct ntk_spill *spill);

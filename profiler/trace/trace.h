@@ -37,7 +37,7 @@ struct ntk_neff_subgraph;
 struct ntk_trace_instruction {
     int64_t start_ps, end_ps;
     uint32_t slot;        /* pc */
-    uint16_t wait_cycles; /* base cycles before the start, waiting for semaphores and events */
+    uint16_t wait_cycles; /* base cycles waited before the start, for semaphores and events */
     uint16_t crc_in, crc_out;
     uint8_t engine; /* enum ntk_ntff_engine */
     uint8_t opcode;
@@ -45,11 +45,11 @@ struct ntk_trace_instruction {
 
 enum ntk_trace_dma_class {
     NTK_TRACE_DMA_INSTRUCTION, /* fetches programs and tables */
-    NTK_TRACE_DMA_IO, /* inputs, outputs and weights by the queue's name, when no type is known */
-    /* By the type that the NEFF gives the queue: */
-    NTK_TRACE_DMA_INPUT,  /* "in", which compilers use for stores to outputs too */
+    NTK_TRACE_DMA_IO, /* inputs, outputs and weights by the queue's name, if its type is unknown */
+    /* By the queue's type in the NEFF: */
+    NTK_TRACE_DMA_INPUT,  /* "in", also used by compilers for stores to outputs */
     NTK_TRACE_DMA_OUTPUT, /* "out" */
-    NTK_TRACE_DMA_DATA,   /* "data": made by the compiler, constants, spills and reloads too */
+    NTK_TRACE_DMA_DATA,   /* "data": from the compiler, including constants, spills and reloads */
     NTK_TRACE_DMA_SOFTWARE_DYNAMIC,
     NTK_TRACE_DMA_HARDWARE_DYNAMIC,
     NTK_TRACE_DMA_CLASS_COUNT
@@ -58,7 +58,7 @@ enum ntk_trace_dma_class {
 struct ntk_trace_packet {
     int64_t start_ps, end_ps;
     uint32_t bytes_count;
-    uint16_t engine; /* as shown: 16 * physical core + engine of the core */
+    uint16_t engine; /* as displayed: 16 * physical core + engine of the core */
     uint16_t crc;
     uint8_t queue;
     uint8_t dma_class; /* enum ntk_trace_dma_class */
@@ -80,36 +80,36 @@ struct ntk_trace_throttle {
 
 struct ntk_trace_core {
     const struct ntk_ntff_subgraph *ntff;
-    const struct ntk_neff_subgraph *neff; /* NULL: no NEFF given, or it has no such subgraph */
-    int64_t t0_ps;                        /* start of the execution on the clock of the file */
+    const struct ntk_neff_subgraph *neff; /* NULL: no NEFF, or it has no such subgraph */
+    int64_t t0_ps;                        /* start of the execution on the file's clock */
     size_t instruction_count;
     struct ntk_trace_instruction *instructions;
     size_t packet_count;
     struct ntk_trace_packet *packets;
     size_t event_count;
     struct ntk_trace_event *events;
-    /* Before and after the execution, where summaries count these too: before version 6. */
+    /* Before and after the execution; summaries before version 6 include these. */
     uint64_t more_event_count;
     size_t throttle_count;
     struct ntk_trace_throttle *throttles;
     int64_t end_ps; /* of the last instruction; 0 without any */
-    /* Which lists are in a temporary file; the others are on the heap. */
+    /* Whether each list is in a temporary file or on the heap. */
     struct {
         bool instructions, packets, events, throttles;
     } is_mapped;
-    /* The file was truncated: it announces more records of this kind than it has. */
+    /* The file is truncated: it announces more records of this kind than it has. */
     struct {
         bool instructions, packets, events;
     } is_cut;
-    /* How often each slot of an engine's program ran in the execution (trace/executed.h); a trace
-     * that was put together by hand need not have them. */
+    /* How often each slot of an engine's program ran (trace/executed.h); optional in a trace made
+     * by hand. */
     bool has_slot_counts;
     uint64_t *slot_counts[NTK_NTFF_ENGINE_COUNT];
-    /* Records that did not become rows. */
+    /* Records without a row. */
     uint64_t outside_window, outside_code, unpaired, unknown;
 };
 
-/* The requested part of an execution; zeroed: all of it. */
+/* The selected part of an execution; zeroed: all of it. */
 struct ntk_trace_part {
     int64_t from_ps, to_ps; /* since its start; to_ps 0: to its end */
     const uint32_t *cores;  /* physical, in their device; NULL: all */
@@ -119,53 +119,51 @@ struct ntk_trace_part {
 struct ntk_trace {
     const struct ntk_ntff *ntff;
     const struct ntk_neff *neff;      /* NULL: none given */
-    enum ntk_metrics_version metrics; /* by whose rules figures of it are counted */
-    bool has_total; /* the file says how long the execution took, and has records of it */
+    enum ntk_metrics_version metrics; /* version of the rules for its figures */
+    bool has_total; /* the file has the length of the execution, and records of it */
     int64_t total_ps;
     bool has_chip;
     struct ntk_chip chip;
     struct {
         bool instructions, packets, events;
     } is_cut;             /* of any core */
-    bool has_collectives; /* there are records of collectives cores, which cannot be read yet */
+    bool has_collectives; /* there are records of collectives cores, which are not supported yet */
     uint64_t error_records;
     size_t core_count;
     struct ntk_trace_core *cores;
-    /* Rows of a window, or of some cores, are all there is: time 0 is the start of the window, the
-     * total its length. */
+    /* Only a window, or some cores: time 0 is the start of the window, the total its length. */
     bool is_part;
     struct {
         int64_t from_ps, to_ps; /* since the start of the execution */
-        int64_t total_ps;       /* of the execution; where has_total */
+        int64_t total_ps;       /* of the execution, if has_total */
         bool is_open;           /* to its end */
     } part;
-    /* For what analyses keep of every span (trace/long_list.h), as in struct ntk_trace_options; 0
-     * and NULL: as there. */
+    /* For long lists of analyses (trace/long_list.h), as in struct ntk_trace_options; 0 and NULL:
+     * its defaults. */
     size_t list_bytes;
     const char *folder; /* borrowed */
 };
 
-/* Called now and then with the share that is done, 0 to 1. */
+/* Called occasionally with the completed share, 0 to 1. */
 typedef void ntk_trace_progress(double share, void *ctx);
 
 struct ntk_trace_options {
     enum ntk_metrics_version metrics;
     ntk_trace_progress *progress; /* NULL: none */
     void *progress_ctx;
-    size_t list_bytes;  /* a list that needs more is in a temporary file; 0: NTK_TRACE_LIST_BYTES */
-    const char *folder; /* where that is, borrowed by the trace; NULL: $TMPDIR, else /var/tmp */
+    size_t list_bytes;  /* longer lists are in a temporary file; 0: NTK_TRACE_LIST_BYTES */
+    const char *folder; /* its folder, borrowed by the trace; NULL: $TMPDIR, else /var/tmp */
     struct ntk_trace_part part;
 };
 
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
-/* All lists together take at most this many times that outside of files: captures have up to 64
- * cores. */
+/* All lists together use at most this multiple of it on the heap: captures have up to 64 cores. */
 #define NTK_TRACE_HEAP_LISTS 4
-/* So many records of a core may wait for the other end of their span at once; further ones are
- * omitted and counted as unpaired. */
+/* Limit of records per core that wait for the other end of their span; further ones are omitted and
+ * counted as unpaired. */
 #define NTK_TRACE_WAITING_MAX ((uint32_t)4 << 20)
 
-/* neff may be NULL; when given it must be the one that the capture is of (-ENOEXEC). */
+/* neff may be NULL; else it must belong to the capture (-ENOEXEC). */
 int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                                ntk_trace_progress *progress, void *progress_ctx,
                                struct ntk_trace **out_trace, struct ntk_err *err);
@@ -191,12 +189,12 @@ static inline bool ntk_trace_has_moment(const struct ntk_trace *trace, int64_t t
             time_ps < trace->part.to_ps - trace->part.from_ps);
 }
 
-/* The place of a core in the capture, by that in the trace; where cores are missing they differ. */
+/* The index of a core in the capture, from that in the trace; they differ if cores are missing. */
 size_t ntk_trace_core_number(const struct ntk_trace *trace, size_t core_index);
 /* And back. */
 size_t ntk_trace_core_place(const struct ntk_trace *trace, size_t number);
 
-/* As they are used: never 0, never NULL. */
+/* Effective values: never 0 or NULL. */
 size_t ntk_trace_list_bytes_get(const struct ntk_trace *trace);
 const char *ntk_trace_folder_get(const struct ntk_trace *trace);
 
@@ -222,8 +220,8 @@ static_assert(NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_instruction) == 0 &
                   NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_event) == 0,
               "a scan returns whole elements");
 
-/* The memory of the whole pages between two addresses of a mapped file: the content stays in the
- * file, a later look maps it again. */
+/* Returns memory of whole pages between two addresses of a mapped file: the content stays in the
+ * file, and a later access maps it again. */
 void ntk_trace_pages_give_back(const void *first, const void *end);
 
 /* Memory of the last whole piece but one that a scan has passed; not for the heap. */

@@ -13,7 +13,7 @@
 #include "profiler/output/tables/table.h"
 #include "profiler/system/memory_use_name.h"
 
-/* An argument of a row besides times and places: text is NULL for a number. */
+/* An argument of a row next to times and places: text is NULL for a number. */
 struct ntk_system_argument {
     const char *key, *text;
     int64_t number;

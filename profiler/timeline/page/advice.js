@@ -1,4 +1,4 @@
-// What to look at first, each with the number behind it, as `neuron-profile analyze advice` says.
+// What to fix first, each item with its number, as in `neuron-profile analyze advice`.
 
 import { make } from './dom.js';
 import { share } from './format.js';
@@ -8,7 +8,7 @@ import { lineName, linesOf } from './place.js';
 import { tell } from './state.js';
 import { duration } from './time.js';
 
-// What of a text names a line of the source leads to it.
+// Turns references to source lines in a text into links.
 function linked(text, found) {
   const parts = text.split(/([\w./+-]*[\w+-]\.\w+:\d+)/);
   return parts.map((part, i) => {

@@ -1,5 +1,4 @@
-// Answers of analyses: asked once, and shown with what is to be said while they are made or if
-// there are none.
+// Answers of analyses: requested once, and shown with a message while loading or if missing.
 
 import { make } from './dom.js';
 import { markAbsent, refresh } from './panel.js';
@@ -15,8 +14,7 @@ function begin(tab, key, ask) {
   });
 }
 
-// The answer, or null while it is on its way (the tab is drawn again when it came); a message goes
-// into box.
+// The answer, or null while loading (the tab is redrawn when it arrives); messages go into box.
 export function answer(box, tab, key, ask) {
   const entry = known.get(key);
   if (entry?.value !== undefined) return entry.value;
@@ -29,7 +27,7 @@ export function answer(box, tab, key, ask) {
   return null;
 }
 
-// Which of several captures a tab is about.
+// The capture that a tab is about.
 const chosen = { source: 0 };
 export const source = () => chosen.source;
 
@@ -47,8 +45,7 @@ export function sourceChoice(tab) {
 const keyOf = (name) => `analysis ${chosen.source} ${name}`;
 export const analysis = (box, tab, name) => answer(box, tab, keyOf(name), () => state.source.analysis(chosen.source, name));
 
-// Why the files do not answer it: shown for the analysis of a capture that is short enough, else
-// once it was asked.
+// Why the files cannot answer it: known for analyses of short captures, else after the first request.
 const SHORT_SLICES = 100000;
 export function absence(tab, name) {
   const key = keyOf(name);

@@ -1,4 +1,4 @@
-// Gaps of the engines by cause, as `neuron-profile analyze bubbles` says: each a way to its place.
+// Gaps of the engines by cause, as in `neuron-profile analyze bubbles`, each with a link to its place.
 
 import { make } from './dom.js';
 import { whole } from './format.js';
@@ -13,7 +13,7 @@ import { changed, glideTo, on, state, xOf } from './state.js';
 const SHOWN = 300;
 const ALL = '';
 const chosen = { cause: null, engine: ALL, core: ALL };
-let shown = null; // { track, start, end } of the gap that was gone to
+let shown = null; // { track, start, end } of the gap shown last
 
 const time = (ns) => ({ value: ns, text: duration(ns * 1000) });
 
@@ -80,7 +80,7 @@ function render(box) {
       cause ? make('button', { type: 'button', onclick: () => { chosen.cause = null; refresh('bubbles'); } }, 'All causes') : ''), gapsTable(gaps))));
 }
 
-// The gap that was gone to, framed.
+// A frame around the gap shown last.
 function draw(context, look) {
   const box = shown && rowBox(shown.track);
   if (!box) return;

@@ -1,10 +1,10 @@
-// Slices as buckets, by the rules of timeline_pyramid.c. A row with so many slices in one part of the window that they come as
-// buckets is drawn as buckets in all of it: else the other parts would look busier, or less busy, than they are.
+// Slices as buckets, by the rules of timeline_pyramid.c. A row with buckets in one part of the window is drawn as buckets
+// everywhere, else the other parts would look busier or less busy than they are.
 
 import { FORM_BUCKETS } from './tiles.js';
 
 const BUCKET_BYTES = 16;
-const WAIT_VOTE = 1024; // so many times less than work does waiting count for what a bucket is shown as
+const WAIT_VOTE = 1024; // waiting counts this much less than work in a bucket
 
 // Most of the time, in one pass (Boyer and Moore).
 function vote(at, what, weight, votes, whats) {
@@ -15,8 +15,8 @@ function vote(at, what, weight, votes, whats) {
   } else votes[at] -= weight;
 }
 
-// The buckets of a tile from a section with slices, with their tensors where the slices have them. row: { isValue, sums }: a value over time; whether values of slices are added
-// up over their 'time' or at their 'start'.
+// The buckets of a tile from a section with slices, with their tensors if slices have them. row: { isValue, sums }: a value over
+// time; whether values of slices are summed over their 'time' or at their 'start'.
 export function bucketsOf(found, row, level, tile, buckets) {
   const made = fill(found, row, level, tile, buckets);
   if (found.tensors) {
@@ -27,7 +27,7 @@ export function bucketsOf(found, row, level, tile, buckets) {
   return made;
 }
 
-// halves null: what slices are is their tensor.
+// halves null: the tensor is what slices are.
 function fill(found, row, level, tile, buckets) {
   const width = 2 ** level;
   const begin = tile * buckets * width;
@@ -69,14 +69,14 @@ function fill(found, row, level, tile, buckets) {
     if (from < begin) continue;
     const b = Math.floor((from - begin) / width);
     if (row.sums === 'start' || (row.sums === 'time' && until <= from)) sums[b] += value;
-    if (counts[b] === 0 && votes[b] === 0) whats[b] = what; // instants alone in their bucket
+    if (counts[b] === 0 && votes[b] === 0) whats[b] = what; // instants in a bucket without other slices
     counts[b]++;
     if (row.isValue) votes[b] = Math.max(votes[b], value);
   }
   return packed({ counts, whats, busy, votes, sums }, row, width);
 }
 
-// As a tile has them: those without anything are not present.
+// As in a tile: empty buckets are omitted.
 function packed({ counts, whats, busy, votes, sums }, row, width) {
   const list = [];
   for (let b = 0; b < counts.length; b++) if (counts[b] || votes[b] || busy[b]) list.push(b);

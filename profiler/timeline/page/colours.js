@@ -1,8 +1,8 @@
-// What has which colour: the same operation the same everywhere; waiting and bookkeeping stay grey.
+// Colours: an operation has the same colour everywhere; waiting and bookkeeping are grey.
 
 const GREY = [214, 7];
 const QUIET = /^(EVENT_SEMAPHORE|DRAIN|NOP|NOTIFY|WRITE|SET_ORDERING_MODE|COMPARE_BRANCH|BRANCH|CALL|RETURN|HALT)|^instruction$/;
-// [pattern, hue, saturation]; the first that fits.
+// [pattern, hue, saturation]; the first match counts.
 const KNOWN = [
   [QUIET, ...GREY],
   [/^MATMUL/, 216, 78], [/^LDWEIGHTS/, 199, 80], [/TRANSPOSE/, 232, 58],
@@ -32,7 +32,7 @@ function rgb(hue, saturation, lightness) {
   return [channel(0), channel(8), channel(4)];
 }
 
-// Dark on all but deep colours: the contrast is at least 3 to 1.
+// Dark text except on dark colours: the contrast is at least 3 to 1.
 const textOn = (r, g, b) => (0.299 * r + 0.587 * g + 0.114 * b > 130 ? '#10202f' : '#ffffff');
 
 function make(name, isDark) {
@@ -49,15 +49,15 @@ function make(name, isDark) {
   };
 }
 
-// By number of the what.
+// Indexed by the number of the what.
 export const palette = (whats, isDark) => whats.map((what) => ({ ...make(what.name, isDark), isQuiet: QUIET.test(what.name) }));
 
 // ---- what colours say ---------------------------------------------------------------------------------
 
-// Choices of what a colour says, by name.
+// What colours can show, by name.
 export const MODES = [['operation', 'operation'], ['engine', 'engine'], ['tensor', 'tensor'], ['wait', 'wait']];
 
-const GOLDEN = 137.508; // degrees: hues of neighbours are far apart
+const GOLDEN = 137.508; // degrees: neighbours get very different hues
 const ENGINES = { Tensor: [216, 78], Scalar: [26, 84], Vector: [158, 58], GpSimd: [300, 42], Sync: [336, 60], DMA: [268, 52] };
 export const OTHER = 'other';
 
@@ -68,10 +68,10 @@ function ofHue([hue, saturation], isDark, lightness = isDark ? 56 : 57) {
 
 const greyOf = (isDark) => ofHue(GREY, isDark, isDark ? 34 : 78);
 
-// Waiting before an instruction, of the time of both: up to this part, what it is called, and its hue.
+// Waiting before an instruction as a share of both times: upper limit, name, hue.
 const WAITS = [[0.1, 'waits below 10% of waiting and working', [216, 46]], [0.5, '10% to 50%', [44, 88]], [0.9, '50% to 90%', [26, 90]], [Infinity, 'above 90%', [356, 74]]];
 
-// The entries of the legend of a mode, by key: { name, css, word, text }. A key is a text or below 0: numbers from 0 on are
+// The entries of a mode's legend, by key: { name, css, word, text }. A key is a text or negative: numbers from 0 on are
 // operations, which other rows keep.
 export function entriesOf(mode, isDark, tensors) {
   const grey = { name: OTHER, ...greyOf(isDark) };
@@ -81,12 +81,12 @@ export function entriesOf(mode, isDark, tensors) {
   return new Map();
 }
 
-// What does not work at all waits.
+// Without any work, it waits.
 export const waitKey = (waited, worked) => -1 - (worked > 0 ? WAITS.findIndex(([most]) => waited / (waited + worked) < most) : WAITS.length - 1);
 // 0: no tensor, or unknown.
 export const tensorKey = (tensor) => -1 - tensor;
 
-// The colours of the theme, as the style sheet has them.
+// The theme's colours from the style sheet.
 export function theme() {
   const style = getComputedStyle(document.documentElement);
   const names = ['paper', 'card', 'ink', 'soft', 'line', 'accent', 'accent2', 'bad', 'focus', 'band', 'grid', 'rate', 'shade', 'pick'];

@@ -1,4 +1,4 @@
-// Two captures: what became slower or faster from the first to the second, as `neuron-profile diff` says.
+// Two captures: what became slower or faster from the first to the second, as in `neuron-profile diff`.
 
 import { make } from './dom.js';
 import { bytes, share } from './format.js';
@@ -7,11 +7,11 @@ import { addTab, bar, table } from './panel.js';
 import { duration } from './time.js';
 import { state } from './state.js';
 
-// Kinds of measures by their key, in the order in which they are shown.
+// Kinds of measures by key, in display order.
 const TITLES = { total: 'Total', chip_use: 'Use of the chip', memory_bytes: 'Memory', regions: 'Regions, median', path_resources: 'Critical path by engine and queue', path_layers: 'Critical path by layer', operations: 'Operations, active time', engines: 'Engines, active time',
   queues: 'DMA queues, active time', queue_bytes: 'DMA queues, bytes' };
 
-// Of what is possible: more is better.
+// Shares of the maximum: more is better.
 const SHARES = new Set(['chip_use']);
 
 function change(row, write, isShare) {

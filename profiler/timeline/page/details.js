@@ -1,4 +1,4 @@
-// The slice that was chosen: everything that is known of it, and the way to its neighbours.
+// The selected slice: its details, and links to its neighbours.
 
 import { byId, make, setText } from './dom.js';
 import { bytes, count } from './format.js';
@@ -9,7 +9,7 @@ import { duration, exact } from './time.js';
 import { changed, glideTo, on, show, state, tell, to } from './state.js';
 import { FORM_SLICES } from './tiles.js';
 
-let full = null; // what the source said of state.selected
+let full = null; // the source's answer about state.selected
 let bucket = null;
 
 const WRITE = {
@@ -27,9 +27,9 @@ function row({ name, unit, value }) {
   return make('div', {}, make('dt', {}, name), make('dd', { title: more || text, class: text.length > 40 ? 'long' : '' }, text));
 }
 
-let asked = null; // the slice that is to be selected; another one may come meanwhile
+let asked = null; // the slice to select; another one may replace it meanwhile
 
-// A slice to select, { track, slice }; it is selected once everything about it is here. True: it is.
+// Selects a slice, { track, slice }, once its details are loaded. Returns true when selected.
 export async function select(slice, isQuiet) {
   asked = slice;
   bucket = null;
@@ -59,7 +59,7 @@ export async function select(slice, isQuiet) {
   return true;
 }
 
-// Chosen from elsewhere: it must be seen.
+// Selected from elsewhere: scroll to it.
 export async function goTo(track, index) {
   if (!await select({ track, slice: index })) return;
   reveal(track);
@@ -71,7 +71,7 @@ export async function goTo(track, index) {
   }
 }
 
-// The slice of a row that is nearest to a time, among those that are here.
+// The loaded slice of a row that is nearest to a time.
 function nearest(track, time) {
   const found = state.tiles.find(track, state.meta.level_top, 0);
   let best = null;
@@ -85,7 +85,7 @@ function nearest(track, time) {
   return best;
 }
 
-// To the row below or above that has slices here; from nothing to the first one.
+// Moves to the next row above or below with loaded slices; without a selection to the first one.
 function stepRow(by) {
   const { selected } = state;
   const tracks = rows.list.filter(({ track }) => track !== undefined).map(({ track }) => track);
@@ -109,7 +109,7 @@ function step(by) {
   if (next >= 0 && next < state.meta.tracks[selected.track].slices) goTo(selected.track, next);
 }
 
-const more = []; // what other modules add below: (full, box) => void
+const more = []; // content that other modules add below: (full, box) => void
 export const addMore = (call) => more.push(call);
 
 function render(box) {

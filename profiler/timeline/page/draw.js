@@ -1,5 +1,5 @@
-// The rows as pixels. Buckets of a tile are painted once into a bitmap and then only stretched, slices are
-// rectangles; so a frame costs what is on the screen, however much there is in the capture.
+// The rows as pixels. Buckets of a tile are painted once into a bitmap and then only stretched; slices are rectangles. So the
+// cost of a frame depends on the screen, not on the capture.
 
 import { bucketsOf } from './buckets.js';
 import { byId } from './dom.js';
@@ -14,7 +14,7 @@ import { FORM_SLICES } from './tiles.js';
 const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 const LABELS_MAX = 500; // texts per frame
 const SHARE_MS = 250;
-const PAINT_MS = 6; // of a frame; bitmaps beyond that wait for the next one
+const PAINT_MS = 6; // per frame; further bitmaps wait for the next one
 
 let canvas;
 let context;
@@ -45,7 +45,7 @@ export function restyle() {
   state.tiles.repaint();
 }
 
-// What the colours say now: the entries of the mode, or the operations, with the pixels that each has; the most first.
+// What the colours mean now: the entries of the mode, or the operations, by descending number of pixels.
 export function legend() {
   const name = (key) => entries.get(key) ?? { name: state.meta.whats[key].name, ...colours[key] };
   const isMode = state.colour === 'engine' || state.colour === 'wait' || state.colour === 'tensor';
@@ -66,7 +66,7 @@ export function resize() {
   state.tiles.repaint();
 }
 
-// Rows that are a value over time.
+// Rows that show a value over time.
 export const isValueTrack = (track) => track.kind === 'semaphore' || track.kind === 'counter';
 
 const VALUES = {
@@ -77,7 +77,7 @@ const VALUES = {
   transfers: (value) => `${whole(value)} transfer${value === 1 ? '' : 's'}`,
 };
 
-// A value as tiles have it: whole numbers of the row's scale.
+// A value as in tiles: whole numbers in the row's scale.
 export function valueText(track, value) {
   const write = VALUES[track.unit] ?? String;
   return write(value * (track.scale ?? 1));
@@ -85,8 +85,7 @@ export function valueText(track, value) {
 
 // ---- colours of a row -----------------------------------------------------------------------------------
 
-// By the mode and the row: key(what, waited, worked, tensor) is that of an entry; a number of an
-// operation if there are none.
+// By mode and row: key(what, waited, worked, tensor) is the key of an entry, or an operation number.
 export function keysOf(track) {
   const { kind } = track;
   if (state.colour === 'engine' && (kind === 'engine' || kind === 'queue')) {
@@ -102,7 +101,7 @@ export function keysOf(track) {
 export const colourFor = (key) => entries.get(key) ?? colours[key];
 const seen = (key, count) => pixels.set(key, (pixels.get(key) ?? 0) + count);
 
-// ps of a cycle that an instruction waited.
+// Length in ps of a cycle of an instruction's wait.
 export function cycleOf(track) {
   const { mhz } = state.meta.sources[state.meta.groups[track.group].source] ?? {};
   return mhz ? 1e6 / mhz : 0;
@@ -119,7 +118,7 @@ function widthOf(text) {
   return width;
 }
 
-// As much of the text as has room, or nothing.
+// As much of the text as fits, or nothing.
 function fit(text, room) {
   if (widthOf(text) <= room) return text;
   const count = Math.floor((room / widthOf(text)) * text.length) - 1;
@@ -144,7 +143,7 @@ function paintColumn(words, width, rowsHigh, x, high, word) {
 
 const mix = (word, alpha) => ((word & 0xffffff) | (alpha << 24)) >>> 0;
 
-// A pixel per bucket, as high as the row. Dominant colour; solid as high as the bucket is busy.
+// One pixel per bucket, in the dominant colour; the height is the busy share.
 function paint(tile, track, rowsHigh) {
   const width = state.meta.tile_buckets;
   const bitmap = new OffscreenCanvas(width, rowsHigh);
@@ -157,7 +156,7 @@ function paint(tile, track, rowsHigh) {
   const bucket = 2 ** tile.level;
   const { halves, floats } = tile;
   const shown = new Set();
-  tile.keys = new Map(); // how many buckets have it
+  tile.keys = new Map(); // number of buckets by key
   for (let i = 0; i < tile.count; i++) {
     const x = halves[i * 8];
     const key = keyOf(halves[i * 8 + 1], isValue ? 0 : floats[i * 4 + 3] * cycle, floats[i * 4 + 2] * bucket, tile.tensors?.[i]);
@@ -218,7 +217,7 @@ function busyOfBuckets(tile, from, until) {
 
 // ---- slices -----------------------------------------------------------------------------------------
 
-// The first slice that may reach into the time; slices are in order of start, lanes overlap little.
+// The first slice that may overlap the time; slices are in order of start, and lanes overlap little.
 function drawSlices(tile, row, track, y, from, until) {
   const { times, halves, octets, words } = tile;
   const laneHigh = (row.height - 2 * padOf(row)) / track.lanes;
@@ -237,7 +236,7 @@ function drawSlices(tile, row, track, y, from, until) {
     if (start >= until) break;
     if (end < from) continue;
     const lane = octets[i * 32 + 26];
-    const left = Math.max(busyUntil, start); // a row is busy once, however much of it overlaps
+    const left = Math.max(busyUntil, start); // overlaps count once
     const right = Math.min(end, until);
     if (right > left && !octets[i * 32 + 27]) {
       busy += right - left;
@@ -245,7 +244,7 @@ function drawSlices(tile, row, track, y, from, until) {
     }
     let x0 = (start - state.from) / state.scale;
     let x1 = (end - state.from) / state.scale;
-    if (x1 < rights[lane] + 0.5 && x1 - x0 < 1) continue; // nothing new to see
+    if (x1 < rights[lane] + 0.5 && x1 - x0 < 1) continue; // too small to see
     x0 = Math.max(x0, -2);
     x1 = Math.max(Math.min(x1, state.width + 2), x0 + 1);
     rights[lane] = x1;
@@ -261,7 +260,7 @@ function drawSlices(tile, row, track, y, from, until) {
     const isDim = state.hits && !state.hits.isHit(what, row.track, words[i * 8 + 4]);
     if (isDim) context.globalAlpha = 0.25;
     context.fillRect(x0, top, x1 - x0 > 3 ? x1 - x0 - 0.6 : x1 - x0, laneHigh - gap);
-    if (track.kind === 'region' && x1 - x0 > 3) { // times of one region overlap: where each begins is to be seen
+    if (track.kind === 'region' && x1 - x0 > 3) { // times of one region overlap: show where each starts
       context.fillStyle = look.card;
       context.fillRect(x0, top, 1, laneHigh - gap);
       last = null;
@@ -325,7 +324,7 @@ function levelNow() {
   return Math.min(state.meta.level_top, Math.max(0, Math.ceil(Math.log2(state.scale / ratio))));
 }
 
-// The tiles of a row in the window, the best that are here; asks for better ones.
+// The best loaded tiles of a row in the window; requests better ones.
 function tilesOf(track) {
   const level = levelNow();
   const width = state.tiles.width(level);
@@ -374,9 +373,9 @@ function drawRate(row, track, y, parts) {
   if (state.pointer?.row === row) drawn.hit = { track: row.track, rate: shown ?? 0, from: state.pointer.time };
 }
 
-const SUMS = { queue: 'time', engine: 'start' }; // how values of slices are added up
+const SUMS = { queue: 'time', engine: 'start' }; // how to sum values of slices
 
-// Where one part of the row has buckets and another slices, those become buckets too, tile by tile.
+// If one part of the row has buckets and another slices, converts slices to buckets, tile by tile.
 function alike(parts, track) {
   if (parts.every(({ here }) => here.form === FORM_SLICES) || !parts.some(({ here }) => here.form === FORM_SLICES)) return parts;
   const level = levelNow();
@@ -433,7 +432,7 @@ function bucketHit(tile, row) {
   }
 }
 
-// Where a slice is on the screen; null when its row is not shown.
+// The position of a slice on the screen; null if its row is hidden.
 export function boxOf({ track, lane, start, end }) {
   const row = rowOfTrack(track);
   if (!row) return null;
@@ -443,7 +442,7 @@ export function boxOf({ track, lane, start, end }) {
   return { x: x0, y: row.y - byId('rows').scrollTop + padOf(row) + (lane ?? 0) * high, width: Math.max(1.5, xOf(end) - x0), height: high };
 }
 
-// The row of a track on the screen; null when it is not shown.
+// The row of a track on the screen; null if hidden.
 export function rowBox(track) {
   const row = rowOfTrack(track);
   return row ? { y: row.y - byId('rows').scrollTop, height: row.height } : null;
@@ -461,7 +460,7 @@ function outline(slice, colour, width) {
 
 // ---- all of it --------------------------------------------------------------------------------------
 
-const over = []; // what other modules draw above the rows: (context, look, height) => void
+const over = []; // drawn above the rows by other modules: (context, look, height) => void
 export const drawOver = (call) => over.push(call);
 
 function grid() {
@@ -475,7 +474,7 @@ export function frame(now) {
   const wantsShare = now - sharesAt > SHARE_MS;
   clearTimeout(shareTimer);
   if (wantsShare) sharesAt = now;
-  else shareTimer = setTimeout(changed, SHARE_MS); // the last frame of a movement says it too
+  else shareTimer = setTimeout(changed, SHARE_MS); // repeat for the last frame of a movement
   paintUntil = performance.now() + PAINT_MS;
   Object.assign(drawn, { hit: null, incomplete: false, slices: 0, bitmaps: 0 });
   labelsLeft = LABELS_MAX;
@@ -504,7 +503,7 @@ export function frame(now) {
   if (state.selected) outline(state.selected, look.pick, 2);
   for (const call of over) call(context, look, height);
   state.tiles.flush();
-  if (wantsShare && drawn.incomplete) sharesAt = 0; // again when more is here
+  if (wantsShare && drawn.incomplete) sharesAt = 0; // repeat when more is loaded
   if (!drawn.incomplete && !performance.getEntriesByName('first-picture').length) performance.mark('first-picture');
   document.documentElement.dataset.state = drawn.incomplete ? 'loading' : 'complete';
 }

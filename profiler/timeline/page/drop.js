@@ -1,18 +1,17 @@
-// A capture that is dropped onto the page, alone or with its NEFF, is shown by the server on its
-// own page.
+// A capture dropped onto the page, alone or with its NEFF: the server shows it on a separate page.
 
 import { byId, make, setText } from './dom.js';
 import { bytes } from './format.js';
 import { state } from './state.js';
 
-let depth = 0; // of the elements that the files are dragged over
+let depth = 0; // nesting depth of dragged-over elements
 let isBusy = false;
 
 const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
 
 const HINT = 'Drop a capture (*.ntff), optionally with its NEFF (*.neff)';
 
-// Below the rows, until the next one or a click.
+// A message below the rows, until the next one or a click.
 function say(text, isBad, ...more) {
   const box = byId('drop');
   setText(box, text);
@@ -21,7 +20,7 @@ function say(text, isBad, ...more) {
   box.classList.toggle('bad', Boolean(isBad));
 }
 
-// What the server would refuse anyway, before anything is sent.
+// Checks what the server would reject, before sending anything.
 function whatIsWrong(files) {
   const captures = files.filter(({ name }) => name.endsWith('.ntff'));
   const other = files.find(({ name }) => !/\.(ntff|neff)$/.test(name));

@@ -1,7 +1,6 @@
-// Where the data comes from in a file that stands for itself: what neuron-profile wrote into it. Takes the place of
-// source.js there. What is in the file: answers (JSON); all slices in one tile, where they are not too many; tiles for the
-// rows that are not in it, from the top level down to where all slices are there or the file would be too large; and what is
-// known of single slices, as far as there was room.
+// The data source of a page in a single file: the data that neuron-profile wrote into it. Replaces source.js. The file contains
+// answers (JSON); all slices in one tile, unless there are too many; tiles for the other rows, from the top level down until all
+// slices are included or the file would be too large; and details of slices, as far as they fit.
 
 import { decode, FORM_SLICES, section } from './tiles.js';
 import { bytes, whole } from './format.js';
@@ -29,7 +28,7 @@ const optional = (id) => once(id, async () => (document.getElementById(id) ? unp
 const positions = () => optional('data-positions');
 const tensors = () => optional('data-tensors');
 
-// What is known of a slice, { slice, flow }; null where the file has no room for it.
+// Details of a slice, { slice, flow }; null if not in the file.
 async function detailsOf(track, slice) {
   const { chunk } = await extent();
   const found = await optional(`data-details-${track}-${Math.floor(slice / chunk)}`);
@@ -47,10 +46,10 @@ function absent(what) {
   return new Error(`${what} is not in this file: use neuron-profile view`);
 }
 
-// How much of the timeline is in the file.
+// The part of the timeline in the file.
 const extent = () => once('extent', () => unpackJson('data-extent'));
 
-// What is omitted, in short and in full.
+// What is omitted, as a short and a long text.
 async function metaWithNote() {
   const { meta } = await answers();
   const there = await extent();
@@ -65,7 +64,7 @@ async function metaWithNote() {
     note_more: `Limited to ${bytes(there.bytes_max)}, this file omits ${notes.map(([, full]) => full).join('; ')}. Use a larger --html-size, or neuron-profile view, which shows everything.` };
 }
 
-// The rows whose slices are without details, and from which slice on.
+// The rows with slices without details, and the first such slice.
 function lackingRows(meta, { chunk }) {
   const found = meta.tracks.flatMap(({ name, slices: count }, t) => {
     const chunks = Math.ceil(count / chunk);
@@ -80,7 +79,7 @@ function lackingRows(meta, { chunk }) {
 
 const wholeTile = () => once('whole', async () => (document.getElementById('data-whole') ? unpack('data-whole') : null));
 
-// The slices of tiles side by side as one run for each track; those that reach into a tile from before are in the one before.
+// Joins the slices of adjacent tiles into one list per track; a slice that overlaps two tiles is in the first.
 function strung(list, width) {
   const parts = new Map(); // by track: views of the bytes of slices
   list.forEach(({ tile, buffer }) => decode(buffer).forEach(({ form, count, times }, track) => {
@@ -101,7 +100,7 @@ function strung(list, width) {
   }));
 }
 
-// All slices by track, or null where the file has not all.
+// All slices by track, or null if not all are in the file.
 const slices = () => once('slices', async () => {
   const tile = await wholeTile();
   if (tile) return decode(tile);
@@ -128,7 +127,7 @@ function* each(found) {
   }
 }
 
-// A tile of a level that the file has not: its coarser one at the finer scale, which shows no more than that.
+// A tile of a missing level: its coarser one at the finer scale, with the same content.
 function stretch(buffer, levels, tile) {
   const view = new DataView(buffer);
   const sections = [];
@@ -160,7 +159,7 @@ function stretch(buffer, levels, tile) {
   return new Blob([buffer.slice(0, 24), ...sections]).arrayBuffer();
 }
 
-// Two tiles of the same place as one.
+// Merges two tiles of the same place.
 async function joined(a, b) {
   const head = new DataView(a.slice(0, 24));
   head.setUint32(16, new DataView(a).getUint32(16, true) + new DataView(b).getUint32(16, true), true);
@@ -199,7 +198,7 @@ async function sliceOf(track, slice) {
   throw new Error(`track ${track} has no slice ${slice}`);
 }
 
-// As the server counts: overlaps once, waiting not at all.
+// Counts like the server: overlaps once, without waiting.
 function statsOf(found, track, from, to) {
   const isQueue = track.kind === 'queue';
   const whats = new Map();
@@ -246,7 +245,7 @@ async function linesOf(source) {
   return all[source];
 }
 
-// By track, the slices of the instructions at a place of their program, or of a line of the source.
+// By track, the slices of the instructions at a place of their program, or of a source line.
 async function slicesAt({ pc, source, file, line }) {
   const { meta } = await answers();
   if (pc === undefined) {
@@ -276,7 +275,7 @@ async function hitsOf(whats, from, isBack, where) {
   const sum = (counts) => counts.reduce((all, n) => all + n, 0);
   const hits = [];
   for (const [track, section] of await allSlices('The search index')) {
-    if (meta.tracks[track].kind === 'counter' && meta.tracks[track].help) continue; // computed, as the next ones
+    if (meta.tracks[track].kind === 'counter' && meta.tracks[track].help) continue; // computed, like the next ones
     const counts = meta.tracks[track].kind === 'region' ? repetitions : events; // not events of the capture
     for (const one of each(section)) {
       if (at ? !at[track].has(one.slice) : !wanted.has(one.what)) continue;
@@ -288,7 +287,7 @@ async function hitsOf(whats, from, isBack, where) {
   return { counts: sum(events) ? events : repetitions, total: sum(events), repetitions: sum(repetitions), hits: isBack ? hits.slice(-HITS_MAX) : hits.slice(0, HITS_MAX) };
 }
 
-// A tile with numbers of tensors in the place of what slices are; buckets are about none.
+// A tile with tensor numbers instead of the kinds of slices; buckets have none.
 async function tensorTile(level, tile) {
   const known = await tensors();
   const buffer = (await tileOf(level, tile)).slice(0);

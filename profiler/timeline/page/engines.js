@@ -1,4 +1,4 @@
-// How busy each engine is and what it waited for, as `neuron-profile analyze idle` says.
+// How busy each engine is and what it waited for, as in `neuron-profile analyze idle`.
 
 import { make } from './dom.js';
 import { whole } from './format.js';
@@ -23,7 +23,7 @@ function stacked(engine, total) {
   return box;
 }
 
-// An idle core's name says so, too.
+// The name also shows that a core is idle.
 export function trackOf(core, engine) {
   const { meta } = state;
   return meta.tracks.findIndex((track) => track.kind === 'engine' && track.name.toLowerCase() === engine.toLowerCase() &&
@@ -41,7 +41,7 @@ function cause(wait) {
   return REASONS.find(([key]) => key === wait.reason)?.[1] ?? wait.reason;
 }
 
-// What waits go back to: chains of at least two links, or with an unknown root.
+// Root causes of waits: chains of at least two links, or with an unknown root.
 function chains(idle) {
   const found = [];
   for (const engine of idle.engines) for (const chain of engine.chains ?? []) if (chain.links.length > 1 || chain.root_waited_for_unknown) found.push([engine, chain]);

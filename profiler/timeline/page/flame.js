@@ -1,5 +1,4 @@
-// Where the time of the engines went, as a flame from the whole down to single operations; of the range, where one
-// is chosen.
+// The time of the engines as a flame graph, of all or of the selected range.
 
 import { make, choice } from './dom.js';
 import { whole } from './format.js';
@@ -10,12 +9,12 @@ import { duration } from './time.js';
 import { on, state } from './state.js';
 
 const ROW = 21;
-const LEAST = 0.0015; // of the width; less is not drawn
+const LEAST = 0.0015; // of the width; smaller parts are not drawn
 let order = 'engine';
 let hasWaits = false;
 let zoomed = []; // names from the root down
 
-// By layer the parts of its name are their own levels.
+// The parts of a layer's name are separate levels.
 const LEVELS = {
   engine: (row) => [...(row.cores > 1 ? [`NeuronCore ${row.core}`] : []), row.engine, ...row.layer.split('/'), row.operation],
   layer: (row) => [...row.layer.split('/'), row.engine, row.operation],

@@ -1,5 +1,4 @@
-// Who let whom go: arrows from what ended a wait to what waited, by way of the transfer where it was one, and links in the
-// details.
+// Dependencies: arrows from what ended a wait, possibly via a transfer, to what waited, and links in the details.
 
 import { boxOf, drawOver } from './draw.js';
 import { make } from './dom.js';
@@ -44,7 +43,7 @@ function waitRows({ wait, previous, is_wait_known: isKnown }) {
 
 const longLine = (name, text) => make('div', {}, make('dt', {}, name), make('dd', { class: 'long' }, text));
 
-// What the compiler lets it follow: why, and the last time that ran before.
+// What it follows according to the compiler: the reason, and its last execution before.
 function followed({ predecessors, predecessor_count: total }) {
   const words = { ORDERED: 'program order', FLOW_DEPENDENCE: 'reads its output', ANTI_DEPENDENCE: 'overwrites its input', OUTPUT_DEPENDENCE: 'overwrites its output' };
   const more = total - predecessors.length;
@@ -52,7 +51,7 @@ function followed({ predecessors, predecessor_count: total }) {
     more ? line('', `${whole(more)} more`) : null];
 }
 
-// How many there are, then the first ones.
+// Their number, then the first ones.
 function released(list, total) {
   return [...list.slice(0, RELEASES_SHOWN).map((slice) => line('', linkTo(slice))), total > RELEASES_SHOWN ? line('', `${whole(total - RELEASES_SHOWN)} more`) : null];
 }
@@ -113,7 +112,7 @@ function arrow(context, from, to, colour) {
   context.fill();
 }
 
-// The time of a transfer in its row, framed; an arrow to its first packet and one from the last.
+// A frame around the time of a transfer in its row; an arrow to its first packet and one from the last.
 function through(context, from, { first, last, duration: took }, to, colour) {
   const top = boxOf({ ...first, lane: 0, end: first.start + took });
   const bottom = boxOf({ ...first, lane: state.meta.tracks[first.track].lanes - 1 });
@@ -126,7 +125,7 @@ function through(context, from, { first, last, duration: took }, to, colour) {
   for (const slice of to) arrow(context, last, slice, colour);
 }
 
-const moment = (slice) => ({ ...slice, end: slice.start }); // of a change: it is there from its start on
+const moment = (slice) => ({ ...slice, end: slice.start }); // of a change: it exists from its start on
 
 function draw(context, look) {
   if (!flows || of !== state.selected || !state.selected) return;
@@ -157,7 +156,7 @@ async function load() {
     document.documentElement.dataset.flows = `${selected.track},${selected.slice}`;
     refresh('slice');
     changed();
-  } catch { /* the details stand without them */ }
+  } catch { /* the details work without them */ }
 }
 
 export function start() {

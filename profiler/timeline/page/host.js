@@ -1,5 +1,4 @@
-// What the host did meanwhile: gaps between executions, device memory at its peak, ranks that are late, as
-// `neuron-profile analyze -d` says.
+// Host activity: gaps between executions, device memory at its peak, late ranks, as in `neuron-profile analyze -d`.
 
 import { make } from './dom.js';
 import { bytes, whole } from './format.js';
@@ -10,7 +9,7 @@ import { glideTo, state } from './state.js';
 
 const CAUSES = { tensors: 'tensor copies', model: 'model loads and unloads', execution: 'execution call', other_call: 'other calls', application: 'application' };
 
-// ns since 1970, which a double holds to 256 ns, as ps of the timeline.
+// ns since 1970, which a double holds with an error of 256 ns, as ps of the timeline.
 const psOf = (ns) => (ns - state.meta.zero_ns) * 1000 - state.meta.begin;
 
 function gaps(box) {

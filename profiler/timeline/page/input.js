@@ -1,4 +1,4 @@
-// Pointer and wheel over the rows: hover, select, drag a range, pan, zoom.
+// Mouse input on the rows: hover, select, drag a range, pan, zoom.
 
 import { byId } from './dom.js';
 import { drawOver } from './draw.js';
@@ -6,7 +6,7 @@ import { rowAt } from './rows.js';
 import { changed, on, pan, state, stopGlide, tell, timeOf, xOf, zoom } from './state.js';
 
 const WHEEL_ZOOM = 0.0022;
-const DRAG_LEAST = 4; // pixels; less is a click
+const DRAG_LEAST = 4; // pixels; a shorter drag is a click
 const PINCH_ZOOM = 0.01;
 
 function place(event) {

@@ -1,4 +1,4 @@
-// The keyboard: what each key does is listed once, for the dispatcher and for the help.
+// The keyboard: keys and their actions in one list, for the dispatcher and the help.
 
 import { byId, make } from './dom.js';
 import { glideTo, on, pan, showAll, state, stopGlide, tell, timeOf, zoom } from './state.js';
@@ -12,7 +12,7 @@ const HELD = { w: [-1, 0], s: [1, 0], a: [0, -1], d: [0, 1], ArrowLeft: [0, -1],
 
 const centre = () => (state.pointer ? state.pointer.x : state.width / 2);
 
-// [keys, shown, what, does]; no function: it is in HELD.
+// [keys, shown, description, action]; without action: see HELD.
 const KEYS = [
   [['w'], 'w', 'zoom in at the pointer'],
   [['s'], 's', 'zoom out'],
@@ -65,7 +65,7 @@ function down(event) {
   if (isText || event.ctrlKey || event.metaKey || event.altKey || byId('help').open) return;
   const row = KEYS.find(([keys]) => keys.includes(event.key));
   if (!row) return;
-  if (event.target.closest?.('#panel') && event.key.startsWith('Arrow')) return; // it scrolls, tabs and choices change
+  if (event.target.closest?.('#panel') && event.key.startsWith('Arrow')) return; // they scroll, or change tabs and choices
   event.preventDefault();
   if (row[3]) {
     row[3]();
@@ -76,7 +76,7 @@ function down(event) {
     before = performance.now();
     requestAnimationFrame(move);
   }
-  if (!held.has(event.key)) step(event.key, STEP_MOST); // a short press moves too
+  if (!held.has(event.key)) step(event.key, STEP_MOST); // a short press also moves
   held.add(event.key);
 }
 

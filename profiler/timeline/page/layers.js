@@ -1,4 +1,4 @@
-// What costs most: layers as the tree that their names are, operations, instructions.
+// The largest costs: layers as a tree by name, operations, instructions.
 
 import { make, choice } from './dom.js';
 import { bytes, count, whole } from './format.js';
@@ -15,7 +15,7 @@ let isFresh = true;
 
 const SUMS = ['count', 'instruction_ns', 'active_ns', 'path_ns', 'flops', 'hbm_read_bytes', 'hbm_write_bytes'];
 
-// Nodes of "a/b/c" below each other; a node has the sums of what is below it.
+// Nodes of "a/b/c" nested; a node has the sums of its children.
 function treeOf(layers) {
   const root = { children: new Map() };
   for (const layer of layers) {
@@ -42,7 +42,7 @@ function visible(node, list = []) {
   return list;
 }
 
-// When the layer ran, in the time of all of them.
+// When the layer ran, within the time of all layers.
 function lane(node, begin, end) {
   const box = make('span', { class: 'lane', role: 'img', 'aria-label': `from ${duration(node.start_ns * 1000)} to ${duration(node.end_ns * 1000)}` });
   const part = make('i', {});

@@ -1,4 +1,4 @@
-// The line below the rows: which part of the time is shown, what colours say, and which colour is what.
+// The line below the rows: the visible time, what colours show, and the legend.
 
 import { byId, make, setText } from './dom.js';
 import { entriesOf, MODES } from './colours.js';
@@ -12,7 +12,7 @@ const MOST = 24;
 let shownAt = 0;
 let timer = 0;
 
-// The window, and the way out of it.
+// The window, and a button to leave it.
 export function windowText() {
   const { begin, span: all } = state.meta;
   const from = Math.max(0, state.from);
@@ -42,7 +42,7 @@ export function draw(now) {
   setText(byId('shown'), windowText());
   clearTimeout(timer);
   if (now - shownAt < WAIT_MS || drawn.incomplete) {
-    timer = setTimeout(changed, WAIT_MS); // the last frame of a movement says it too
+    timer = setTimeout(changed, WAIT_MS); // repeat for the last frame of a movement
     return;
   }
   shownAt = now;
@@ -62,7 +62,7 @@ async function choose(mode) {
       tell('error', error);
       return;
     }
-    if (byId('colour').value !== wanted) return; // another one was chosen meanwhile
+    if (byId('colour').value !== wanted) return; // another one was selected meanwhile
   }
   const hadTensors = state.colour === 'tensor';
   state.colour = wanted;

@@ -1,5 +1,5 @@
-// The source: each line with its stall, time, bytes and instructions, in the text of its file where that is at hand, and loops
-// with their iterations. A line marks its instructions on the timeline, a selected instruction its line.
+// The source: each line with its stall, time, bytes and instructions, with the text of its file if available, and loops with
+// their iterations. A line marks its instructions on the timeline, a selected instruction its line.
 
 import { byId, make } from './dom.js';
 import { bytes, whole } from './format.js';
@@ -11,9 +11,9 @@ import { strip } from './strip.js';
 import { duration } from './time.js';
 import { glideTo, on, state } from './state.js';
 
-const ROW = 18; // pixels, as style.css has it
-const LOOPS_OPEN = 3; // of those that wait longest
-const TEXTS_MAX = 8;  // files whose text a list of lines of several has
+const ROW = 18; // pixels, as in style.css
+const LOOPS_OPEN = 3; // of those with the longest waits
+const TEXTS_MAX = 8;  // number of files with text in a list of lines of several files
 
 const MEASURES = [['wait', 'Stall', (v) => duration(v * 1000)], ['duration', 'Time', (v) => duration(v * 1000)], ['bytes', 'HBM', bytes], ['count', 'Instr.', whole]];
 const REASONS = { runtime: 'from the runtime', compiler: 'from the compiler', no_debug_info: 'without debug information' };
@@ -37,7 +37,7 @@ function textOf(box, found, file) {
   return found.files[file].has_text ? answer(box, 'lines', textKey(file), async () => (await state.source.sourceFile(source(), file)) ?? { lines: null, is_missing: true }) : null;
 }
 
-// What of the lines and texts is not here.
+// A note about omitted lines and texts.
 function leftOut(found, texts) {
   const notes = [];
   if (found.lines.length < found.line_count) notes.push(`${whole(found.line_count - found.lines.length)} of ${whole(found.line_count)} lines are not shown: neuron-profile lines --json prints all`);
@@ -49,7 +49,7 @@ function leftOut(found, texts) {
   return notes.length ? make('p', { class: 'soft left-out' }, `${notes.join('; ').replace(/^t/, 'T')}.`) : null;
 }
 
-// [{ number, text, line }]; line is null where it costs nothing. texts: from files to what is known of their text.
+// [{ number, text, line }]; line is null if it has no cost. texts: known texts by file.
 function rowsOf(waits, found, texts) {
   const costly = found.lines.filter(({ file }) => file !== undefined);
   if (view.order === 'line') {
@@ -88,7 +88,7 @@ function rowOf(found, row, i, most) {
   return element;
 }
 
-// Only the rows that are seen are elements.
+// Only visible rows are elements.
 function code(found, rows, isReady) {
   const most = Object.fromEntries(MEASURES.map(([key]) => [key, Math.max(1, ...found.lines.filter(({ file }) => file !== undefined).map((line) => line[key]))]));
   const list = make('div', { class: 'code-rows' });
@@ -100,7 +100,7 @@ function code(found, rows, isReady) {
     list.replaceChildren(...rows.slice(first, last).map((row, i) => rowOf(found, row, first + i, most)));
   };
   box.addEventListener('scroll', () => {
-    if (!box.isConnected) return; // it was drawn again meanwhile
+    if (!box.isConnected) return; // it was redrawn meanwhile
     view.top = box.scrollTop;
     fill();
   });
@@ -231,11 +231,11 @@ function render(box) {
   const notes = make('div');
   const texts = new Map();
   const rows = rowsOf(notes, found, texts);
-  const isReady = !notes.hasChildNodes(); // no text is on its way
+  const isReady = !notes.hasChildNodes(); // no text is being loaded
   box.append(make('div', { class: `source ${view.order === 'line' ? 'by-line' : ''}` }, make('div', { class: 'source-lines' }, make('p', { class: 'soft', title: says(found) }, says(found)), notes, ...[leftOut(found, texts)].filter(Boolean), heads(found), code(found, rows, isReady)), loops(found)));
 }
 
-// A line that something else names: it is shown and its instructions are marked.
+// Shows a line named elsewhere, and marks its instructions.
 async function open({ file, line }) {
   const found = await place.linesOf(source());
   Object.assign(view, { source: source(), order: view.order ?? (found.files[file].has_text ? 'line' : 'wait'), file, reveal: { file, line } });

@@ -1,4 +1,4 @@
-// The view as the end of the address: what is shown comes back with the link.
+// Stores the view in the end of the URL, so that a link restores it.
 
 import { byId, setText } from './dom.js';
 import { select } from './details.js';
@@ -37,8 +37,7 @@ function soon() {
   timer = setTimeout(write, WAIT_MS);
 }
 
-// True when the address said what to show. A link may be of another capture: numbers that do not
-// fit are omitted.
+// True if the URL contained a view. A link may be for another capture: invalid numbers are ignored.
 export function read() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const { meta } = state;

@@ -1,4 +1,4 @@
-// The timeline page of neuron-profile: rows of slices over time, and what is asked about them.
+// The timeline page of neuron-profile: rows of slices over time, and questions about them.
 
 import { byId, setText } from './dom.js';
 import { whole } from './format.js';
@@ -104,7 +104,7 @@ export async function start(source) {
     regions.open();
   }
   link.start();
-  state.meta.tracks.forEach((track, t) => state.tiles.want(t, state.meta.level_top, 0)); // the overview, and what is shown until better comes
+  state.meta.tracks.forEach((track, t) => state.tiles.want(t, state.meta.level_top, 0)); // the overview, shown until better tiles arrive
   state.tiles.flush();
   onFrame(frame);
   new ResizeObserver(resize).observe(byId('rows'));

@@ -1,4 +1,4 @@
-// Moments that were marked: they snap to the ends of slices; the table has the time between them.
+// Marked moments: they snap to ends of slices; the table shows the times between them.
 
 import { make } from './dom.js';
 import { setRange } from './input.js';

@@ -1,9 +1,8 @@
-// A worker: which names a regular expression matches. Some expressions take longer than anyone
-// lives; the user may cancel it.
+// A worker that matches names with a regular expression. Some expressions take practically forever; the user may cancel it.
 
 onmessage = ({ data: { text, lists } }) => {
   const pattern = new RegExp(text, 'i');
-  pattern.test(''); // compiles it: what is too deep fails here
-  postMessage(null); // it runs: what it takes from here on is the expression's
+  pattern.test(''); // compiles it: an expression that is too deep fails here
+  postMessage(null); // it is running: later time is spent by the expression
   postMessage(lists.map((names) => names.flatMap((name, i) => (pattern.test(name) ? [i] : []))));
 };

@@ -1,4 +1,4 @@
-// Device memory: its users, and how often tensors move in and out of it.
+// Device memory: its uses, and how often tensors are transferred.
 
 import { make } from './dom.js';
 import { bytes, count, whole } from './format.js';

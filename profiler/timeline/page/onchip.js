@@ -1,5 +1,5 @@
-// What lies where in the state buffer and in PSUM: a map of addresses over the window of the rows,
-// above it how much is needed, below it what is there at the pointer. Unused addresses are omitted.
+// The contents of the state buffer and of PSUM: a map of addresses over the window, above it the amount in use, below it what is
+// at the pointer. Unused addresses are omitted.
 
 import { make } from './dom.js';
 import { bytes, whole } from './format.js';
@@ -10,18 +10,18 @@ import { addTab, panel } from './panel.js';
 import { duration } from './time.js';
 import { glideTo, state, to, xOf } from './state.js';
 
-const CURVE = 34; // pixels of what is needed
+const CURVE = 34; // pixels of the curve
 const MAP = 120; // of addresses
-const GAP = 3; // between addresses that are not neighbours
+const GAP = 3; // between addresses that are not adjacent
 const LISTED = 12;
 const TITLES = { sbuf: 'State buffer', psum: 'PSUM' };
 
-let views = []; // of the tab that is shown: one for each space
-let pointed = null; // ps, of a pointer over a map
+let views = []; // of the visible tab: one per space
+let pointed = null; // ps, of a pointer on a map
 
 const address = (value) => `0x${value.toString(16)}`;
 
-// Used addresses side by side: [{ from, until, y }] as shares of the height, and how tall a byte is.
+// Used addresses side by side: [{ from, until, y }] as shares of the height, and the height of a byte.
 function placesOf(values) {
   const joined = [];
   for (const { address: from, bytes: size } of [...values].sort((a, b) => a.address - b.address)) {
@@ -40,7 +40,7 @@ function placesOf(values) {
   return { joined, tall };
 }
 
-// How much is needed from each moment on, exact where all values are here.
+// The amount in use from each moment on, exact if all values are loaded.
 function curveOf(space, ofTime) {
   if (space.values.length < space.value_count) {
     const piece = (state.meta.sources[source()].total ?? 0) / space.over_time.length;
@@ -168,7 +168,7 @@ function pointAt(event) {
   paint();
 }
 
-// The value under the pointer, as long as the window.
+// Zooms to the value under the pointer.
 function zoomTo(view, event) {
   const box = view.canvas.getBoundingClientRect();
   const y = event.clientY - box.top;

@@ -1,4 +1,4 @@
-// The panel below the rows: one tab per question, its height dragged with the bar above it.
+// The panel below the rows: one tab per question; the bar above it changes its height.
 
 import { byId, make } from './dom.js';
 import { changed, tell } from './state.js';
@@ -8,8 +8,8 @@ const LEAST = 90;
 
 export const panel = { current: null };
 
-// render(box) fills the tab when it is shown; it is asked again by refresh(). absent() says why there is nothing in it, as far
-// as that is known: then the tab is grey.
+// render(box) fills the tab when it is shown; refresh() calls it again. absent() returns why the tab is empty, if known: then the
+// tab is grey.
 export function addTab(id, title, render, absent = () => null) {
   tabs.push({ id, title, render, absent });
 }
@@ -36,7 +36,7 @@ export function showTab(id) {
   tell('view');
 }
 
-// The tab is drawn again, if it is the one that is shown.
+// Redraws the tab if it is visible.
 export function refresh(id) {
   const tab = tabs.find((one) => one.id === id);
   if (!tab || panel.current !== id) return;
@@ -88,7 +88,8 @@ export function start() {
   markAbsent();
 }
 
-// A table from rows of cells: { text, value } or text; columns: [title, isText]. Heads sort; options.foot are rows that stay below.
+// A table from rows of cells: { text, value } or text; columns: [title, isText]. Headings sort; options.foot are rows that stay
+// at the bottom.
 export function table(columns, rows, options = {}) {
   let sorted = options.sorted ?? -1;
   let isDown = true;
@@ -121,7 +122,7 @@ export function table(columns, rows, options = {}) {
   return make('table', {}, make('thead', {}, make('tr', {}, ...heads)), body, options.foot?.length ? make('tfoot', {}, ...options.foot.map(lineOf)) : null);
 }
 
-// A share as a small bar with its figure, and what it is a share of.
+// A share as a small bar with its number and its base.
 export function bar(share, text, title) {
   const inner = make('span', { class: 'bar-in' });
   inner.style.width = `${Math.min(100, Math.max(0, share * 100))}%`;

@@ -1,4 +1,4 @@
-// Where in the source a slice comes from: asked for what is under the pointer and for what is selected, and shown there.
+// The source position of a slice: requested for the slice under the pointer and for the selected one.
 
 import { make } from './dom.js';
 import { addMore } from './details.js';
@@ -7,14 +7,14 @@ import { changed, on, state, tell } from './state.js';
 
 const KEPT = 2000;
 const WAIT_MS = 60;
-const SHORT_SLICES = 100000; // of a longer capture the first question takes its time: not for a pointer that passes
+const SHORT_SLICES = 100000; // slow for a longer capture at first: not for a passing pointer
 
 const known = new Map(); // "track slice": what was answered
 let isAwake = false;
 let timer = 0;
 let wanted = '';
 
-export let selected = null; // the place of state.selected
+export let selected = null; // the position of state.selected
 
 export const baseName = (path) => path.slice(path.lastIndexOf('/') + 1);
 export const lineName = ({ path, line }) => `${path ? baseName(path) : '?'}:${line}`;
@@ -24,7 +24,7 @@ const shortFunction = (name) => name.slice(name.lastIndexOf('.') + 1);
 export const placeTexts = (place) => [`${lineName(place)}${place.function ? `, in ${shortFunction(place.function)}` : ''}`, place.iteration].filter(Boolean);
 
 const answers = new Map();
-// What lines and loops of a capture cost.
+// The costs of lines and loops of a capture.
 export function linesOf(source) {
   if (!answers.has(source)) answers.set(source, state.source.lines(source));
   return answers.get(source);
@@ -42,7 +42,7 @@ async function ask(track, slice) {
   return known.get(key);
 }
 
-// What is known of a slice; what is not is asked when the pointer stays.
+// Known details of a slice; unknown ones are requested when the pointer rests.
 export function placeOf(track, slice) {
   if (slice === undefined || !mayHave(track)) return null;
   const key = `${track} ${slice}`;

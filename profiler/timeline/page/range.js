@@ -1,4 +1,4 @@
-// The range that was dragged: how busy each row is in it, and with what.
+// The dragged range: how busy each row is in it, and with what.
 
 import { make } from './dom.js';
 import { bytes, share, whole } from './format.js';
@@ -28,7 +28,7 @@ function byWhat() {
 }
 
 
-// Of the time of its own run in the range: a shorter run is not idle after its end.
+// As a share of the time of its run in the range: a shorter run is not idle after its end.
 function ownBusy(track, busy) {
   const { from, to } = state.range;
   const own = ownWindow(state.meta.tracks[track], from, to);
@@ -44,7 +44,7 @@ function busyOf(track, ofWindow) {
     : bar(busy, share(busy), `${share(busy)} of the range`);
 }
 
-// Of all rows of a kind, those without a slice in the range too.
+// Over all rows of a kind, including those without slices in the range.
 function total(kind, name) {
   const all = state.meta.tracks.filter((track) => track.kind === kind).length;
   const found = stats.tracks.filter(({ track }) => state.meta.tracks[track].kind === kind);

@@ -1,4 +1,4 @@
-// What repeats: loops, iterations, layers, with the times that took longer than usual, each a way to it.
+// Repeats: loops, iterations, layers, with their outliers, each with a link.
 
 import { make } from './dom.js';
 import { whole } from './format.js';
@@ -10,7 +10,7 @@ import { reveal } from './rows.js';
 import { duration } from './time.js';
 import { glideTo, showRange, state, tell } from './state.js';
 
-const AROUND = 0.5; // of the width: some of what is before and after
+const AROUND = 0.5; // of the width, shown before and after
 
 const titleOf = (engine) => state.meta.tracks.find((track) => track.kind === 'engine' && track.name.toLowerCase() === engine)?.name ?? engine;
 
@@ -22,7 +22,7 @@ function trackOf(region) {
     meta.groups[track.group].name.split(',')[0] === `NeuronCore ${region.core}`);
 }
 
-// Shows one time of a region, and selects it where the source can find it.
+// Shows one instance of a region, and selects it if the source can find it.
 async function jump(region, startNs, endNs) {
   const from = psOf(startNs);
   const track = trackOf(region);
@@ -88,7 +88,7 @@ function render(box) {
   if (found.has_unread_collectives) box.append(make('p', { class: 'soft' }, 'The records of the collective-communication cores cannot be read: only collectives with known names are listed.'));
 }
 
-// A page without a link to a place begins at what the execution spends most of its time on.
+// Without a place in the link, the page starts at the region with the most time.
 export function open() {
   const { busiest, compares, sources } = state.meta;
   if (!busiest || compares || sources.length !== 1) return;

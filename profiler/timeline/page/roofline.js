@@ -1,5 +1,5 @@
-// The roofline: work per byte against work per time. All of an execution, its layers, regions and source lines; of two
-// runs both, each with its own roof.
+// The roofline: work per byte against work per time, for an execution, its layers, regions and source lines; for two runs, each
+// with its own roof.
 
 import { make } from './dom.js';
 import { bytes, count, share } from './format.js';
@@ -10,10 +10,10 @@ import { state } from './state.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const EDGE = { left: 74, right: 96, top: 18, bottom: 40 };
-const SIDE = { from: 78, width: 60 }; // from the right: points without device memory traffic
+const SIDE = { from: 78, width: 60 }; // at the right: points without device memory traffic
 const LEAST_HEIGHT = 300;
-const REACH = 22; // pixels from the pointer to a point
-const LABELS = 14; // of the points that take the longest
+const REACH = 22; // distance in pixels from the pointer to a point
+const LABELS = 14; // for the points with the longest times
 const KINDS = [['all', 'All of it'], ['layer', 'Layers'], ['region', 'Regions'], ['line', 'Source lines']];
 const RUNS = ['before', 'after'];
 
@@ -37,11 +37,11 @@ function rowsOf({ roofline, run }) {
   return [...of('all', [roofline.total]), ...of('layer', roofline.layers), ...of('region', roofline.regions), ...of('line', roofline.lines)];
 }
 
-// A place needs work and time that are known and not 0. Without bytes it is at the side.
+// A point needs known work and time, not 0. Without bytes it is at the side.
 const pointsOf = (rows) => rows.filter((row) => row.flops > 0 && row.time_ns > 0)
   .map((row) => ({ ...row, rate: row.flops / (row.time_ns * 1e-9) }));
 
-// The runs to show whose answers are there; messages go into box.
+// The runs with loaded answers; messages go into box.
 function runsOf(box) {
   const sources = state.meta.compares ? [0, 1] : [source()];
   return sources.map((s) => ({ s, run: state.meta.compares ? RUNS[s] : '', roofline: answer(box, 'roofline', `analysis ${s} roofline`, () => state.source.analysis(s, 'roofline')) }))
@@ -90,7 +90,7 @@ function grid({ xs, ys, x, y }, width, height) {
     svg('text', { x: 14, y: height / 2, 'text-anchor': 'middle', transform: `rotate(-90 14 ${height / 2})` }, 'FLOPs per second')];
 }
 
-// The slope of memory up to the ridge, then what can be computed; ceilings of single types are dashed.
+// The slope of memory up to the ridge, then the compute limit; limits of single types are dashed.
 function roof({ roofline, run, s }, { xs, ys, x, y }, width, below) {
   const { peak_flops_per_second: peak, peak_bytes_per_second: speed, ridge_flops_per_byte: ridge, ceilings } = roofline;
   const low = Math.max(xs[0], ys[0] / speed);
@@ -99,7 +99,7 @@ function roof({ roofline, run, s }, { xs, ys, x, y }, width, below) {
   if (ceilings.types.length > 1) {
     for (const type of ceilings.types) {
       const [x1, x2, height] = [x(Math.min(type.flops_per_second / speed, xs[1])), x(xs[1]), y(type.flops_per_second)];
-      // Below the roof, the right end is the place of another run's roof.
+      // Below the roof, the right end may be used by another run's roof.
       const place = type.flops_per_second < peak ? { x: (x1 + x2) / 2, y: height + 12, 'text-anchor': 'middle' } : { x: width - EDGE.right, y: height - 4, 'text-anchor': 'end' };
       parts.push(svg('line', { class: `ceiling run-${s}`, x1, x2, y1: height, y2: height }), svg('text', place, `${name}${type.type} ${rate(type.flops_per_second)}`));
     }
@@ -121,7 +121,7 @@ const SHAPES = {
 
 const short = (name) => (name.length > 44 ? `${name.slice(0, 42)}…` : name);
 
-// Names of the longest points where there is room for them.
+// Names of the points with the longest times, if they fit.
 function labels(placed, width) {
   const taken = [];
   return placed.filter((point) => point.flops_per_byte > 0).sort((a, b) => (b.kind === 'all') - (a.kind === 'all') || b.time_ns - a.time_ns).slice(0, LABELS).flatMap((point) => {
@@ -144,7 +144,7 @@ function facts(point) {
   ].filter(Boolean).map((text) => make('div', {}, text)));
 }
 
-// The nearest point to the pointer is named.
+// Shows the name of the point closest to the pointer.
 function hover(frame, picture, placed) {
   const note = make('div', { class: 'roofline-note', hidden: true });
   let near = null;
@@ -176,7 +176,7 @@ function plot(frame, runs, points) {
   const main = runs[runs.length - 1].roofline.total;
   const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${share(main.roofline_ratio ?? 0)} of what the roof allows` });
   picture.append(...grid(scales, width, height), ...runs.flatMap((one, i) => roof(one, scales, width, i > 0)));
-  let beside = 0; // at the side they lie next to each other
+  let beside = 0; // at the side they are placed next to each other
   const placed = points.map((point) => ({ ...point, x: point.flops_per_byte > 0 ? scales.x(point.flops_per_byte) : width - SIDE.from + 8 + (beside++ * 17) % (SIDE.width - 16), y: scales.y(point.rate) }));
   for (const point of [...placed].reverse()) {
     point.mark = svg('path', { class: `${point.kind} run-${point.run === 'after' ? 1 : 0}`, d: SHAPES[point.kind](point.x, point.y, point.kind === 'all' ? 6 : 4.5), 'aria-label': point.name });

@@ -1,6 +1,5 @@
-// Which rows there are, how high, and their names at the left; a tree of groups and tracks. Of two
-// captures that are compared what has the same place in both is shown together: one group of each
-// core, in it each row of the first before that of the second.
+// The rows, their heights, and their names at the left: a tree of groups and tracks. In a comparison, matching rows are shown
+// together: one group per core, each row of the first capture before that of the second.
 
 import { byId, make, setText } from './dom.js';
 import { changed, state, tell } from './state.js';
@@ -9,9 +8,9 @@ const GROUP_HEIGHT = 24;
 const LANE_HEIGHT = 16;
 const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36, value: 28, region: 22, rank: 22 };
 const PAD = 3;
-const RANKS_TALL = 16; // more of them are lower, many more lower still
+const RANKS_TALL = 16; // with more, they are smaller; with many more, much smaller
 const RANKS_LOW = 64;
-// Above and below what is drawn of a row.
+// Padding above and below a row.
 export const padOf = (row) => (row.height < 12 ? 1 : PAD);
 
 export const rows = { list: [], height: 0 };
@@ -29,11 +28,11 @@ function heightOf(track, id) {
   return HEIGHTS[track.kind] ?? HEIGHTS.queue;
 }
 
-// For a group of the second capture the one of the first that it is shown as.
+// The group of the first capture that matches a group of the second.
 const shownAs = new Map();
 const leadOf = (g) => shownAs.get(g) ?? g;
 
-// The groups around, from the innermost; compared captures themselves are none.
+// The enclosing groups, innermost first, without compared captures.
 function* around(group) {
   for (let g = group; g !== undefined; g = state.meta.groups[g].parent) {
     if (!state.meta.compares || state.meta.groups[g].parent !== undefined) yield leadOf(g);
@@ -43,7 +42,7 @@ function* around(group) {
 const isHidden = (group) => [...around(group)].some((g) => state.folded.has(g));
 const depthOf = (group) => [...around(group)].length - 1;
 
-// What has the same name in several lists as one; what is left over goes together by its order where isLoose says so.
+// Merges entries with the same name in several lists; the rest by order if isLoose.
 function together(lists, nameOf, isLoose) {
   if (lists.length === 1) return lists[0].map((one) => [one]);
   const found = [];
@@ -60,8 +59,7 @@ function together(lists, nameOf, isLoose) {
 const plainName = (g) => state.meta.groups[g].name.replace(/, idle$/, '');
 const isCore = (g) => state.meta.groups[g].name.startsWith('NeuronCore ');
 
-// Groups in their order, each with the rate first, then its tracks, then the groups below it. parents: those that are shown
-// as one.
+// Groups in order, each with the rate first, then its tracks, then its subgroups. parents: groups shown as one.
 function walk(parents, visit) {
   const { groups, tracks } = state.meta;
   const below = parents.map((parent) => groups.map((group, g) => g).filter((g) => groups[g].parent === parent));
@@ -74,19 +72,19 @@ function walk(parents, visit) {
   }
 }
 
-// The captures themselves, when they are compared, else the one place where all groups are.
+// The captures, if compared; else the single root of all groups.
 const roots = () => (state.meta.compares ? state.meta.sources.map((source, s) => state.meta.groups.findIndex((group) => group.parent === undefined && group.source === s)) : [undefined]);
 
 const sideOf = (track) => (state.meta.compares ? ['before', 'after'][state.meta.groups[track.group].source] : '');
 
-// Where a row is, for tables that name rows of several cores or captures.
+// The place of a row, for tables with rows of several cores or captures.
 export function coreOf(t) {
   const track = state.meta.tracks[t];
   const g = ['queue', 'semaphore'].includes(track.kind) ? state.meta.groups[track.group].parent ?? track.group : track.group;
   return [state.meta.groups[g].name, sideOf(track)].filter(Boolean).join(', ');
 }
 
-// All rows from top to bottom, the folded ones too.
+// All rows from top to bottom, including folded ones.
 export function inOrder() {
   const order = [];
   walk(roots(), ({ track }) => track !== undefined && order.push(track));
@@ -150,7 +148,7 @@ export function layout() {
   changed();
 }
 
-// What is folded at first in one of two compared captures, and not in the other, is not.
+// Rows folded initially in only one of two compared captures are not folded.
 export function unfoldWork() {
   walk(roots(), ({ set }) => {
     if (set && !set.every((g) => state.folded.has(g))) set.forEach((g) => state.folded.delete(g));
@@ -167,11 +165,11 @@ function tall(t) {
   layout();
 }
 
-// Of a track; undefined when it is not shown.
+// Of a track; undefined if hidden.
 export const rowOfTrack = (track) => rows.list.find((row) => row.track === track);
 export const rowAt = (y) => rows.list.find((row) => y >= row.y && y < row.y + row.height);
 
-// Makes a track visible: unfolds what hides it and scrolls there.
+// Makes a track visible: unfolds its groups and scrolls to it.
 export function reveal(track) {
   let isNew = false;
   for (const g of around(state.meta.tracks[track].group)) isNew = state.folded.delete(g) || isNew;
@@ -181,7 +179,7 @@ export function reveal(track) {
   if (row && (row.y < box.scrollTop || row.y + row.height > box.scrollTop + box.clientHeight)) box.scrollTop = row.y - box.clientHeight / 3;
 }
 
-// How busy the row is in the window; said now and then, not in every frame.
+// How busy the row is in the window; updated occasionally, not every frame.
 export function showShare(row, text) {
   setText(row.element.lastElementChild, text);
 }

@@ -1,4 +1,4 @@
-// The axis of time above the rows, and the whole capture in small above that.
+// The time axis above the rows, and an overview of the whole capture above it.
 
 import { byId } from './dom.js';
 import { colourFor, cycleOf, keysOf } from './draw.js';
@@ -11,7 +11,7 @@ const HEIGHT = { ruler: 26, overview: 38 };
 const MARKER = 7;
 const LINES_MAX = 32;
 let look = {};
-let small = null; // the overview without its window, painted when its data came
+let small = null; // the overview without its window, painted when its data arrived
 
 function prepare(canvas, height) {
   const ratio = window.devicePixelRatio || 1;
@@ -60,7 +60,7 @@ function drawRuler() {
 
 // ---- overview ---------------------------------------------------------------------------------------
 
-// One line per engine; what is busy has its colour. Made from the top tile, which is always here.
+// One line per engine, coloured while busy. Made from the top tile, which is always loaded.
 function paintSmall() {
   const ratio = window.devicePixelRatio || 1;
   const canvas = new OffscreenCanvas(Math.round(state.width * ratio), Math.round(HEIGHT.overview * ratio));
@@ -125,7 +125,7 @@ export function restyle() {
   small = null;
 }
 
-// A drag on the axis moves the window; on the overview it selects the window.
+// Dragging the axis moves the window; dragging on the overview selects it.
 function startRuler() {
   const canvas = byId('ruler');
   canvas.addEventListener('pointerdown', (event) => {

@@ -2,7 +2,7 @@
 
 import { state } from './state.js';
 
-// The part of a window, in ps, in which the run of a track executes; of one run, and of what has no run, all of it.
+// The part of a window, in ps, in which the run of a track executes; all of it for a single run or tracks without a run.
 export function ownWindow(track, from, until) {
   const source = state.meta.compares ? state.meta.sources[state.meta.groups[track.group].source] : undefined;
   const hasTotal = source?.total !== undefined;

@@ -1,6 +1,6 @@
-// Search by regular expression over the names of what slices are, of rows, layers and tensors, or with "pc 76" for the
-// instructions at a place of their program, with "line kernel.py:12" for those of a source line; slices are counted everywhere, listed in order of time, and gone through
-// with n and N.
+// Search by regular expression over the names of slices, rows, layers and tensors, or with "pc 76" for the instructions at a
+// place of their program, with "line kernel.py:12" for those of a source line. Slices are counted everywhere and listed in order
+// of time; n and N step through them.
 
 import { byId, make, setText } from './dom.js';
 import { bytes, whole } from './format.js';
@@ -17,15 +17,14 @@ const WAIT_MS = 150;
 const SHOWN = 300;
 const MATCH_MS = 1000;
 let timer = 0;
-let stop = () => {}; // ends the matching that is under way
+let stop = () => {}; // cancels the running match
 let asked = 0;
-let others = null; // rows and layers that were found
+let others = null; // rows and layers found
 
-// What keeps an expression from being searched for.
+// Why an expression cannot be searched for.
 class Hopeless extends Error {}
 
-// For each list the numbers of those whose name matches. In a worker, which the next search ends too, and then this promise
-// stays open.
+// For each list the numbers of matching names. Runs in a worker, which the next search stops; this promise is then never settled.
 function matching(text, lists) {
   return new Promise((resolve, reject) => {
     const worker = new Worker(import.meta.resolve('./match.js'));
@@ -54,7 +53,7 @@ function matching(text, lists) {
   });
 }
 
-// Only where the NEFF names some.
+// Only if the NEFF has names.
 const analysis = (name) => (state.meta.sources.length ? state.source.analysis(source(), name).catch(() => null) : null);
 const allNamed = async () => [(await analysis('top'))?.layers ?? [], await analysis('tensors') ?? []];
 
@@ -91,7 +90,7 @@ export async function run(text, isQuiet) {
     others = { tracks, layers: [], tensors: [] };
     const isShown = state.hits || tracks.length;
     if (isShown) show(isQuiet);
-    const named = where ? [[], []] : await allNamed(); // of a long capture they take their time
+    const named = where ? [[], []] : await allNamed(); // slow for a long capture
     if (mine !== asked) return;
     const found = named.some((list) => list.length) ? await matching(text, named) : [[], []];
     [others.layers, others.tensors] = found.map((list, n) => list.map((i) => named[n][i]));
@@ -103,7 +102,7 @@ export async function run(text, isQuiet) {
   }
 }
 
-// A place of the program, or a line of the source, where that is what the text names.
+// A place of the program, or a source line, if the text names one.
 async function whereOf(text) {
   const pc = text.match(/^pc\s+(\d+)$/i)?.[1];
   const named = text.match(/^line\s+(\S+):(\d+)$/i);
@@ -115,12 +114,12 @@ async function whereOf(text) {
   return { source: source(), file, line: Number(named[2]) };
 }
 
-// Those that begin in the window are listed, where not all are.
+// If not all are listed, lists those that start in the window.
 let listing = 0;
 function relist() {
   const { hits } = state;
   clearTimeout(listing);
-  if (!hits?.where || hits.total <= hits.hits.length) return; // places are of instructions: no repetitions
+  if (!hits?.where || hits.total <= hits.hits.length) return; // places belong to instructions: no repetitions
   listing = setTimeout(async () => {
     const answer = await state.source.hits(hits.whats, Math.max(0, state.from), false, hits.where).catch(() => null);
     if (!answer || state.hits !== hits) return;
@@ -130,8 +129,8 @@ function relist() {
   }, WAIT_MS);
 }
 
-// Whether a slice is one that was searched for: (what, track, slice), without a slice whether some
-// of the row may be. For a place only the listed ones are known.
+// Whether a slice matches the search: (what, track, slice); without a slice, whether some of the row may match. For a place only
+// the listed ones are known.
 function isHitOf(whats, where, answer) {
   const wanted = new Set(whats);
   if (!where) return (what) => wanted.has(what);
@@ -155,7 +154,7 @@ function foundText() {
   return parts.filter(([number]) => number).map(([number, name]) => countOf(number, name)).join(', ');
 }
 
-// The hit after, or before, what is selected.
+// Selects the next or previous hit.
 async function step(by) {
   if (!state.hits) return;
   const { selected, hits } = state;

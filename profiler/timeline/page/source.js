@@ -1,5 +1,5 @@
-// Where the data comes from: this server. Whoever has the data otherwise makes an object with the same
-// functions, `tiles` in the format of docs/formats/timeline-tile.md, and gives it to start() of main.js.
+// The data source: this server. An alternative source is an object with the same functions, `tiles` in the format of
+// docs/formats/timeline-tile.md, passed to start() of main.js.
 
 async function ask(path, parameters) {
   const answer = await fetch(`/api/v1/${path}${parameters ? `?${new URLSearchParams(parameters)}` : ''}`);
@@ -9,7 +9,7 @@ async function ask(path, parameters) {
 
 const askJson = async (path, parameters) => (await ask(path, parameters)).json();
 
-// What files do not record is an answer with the reason.
+// If the files do not record it, the answer is the reason.
 async function askValue(path, parameters) {
   const { value, absent } = await askJson(path, parameters);
   if (absent) throw new Error(absent);
@@ -30,16 +30,15 @@ function ranges(numbers) {
 export const server = {
   meta: () => askJson('meta'),
   tiles: async (level, tile, tracks) => (await ask('tiles', { level, tile, tracks: ranges(tracks) })).arrayBuffer(),
-  // Names of the tensors that slices are about, and tiles with their numbers, from 1 on, in the place of what slices are.
+  // Names of the tensors of slices, and tiles with their numbers, from 1 on, instead of the kinds of slices.
   tensors: () => askJson('tensors'),
   tensorTiles: async (level, tile, tracks) => (await ask('tensor_tiles', { level, tile, tracks: ranges(tracks) })).arrayBuffer(),
   slice: (track, slice) => askJson('slice', { track, slice }),
   stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
-  // The first hits that begin at or after from; with isBack the last that begin before it.
-  // Of these whats, or instructions at that place of their program ({ pc }), or of that line of the source ({ source, file,
-  // line }).
+  // The first hits that start at or after from; with isBack the last that start before it. For these whats, or instructions at a
+  // place of their program ({ pc }), or of a source line ({ source, file, line }).
   hits: (whats, from, isBack, where) => askJson('hits', { ...(where ?? { whats: ranges(whats) }), from: Math.floor(from), back: isBack ? 1 : 0 }),
-  analysis: (source, name) => askValue('analysis', { source, name, brief: 1 }), // steps of the path are asked by range
+  analysis: (source, name) => askValue('analysis', { source, name, brief: 1 }), // steps of the path are requested by range
   whatIf: (source, changes) => askValue('analysis', { source, name: 'what-if', changes }),
   host: (name) => askValue('host', { name }),
   flows: (track, slice) => askJson('flows', { track, slice }),
@@ -58,7 +57,7 @@ export const server = {
     answer: (id) => askJson('sql_answer', { id }),
     cancel: (id) => askJson('sql_cancel', { id }),
   },
-  // Shows other files: where, and what is to be said about them.
+  // Shows other files: the address, and messages about them.
   drop: async (files) => {
     const query = new URLSearchParams(files.map((file) => ['file', `${file.size},${file.name}`]));
     const answer = await fetch(`/api/v1/drop?${query}`, { method: 'PUT', body: new Blob(files) });

@@ -1,4 +1,4 @@
-// SQL over the tables of the capture: a statement, its table, and how long it took. Only where there is a server.
+// SQL over the tables of the capture: a statement, its result, and its time. Requires a server.
 
 import { make, setText } from './dom.js';
 import { whole } from './format.js';
@@ -7,19 +7,19 @@ import { state } from './state.js';
 
 const ROWS = [100, 1000, 10000];
 const SECONDS = [10, 30, 120, 600];
-const POLL_MS = [50, 100, 200, 400]; // the last one from then on
+const POLL_MS = [50, 100, 200, 400]; // the last one repeats
 const FIRST = 'SELECT engine, opcode, count(*) AS n, sum(duration_ns) AS ns\nFROM Instruction GROUP BY 1, 2 ORDER BY ns DESC';
 
-const asked = { sql: FIRST, source: 0, rows: 1000, seconds: 30 }; // as the person left it
+const asked = { sql: FIRST, source: 0, rows: 1000, seconds: 30 }; // as the user left it
 let known = null; // what can be asked
 let running = null; // { id }
 let result = null; // { state, ms, message, columns, rows, hasMore, most }
-let shown = null; // parts of the tab that change: what the person types in stays as it is
+let shown = null; // parts of the tab that change: input fields are kept
 
-// CSV has a quote before what a spreadsheet would compute.
+// CSV has a quote before cells that a spreadsheet would evaluate.
 const plainText = (text) => text.replace(/^'(?=[=+\-@])/, '');
 
-// Lines of fields: a, or "say ""a""" with anything in it. null: an absent value, which has no quotes.
+// Lines of fields: a, or "say ""a""" with any content. null: an absent value, which has no quotes.
 export function parseCsv(text) {
   const lines = [];
   let line = [];
@@ -97,7 +97,7 @@ function showStatus() {
   if (shown) setText(shown.status, statusText());
 }
 
-// One of two buttons can be used; the focus goes from one to the other.
+// One of two buttons is enabled; the focus moves from one to the other.
 function showButtons() {
   const [on, off] = running ? [shown.cancel, shown.run] : [shown.run, shown.cancel];
   const hadFocus = document.activeElement === off;
@@ -161,7 +161,7 @@ function render(box) {
   const text = make('textarea', { id: 'sql-text', rows: 4, spellcheck: 'false', autocomplete: 'off', 'aria-label': 'SQL', oninput: (event) => { asked.sql = event.target.value; } });
   text.value = asked.sql;
   text.addEventListener('keydown', (event) => {
-    event.stopPropagation(); // letters are keys of the page
+    event.stopPropagation(); // letters are shortcuts of the page
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) run();
     if (event.key === 'Escape') {
       if (running) cancel();

@@ -1,19 +1,19 @@
-// What is on the screen, and the listeners to its changes.
+// The state of the screen, and listeners to its changes.
 
 export const state = {
   meta: null,
   source: null,
   tiles: null,
-  from: 0,          // the window: its first ps ...
+  from: 0,          // the window: its start in ps ...
   scale: 1,         // ... and ps per pixel
-  width: 1,         // pixels of the rows
-  pointer: null,    // { x, time, row, hit } over the rows
+  width: 1,         // width of the rows in pixels
+  pointer: null,    // { x, time, row, hit } on the rows
   selected: null,   // { track, slice, what, lane, start, end }
   range: null,      // { from, to }
   markers: [],      // [ps]
   hits: null,       // of the search
-  colour: 'operation', // what colours say: MODES of colours.js
-  tensors: [],      // names, where colours are by tensor
+  colour: 'operation', // what colours show: MODES of colours.js
+  tensors: [],      // names, if colours are by tensor
   folded: new Set(),
   tall: new Set(),
 };
@@ -79,20 +79,20 @@ export function zoom(factor, x) {
 export const pan = (pixels) => show(state.from + pixels * state.scale, state.scale);
 export const showAll = () => show(0, (state.meta.span * 1.02) / state.width);
 
-// With some room on both sides.
+// With a margin on both sides.
 export function showRange(from, until, share = 0.7) {
   const scale = Math.max((until - from) / (state.width * share), SCALE_MIN);
   show((from + until) / 2 - (scale * state.width) / 2, scale);
 }
 
-// Glides there, so that the eye can follow.
+// Animates the move, so that the user can follow.
 let glide = 0;
 export function glideTo(from, until, share = 0.7) {
   const scale = Math.max((until - from) / (state.width * share), SCALE_MIN);
   const goal = [(from + until) / 2, Math.log(scale)];
   const middle = () => state.from + (state.scale * state.width) / 2;
   const mine = ++glide;
-  let left = 60; // a goal outside of the limits is never reached
+  let left = 60; // a target beyond the limits is never reached
   if (window.matchMedia('(prefers-reduced-motion: reduce)').matches) {
     showRange(from, until, share);
     return;

@@ -1,5 +1,5 @@
-// The iterations of a loop side by side: upwards how long each took, downwards how long its instructions waited. The slowest
-// has a mark, and so has the one of the selected instruction; one stop of Tab, arrow keys go along, a click zooms there.
+// The iterations of a loop side by side: upwards their times, downwards the waits of their instructions. The slowest is marked,
+// and that of the selected instruction; it is one tab stop with arrow keys, and a click zooms.
 
 import { make } from './dom.js';
 import { whole } from './format.js';
@@ -20,7 +20,7 @@ function columnsOf(iterations) {
 
 const named = (names, values) => values.split(',').map((value, i) => `${names[i] ?? '?'}=${value}`).join(' ');
 
-// names: of the variables from outside; here: the values of the selected instruction, or null.
+// names: of the variables, outermost first; here: the values of the selected instruction, or null.
 export function strip(names, iterations, here) {
   const columns = columnsOf(iterations);
   const spanOf = ({ worst }) => worst.end - worst.start;

@@ -1,4 +1,4 @@
-// All metrics of a capture, the ones that matter most on top.
+// All metrics of a capture, the most important ones at the top.
 
 import { make } from './dom.js';
 import { bytes, count, share } from './format.js';
@@ -11,7 +11,7 @@ const time = (value) => duration(value * 1e12);
 
 const EXECUTION = 'of the execution';
 
-// [name, metric, how it is written, of what a share is]
+// [name, metric, format, base of a share]
 const TILES = [
   ['Execution', 'total_time', time], ['Any engine or DMA', 'total_active_time_percent', share, EXECUTION],
   ['Tensor', 'tensor_engine_active_time_percent', share, EXECUTION], ['Vector', 'vector_engine_active_time_percent', share, EXECUTION],

@@ -1,4 +1,4 @@
-// Tiles: what of them is here, what is on its way, and which of them serve a stretch of a row now.
+// Tiles: the loaded ones, requests in progress, and the choice of tiles for a part of a row.
 
 const MAGIC = 0x544c544e;
 const HEAD = 24;
@@ -13,7 +13,7 @@ const AGAIN_MS = 2000; // after a failure
 const BYTES_MAX = 192 * 1024 * 1024;
 const DERIVED_MAX = 64; // of one section
 
-// One track of a tile; fields are views into the answer, entries apart by a stride.
+// One track of a tile; fields are views into the answer, with a stride between entries.
 export function section(buffer, at, form, count) {
   if (form === FORM_SLICES) {
     return {
@@ -57,10 +57,10 @@ export class Tiles {
     this.bytes = 0;
     this.frame = 0;
     this.quietUntil = 0; // after a failure
-    this.hasTensors = false; // entries have the number of their tensor, too
+    this.hasTensors = false; // entries include the number of their tensor
   }
 
-  // From now on with the tensors of entries, or without.
+  // Switches between entries with and without tensors.
   setTensors(has) {
     this.hasTensors = has;
     this.tracks.forEach((map) => map.clear());
@@ -71,7 +71,7 @@ export class Tiles {
 
   width(level) { return this.meta.tile_buckets * 2 ** level; }
 
-  // The best that is here for a tile: itself, or what is coarser. Slices are exact at any zoom.
+  // The best loaded tile for a place: the tile itself, or a coarser one. Slices are exact at any zoom.
   find(track, level, tile) {
     for (let up = level; up <= this.meta.level_top; up++) {
       const found = this.tracks[track].get(this.key(up, Math.floor(tile / 2 ** (up - level))));
@@ -83,7 +83,7 @@ export class Tiles {
     return null;
   }
 
-  // Is there nothing better to be had than what find() gives?
+  // Whether nothing better than the result of find() exists.
   isBest(found, level) { return found && (found.level === level || found.form === FORM_SLICES); }
 
   want(track, level, tile) {
@@ -94,7 +94,7 @@ export class Tiles {
     entry.tracks.push(track);
   }
 
-  // Once per frame: asks for what find() did not have. What was wanted before and is no more is forgotten.
+  // Once per frame: requests what find() lacked. Drops requests that are no longer needed.
   flush() {
     for (const { level, tile, tracks } of this.queue.values()) {
       if (this.flying >= ASKED_AT_ONCE || performance.now() < this.quietUntil) break;
@@ -135,7 +135,7 @@ export class Tiles {
     for (const [track, { form, count, halves }] of decode(await this.source.tensorTiles(level, tile, tracks))) {
       const found = decoded.get(track);
       const isSlices = form === FORM_SLICES;
-      const numbers = new Map(); // of buckets those with the same index belong together
+      const numbers = new Map(); // buckets with the same index are merged
       for (let i = 0; i < count; i++) numbers.set(isSlices ? i : halves[i * 8], isSlices ? halves[i * 16 + 12] : halves[i * 8 + 1]);
       found.tensors = Uint16Array.from({ length: found.count }, (_, i) => numbers.get(found.form === FORM_SLICES ? i : found.halves[i * 8]) ?? 0);
     }
@@ -143,7 +143,7 @@ export class Tiles {
 
   get isIdle() { return this.flying === 0; }
 
-  // What was not on the screen for long goes; the top stays, so that there is always something to show.
+  // Drops tiles that were not visible for long; keeps the top, so that there is always something to show.
   evict() {
     const all = [];
     this.tracks.forEach((map) => map.forEach((found, key) => found.level < this.meta.level_top && all.push([found.seen, map, key, found.bytes])));
@@ -154,7 +154,7 @@ export class Tiles {
     }
   }
 
-  // What a section with slices is as a tile of buckets: made once.
+  // Converts a section with slices to a tile of buckets, once.
   derived(found, level, tile, make) {
     found.derived ??= new Map();
     const key = this.key(level, tile);

@@ -1,4 +1,4 @@
-// Times are ps; written as people read them, and as ticks of an axis.
+// Times are ps; formatted for people, and as ticks of an axis.
 
 const UNITS = [['s', 1e12], ['ms', 1e9], ['us', 1e6], ['ns', 1e3], ['ps', 1]];
 
@@ -26,14 +26,14 @@ export function ticks(from, to, pixels, room) {
   return { step, list };
 }
 
-// A tick in the unit of the whole window, with the figures that the step needs.
+// A tick in the unit of the window, with the digits that the step needs.
 export function tickText(ps, step, window) {
   const [unit, one] = UNITS.find(([, least]) => window >= least * 2) ?? UNITS[4];
   const figures = Math.max(0, -Math.floor(Math.log10(step / one) + 1e-9));
   return `${(ps / one).toLocaleString('en', { minimumFractionDigits: figures, maximumFractionDigits: figures })} ${unit}`;
 }
 
-// From when to when, both in the unit of the window and with as many figures as tell a hundredth of it: "72.1 to 98 us".
+// Start and end in the unit of the window, with digits for a hundredth of it: "72.1 to 98 us".
 export function span(from, to) {
   const size = Math.max(Math.abs(from), Math.abs(to));
   const [unit, one] = UNITS.find(([, least]) => size >= least) ?? UNITS[4];

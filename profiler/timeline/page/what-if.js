@@ -1,4 +1,5 @@
-// How long the execution would take after a change, as `neuron-profile analyze what-if` says; with a server also for other changes.
+// The estimated length of the execution after a change, as in `neuron-profile analyze what-if`; with a server also for custom
+// changes.
 
 import { make } from './dom.js';
 import { share } from './format.js';
@@ -9,13 +10,13 @@ import { state } from './state.js';
 
 const PARTS = { dma: 'DMA', 'dma-latency': 'start of DMA transfers', latency: 'signals between engines', transposes: 'transposes', engines: 'all engines' };
 const SHOWN_PARTS = 3;
-let asked = ''; // other changes than the usual ones, as the person left them
+let asked = ''; // custom changes, as the user left them
 let tried = '';
 
 const time = (ns) => ({ value: ns, text: duration(ns * 1000) });
 const named = (part) => PARTS[part] ?? (part.startsWith('line:') ? `source line ${part.slice(5)}` : part.charAt(0).toUpperCase() + part.slice(1));
 
-// "dma=2,wait:20" for people.
+// "dma=2,wait:20" as a text for people.
 function words(changes) {
   return changes.split(',').map((change) => {
     const [part, factor] = change.split('=');
@@ -36,7 +37,7 @@ function changesTable(found) {
   })));
 }
 
-// What the path is made of after one change.
+// The parts of the path after one change.
 function pathTable(row) {
   return table([['Then on the critical path', true], ['Time'], ['Share of the path']], row.path.map((one) => ({ cells: [one.name, time(one.path_ns), bar(one.path_ratio, share(one.path_ratio), `${share(one.path_ratio)} of the new execution`)] })));
 }
@@ -44,7 +45,7 @@ function pathTable(row) {
 function form() {
   const text = make('input', { type: 'text', id: 'what-if-text', size: 40, spellcheck: 'false', autocomplete: 'off', placeholder: 'dma=2,transposes', 'aria-label': 'Changes', oninput: (event) => { asked = event.target.value; } });
   text.value = asked;
-  text.addEventListener('keydown', (event) => event.stopPropagation()); // letters are keys of the page
+  text.addEventListener('keydown', (event) => event.stopPropagation()); // letters are shortcuts of the page
   const begin = (changes) => {
     asked = changes;
     tried = changes.trim();
