@@ -6,12 +6,12 @@ source=$NTK_SOURCE_DIR/exporters/prometheus
 needs promtool jq curl
 needs_python yaml
 
-cp "$source/rules/neuron.rules.yml" "$here/neuron.test.yml" .
+cp "$source/rules/neuron.rules.yml" "$here"/{neuron,hours}.test.yml .
 promtool check rules neuron.rules.yml >check.log 2>&1 || fail "see check.log"
-promtool test rules neuron.test.yml >check.log 2>&1 || fail "see check.log"
+promtool test rules {neuron,hours}.test.yml >check.log 2>&1 || fail "see check.log"
 # Every alert has a case in which it fires.
 for alert in $(sed -n 's/ *- alert: //p' neuron.rules.yml); do
-    grep -A 3 "alertname: $alert" neuron.test.yml | greps exp_labels || fail "no case in which $alert fires"
+    grep -A 3 "alertname: $alert" {neuron,hours}.test.yml | greps exp_labels || fail "no case in which $alert fires"
 done
 # What Alertmanager inhibits are alerts that are there, and actions are those of health.
 for alert in $(grep -o 'Neuron[A-Za-z]*' "$source/rules/inhibit.yml" | sort -u); do
@@ -38,9 +38,9 @@ END
 
 # Each fires when it should and resolves afterwards: a row of resolve.txt is an alert, when it fires, when it has resolved,
 # and the series that do both.
-"$python" "$here/resolve.py" "$here/resolve.txt" >resolve.test.yml || fail "see resolve.txt"
+"$python" "$here/resolve.py" "$here/resolve.txt" || fail "see resolve.txt"
 diff <(sort <<<"$alerts") <(grep -o '^Neuron[A-Za-z]*' "$here/resolve.txt" | sort) || fail "resolve.txt lacks an alert"
-promtool test rules resolve.test.yml >check.log 2>&1 || fail "see check.log"
+promtool test rules {resolve,resolve-hours}.test.yml >check.log 2>&1 || fail "see check.log"
 
 # Inhibition.
 command -v prometheus-alertmanager >/dev/null || skip "prometheus-alertmanager is missing; all else passed"
