@@ -2,8 +2,9 @@
 /*
  * cloudwatch_emf - metrics as lines of CloudWatch's Embedded Metric Format. Pure.
  *
- * One line per set of dimensions with all metrics that have it. The format has no counts for
- * values, so latencies of single executions are omitted; their percentiles are included.
+ * A line has many metrics, each once, and one value for each dimension. What does not contradict
+ * each other shares a line, so the machine has about as many lines as the metric with the most
+ * series. The format has no counts for values, so latencies of single executions are omitted; their percentiles are included.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H

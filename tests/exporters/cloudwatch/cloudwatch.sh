@@ -189,9 +189,9 @@ clean bad
 # Lines for an agent: standard output, a file that is moved away, datagrams, connections that end.
 cw --emf <reports >lines
 [ "$(jq -s "[.[] | select(.StatusType == \"completed\") | .ExecutionStatus] | add" lines)" = "$completed" ] || fail "EMF loses"
-jq -es 'all(._aws.Timestamp > 1e12 and (._aws.CloudWatchMetrics | length == 1) and
-    (. as $line | ._aws.CloudWatchMetrics[0] | (.Namespace == "Neuron") and (.Metrics | length > 0) and
-        all(.Dimensions[0][]; $line[.] | type == "string") and all(.Metrics[]; $line[.Name] | type == "number")))' lines >/dev/null ||
+jq -es 'all(._aws.Timestamp > 1e12 and (. as $line | all(._aws.CloudWatchMetrics[]; (.Namespace == "Neuron") and
+    (.Metrics | length > 0) and all(.Dimensions[0][]; $line[.] | type == "string") and
+    all(.Metrics[]; $line[.Name] | type == "number"))))' lines >/dev/null ||
     fail "no Embedded Metric Format"
 mkfifo emf.in
 agent_of() { # NAME TARGET
