@@ -214,14 +214,18 @@ wait "$last" || fail "code $?"
 cat moved got | cmp - lines || fail "lines of the files differ"
 for kind in udp tcp; do
     /usr/bin/python3 "$here/emf_agent.py" $kind got.$kind >$kind.port &
-    pids+=($!)
+    agent=$!
+    pids+=($agent)
     wait_for has_port $kind.port
     export AWS_EMF_AGENT_ENDPOINT=$kind://127.0.0.1:$(cat $kind.port)
     agent_of $kind agent
+    closed=0
+    is_closed() { [ "$(grep -c closed $kind.port)" = $closed ] && echo yes; }
     while read -r report; do
         echo "$report" >&7
         total=$(($(cat got.want 2>/dev/null | wc -l) + $(echo "$report" | cw --emf | tee -a got.want | wc -l)))
         wait_for lines_are got.$kind
+        [ $kind = udp ] || { kill -USR1 $agent && closed=$((closed + 1)) && wait_for is_closed; } # a connection that ends
     done < <(head -6 reports)
     exec 7>&-
     wait "$last" || fail "code $?"

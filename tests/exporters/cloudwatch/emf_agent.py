@@ -1,5 +1,6 @@
 """emf_agent.py KIND FILE - listens as an agent does (KIND tcp or udp), prints the port and appends what it gets to
-FILE. A TCP connection is closed after each line that says "last one"."""
+FILE. SIGUSR1 closes the TCP connection, which it reports by a line."""
+import signal
 import socket
 import sys
 
@@ -8,6 +9,7 @@ listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM if kind == "tcp" els
 listener.bind(("127.0.0.1", 0))
 if kind == "tcp":
     listener.listen()
+    signal.signal(signal.SIGUSR1, lambda *_: connection.shutdown(socket.SHUT_RDWR))
 print(listener.getsockname()[1], flush=True)
 with open(name, "ab", buffering=0) as file:
     while kind == "udp":
@@ -18,7 +20,5 @@ with open(name, "ab", buffering=0) as file:
     while True:
         connection, _ = listener.accept()
         with connection, connection.makefile("rb") as lines:
-            for line in lines:
-                file.write(line)
-                if b"SystemMemoryTotal" in line:
-                    break
+            file.writelines(lines)
+        print("closed", flush=True)
