@@ -224,7 +224,7 @@ static_assert(NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_instruction) == 0 &
  * file, and a later access maps it again. */
 void ntk_trace_pages_give_back(const void *first, const void *end);
 
-/* Memory of the last whole piece but one that a scan has passed; not for the heap. */
+/* Returns memory of the second-to-last whole piece of a scan; not for the heap. */
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes);
 
 static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const void *at,
@@ -246,9 +246,8 @@ static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const 
 
 /* ---- here and there ---- */
 
-/* A caller that reads elements out of order gives back what it has read, of all lists of the core,
- * each time that this many were done. Looks that stay near each other in time then keep memory
- * bounded. */
+/* A caller with random access returns the memory of all lists of the core each time after this many
+ * reads. If accesses are close in time, memory is bounded. */
 #define NTK_TRACE_LOOKS ((size_t)16 << 10)
 void ntk_trace_give_back(const struct ntk_trace_core *core);
 

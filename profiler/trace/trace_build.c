@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_build - what every maker of a list does while it reads and when it is done. */
+/* trace_build - the common part of all list makers, during reading and at the end. */
 #include "profiler/trace/trace_build.h"
 
 #include "shared/formats/ntff/ntff_layout.h"

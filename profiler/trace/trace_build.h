@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_build - what the makers of the lists of a trace share. Only for profiler/trace.
+ * trace_build - common code of the list makers of a trace. Only for profiler/trace.
  *
  * Each maker passes the sections of one core once, record by record, and puts the results into a
- * sorter; pages of the file that were passed are returned.
+ * sorter; processed pages of the file are returned.
  */
 #ifndef NTK_PROFILER_TRACE_TRACE_BUILD_H
 #define NTK_PROFILER_TRACE_TRACE_BUILD_H
@@ -16,22 +16,22 @@
 
 struct ntk_trace_window {
     bool is_known;
-    int64_t start_ps, end_ps; /* on the clock of the file */
+    int64_t start_ps, end_ps; /* on the file's clock */
 };
 
 struct ntk_trace_build {
     struct ntk_trace_options options;
     struct ntk_trace *trace;
     uint64_t records_done, records_total;
-    int64_t length_ps;      /* of the requested window; INT64_MAX: it has all that comes */
-    size_t heap_bytes_left; /* of what all lists together may take outside of files */
+    int64_t length_ps;      /* of the selected window; INT64_MAX: unlimited */
+    size_t heap_bytes_left; /* heap memory left for all lists */
     struct ntk_err *err;
 };
 
-/* The records of a section up to `until` were read, those of the last piece now. */
+/* Called after reading the records of a section up to `until`. */
 void ntk_trace_build_passed(struct ntk_trace_build *build, const struct ntk_ntff_section *section,
                             uint64_t until);
-/* Where a piece that begins at `from` ends. */
+/* The end of the piece that starts at `from`. */
 static inline uint64_t ntk_trace_build_piece_end(const struct ntk_ntff_section *section,
                                                  uint64_t from)
 {
@@ -51,7 +51,7 @@ static inline void ntk_trace_build_sorter(const struct ntk_trace_build *build,
 int ntk_trace_build_finish(struct ntk_trace_build *build, struct ntk_sorter *sorter,
                            size_t item_bytes, struct ntk_sorted *out_sorted);
 
-/* Times further from the start than this (26 days) are nonsense; below it differences cannot
+/* Times farther from the start than this (26 days) are invalid; below it differences cannot
  * overflow. */
 #define NTK_TRACE_TIME_PS_MAX (INT64_C(1) << 61)
 
@@ -60,7 +60,7 @@ static inline bool ntk_trace_is_time(int64_t ps)
     return ps >= -NTK_TRACE_TIME_PS_MAX && ps <= NTK_TRACE_TIME_PS_MAX;
 }
 
-/* The difference of two times of a file that may say anything. */
+/* The difference of two times from an untrusted file. */
 static inline int64_t ntk_trace_since(int64_t time_ps, int64_t t0_ps)
 {
     int64_t difference;
@@ -75,7 +75,7 @@ static inline bool ntk_trace_is_inside(const struct ntk_trace_core *core,
            ntk_trace_is_time(ntk_trace_since(time_ps, core->t0_ps));
 }
 
-/* Whether a row is in the window that is asked for, and then includes it. */
+/* Whether a row is in the selected window; clips it. */
 static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int64_t *start_ps,
                                         int64_t *end_ps)
 {
@@ -90,9 +90,9 @@ static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int
     return true;
 }
 
-/* When the execution was, by its instructions where the header does not record it. */
+/* The time of the execution, from its instructions if the header does not record it. */
 int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window);
-/* Fill the lists of the core, whose t0_ps is known. 0 or -errno, reported in build->err. */
+/* Fill the lists of the core, whose t0_ps is known. 0 or -errno, with a message in build->err. */
 int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_core *core,
                                 const struct ntk_trace_window *window);
 int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core *core,

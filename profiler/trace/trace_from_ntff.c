@@ -17,7 +17,7 @@
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/ntff/ntff_layout.h"
 
-/* Names repeat when a model has several core nodes: the n-th of a name here is the n-th there. */
+/* Names repeat if a model has several core nodes: the n-th of a name here is the n-th there. */
 static const struct ntk_neff_subgraph *find_neff_subgraph(const struct ntk_neff *neff,
                                                           const struct ntk_ntff *ntff, size_t index)
 {
@@ -49,8 +49,7 @@ static int read_core(struct ntk_trace_build *build, struct ntk_trace_core *core,
     return ret == 0 ? ntk_trace_read_changes(build, core, window) : ret;
 }
 
-/* One for all cores. Where the header has none it is that of the first core: the others begin and
- * end with it. */
+/* Common to all cores. If the header has none, it is that of the first core. */
 static int find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window)
 {
     struct ntk_trace *trace = build->trace;
@@ -64,7 +63,7 @@ static int find_window(struct ntk_trace_build *build, struct ntk_trace_window *o
     return ret;
 }
 
-/* Removes the cores that are not requested. */
+/* Removes the cores that are not selected. */
 static int keep_cores(struct ntk_trace_build *build)
 {
     const struct ntk_trace_part *part = &build->options.part;
@@ -95,7 +94,7 @@ static int keep_cores(struct ntk_trace_build *build)
     return 0;
 }
 
-/* Narrows the total; a window that has everything is none. */
+/* Narrows the total; a window that contains everything is ignored. */
 static int keep_window(struct ntk_trace_build *build, const struct ntk_trace_window *window)
 {
     const struct ntk_trace_part *part = &build->options.part;
@@ -182,7 +181,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     struct ntk_trace_build build = { .err = err };
     int ret = neff ? ntk_ntff_check_neff(ntff, neff->header.uuid, err) : 0;
 
-    if (ret < 0 && ret != -ENODATA) { /* that is a warning, of whoever opened the files */
+    if (ret < 0 && ret != -ENODATA) { /* a warning by the code that opened the files */
         return ret;
     }
     if (options) {
@@ -227,7 +226,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
         trace->has_total = false; /* not measured: an estimate */
         trace->total_ps = 0;
     }
-    /* What a cut brought about may have failed above already, with a message that misleads. */
+    /* Truncation may have caused an earlier failure with a misleading message. */
     if (ret != -ERANGE && ret != -ENOENT) {
         ret = ntk_ntff_check_whole(ntff, err) < 0 ? -ESTALE : ret;
     }

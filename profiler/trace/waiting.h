@@ -19,13 +19,13 @@
 struct ntk_waiting_item {
     int64_t time_ps;
     uint32_t detail; /* what else of the record is needed */
-    uint32_t next;   /* place; of unused ones: the next unused */
+    uint32_t next;   /* index + 1; for unused ones: the next unused */
 };
 
 struct ntk_waiting {
-    struct ntk_waiting_item *items; /* place p is items[p - 1] */
-    uint32_t capacity, used;        /* used: those that were in use at some time */
-    uint32_t unused;                /* place of the first that is not any more; 0: none */
+    struct ntk_waiting_item *items; /* index p is items[p - 1] */
+    uint32_t capacity, used;        /* used: number that were ever in use */
+    uint32_t unused;                /* the first unused one; 0: none */
 };
 
 static inline void ntk_waiting_fini(struct ntk_waiting *pool)
@@ -34,7 +34,7 @@ static inline void ntk_waiting_fini(struct ntk_waiting *pool)
     *pool = (struct ntk_waiting){ 0 };
 }
 
-/* 0, -ENOMEM, -ENOBUFS when the pool is full. */
+/* 0, -ENOMEM, -ENOBUFS if the pool is full. */
 static inline int ntk_waiting_push(struct ntk_waiting *pool, uint32_t *queue, int64_t time_ps,
                                    uint32_t detail)
 {
@@ -67,7 +67,7 @@ static inline int ntk_waiting_push(struct ntk_waiting *pool, uint32_t *queue, in
     return 0;
 }
 
-/* The first of the queue, which is not empty. */
+/* The first of a nonempty queue. */
 static inline struct ntk_waiting_item ntk_waiting_pop(struct ntk_waiting *pool, uint32_t *queue)
 {
     uint32_t place = pool->items[*queue - 1].next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* walk - a merge of sorted lists through a heap of what comes next in each. */
+/* walk - merges sorted lists through a heap of the next element of each. */
 #include "profiler/trace/walk.h"
 
 static bool is_before(const struct ntk_walk_next *a, const struct ntk_walk_next *b)

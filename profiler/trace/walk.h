@@ -2,15 +2,13 @@
 /*
  * walk - the spans of all cores in one order of time.
  *
- *   struct ntk_walk walk;
- *   struct ntk_walk_span span;
- *   ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS);
- *   while (ntk_walk_next(&walk, &span)) { ... }
+ *   struct ntk_walk walk; struct ntk_walk_span span; ntk_walk_init(&walk, trace,
+ *   NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS); while (ntk_walk_next(&walk, &span)) { ... }
  *
- * Memory does not grow with the trace, whose lists it reads as the scans of trace.h do. Spans with
- * one start come by core, instructions before packets.
+ * Memory does not grow with the trace, because lists are read like scans of trace.h. Spans with one
+ * start come by core, instructions before packets.
  *
- * Owner:   caller's storage; nothing to free. Threads: one at a time per walk.
+ * Owner: caller's storage; nothing to free. Threads: one at a time per walk.
  */
 #ifndef NTK_PROFILER_TRACE_WALK_H
 #define NTK_PROFILER_TRACE_WALK_H
@@ -36,11 +34,11 @@ struct ntk_walk_list {
 
 struct ntk_walk_next {
     int64_t start_ps; /* of the next element of the list */
-    size_t list;      /* of lists with the same start the first comes first */
+    size_t list;      /* at equal starts, the lower list is first */
 };
 
 struct ntk_walk {
-    size_t list_count, left_count; /* left: lists that are not at their end */
+    size_t list_count, left_count; /* left: lists not yet at their end */
     struct ntk_walk_list lists[NTK_WALK_LISTS_MAX];
     struct ntk_walk_next heap[NTK_WALK_LISTS_MAX]; /* by start */
 };

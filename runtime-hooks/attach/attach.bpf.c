@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach.bpf - what runs in the kernel at the calls of the vendor's libnrt in a process we are
- * attached to.
+ * attach.bpf - the kernel program at calls of the vendor's libnrt in an attached process.
  *
  * A probe at the entry of an export notes the call in `calls`, by thread; the one at its return
- * takes it from there and reports it. Calls that the library makes of itself, through its own table
- * of imports, lie inside one that is noted already and are skipped: the stack pointer tells inner
- * from outer. A note whose stack is below the caller's was left without a return (an exception, a
- * jump): it is replaced. Notes of threads that ended and of calls that are no longer examined are
- * taken away by the writer.
+ * takes it from there and reports it. Calls of the library to itself, through its import table, are
+ * inside a noted call and are skipped: the stack pointer distinguishes inner from outer calls. A
+ * note with a stack pointer below the caller's was left without a return (an exception, a jump) and
+ * is replaced. The writer removes notes of threads that exited and of calls that are no longer
+ * traced.
  *
- * Nothing here needs the kernel's own type information: registers come from struct pt_regs of the
- * architecture, which the C library's headers describe.
+ * No kernel type information is needed: registers come from struct pt_regs of the architecture,
+ * which the C library's headers describe.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -27,7 +26,7 @@
 #define SUB_BITS 6u /* NTK_HISTOGRAM_SUB_BITS */
 #define BUCKETS 2240u
 
-/* The writer checks that these two agree with segment_abi.h, which this file cannot include. */
+/* The writer asserts that these two match segment_abi.h, which this file cannot include. */
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -35,8 +34,8 @@ struct {
 } ring SEC(".maps");
 
 struct {
-    /* None makes room for another: a call that loses its note counts nowhere. The writer takes
-     * those of threads that ended. */
+    /* Notes do not evict others: a call without a note is not counted. The writer removes those of
+     * threads that exited. */
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, CALLS_MAX);
     __type(key, uint32_t);
@@ -68,9 +67,9 @@ struct {
 
 /* ---- registers ---- */
 
-/* The stack pointer as it stands once a call that was entered with `entered` has returned. */
+/* The stack pointer after the return of a call that was entered with `entered`. */
 #if defined(__TARGET_ARCH_x86)
-#define STACK_AFTER(entered) ((entered) + 8u) /* the return address is taken from it */
+#define STACK_AFTER(entered) ((entered) + 8u) /* the return pops the return address */
 #else
 #define STACK_AFTER(entered) (entered)
 #endif
@@ -119,8 +118,8 @@ static __always_inline void fill(struct ntk_attach_event *event, uint32_t kind,
     bpf_get_current_comm(event->comm, sizeof event->comm);
 }
 
-/* The writer looks ten times per second: it is woken only before the ring gets full, and for what
- * it acts on. */
+/* The writer polls ten times per second: it is only woken before the ring is full, and for urgent
+ * events. */
 static __always_inline uint64_t wake_flags(uint32_t kind)
 {
     uint64_t used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -150,7 +149,7 @@ static __always_inline int tell(uint32_t kind, const struct ntk_attach_call *cal
 static __always_inline int is_inside_another(const struct ntk_attach_call *outer, uint64_t stack,
                                              uint32_t function)
 {
-    /* Equal: the outer one jumped here instead of calling. */
+    /* Equal: the outer function jumped here instead of calling. */
     return outer->stack > stack || (outer->stack == stack && outer->function != function);
 }
 
@@ -171,7 +170,7 @@ static __always_inline int enter(struct pt_regs *regs, struct ntk_attach_call *c
     return 1;
 }
 
-/* The call that returns, taken out of the map; 0 for inner ones and for those from before the
+/* Removes the returning call from the map; 0 for inner ones and for calls from before the
  * probes. */
 static __always_inline int leave(struct pt_regs *regs, uint32_t kind, struct ntk_attach_call *out)
 {
@@ -195,7 +194,7 @@ static __always_inline int is_inner(struct pt_regs *regs)
     return outer && outer->stack > PT_REGS_SP(regs);
 }
 
-/* ---- init and close ---- */
+/* the file of the NEFF is still mapped */
 
 SEC("uretprobe")
 int init_return(struct pt_regs *regs)
@@ -326,7 +325,7 @@ int execute_repeat_enter(struct pt_regs *regs)
     return execution_begins(regs, 2, (int32_t)PT_REGS_PARM4(regs));
 }
 
-/* The same as ntk_histogram_bucket(); there is no instruction for the highest bit. */
+/* The same as ntk_histogram_bucket(); BPF has no instruction for the highest bit. */
 static __always_inline uint32_t bucket_of(uint64_t ns)
 {
     uint64_t rest = ns;
@@ -498,7 +497,7 @@ int slice_return(struct pt_regs *regs)
     }
     source = bpf_map_lookup_elem(&tensors, &call.argument[0]);
     if (!source) {
-        return 0; /* of a tensor from before the probes */
+        return 0; /* a tensor from before the probes */
     }
     tensor = *source;
     tensor.id = bpf_ktime_get_ns();
@@ -506,7 +505,7 @@ int slice_return(struct pt_regs *regs)
     return 0;
 }
 
-/* The tensor's memory goes, unless a slice has it too. */
+/* Frees the tensor's memory, unless a slice still uses it. */
 static __always_inline void forget_tensor(uint64_t handle)
 {
     struct ntk_attach_call call = { .start_ns = bpf_ktime_get_ns(), .vnc = -1, .handle = handle };

@@ -53,7 +53,7 @@ struct manager {
 
 /* ---- one child ---- */
 
-/* Whatever ends us ends it; the kernel takes the probes away with it. */
+/* Exits with the parent; the kernel then removes the probes. */
 static void live_with(pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -98,7 +98,7 @@ static void child_ended(struct manager *manager, uint64_t number, struct seen *s
                      WTERMSIG(status));
     }
     if (code == NTK_ATTACH_OVER && manager->arguments.all) {
-        seen->pace = (struct ntk_attach_pace){ 0 }; /* perhaps with another library: look again */
+        seen->pace = (struct ntk_attach_pace){ 0 }; /* perhaps with another library: check again */
         return;
     }
     if (code == NTK_ATTACH_TAKEN && manager->arguments.all) {
@@ -165,8 +165,8 @@ static void look_at(struct manager *manager, pid_t pid, struct seen *seen, uint6
             start_child(manager, &process, seen);
             return;
         }
-        /* Its hooks may be another library's, closed before the vendor's is used: look again,
-         * seldom. */
+        /* Its hooks may belong to another library, closed before the vendor's is used: check again,
+         * rarely. */
     }
     ntk_attach_pace_put_off(&seen->pace, now_ns);
 }
@@ -205,7 +205,7 @@ static void scan(struct manager *manager)
     }
 }
 
-/* Those of the command line; says what cannot be attached to. */
+/* Attaches to those of the command line; reports failures. */
 static void start_given(struct manager *manager)
 {
     for (int i = 0; i < manager->arguments.pid_count; i++) {
@@ -237,7 +237,7 @@ struct trial {
     struct ntk_err err;
 };
 
-/* In a child: nothing of it is left in this process. */
+/* Runs in a child, to leave nothing in this process. */
 static int try_out(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err *err)
 {
     struct trial trial = { .code = -EIO };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_child - the command as a child of the agent: its own program, which nothing in the agent
+/* attach_child - the command as a child of the agent: a separate program, which the agent never
  * waits for. */
 #include "runtime-hooks/attach/attach.h"
 #include "runtime-hooks/attach/attach_options.h"

@@ -14,9 +14,8 @@
 #define ROUNDS 64
 
 /*
- * Stand for exports; what they do costs nothing next to a probe. The kernel acts out what most
- * functions begin with itself; an instruction that it lets the processor step over costs many times
- * as much.
+ * Stand-ins for exports; their own cost is negligible next to a probe. The kernel emulates the
+ * first instruction of most functions; single-stepping another one costs many times as much.
  */
 #if defined(__x86_64__)
 #define TRIAL(name, first)                                                                       \
@@ -93,7 +92,7 @@ static void ignore_event(const struct ntk_attach_event *event, size_t bytes, voi
     (void)ctx;
 }
 
-/* What a call takes, of the quickest round: the others were disturbed. */
+/* The time of a call in the quickest round: the others were disturbed. */
 static uint64_t time_call(struct ntk_attach_probes *probes, uintptr_t address)
 {
     void (*volatile call)(void) = (void (*)(void))address;

@@ -10,18 +10,18 @@
 
 #include "shared/base/err.h"
 
-/* What a function begins with, which is what the cost hangs on. */
+/* The first instruction of a function, which determines the cost. */
 enum ntk_attach_first {
     NTK_ATTACH_FIRST_PUSH,
     NTK_ATTACH_FIRST_OTHER, /* anything else, and all on AArch64 */
     NTK_ATTACH_FIRST_COUNT
 };
 
-/* *out_skip: how far from its entry a probe is as good and cheaper, behind a mark for indirect
- * jumps. */
+/* *out_skip: distance from the entry where a probe is as good and cheaper, after a landing mark for
+ * indirect jumps. */
 enum ntk_attach_first ntk_attach_cost_first(const uint8_t bytes[8], uint32_t *out_skip);
-/* Probes at entry and return of a function that begins so, in nanoseconds a call. -EPERM with a
- * message when this process may not. */
+/* The cost of probes at entry and return of such a function, in nanoseconds per call. -EPERM with a
+ * message if not permitted. */
 int ntk_attach_cost_measure(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err *err);
 
 #endif

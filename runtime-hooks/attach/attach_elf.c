@@ -58,8 +58,8 @@ int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
     return ret;
 }
 
-/* How our runtime calls itself (nrt_get_version), a number behind it; one without hooks calls
- * itself something else. */
+/* How our runtime identifies itself (nrt_get_version), followed by a number; one without hooks uses
+ * another name. */
 static bool holds_identity(const char *bytes, size_t count)
 {
     static const char mark[] = "software NeuronCores ";
@@ -67,7 +67,7 @@ static bool holds_identity(const char *bytes, size_t count)
 
     while ((bytes = memmem(bytes, (size_t)(end - bytes), mark, sizeof mark - 1)) != NULL) {
         bytes += sizeof mark - 1;
-        if (*bytes >= '0' && *bytes <= '9') { /* a NUL is after the last byte */
+        if (*bytes >= '0' && *bytes <= '9') { /* the bytes are followed by a NUL */
             return true;
         }
     }

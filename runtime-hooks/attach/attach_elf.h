@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_elf - where in a shared library its exports begin, as offsets of the file, which uprobes
- * want.
+ * attach_elf - finds the exports of a shared library as file offsets, which uprobes require.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_ELF_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_ELF_H
@@ -19,11 +18,11 @@ struct ntk_attach_export {
     uint32_t count; /* 0: the library lacks it */
 };
 
-/* Fills out_exports[i] for names[i]. -EBADMSG with a message when this is not a library of this
+/* Fills out_exports[i] for names[i]. -EBADMSG with a message if it is not a library of this
  * machine. */
 int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
                         struct ntk_attach_export *out_exports, struct ntk_err *err);
-/* Whether a library of ours, which writes its own segment, is in the file. */
+/* Whether the file is one of our libraries, which write their own segment. */
 bool ntk_attach_elf_has_hooks(int fd);
 
 #endif

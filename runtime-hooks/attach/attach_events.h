@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_events - what the program in the kernel (attach.bpf.c) tells the writer (attach_writer.c).
+ * attach_events - events from the kernel program (attach.bpf.c) to the writer (attach_writer.c).
  *
- * Events lie in a BPF ring buffer. What finds no room there is not lost for the counts: executions
- * are added up in the map `missed`, tensors are in the map `tensors`; only the records are gone,
- * and counted. Times are nanoseconds of CLOCK_MONOTONIC. Both sides are compiled together: nothing
- * here outlives a program.
+ * Events are in a BPF ring buffer. Counts are exact even if it is full: executions are added up in
+ * the map `missed`, tensors are in the map `tensors`; only records are lost, and counted. Times are
+ * nanoseconds of CLOCK_MONOTONIC. Both sides are compiled together, so the layout may change.
  *
  * For both sides: fixed-width types of the C library only.
  */
@@ -25,7 +24,7 @@ enum ntk_attach_kind {
     NTK_ATTACH_ALLOC = 7, /* struct ntk_attach_alloc */
     NTK_ATTACH_SLICE = 8,
     NTK_ATTACH_FREE = 9,
-    NTK_ATTACH_ASYNC = 10 /* an execution whose end no call tells */
+    NTK_ATTACH_ASYNC = 10 /* an execution whose end no call reports */
 };
 
 #define NTK_ATTACH_COMM_BYTES 16
@@ -69,10 +68,10 @@ struct ntk_attach_load {
 };
 _Static_assert(sizeof(struct ntk_attach_load) == 64 + 16 + 1024, "both sides agree");
 
-/* A tensor that lives, in the map `tensors` by its handle. */
+/* A living tensor, in the map `tensors` by its handle. */
 struct ntk_attach_tensor {
-    uint64_t id;      /* of this tensor: handles are used again */
-    uint64_t storage; /* id of the tensor that brought the memory: its own but for slices */
+    uint64_t id;      /* of this tensor: handles are reused */
+    uint64_t storage; /* id of the tensor that owns the memory: its own except for slices */
     uint64_t bytes;   /* of the storage */
     uint32_t placement;
     int32_t vnc;
@@ -86,21 +85,21 @@ struct ntk_attach_alloc {
 };
 _Static_assert(sizeof(struct ntk_attach_alloc) == 64 + 32 + 64, "both sides agree");
 
-/* A call that runs, in the map `calls` by its thread. */
+/* A running call, in the map `calls` by its thread. */
 struct ntk_attach_call {
     uint64_t start_ns;
-    uint64_t stack; /* where it was called: the outermost call of a thread is the one that counts */
+    uint64_t stack; /* stack pointer of the caller: the outermost call of a thread counts */
     uint64_t handle;
     uint64_t argument[3];
     uint32_t kind;
-    uint32_t function; /* tells two exports of one kind apart */
+    uint32_t function; /* distinguishes two exports of one kind */
     int32_t vnc;
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct ntk_attach_call) == 64, "both sides agree");
 
-/* Executions that found no room in the ring: map `missed`. Each run of a call counts, as long as
- * the others of it. */
+/* Executions without room in the ring: map `missed`. Each run of a call counts for an equal part of
+ * it. */
 struct ntk_attach_missed_key {
     uint64_t handle;
     int32_t status;
@@ -111,15 +110,15 @@ struct ntk_attach_missed {
     uint64_t sum_ns;
 };
 
-/* Since the probes stand; the one entry of the map `counts`. */
+/* Since the probes were set; the only entry of the map `counts`. */
 struct ntk_attach_counts {
-    uint64_t exec_count;  /* calls that execute and ended */
+    uint64_t exec_count;  /* completed calls that execute */
     uint64_t exec_ns;     /* their time */
     uint64_t events_lost; /* records without room in the ring */
-    uint64_t memory_lost; /* of these, such of tensors */
-    uint64_t other_lost;  /* of these, such of models and of nrt_init */
-    uint64_t exec_missed; /* of these, executions: they are in the map `missed` */
-    uint64_t uncounted;   /* what not even the maps had room for; inner calls of such too */
+    uint64_t memory_lost; /* of these, about tensors */
+    uint64_t other_lost;  /* of these, about models and nrt_init */
+    uint64_t exec_missed; /* of these, executions: counted in the map `missed` */
+    uint64_t uncounted;   /* calls without room even in the maps, including their inner calls */
     uint64_t memory_hits; /* calls about tensors */
 };
 _Static_assert(sizeof(struct ntk_attach_counts) == 64, "both sides agree");

@@ -8,7 +8,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
 
-#define MODELS_MAX 4096u /* that live; further handles are the oldest's */
+#define MODELS_MAX 4096u /* living ones; further handles replace the oldest */
 #define RUNNING_MAX 16384u
 
 struct model {
@@ -24,7 +24,7 @@ struct running {
     uint16_t core_count;
 };
 
-/* What was taken of a sum. */
+/* The part of a sum that was already processed. */
 struct taken {
     struct ntk_attach_missed_key key;
     struct ntk_attach_missed sum;
@@ -106,7 +106,7 @@ void ntk_attach_models_load(struct ntk_attach_models *models, const struct ntk_a
         ntk_hooks_model_loaded(failed, event->start_ns, (uint32_t)event->status, 0);
         return;
     }
-    /* Its unload was not seen. */
+    /* Its unload was missed. */
     unload(models, event->handle, event->start_ns, 0);
     struct model *model = add(models, event->handle, &about);
     if (model) {
@@ -129,7 +129,7 @@ void ntk_attach_models_unload_all(struct ntk_attach_models *models, uint64_t at_
     }
 }
 
-/* The model of an execution; one that is new was loaded before the probes stood. */
+/* The model of an execution; a new one was loaded before the probes were set. */
 static struct model find(struct ntk_attach_models *models, uint64_t handle, uint16_t core,
                          uint16_t core_count)
 {
@@ -143,7 +143,7 @@ static struct model find(struct ntk_attach_models *models, uint64_t handle, uint
             ntk_hooks_behalf_model_found(model->ref);
         }
     }
-    /* Without memory for it the execution counts for its core alone. */
+    /* If out of memory, the execution counts only for its core. */
     return model ? *model : (struct model){ .core = core, .core_count = core_count };
 }
 
@@ -177,7 +177,7 @@ static void begin(struct ntk_attach_models *models, const struct ntk_attach_even
     (void)ntk_hooks_exec_begin(model->ref, model->core, model->core_count);
 }
 
-/* No runtime was open to refuse it: nrt_init comes later, or nrt_close was before. */
+/* No runtime was open to reject it: nrt_init is later, or nrt_close was before. */
 static bool is_no_execution(uint32_t status)
 {
     return status == 13 || status == 14;
@@ -199,7 +199,7 @@ void ntk_attach_models_execute(struct ntk_attach_models *models,
                                    .core_count = model.core_count };
 
     if (running && running->start_ns != event->start_ns) {
-        cancel(models, event->tid); /* its end was not told */
+        cancel(models, event->tid); /* its end was not reported */
         running = NULL;
     }
     if (event->kind == NTK_ATTACH_EXEC_BEGIN) {
@@ -286,7 +286,7 @@ void ntk_attach_models_missed_end(struct ntk_attach_models *models, uint64_t win
         uint64_t busy_ns = models->missed_busy_ns[core];
 
         if (busy_ns != 0) {
-            /* They may have run at one time: a core is not busy for longer than there was time. */
+            /* They may have run in parallel: a core's busy time is limited to the elapsed time. */
             ntk_hooks_behalf_busy((uint16_t)core, models->core_count,
                                   busy_ns < window_ns ? busy_ns : window_ns);
             models->missed_busy_ns[core] = 0;

@@ -2,7 +2,8 @@
 /*
  * attach_models - reports models and executions of an attached process to its segment.
  *
- * A model that was loaded before the probes stood is known by its executions only: it has no name.
+ * A model that was loaded before the probes were set is known only from its executions and has no
+ * name.
  *
  * Owner:   storage of the caller, between _init and _fini.
  * Threads: one at a time, the one that writes the segment.
@@ -20,7 +21,7 @@
 struct ntk_attach_models {
     struct ntk_map models;  /* by handle */
     struct ntk_map running; /* executions, by thread */
-    struct ntk_map missed;  /* by a hash of the key: how much of each sum was taken */
+    struct ntk_map missed;  /* by a hash of the key: the processed part of each sum */
     uint32_t id;
     uint64_t execution;
     uint64_t missed_busy_ns[NTK_SEGMENT_CORES]; /* of this look */
@@ -31,8 +32,8 @@ void ntk_attach_models_init(struct ntk_attach_models *models);
 void ntk_attach_models_fini(struct ntk_attach_models *models);
 
 bool ntk_attach_models_knows(const struct ntk_attach_models *models, uint64_t handle);
-/* core: of a model that is new (and the result of a load: NTK_NO_CORE when it failed). The time
- * is given already (ntk_hooks_behalf_at) where an event is given. */
+/* core: of a new model (and the result of a load: NTK_NO_CORE if it failed). With an event, the
+ * time was already set (ntk_hooks_behalf_at). */
 void ntk_attach_models_load(struct ntk_attach_models *models, const struct ntk_attach_load *load,
                             const char *path, uint16_t core, uint16_t core_count);
 void ntk_attach_models_unload(struct ntk_attach_models *models,
@@ -43,14 +44,14 @@ void ntk_attach_models_execute(struct ntk_attach_models *models,
                                const struct ntk_attach_event *event, uint16_t core,
                                uint16_t core_count);
 
-/* Executions that are known as a sum only: _missed for each sum, then _end with the time since the
- * last look. */
+/* Executions known only as a sum: _missed for each sum, then _end with the time since the last
+ * pass. */
 void ntk_attach_models_missed(struct ntk_attach_models *models,
                               const struct ntk_attach_missed_key *key,
                               const struct ntk_attach_missed *missed, uint16_t core,
                               uint16_t core_count);
 void ntk_attach_models_missed_end(struct ntk_attach_models *models, uint64_t window_ns);
-/* Executions without a reported end: those that do not run (NULL: all) are not counted. */
+/* Executions without a reported end: those that are not running (NULL: all) are not counted. */
 void ntk_attach_models_end_lost(struct ntk_attach_models *models,
                                 bool (*is_running)(uint32_t tid, uint64_t start_ns, void *ctx),
                                 void *ctx);

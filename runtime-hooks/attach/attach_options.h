@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_options - the command line of "neuron-monitor attach", the same in programs that can
- * attach and in others.
+ * attach_options - the command line of "neuron-monitor attach", common to builds with and without
+ * support.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_OPTIONS_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_OPTIONS_H
@@ -21,7 +21,7 @@ struct ntk_attach_arguments {
     int pid_count;
 };
 
-/* 0, or an exit code + 1: usage, or help was requested. */
+/* 0, or an exit code + 1 after a usage error or --help. */
 int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments *out_arguments);
 
 #endif

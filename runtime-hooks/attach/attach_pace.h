@@ -16,38 +16,38 @@
 
 /* ---- processes without an attached child ---- */
 
-/* A process that has no libnrt now may load one later: it is checked again after 1, 2, 4, 8, 8 ...
- * s. */
+/* A process without libnrt may load it later: check again after 1, 2, 4, 8, 8 ... s. */
 #define NTK_ATTACH_WAIT_NS (1 * NTK_NS_PER_SECOND)
 #define NTK_ATTACH_WAIT_MAX_NS (8 * NTK_NS_PER_SECOND)
-/* Until one that another program is attached to is tried again. */
+/* Pause before retrying a process that another program is attached to. */
 #define NTK_ATTACH_TAKEN_NS (5 * NTK_NS_PER_SECOND)
 #define NTK_ATTACH_NEVER UINT64_MAX
 
 struct ntk_attach_pace {
     uint64_t wait_ns; /* 0: NTK_ATTACH_WAIT_NS */
-    uint64_t next_ns; /* checked then; 0: at once; or NTK_ATTACH_NEVER */
+    uint64_t next_ns; /* time of the next check; 0: at once; or NTK_ATTACH_NEVER */
 };
 
-/* Nothing to attach to: later, each time after twice as long. */
+/* Nothing to attach to: retries later, with doubling pauses. */
 void ntk_attach_pace_put_off(struct ntk_attach_pace *pace, uint64_t now_ns);
 
 /* ---- what observing costs ---- */
 
-#define NTK_ATTACH_JUDGE_NS (1 * NTK_NS_PER_SECOND) /* between two answers */
-#define NTK_ATTACH_JUDGE_FIRST 256u /* executions, after which the first answer does not wait */
-#define NTK_ATTACH_JUDGE_MIN 32u    /* fewer do not represent the rest */
+#define NTK_ATTACH_JUDGE_NS (1 * NTK_NS_PER_SECOND) /* between two decisions */
+/* after this many executions the first decision is made early */
+#define NTK_ATTACH_JUDGE_FIRST 256u
+#define NTK_ATTACH_JUDGE_MIN 32u /* fewer are not representative */
 
 struct ntk_attach_judge {
-    double cost_max;  /* share of the time of executions that observing them may cost */
+    double cost_max;  /* allowed cost of observing, as a share of the time of executions */
     uint64_t cost_ns; /* of observing one execution */
     uint64_t judged_ns;
-    uint64_t exec_count; /* at the answer before */
+    uint64_t exec_count; /* at the previous decision */
     uint64_t exec_ns;
 };
 
-/* Totals so far. True: since the answer before, observing cost more than it may;
- * *out_execution_ns is an execution's mean time then. */
+/* Totals so far. True: since the last decision, observing cost more than allowed; *out_execution_ns
+ * is then the mean time of an execution. */
 bool ntk_attach_judge_is_too_dear(struct ntk_attach_judge *judge, uint64_t exec_count,
                                   uint64_t exec_ns, uint64_t now_ns, double *out_execution_ns);
 

@@ -14,7 +14,7 @@
 #include "shared/base/log.h"
 #include "shared/base/str.h"
 
-/* The program as the build made it. */
+/* The program, embedded by the build. */
 __asm__(".pushsection .rodata\n"
         ".balign 8\n"
         "ntk_attach_object_begin:\n"
@@ -27,7 +27,7 @@ extern const char ntk_attach_object_end[];
 #define NO_PRIVILEGE \
     "attaching requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE: the kernel rejected"
 
-/* Which export is checked by which program; NULL: not present. */
+/* The programs for each export; NULL: none. */
 static const struct {
     const char *name;
     const char *enter;
@@ -66,7 +66,7 @@ struct ntk_attach_probes {
     int counts;
 };
 
-/* The last thing that libbpf had to say, for the message of a failure. */
+/* The last message of libbpf, for error messages. */
 static char last_words[256];
 
 __attribute__((format(printf, 2, 0))) static int listen_to(enum libbpf_print_level level,
@@ -199,7 +199,7 @@ static int add_probe(struct ntk_attach_probes *probes, const char *program_name,
     if (probes->link_count == LINKS_MAX) {
         return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "too many functions to observe");
     }
-    /* The file that is open here: a path may mean another one in the process. */
+    /* The opened file: its path may mean another one in the process. */
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     struct bpf_link *link = bpf_program__attach_uprobe_opts(
         bpf_object__find_program_by_name(probes->object, program_name), pid, path, offset,
@@ -217,7 +217,7 @@ static int add_probe(struct ntk_attach_probes *probes, const char *program_name,
     return 0;
 }
 
-/* Returns before entries: a call that runs meanwhile is seen whole or not at all. */
+/* Returns before entries: a running call is seen completely or not at all. */
 static int add_export(struct ntk_attach_probes *probes, size_t at, pid_t pid, int fd,
                       uint64_t offset, struct ntk_err *err)
 {
@@ -229,7 +229,7 @@ static int add_export(struct ntk_attach_probes *probes, size_t at, pid_t pid, in
                                offset, err);
 }
 
-/* Moves the place to where a probe costs least. */
+/* Moves the probe to its cheapest place. */
 static enum ntk_attach_first first_of(int fd, uint64_t *offset)
 {
     uint8_t bytes[8] = { 0 };
@@ -304,7 +304,7 @@ void ntk_attach_probes_counts(const struct ntk_attach_probes *probes,
     (void)bpf_map_lookup_elem(probes->counts, &zero, out_counts);
 }
 
-/* Beyond this a walk over a map that changes quickly has started again too often. */
+/* After this many restarts, a walk over a quickly changing map gives up. */
 #define STEPS_MAX (1u << 18)
 
 void ntk_attach_probes_each_missed(const struct ntk_attach_probes *probes,

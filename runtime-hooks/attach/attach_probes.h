@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_probes - the program in the kernel, and its probes at the exports of one process's
- * libraries.
+ * attach_probes - the kernel program, and its probes at the exports of one process's libraries.
  *
- * Owner:   ntk_attach_probes_open() allocates, _close() frees; the end of the process that opened
- * them takes the probes away too. Threads: one at a time.
+ * Owner: ntk_attach_probes_open() allocates, _close() frees; the exit of the opening process also
+ *        removes the probes. Threads: one at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_PROBES_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_PROBES_H
@@ -25,34 +24,34 @@ struct ntk_attach_probes;
 typedef void (*ntk_attach_event_fn)(const struct ntk_attach_event *event, size_t bytes, void *ctx);
 
 /* Loads the program. ring_bytes: a power of two and whole pages; 0: NTK_ATTACH_RING_BYTES. -EPERM
- * with a message when this process may not. */
+ * with a message if not permitted. */
 int ntk_attach_probes_open(uint32_t ring_bytes, ntk_attach_event_fn fn, void *ctx,
                            struct ntk_attach_probes **out_probes, struct ntk_err *err);
 void ntk_attach_probes_close(struct ntk_attach_probes *probes);
 
-/* Probes at all exports of the library that are checked, in one process. fd: the library's file.
- * *out_first: the dearest beginning of those that execute. -ENOENT with a message when it is not a
- * libnrt. */
+/* Sets probes at all traced exports of the library, in one process. fd: the library's file.
+ * *out_first: the most expensive first instruction of executing calls. -ENOENT with a message if it
+ * is not a libnrt. */
 int ntk_attach_probes_add(struct ntk_attach_probes *probes, pid_t pid, int fd, bool with_executions,
                           enum ntk_attach_first *out_first, struct ntk_err *err);
-/* The probes at one place of a file, of the calling process, as executions have them: what one
- * costs. */
+/* Sets the probes of executions at one place of a file in the calling process, to measure their
+ * cost. */
 int ntk_attach_probes_add_trial(struct ntk_attach_probes *probes, int fd, uint64_t offset,
                                 struct ntk_err *err);
-/* No execution is checked any more. */
+/* Stops tracing executions. */
 void ntk_attach_probes_drop_executions(struct ntk_attach_probes *probes);
-/* No call at all; earlier reports can still be read. */
+/* Stops tracing all calls; earlier reports can still be read. */
 void ntk_attach_probes_drop(struct ntk_attach_probes *probes);
 
-/* Readable when there is something urgent. */
+/* Readable for urgent events. */
 int ntk_attach_probes_fd(const struct ntk_attach_probes *probes);
-/* Calls the function for all events there are. */
+/* Calls the function for all available events. */
 void ntk_attach_probes_consume(struct ntk_attach_probes *probes);
 void ntk_attach_probes_counts(const struct ntk_attach_probes *probes,
                               struct ntk_attach_counts *out_counts);
 
-/* Walks a map that changes meanwhile: an entry may come twice, one that came or went meanwhile
- * not at all. */
+/* Walks a map that changes meanwhile: an entry may come twice, and a new or removed one not at
+ * all. */
 void ntk_attach_probes_each_missed(const struct ntk_attach_probes *probes,
                                    void (*fn)(const struct ntk_attach_missed_key *key,
                                               const struct ntk_attach_missed *missed, void *ctx),
@@ -65,12 +64,12 @@ bool ntk_attach_probes_tensor(const struct ntk_attach_probes *probes, uint64_t h
                               struct ntk_attach_tensor *out_tensor);
 /* For the older ones. */
 void ntk_attach_probes_forget_tensors(const struct ntk_attach_probes *probes, uint64_t before_ns);
-/* Forgets the calls that the callback selects; whether there were any. */
+/* Forgets the calls that the callback selects; returns whether there were any. */
 bool ntk_attach_probes_forget_calls(const struct ntk_attach_probes *probes,
                                     bool (*is_over)(uint32_t tid,
                                                     const struct ntk_attach_call *call, void *ctx),
                                     void *ctx);
-/* Whether the thread is still in the call that it began then. */
+/* Whether the thread is still in the call that it started then. */
 bool ntk_attach_probes_is_running(const struct ntk_attach_probes *probes, uint32_t tid,
                                   uint64_t start_ns);
 

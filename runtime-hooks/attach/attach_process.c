@@ -53,7 +53,7 @@ static void add_library(struct ntk_attach_process *process,
                    (int)process->pid, mapping->start, mapping->end);
 }
 
-/* A segment has its process's start time in its name, whatever its pid is where it lives. */
+/* A segment's name has its process's start time, independent of pid namespaces. */
 static bool is_own_segment(const struct ntk_attach_process *process,
                            const struct ntk_process_mapping *mapping, const char *name)
 {
@@ -182,7 +182,7 @@ static uint32_t real_uid(pid_t pid)
 
 /* ---- which cores ---- */
 
-/* The machine's row of the catalogue, by what the firmware calls it. */
+/* The machine's row of the catalogue, from the firmware's name. */
 static void find_machine(struct ntk_attach_process *process)
 {
     static const struct {
@@ -255,7 +255,7 @@ static uint64_t open_devices(pid_t pid)
     return devices;
 }
 
-/* Unknown: those of the devices that it has open, else all from 0 on. */
+/* If unknown: those of the devices that it has open, else all from 0 on. */
 static void guess_cores(struct ntk_attach_process *process)
 {
     uint64_t devices = open_devices(process->pid);
@@ -325,7 +325,7 @@ static void read_environment(struct ntk_attach_process *process)
     process->is_async = value && strtoul(value, NULL, 10) > 0;
     value = variable(text, bytes, "NEURON_HOOKS");
     if (value && strcmp(value, "0") == 0) {
-        process->has_own_segment = false; /* hooks that are in it are off */
+        process->has_own_segment = false; /* the hooks in it are off */
     }
     free(text);
 }
@@ -353,6 +353,6 @@ int ntk_attach_process_read(struct ntk_attach_process *process)
     if (process->core_count == 0) {
         guess_cores(process);
     }
-    /* All of this of one process, not of two that had the number one after the other. */
+    /* Ensures that everything is about one process, not two with the same pid. */
     return ntk_attach_process_start_time(pid) == process->start_time ? 0 : -ESRCH;
 }

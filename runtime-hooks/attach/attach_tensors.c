@@ -9,7 +9,7 @@
 #define PLACEMENT_DEVICE 0 /* nrt_tensor_placement_t */
 
 struct storage {
-    uint64_t id; /* first: what the tree compares */
+    uint64_t id; /* first: key of the tree */
     struct ntk_hooks_memory memory;
     ntk_hooks_row row;
     uint64_t tensors;
@@ -19,7 +19,7 @@ struct ntk_attach_tensor_entry {
     uint64_t handle; /* first, as above */
     uint64_t id;
     struct storage *storage;
-    uint64_t round; /* in which it was last seen */
+    uint64_t round; /* when last seen */
     struct ntk_attach_tensor_entry *previous;
     struct ntk_attach_tensor_entry *next;
 };
@@ -108,7 +108,7 @@ void ntk_attach_tensors_add(struct ntk_attach_tensors *tensors, uint64_t handle,
     struct storage *storage;
 
     if (entry && entry->id >= tensor->id) {
-        return; /* told already, or a later one has the handle */
+        return; /* already reported, or a later tensor has the handle */
     }
     if (entry) {
         drop(tensors, entry);

@@ -25,8 +25,8 @@
 
 #define MODULE "attach"
 #define LOOK_MS 100
-#define CHECK_NS (1 * NTK_NS_PER_SECOND)       /* between two searches for finished calls */
-#define LOOK_AGAIN_NS (10 * NTK_NS_PER_SECOND) /* ... whether the process is what it was */
+#define CHECK_NS (1 * NTK_NS_PER_SECOND)       /* between two checks for finished calls */
+#define LOOK_AGAIN_NS (10 * NTK_NS_PER_SECOND) /* ... for a change of the process's program */
 
 struct writer {
     struct ntk_attach_process *process;
@@ -38,7 +38,7 @@ struct writer {
     bool has_executions; /* they are checked */
     bool is_init_seen;
     bool is_async_seen;
-    struct ntk_attach_counts counts; /* of the look before */
+    struct ntk_attach_counts counts; /* of the previous pass */
     struct ntk_attach_judge judge;
     uint64_t looked_ns;
     uint64_t looked_again_ns;
@@ -54,8 +54,8 @@ static void claim(const struct ntk_attach_process *process, uint32_t logical)
     }
 }
 
-/* First physical core of the process's own number of a logical one. Where several may be meant,
- * the first of them, and the segment says that it is guessed. */
+/* The first physical core of the process's logical core number. If several are possible, the first;
+ * the segment marks it as guessed. */
 static uint16_t core_of(const struct writer *writer, int32_t vnc)
 {
     const struct ntk_attach_process *process = writer->process;
@@ -69,8 +69,7 @@ static uint16_t core_of(const struct writer *writer, int32_t vnc)
     return (uint16_t)(logical * process->lnc);
 }
 
-/* A process has all cores that it was given, from nrt_init on; which it has of guessed ones only
- * use tells. */
+/* A process has all its cores from nrt_init on; guessed ones count only once used. */
 static void claim_all(struct writer *writer)
 {
     for (uint32_t i = 0;
@@ -98,7 +97,7 @@ static void take_event(const struct ntk_attach_event *event, size_t bytes, void 
     const struct ntk_attach_alloc *alloc = (const void *)event;
     uint16_t core;
 
-    (void)bytes; /* checked by the caller, for each kind */
+    (void)bytes; /* the caller checked the size */
     claim_all(writer);
     ntk_hooks_behalf_at(event->end_ns != 0 ? event->end_ns : event->start_ns, event->tid,
                         event->comm);
@@ -177,13 +176,13 @@ static bool is_call_running(uint32_t tid, uint64_t start_ns, void *ctx)
     return ntk_attach_probes_is_running(writer->probes, tid, start_ns);
 }
 
-/* Everything that was reported since the last look, and what was only summed. */
+/* Processes everything reported since the last pass, including sums. */
 static void look(struct writer *writer)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
     struct ntk_attach_counts counts;
 
-    /* The sums first: what is added up after this is taken by the next look. */
+    /* Sums first: later additions are for the next pass. */
     ntk_attach_probes_counts(writer->probes, &counts);
     ntk_attach_probes_consume(writer->probes);
     ntk_hooks_behalf_at(0, 0, NULL);
@@ -232,7 +231,7 @@ static bool is_call_over(uint32_t tid, const struct ntk_attach_call *call, void 
             !ntk_attach_process_has_thread(writer->process->pid, tid));
 }
 
-/* A note that is never taken would hide other calls of its thread, or of one that gets its
+/* A note that is never removed hides other calls of its thread, or of a later thread with its
  * number. */
 static void tidy(struct writer *writer)
 {
@@ -280,7 +279,7 @@ static void judge_cost(struct writer *writer, uint64_t now_ns)
 
 /* ---- the life of one ---- */
 
-/* Its libraries that are open here; how many, or negative. */
+/* Opens its libraries; returns their number, or a negative value. */
 static int add_libraries(struct writer *writer, struct ntk_err *err)
 {
     const struct ntk_attach_process *process = writer->process;
@@ -292,7 +291,7 @@ static int add_libraries(struct writer *writer, struct ntk_err *err)
         enum ntk_attach_first first = NTK_ATTACH_FIRST_PUSH;
         int ret = 0;
 
-        /* No device, no pipe: only looking at it must change nothing. */
+        /* Only regular files: opening a device or pipe may have side effects. */
         if (stat(library->link, &status) != 0) {
             ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot be opened: %s",
                               strerror(errno));
@@ -383,13 +382,13 @@ static void say(const struct ntk_attach_process *process, const char *what, cons
     (void)fflush(stdout);
 }
 
-/* Whether it is no longer the process that we attached to, and why. */
+/* The reason why it is no longer the attached process; NULL if it is. */
 static const char *look_again(struct writer *writer)
 {
     struct ntk_attach_process now = *writer->process;
 
     if (ntk_attach_process_read_maps(&now) < 0) {
-        return NULL; /* its end is reported in another way */
+        return NULL; /* its exit is reported elsewhere */
     }
     if (now.has_own_segment && !writer->process->has_own_segment) {
         return "it has its own hooks now";
@@ -403,8 +402,8 @@ static const char *look_again(struct writer *writer)
     return "it no longer uses the library";
 }
 
-/* Nothing of the program before is there, and where another thread than the first one executed it
- * the kernel has no probe in it. */
+/* The old program is gone; if a thread other than the first executed the new one, the kernel has no
+ * probes in it. */
 static bool executes_another(const struct writer *writer)
 {
     uint64_t stack = ntk_attach_process_stack(writer->process->pid);
@@ -412,7 +411,7 @@ static bool executes_another(const struct writer *writer)
     return stack != 0 && stack != writer->process->stack;
 }
 
-/* Until the end; why. */
+/* Runs until the end; returns the reason. */
 static const char *work(struct writer *writer, int process_fd, int signals)
 {
     struct pollfd ready[] = { { .fd = process_fd, .events = POLLIN },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * attach_writer - one attached process: a process of ours that sets the probes and writes the
- * segment, from the beginning to the end of one of the two.
+ * segment until one of the two exits.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_WRITER_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_WRITER_H
@@ -15,14 +15,14 @@
 
 struct ntk_attach_options {
     uint64_t cost_ns[NTK_ATTACH_FIRST_COUNT]; /* see attach_cost.h */
-    /* How much of their time looking at executions may take, at most; 0: they are not checked. */
+    /* Maximum share of time that observing executions may cost; 0: they are not observed. */
     double cost_max;
     uint32_t ring_bytes;
 };
 
 /* Exit codes of the child. */
 enum ntk_attach_end {
-    NTK_ATTACH_OVER = 0,   /* the process ended, or we were asked to stop */
+    NTK_ATTACH_OVER = 0,   /* the process exited, or we were stopped */
     NTK_ATTACH_FAILED = 1, /* said why */
     NTK_ATTACH_HOOKED = 3, /* it writes a segment itself */
     NTK_ATTACH_TAKEN = 4   /* another program is attached to it */

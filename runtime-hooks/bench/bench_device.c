@@ -31,7 +31,7 @@ int bench_device_start(const struct ntk_nrt *nrt, uint64_t executions_max, struc
                                                                               types[i].is_enabled);
     }
     if (status == NRT_SUCCESS) {
-        /* A start and a stop each. */
+        /* Each has a start and a stop. */
         nrt->nrt_sys_trace_config_set_max_events_per_nc(config, 2 * executions_max);
         status = nrt->nrt_sys_trace_start(config);
     }
@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b)
     return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
 }
 
-/* -ENOENT when the event is another, or does not record. */
+/* -ENOENT for other events, or if not recorded. */
 static int event_get(json_t *event, const char *phase, struct started *out_event, json_int_t *nc)
 {
     const char *type = json_string_value(json_object_get(event, "event_type"));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_device - how long executions took on the device, by its own clock: the runtime's system
- * trace while the executions run.
+ * bench_device - times of executions on the device's own clock, from the runtime's system trace.
  *
  * Owner:   caller's storage; bench_device_fini() frees, also a zeroed struct.
  * Threads: one.
@@ -15,7 +14,7 @@
 #include "shared/base/vec.h"
 
 struct bench_device_time {
-    uint32_t core; /* process-relative; of a model on several, the first */
+    uint32_t core; /* process-relative; the first of several */
     uint64_t ns;
 };
 
@@ -25,7 +24,7 @@ struct bench_device {
 
 /* -ENOSYS: the library has no system trace. */
 int bench_device_start(const struct ntk_nrt *nrt, uint64_t executions_max, struct ntk_err *err);
-/* Ends the trace. The newest executions_max executions of each core. */
+/* Stops the trace and keeps the newest executions_max executions of each core. */
 int bench_device_stop(const struct ntk_nrt *nrt, struct bench_device *out_device,
                       struct ntk_err *err);
 void bench_device_fini(struct bench_device *device);

@@ -22,9 +22,9 @@
 #include "shared/formats/neff/neff_layout.h"
 
 #define NEFF_BYTES_MAX (SIZE_MAX / 4)
-#define SLEEP_NS_MAX (100 * NTK_NS_PER_MS) /* a stop is seen within this time */
+#define SLEEP_NS_MAX (100 * NTK_NS_PER_MS) /* maximum delay until a stop is noticed */
 
-/* What one thread runs and measured. */
+/* The task and the measurements of one thread. */
 struct worker {
     const struct ntk_nrt *nrt;
     const struct bench_exec *bench;
@@ -37,7 +37,7 @@ struct worker {
     NRT_STATUS last_error;
     uint64_t buckets[NTK_HISTOGRAM_BUCKETS];
     uint32_t core;
-    uint64_t *samples; /* BENCH_SAMPLES_MAX of them; NULL: none are kept */
+    uint64_t *samples; /* BENCH_SAMPLES_MAX of them; NULL: not kept */
     size_t sample_count;
 };
 
@@ -46,8 +46,8 @@ struct shared {
     uint64_t begin_ns;
 };
 
-/* The bits that stay of random ones: exponents below those of 1 (of 2 in 8 bits), no sign; of
- * integers the lowest bit. one: the value 1. */
+/* The random bits to keep: exponents below that of 1 (of 2 in 8 bits), no sign; for integers the
+ * lowest bit. one: the value 1. */
 static const struct type_bits {
     uint8_t bytes;
     uint64_t random, one;
@@ -77,7 +77,7 @@ static uint64_t random_next(uint64_t *state)
     return *state;
 }
 
-/* A type that is not in the table counts as bytes of 0 and 1. */
+/* Unknown types are filled with bytes of 0 and 1. */
 static NRT_STATUS input_fill(const struct worker *worker, const nrt_tensor_info_t *info,
                              nrt_tensor_t *tensor)
 {
@@ -127,7 +127,7 @@ static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
     return 0;
 }
 
-/* Sleeps until the time; false when the run was stopped meanwhile. */
+/* Sleeps until the time; false if stopped meanwhile. */
 static bool sleep_until(const struct worker *worker, uint64_t until_ns)
 {
     for (;;) {
@@ -155,7 +155,7 @@ static void execution_count(struct worker *worker, NRT_STATUS status, uint64_t n
     } else {
         worker->errors++;
         worker->last_error = status;
-        return; /* how long a failure took is not a latency */
+        return; /* the time of a failure is not a latency */
     }
     worker->buckets[ntk_histogram_bucket(ns)]++;
     if (worker->samples && worker->sample_count < BENCH_SAMPLES_MAX) {
@@ -172,7 +172,7 @@ static bool is_the_end(NRT_STATUS status)
            status == NRT_INVALID || status == NRT_EXEC_UNIT_UNRECOVERABLE;
 }
 
-/* What fails here fails again where it is counted. */
+/* Errors here recur where they are counted. */
 static void worker_warm(const struct worker *worker)
 {
     for (uint64_t i = 0; i < worker->bench->warmup &&
@@ -221,7 +221,7 @@ static void *worker_run(void *argument)
     return NULL;
 }
 
-/* The middle of the bucket, as far as a call can have taken that long. */
+/* The middle of the bucket, limited to possible times. */
 static double percentile(const uint64_t *buckets, uint64_t count, double percent,
                          const struct bench_result *result)
 {
@@ -271,7 +271,7 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
     result->p999_ns = percentile(buckets, calls, 99.9, result);
 }
 
-/* Only our runtime loads a program that it cannot execute, and only when asked to. */
+/* Only our runtime, on request, loads a program that it cannot execute. */
 static bool is_opaque(const uint8_t *bytes, size_t bytes_count)
 {
     static const struct ntk_neff_open_options look = { .leave_constants = true,
@@ -303,7 +303,7 @@ uint32_t bench_exec_cores_of(const char *path)
     return header.num_tpb > 1 && header.num_tpb <= BENCH_CORES_MAX ? header.num_tpb : 1;
 }
 
-/* A model and the core where it begins. */
+/* A model and its first core. */
 struct placed {
     nrt_model_t *model;
     uint32_t core;
@@ -320,7 +320,7 @@ static uint32_t cores_of_model(const struct ntk_nrt *nrt, const nrt_model_t *mod
     return count > 0 ? count : 1;
 }
 
-/* One model after the other, as many as the cores are enough for. */
+/* Loads one model after the other, as many as fit on the cores. */
 static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                        struct placed *models, uint32_t *out_count, struct bench_result *result,
                        struct ntk_err *err)
@@ -328,7 +328,7 @@ static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench
     uint8_t *neff = NULL;
     size_t bytes = 0;
     if (!ntk_fs_is_ours(bench->path)) {
-        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* the code is not ours */
+        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* the code is untrusted */
     }
     int ret = ntk_fs_read(bench->path, NEFF_BYTES_MAX, &neff, &bytes, err);
 
@@ -362,7 +362,7 @@ static int workers_run(const struct bench_exec *bench, struct worker *workers,
         ret = -pthread_create(&workers[running].thread, NULL, worker_run, &workers[running]);
         if (ret < 0) {
             ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot start a thread: %s", strerror(-ret));
-            /* Those that run end at once. */
+            /* Makes running ones stop at once. */
             atomic_store(&shared->started, UINT64_MAX / 2);
             break;
         }
@@ -374,7 +374,7 @@ static int workers_run(const struct bench_exec *bench, struct worker *workers,
     return ret;
 }
 
-/* Of the first model, alone. */
+/* Records the first model alone. */
 static int profile_record(const struct worker *worker, struct ntk_err *err)
 {
     const char *path = worker->bench->profile_path;
@@ -396,7 +396,7 @@ static int profile_record(const struct worker *worker, struct ntk_err *err)
     return ret;
 }
 
-/* The measured executions, and the device's side of them. A runtime that cannot say is not an
+/* Runs the measured executions, with times of the device. A runtime without these is not an
  * error. */
 static int measure(const struct bench_exec *bench, struct worker *workers, struct shared *shared,
                    struct bench_result *result, struct ntk_err *err)

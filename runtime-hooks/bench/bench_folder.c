@@ -66,7 +66,7 @@ static int compare_ns(const void *a, const void *b)
     return x->ns < y->ns ? -1 : x->ns > y->ns;
 }
 
-/* {"0": least, ... "50": ..., "100": greatest}, us. */
+/* {"0": minimum, ... "50": ..., "100": maximum}, us. */
 static int put_percentiles(const char *key, const struct ntk_vec *times, struct ntk_json *json)
 {
     static const unsigned percents[] = { 0, 1, 10, 25, 50, 75, 90, 99, 100 };

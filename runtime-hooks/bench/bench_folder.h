@@ -14,9 +14,10 @@
 
 #include "runtime-hooks/bench/bench_exec.h"
 
-/* Where the recorded execution goes; its folder is made. NULL with a message; else the caller's. */
+/* The file of the recorded execution; creates its folder. NULL with a message; else the caller
+ * frees it. */
 char *bench_folder_profile_path(const char *folder, const char *neff_path, struct ntk_err *err);
-/* 0 or -errno with a message. Where the times mean nothing there are none. */
+/* 0 or -errno with a message. Meaningless times are omitted. */
 int bench_folder_write(const char *folder, const struct ntk_nrt *nrt,
                        const struct bench_exec *bench, const struct bench_result *result,
                        struct ntk_err *err);

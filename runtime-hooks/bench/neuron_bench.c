@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-bench - loads a NEFF, runs it and says how fast that went; makes and removes the software
- * machine. Options and output; the work is bench_exec.c.
+ * neuron-bench - loads a NEFF, runs it and prints its speed; creates and removes the software
+ * machine. Options and output; the work is in bench_exec.c.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +26,7 @@
 #define THREADS_MAX 1024
 #define CORE_LAST 4095
 
-static atomic_int stop; /* lock-free, so a signal handler may set what threads read */
+static atomic_int stop; /* lock-free, so that a signal handler may set it */
 
 static const char *cores_text;
 static uint64_t thread_count;
@@ -127,7 +127,7 @@ static void on_signal(int number)
     atomic_store_explicit(&stop, 1, memory_order_relaxed);
 }
 
-/* Sets the variables that reserve the cores; 0 and how many, or an exit code. */
+/* Sets the variables that reserve cores; 0 and their number, or an exit code. */
 static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_count)
 {
     uint32_t cores[BENCH_CORES_MAX];
@@ -282,7 +282,8 @@ static int values_choose(struct bench_exec *bench)
                                    "invalid value '%s' for --warmup: expected a number or none",
                                    warmup_text);
     }
-    while (strcmp(fills[fill], fill_text) != 0) { /* it is one of them: NTK_OPT_CHOICE */
+    /* NTK_OPT_CHOICE ensures that it is one of them */
+    while (strcmp(fills[fill], fill_text) != 0) {
         fill++;
     }
     bench->fill = (enum bench_fill)fill;

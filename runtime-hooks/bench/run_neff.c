@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_neff - the smallest useful client of libnrt, and an example of its use: loads a NEFF, gives
- * it inputs from files, runs it once, saves the outputs.
+ * run_neff - the smallest useful client of libnrt, and an example of its use: loads a NEFF, reads
+ * inputs from files, runs it once, and saves the outputs.
  *
  *   run_neff FILE.neff [TENSOR FILE]...
  *
- * An input that is not named, or whose file is missing or of another size, is all zeros. Each
- * output is written to "<tensor name>.out" in the working directory.
+ * An unnamed input, or one with a missing file or a file of another size, is all zeros. Each output
+ * is written to "<tensor name>.out" in the working directory.
  *
  *   cc run_neff.c -o run_neff -lnrt -pthread
  */
@@ -30,7 +30,7 @@ static int check(NRT_STATUS status, const char *call)
     return -1;
 }
 
-/* The whole file, freed with free(); NULL when it cannot be read. */
+/* The whole file, to be freed with free(); NULL if unreadable. */
 static void *file_read(const char *path, size_t *out_bytes)
 {
     FILE *file = fopen(path, "rb");
@@ -67,8 +67,8 @@ static void *file_read(const char *path, size_t *out_bytes)
     return bytes;
 }
 
-/* A NEFF may hold code for the host. A program of a foreign file is not run, unless
- * NEURON_SOFT_CPU_NODES says so: the library cannot know the origin of the bytes. */
+/* A NEFF may contain code for the host. A foreign file's code is not run, unless
+ * NEURON_SOFT_CPU_NODES permits it: the library does not know the origin of the bytes. */
 static void code_of_strangers_refuse(const char *path)
 {
     struct stat status;
@@ -78,7 +78,7 @@ static void code_of_strangers_refuse(const char *path)
     }
 }
 
-/* The file that the arguments name for a tensor, NULL for none. */
+/* The file given for a tensor, NULL if none. */
 static const char *input_path(int argc, char **argv, const char *tensor)
 {
     for (int i = 2; i + 1 < argc; i += 2) {
@@ -134,7 +134,7 @@ static int output_save(nrt_tensor_set_t *outputs, const nrt_tensor_info_t *info)
     return ret;
 }
 
-/* The model is loaded: make the tensors, run it, save what it gives. */
+/* For a loaded model: creates the tensors, runs it, saves the outputs. */
 static int run(nrt_model_t *model, const nrt_tensor_info_array_t *info, int argc, char **argv)
 {
     nrt_tensor_set_t *sets[2] = { NULL, NULL }; /* by usage */

@@ -24,8 +24,8 @@ struct cnml_program {
     uint8_t *file;
     size_t file_bytes;
     uint64_t *bytes;   /* of each input, then of each output */
-    int64_t constants; /* instructions and constants, shared by all that run it */
-    int64_t tensors;   /* inputs, outputs, what is between them in device memory */
+    int64_t constants; /* instructions and constants, shared by all users */
+    int64_t tensors;   /* inputs, outputs, and intermediate values in device memory */
 };
 
 enum ntk_dtype cnml_device_dtype(int dtype)
@@ -63,7 +63,7 @@ struct compiler {
     struct cnmlBaseOp *const *ops;
     int op_count;
     const struct cnmlTensor **tensors; /* of each value */
-    bool *is_fixed;                    /* in device memory by its nature */
+    bool *is_fixed;                    /* must be in device memory */
     uint64_t tmp_bytes;
 };
 
@@ -121,7 +121,7 @@ static uint64_t resident_bytes(const struct cnml_value *value)
     return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* The lowest place that no value has which lives at the same time. */
+/* The lowest place without a value that lives at the same time. */
 static void place(struct compiler *c, struct cnml_value *value)
 {
     uint64_t bytes = resident_bytes(value);
@@ -147,7 +147,7 @@ static void place(struct compiler *c, struct cnml_value *value)
     }
 }
 
-/* A place that was another value's before: its writer waits for the users of that. */
+/* A place reused from another value: its writer waits for that value's users. */
 static void inherit(struct compiler *c, struct cnml_value *value)
 {
     for (int i = 0; i < c->w.value_count; i++) {
@@ -190,7 +190,7 @@ static void put_values(struct compiler *c)
     }
 }
 
-/* A constant that is the input of an operator. */
+/* A constant input of an operator. */
 static void put_constant(struct compiler *c, int index)
 {
     struct cnml_value *value = &c->w.values[index];
@@ -229,7 +229,7 @@ static void collect(struct compiler *c)
 
 /* --- operators ------------------------------------------------------------------------------- */
 
-/* Integers of few bits are numbers by their scale; only these operators know of it. */
+/* Only these operators handle integers of few bits by their scale. */
 static int check_dtypes(const struct cnmlBaseOp *op)
 {
     bool is_product = op->work.id <= CNML_OP_MLP;
@@ -325,7 +325,7 @@ static void begin(struct compiler *c, const char *name)
         ntk_neff_kernel_queue(w->kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
 }
 
-/* Inputs and outputs in the client's order; a tensor's variable has the order of the device. */
+/* Inputs and outputs in the client's order; a tensor's variable has the device's order. */
 static void put_io(struct compiler *c, struct cnmlTensor *const *tensors, int count, bool is_output)
 {
     for (int i = 0; i < count; i++) {
@@ -373,7 +373,7 @@ static int load(struct compiler *c, struct cnml_program *program, const char *na
     return cnml_status_of(ret);
 }
 
-/* What an operator takes or gives that goes through device memory by itself. */
+/* Inputs or outputs of an operator that itself transfers through device memory. */
 static void fix_moves(struct compiler *c)
 {
     for (int i = 0; i < c->op_count; i++) {
@@ -555,7 +555,7 @@ int cnml_forward(struct cnml_program *program, void *const *in, int in_count, vo
         if (!address) {
             return CNML_STATUS_INVALIDPARAM;
         }
-        /* All parts are there before the first one runs. */
+        /* Prepares all parts before the first one runs. */
         if (ntk_cnrt_memory_bytes(address) / program->bytes[i] < (uint64_t)how->data_parallelism) {
             return CNML_STATUS_INVALIDARG;
         }

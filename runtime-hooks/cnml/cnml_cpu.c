@@ -216,7 +216,7 @@ cnmlStatus_t cnmlCpuComputeDeConvOpForward(cnmlDeconvOpParam_t param, cnmlCpuTen
                 (struct operand[CNML_CONSTS]){ { filter_tensor, filter }, { bias_tensor, bias } });
 }
 
-/* The normalised image is read again, so the client's stays as it is. */
+/* A normalised copy is read, so that the client's image is unchanged. */
 cnmlStatus_t cnmlCpuComputeConvFirstOpForward(
     cnmlConvFirstOpParam_t param, cnmlCpuTensor_t in_tensor, void *in, cnmlCpuTensor_t mean_tensor,
     void *mean, cnmlCpuTensor_t out_tensor, void *out, cnmlCpuTensor_t filter_tensor, void *filter,
@@ -270,7 +270,7 @@ cnmlStatus_t cnml_cpu_softmax(int axis, cnmlCpuTensor_t in_tensor, void *in,
                     : one(CNML_OP_SOFTMAX, NULL, axis, in_tensor, in, out_tensor, out);
 }
 
-/* One in, one out, perhaps a parameter; a pair; two constants; arrays. */
+/* One input and output, perhaps a parameter; a pair; two constants; arrays. */
 #define ONE_IN(ID, Compute)                                                                \
     cnmlStatus_t cnmlCpuCompute##Compute##OpForward(cnmlCpuTensor_t in_tensor, void *in,   \
                                                     cnmlCpuTensor_t out_tensor, void *out) \

@@ -67,7 +67,7 @@ cnmlStatus_t cnmlCreateConvGroupOp(cnmlBaseOp_t *op, cnmlConvOpParam_t param, cn
 cnmlStatus_t cnmlCreateDeconvOp(cnmlBaseOp_t *op, cnmlDeconvOpParam_t param, cnmlTensor_t in,
                                 cnmlTensor_t out, cnmlTensor_t filter, cnmlTensor_t bias, int opt)
 {
-    (void)opt; /* a level of optimisation: the result is the same */
+    (void)opt; /* the optimisation level does not change the result */
     return (cnmlStatus_t)cnml_op_create_conv(op, CNML_OP_DECONV, PARAM, in, out, filter, bias, 1);
 }
 
@@ -175,7 +175,7 @@ cnmlStatus_t cnmlCreateScaleOp(cnmlBaseOp_t *op, cnmlTensor_t in, cnmlTensor_t o
     return with_constants(op, CNML_OP_SCALE, in, out, alpha, beta, false);
 }
 
-/* From what to what each kind of cast goes. */
+/* The types of each kind of cast. */
 int cnml_cast_check(int type, int from, int to)
 {
     static const struct {

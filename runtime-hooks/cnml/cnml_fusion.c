@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that are compiled as one. */
+/* Operators compiled together. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdio.h>
@@ -164,7 +164,8 @@ static bool is_produced(const struct cnmlFusionOp *fusion, int before,
     return false;
 }
 
-/* What is read is an input, bound, or made by an operator before; nothing is made twice. */
+/* Checks that each value is an input, bound, or made by an earlier operator, and is made only
+ * once. */
 static int check_graph(const struct cnmlFusionOp *fusion)
 {
     for (int i = 0; i < fusion->op_count; i++) {
@@ -198,7 +199,7 @@ static void name_of(const struct cnmlFusionOp *fusion, char *name, size_t bytes)
 
     for (int i = 0; i < fusion->op_count && used + 16 < bytes; i++) {
         const char *part = cnml_op_rows[fusion->ops[i]->work.id].name;
-        /* What is longer than the room is cut; the last byte but one is for the parenthesis. */
+        /* A longer name is truncated; the last byte is for the parenthesis. */
         int added = snprintf(name + used, bytes - 1 - used, "%s%s", i == 0 ? "Fusion(" : ",", part);
 
         used += added > 0 ? (size_t)added : 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of the first generation whose types or numbers are its own. */
+/* Calls of the first generation with its own types or numbers. */
 #include "runtime-hooks/cnml/cnml_front.h"
 #include "neuware/g1/cnml.h"
 
-/* Behind the names that the header gives them are those of the second generation. */
+/* The header maps names to those of the second generation. */
 #undef cnmlCreateTensor
 #undef cnmlCreateCpuTensor
 #undef cnmlGetTensorDataType
@@ -21,7 +21,7 @@ cnmlStatus_t cnmlCompileBaseOp(cnmlBaseOp_t op, cnmlCoreVersion_t version, int m
 cnmlStatus_t cnmlCompileFusionOp(cnmlFusionOp_t op, cnmlCoreVersion_t version,
                                  int model_parallelism);
 
-/* The numbers of its dtypes are those inside of the library. */
+/* Its dtype numbers are those used inside the library. */
 cnmlStatus_t cnml1_CreateTensor(cnmlTensor_t *tensor, cnmlTensorType_t type, cnmlDataType_t dtype,
                                 int n, int c, int h, int w)
 {
@@ -56,7 +56,7 @@ cnmlStatus_t cnml1_CompileFusionOp(cnmlFusionOp_t op, cnmlCoreVersion_t version)
     return cnmlCompileFusionOp(op, version, 1);
 }
 
-/* Cores, each with a part of the batch; 0: no such kind of task. */
+/* Number of cores, each with a part of the batch; 0: unknown kind of task. */
 static int cores_of(cnrtFunctionType_t type)
 {
     switch (type) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that only the third generation has, and those whose types are its own. */
+/* The calls that only the third generation has, or that use its own types. */
 #include "runtime-hooks/cnml/cnml_front.h"
 #include "neuware/g3/cnml.h"
 
-/* The tensors of a call say what was compiled; others are not checked. */
+/* The tensors of a call must match the compiled ones; others are not checked. */
 cnmlStatus_t cnmlComputeFusionOpForward_V4(cnmlFusionOp_t op, cnmlTensor_t input_tensors[],
                                            void *inputs[], int input_count,
                                            cnmlTensor_t output_tensors[], void *outputs[],

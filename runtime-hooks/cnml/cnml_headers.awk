@@ -1,7 +1,7 @@
-# cnml_headers - from cnml_ops.def to what others see of it.
+# cnml_headers - generates the public parts from cnml_ops.def.
 #
-#   awk -v what=g1|g2|g3 -f cnml_headers.awk cnml_ops.def    the calls of a generation's header
-#   awk -v what=map -f cnml_headers.awk cnml_ops.def         the symbols that leave the library
+#   awk -v what=g1|g2|g3 -f cnml_headers.awk cnml_ops.def    the calls of a generation's header awk
+#   -v what=map -f cnml_headers.awk cnml_ops.def         the symbols that leave the library
 #
 # cnml_headers.sh puts the calls between the types and the end of a header, and formats it.
 
@@ -162,7 +162,7 @@ END {
     }
 }
 
-# The least name that is left, so that the list is the same with every awk.
+# The smallest remaining name, so that the list is the same with every awk.
 function next_symbol(    least, s) {
     least = ""
     for (s in symbols) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of the host: dtypes to reals and back, data in any of the 24 orders. */
+/* Numbers on the host: dtypes to floats and back, data in any of the 24 orders. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <math.h>
@@ -174,7 +174,7 @@ void cnml_from_float(int dtype, struct cnml_quant quant, const float *from, void
 
 /* --- orders ---------------------------------------------------------------------------------- */
 
-/* Dimensions from the outermost, in the order of cnmlDataOrder_t. */
+/* Dimensions from the outermost on, in the order of cnmlDataOrder_t. */
 static const char *const orders[] = { "NCHW", "NCWH", "NHCW", "NHWC", "NWHC", "NWCH",
                                       "CNHW", "CNWH", "CHNW", "CHWN", "CWHN", "CWNH",
                                       "HCNW", "HCWN", "HNCW", "HNWC", "HWNC", "HWCN",

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnml_internal - what the files of libcnml share: tensors, parameters, operators, and the
- * conversions between them.
+ * cnml_internal - shared by the files of libcnml: tensors, parameters, operators, and their
+ * conversions.
  *
  *   cnml_g1.c cnml_g2.c cnml_g3.c cnml_third.c  names and argument lists of the generations
  *   cnml_tensor.c cnml_host.c          descriptors, data of the host in any dtype and order
  *   cnml_op.c cnml_fusion.c            operators, their shapes, life from creation to forward
  *   cnml_reference*.c                  arithmetic of operators on float arrays (n, c, h, w)
- *   cnml_program.c cnml_tile_*.c       operators as programs of a software core
- *   cnml_compile.c cnml_model.c        a program as a file in memory, as a task, as a model
+ *   cnml_program.c cnml_tile_*.c       operators as programs of a software core cnml_compile.c
+ *   cnml_model.c        a program as a file in memory, as a task, as a model
  *
  * Statuses are plain ints here, with the numbers of cnmlStatus_t.
  *
- * Owner:   tensors, operators and programs count references; handles of clients are one each.
+ * Owner:   tensors, operators and programs count references; a client's handle is one reference.
  * Threads: descriptors belong to one thread at a time, as with the vendor; forwards of one operator
  *          may run from several.
  */
@@ -27,14 +27,14 @@
 
 enum { CNML_N, CNML_C, CNML_H, CNML_W, CNML_DIMS };
 
-/* Greatest number of elements of a tensor: positions fit an int of the client's. */
+/* Limit of elements in a tensor: indices fit the client's int. */
 #define CNML_ELEMENTS_MAX INT32_MAX
 #define CNML_LIST_MAX 256 /* inputs or outputs of one operator or fusion */
 
-/* Numbers that only some generations name. */
+/* Numbers with a name in only some generations. */
 enum cnml_numbers {
     CNML_INT8_OF_G1 = 5,   /* cnmlDataType_t: INT8 next to FIX8 */
-    CNML_INT4_OF_G3 = 14,  /* named, and not computed with */
+    CNML_INT4_OF_G3 = 14,  /* named, but unsupported for computation */
     CNML_HARD_SIGMOID = 6, /* cnmlActiveFunction_t */
     CNML_POOL_SUM_OF_G3 = 3,
     CNML_POOL_BLEND_OF_G3 = 4,
@@ -57,13 +57,13 @@ struct cnml_quants { /* one for all, or one per output channel of a filter */
 
 size_t cnml_dtype_bytes(int dtype); /* 0: unknown */
 bool cnml_dtype_is_quantised(int dtype);
-/* Elements as reals; saturates, rounds to nearest even. */
+/* Elements to floats; saturates, rounds to nearest even. */
 void cnml_to_float(int dtype, struct cnml_quant quant, const void *from, float *to, size_t count);
 void cnml_from_float(int dtype, struct cnml_quant quant, const float *from, void *to, size_t count);
 float cnml_half_to_float(uint16_t half);
 uint16_t cnml_float_to_half(float value);
 
-/* Host data in any order as reals in the order n, c, h, w, and back. */
+/* Host data in any order to floats in the order n, c, h, w, and back. */
 struct cnmlCpuTensor {
     int references;
     int type;
@@ -84,10 +84,10 @@ struct cnmlTensor {
     bool has_quant;   /* a client said it */
     bool is_compiled; /* an operator that uses it has been compiled */
 
-    /* Bound data: where it is until the first compilation, then what it says. */
+    /* Bound data: until the first compilation its address, then its content. */
     struct cnmlCpuTensor *bound;
     const void *bound_host;
-    void *bound_free; /* ours to free after that */
+    void *bound_free; /* to be freed by us after that */
     float *values;    /* n, c, h, w */
 };
 
@@ -97,7 +97,7 @@ size_t cnml_tensor_bytes(const struct cnmlTensor *tensor);
 struct cnmlTensor *cnml_tensor_hold(struct cnmlTensor *tensor); /* NULL is fine */
 void cnml_tensor_drop(struct cnmlTensor *tensor);
 struct cnml_quant cnml_tensor_quant(const struct cnmlTensor *tensor, int channel);
-/* Reads what is bound, once. */
+/* Reads the bound data once. */
 int cnml_tensor_consume(struct cnmlTensor *tensor);
 int cnml_tensor_make(struct cnmlTensor **out, int type, int dtype, const int dims[CNML_DIMS]);
 int cnml_tensor_set_dtype(struct cnmlTensor *tensor, int dtype);
@@ -105,22 +105,22 @@ int cnml_cpu_tensor_make(struct cnmlCpuTensor **out, int type, int dtype, int or
                          const int dims[CNML_DIMS]);
 void cnml_cpu_tensor_drop(struct cnmlCpuTensor *tensor);
 
-/* New arrays of reals in the order n, c, h, w (NULL: no memory), and back. */
+/* New arrays of floats in the order n, c, h, w (NULL: out of memory), and back. */
 float *cnml_host_read(const struct cnmlCpuTensor *tensor, const void *data,
                       struct cnml_quant quant);
 int cnml_host_write(const struct cnmlCpuTensor *tensor, void *data, struct cnml_quant quant,
                     const float *values);
-/* Place of element (n, c, h, w) in this order. */
+/* Strides of element (n, c, h, w) in this order. */
 void cnml_order_strides(int order, const int dims[CNML_DIMS], size_t strides[CNML_DIMS]);
 bool cnml_order_is_known(int order);
 
 /* --- parameters ------------------------------------------------------------------------------ */
 
-/* What a parameter holds; each operator reads its part. */
+/* The content of a parameter; each operator reads its part. */
 struct cnml_param {
     int stride_h, stride_w;
     int dilation_h, dilation_w;   /* at least 1 */
-    int top, bottom, left, right; /* padding, or what is cropped */
+    int top, bottom, left, right; /* padding, or cropping */
     int window_h, window_w;
     int mode;
     int strategy;
@@ -142,7 +142,7 @@ struct cnml_param {
 CNML_PARAMS(CNML_PARAM_STRUCT)
 #undef CNML_PARAM_STRUCT
 
-/* Half of the padding on each side, what is left over below and to the right. */
+/* Half of the padding on each side; the rest is at the bottom and right. */
 void cnml_param_pad(struct cnml_param *param, int pad_h, int pad_w);
 
 /* --- operators ------------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ extern const struct cnml_op_row cnml_op_rows[CNML_OP_COUNT];
 enum { CNML_FILTER_OF, CNML_BIAS_OF, CNML_MEAN_OF, CNML_STD_OF, CNML_CONSTS };
 enum { CNML_ALPHA_OF = CNML_FILTER_OF, CNML_BETA_OF = CNML_BIAS_OF };
 
-/* What an operator is, apart from its tensors: enough for its arithmetic. */
+/* The description of an operator without its tensors: enough for its arithmetic. */
 struct cnml_work {
     enum cnml_op_id id;
     struct cnml_param param;
@@ -183,15 +183,14 @@ struct cnml_program;
 struct cnmlBaseOp {
     int references;
     struct cnml_work work;
-    bool is_quantised; /* convolutions and mlp in integers of 8 bits */
+    bool is_quantised; /* convolutions and mlp in 8-bit integers */
     bool has_input_quant, has_filter_quant;
-    struct cnml_quant input_quant,
-        filter_quant; /* in integers, where the tensors do not record it */
+    struct cnml_quant input_quant, filter_quant; /* for integers, if not in the tensors */
     struct cnmlTensor **inputs;
     struct cnmlTensor **outputs;
     int input_count, output_count;
     struct cnmlTensor *consts[CNML_CONSTS];
-    struct cnmlFusionOp *fusion;  /* that it belongs to; borrowed */
+    struct cnmlFusionOp *fusion;  /* its fusion; borrowed */
     struct cnml_program *program; /* compiled */
     int core_version;
     int core_count; /* 0: not said */
@@ -208,7 +207,7 @@ struct cnmlFusionOp {
     int core_count; /* 0: not said */
 };
 
-/* Takes references of everything; checks counts, shapes, types. */
+/* Takes references to everything; checks counts, shapes and types. */
 struct cnml_op_make {
     struct cnml_work work;
     struct cnmlTensor *const *inputs;
@@ -233,7 +232,7 @@ int cnml_op_create_mlp(cnmlBaseOp_t *out_op, cnmlTensor_t in, cnmlTensor_t out, 
 int cnml_cast_check(int type, int from, int to);
 int cnml_op_create_softmax(cnmlBaseOp_t *out_op, int axis, cnmlTensor_t in, cnmlTensor_t out);
 
-/* Checks shapes and reads constants; then, when all went well, fixes the tensors. */
+/* Checks shapes and reads constants; on success fixes the tensors. */
 int cnml_op_prepare(struct cnmlBaseOp *op);
 void cnml_op_mark(struct cnmlBaseOp *op);
 int cnml_op_compile(struct cnmlBaseOp *op, int core_version, int parallelism);
@@ -243,12 +242,12 @@ int cnml_version_check(int core_version);
 /* The size of a result from the size of its input. */
 void cnml_window_dims(const struct cnml_param *param, const int in[CNML_DIMS], int window_h,
                       int window_w, bool overhangs, int out[CNML_DIMS]);
-/* 0, or the status of what does not fit. Dims of: inputs, outputs, consts (NULL where absent). */
+/* 0, or the status of a mismatch. Dims of inputs, outputs, consts (NULL if absent). */
 int cnml_shapes_check(const struct cnml_work *work, const int (*in)[CNML_DIMS], int in_count,
                       const int (*out)[CNML_DIMS], int out_count,
                       const int *const consts[CNML_CONSTS]);
-/* Transpose: axis of the input behind each axis of the output. False: no order of the dimensions
- * gives this output. */
+/* Transpose: the input axis of each output axis. False: no order of the dimensions gives this
+ * output. */
 bool cnml_transpose_axes(const int in[CNML_DIMS], const int out[CNML_DIMS], int axes[CNML_DIMS]);
 int cnml_list_axis(int mode); /* of concat and split; -1: no such mode */
 
@@ -259,7 +258,7 @@ struct cnml_array {
     int dims[CNML_DIMS];
 };
 
-/* consts without values: absent. Shapes are checked. 0 or a status. */
+/* consts without values are absent. Checks shapes. 0 or a status. */
 int cnml_reference(const struct cnml_work *work, const struct cnml_array *in, int in_count,
                    struct cnml_array *out, int out_count,
                    const struct cnml_array consts[CNML_CONSTS]);
@@ -280,8 +279,8 @@ int cnml_reference_element(const struct cnml_work *work, const struct cnml_array
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-/* Compiles operators that run one after the other; inputs and outputs are what clients give memory
- * for. */
+/* Compiles operators that run one after the other; clients provide memory for inputs and
+ * outputs. */
 int cnml_program_create(struct cnmlBaseOp *const *ops, int op_count,
                         struct cnmlTensor *const *inputs, int input_count,
                         struct cnmlTensor *const *outputs, int output_count, const char *name,
@@ -291,13 +290,13 @@ void cnml_program_drop(struct cnml_program *program);
 /* Its file; borrowed. */
 const void *cnml_program_file(const struct cnml_program *program, size_t *out_bytes);
 
-/* For the callers of the library; program NULL: not compiled. */
+/* For callers of the library; program NULL: not compiled. */
 int cnml_program_memory(const struct cnml_program *program, int64_t *total, int64_t *share,
                         int64_t *priv);
 
 int cnml_status_of(int ret); /* of a cnrtRet_t */
 
-/* How a forward runs. */
+/* How to run a forward. */
 struct cnml_how {
     int data_parallelism; /* of the batch buffers it is given; at least 1 */
     unsigned clusters;    /* bit mask; 0: any */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled operators and fusions as offline models, for programs that run them without this
- * library. */
+/* Compiled operators and fusions as offline models, for programs that run without this library. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes that a client may ask for: their sums and products fit an int. */
+/* Limit of sizes from a client: their sums and products fit an int. */
 enum { SIZE_MAX_OF_PARAM = 1 << 15 };
 
 void cnml_param_pad(struct cnml_param *param, int pad_h, int pad_w)
@@ -36,7 +36,7 @@ static struct cnml_param start(void)
     };
 }
 
-/* Of which there is a struct for each operator with nothing else in it. */
+/* Each operator without further members has such a struct. */
 static void *give(const struct cnml_param *param, int *out_status)
 {
     struct cnml_param *copy;

@@ -151,7 +151,7 @@ void cnml_pair(struct cnml_writer *w, enum ntk_isa_alu op, const struct ntk_isa_
     cnml_emit(w, NTK_ISA_ENGINE_DVE, &instr, touch);
 }
 
-/* Stationary tiles are as wide as the array at most: one product for each of its widths. */
+/* Stationary tiles are at most as wide as the array: one product for each width. */
 void cnml_product(struct cnml_writer *w, const struct ntk_isa_operand *to,
                   const struct ntk_isa_operand *stationary, const struct ntk_isa_operand *moving,
                   bool adds, const struct cnml_touch *touch)
@@ -268,7 +268,7 @@ struct cnml_block cnml_block_all(const int dims[CNML_DIMS])
         struct cnml_block){ .images = dims[CNML_N], .rows = dims[CNML_H], .columns = dims[CNML_W] };
 }
 
-/* The greatest value of *field from 1 to most that fits, 0 when none does. */
+/* The largest value of *field from 1 to most that fits, 0 if none does. */
 static int greatest(struct cnml_block *block, int *field, int most,
                     bool (*fits)(const struct cnml_block *, void *), void *ctx)
 {
@@ -339,7 +339,7 @@ bool cnml_block_next(const struct cnml_block *whole, const struct cnml_block *pl
     return true;
 }
 
-/* Dimensions of one element say nothing, those that continue each other are one. */
+/* Drops dimensions of one element and merges contiguous ones. */
 static void add_dim(struct ntk_isa_operand *operand, int64_t step, int64_t count)
 {
     struct ntk_isa_dim *last =
@@ -482,13 +482,13 @@ int64_t cnml_frame_elements(const struct cnml_frame *frame, const struct cnml_bl
            frame_size(block->columns, frame->stride_w, frame->kernel_w, frame->dilation_w);
 }
 
-/* What of an axis of the input falls into a frame. */
+/* The part of an input axis within a frame. */
 struct part {
-    int first;  /* of the frame, among places of the (spread out) input */
+    int first;  /* first place of the (spread out) input in the frame */
     int from;   /* of the input */
     int count;  /* at most 0: nothing */
-    int to;     /* place in the frame of the first one */
-    bool whole; /* every place of the frame is one of the input */
+    int to;     /* its place in the frame */
+    bool whole; /* the whole frame is inside the input */
 };
 
 static struct part part_of(int start, int size, int length, int up)

@@ -2,16 +2,16 @@
 /*
  * cnml_program - writing the program of a software core, operator by operator.
  *
- * A value is a tensor while the program runs. It lies in device memory (an input, an output, or in
- * between), channels innermost, or in the state buffer: channel c in partition c mod 128, and in
- * there by c div 128, image, row, column. Operators that go through windows or channels take a
- * value block by block; where it is only decides whether a block is moved first, so a result does
- * not depend on it.
+ * A value is a tensor while the program runs. It is in device memory (an input, an output, or an
+ * intermediate value) with channels innermost, or in the state buffer: channel c in partition c mod
+ * 128, there by c div 128, image, row, column. Operators on windows or channels process a value
+ * block by block; its place only determines whether a block is moved first, so results do not
+ * depend on it.
  *
- * The writer of a place waits for all that read or wrote it before, a reader for all that wrote
- * it: a zone is what this is counted for, one per staging buffer, value, or bank of PSUM.
+ * The writer of a place waits for all earlier readers and writers, a reader for all writers. This
+ * is tracked per zone: a staging buffer, a value, or a bank of PSUM.
  *
- * Owner:   the writer of the program holds everything in struct cnml_writer. Threads: one.
+ * Owner: struct cnml_writer owns everything. Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_CNML_CNML_PROGRAM_H
 #define NTK_RUNTIME_HOOKS_CNML_CNML_PROGRAM_H
@@ -19,12 +19,12 @@
 #include "runtime-hooks/cnml/cnml_internal.h"
 #include "shared/kernels/kit.h"
 
-/* Queue sets next to the engines: what ends in order is one source of tokens. */
+/* Queue sets in addition to the engines: each ends in order and is one source of tokens. */
 enum cnml_queue { CNML_QUEUE_IN, CNML_QUEUE_CONST, CNML_QUEUE_OUT, CNML_QUEUES };
 enum { CNML_SOURCES = NTK_ISA_ENGINE_COUNT + CNML_QUEUES };
 
 struct cnml_zone {
-    ntk_neff_token written[CNML_SOURCES]; /* the latest by each source; 0: none */
+    ntk_neff_token written[CNML_SOURCES]; /* the latest of each source; 0: none */
     ntk_neff_token read[CNML_SOURCES];
 };
 
@@ -38,13 +38,13 @@ struct cnml_value {
     int first_use, last_use; /* operators; for places in the state buffer */
 };
 
-/* Space in each partition of the state buffer. What staging has does not depend on what is
- * resident. */
+/* Space in each partition of the state buffer. The size for staging is independent of resident
+ * values. */
 enum {
     CNML_STAGE_IN_BYTES = 20480, /* of each of two buffers */
     CNML_STAGE_OUT_BYTES = 12288,
     CNML_STAGE_SUM_BYTES = 12288, /* float32 between */
-    CNML_WEIGHT_BYTES = 36864,    /* all of a layer, or two pieces of it */
+    CNML_WEIGHT_BYTES = 36864,    /* a whole layer, or two pieces of it */
     CNML_COLUMN_BYTES = 2048,     /* constants per channel */
     CNML_PSUM_BANKS = 8,
 };
@@ -62,7 +62,7 @@ struct cnml_writer {
     struct cnml_stage in, out, sum, weight;
     uint64_t columns_at;
     struct cnml_zone columns_zone;
-    uint64_t resident_at, resident_end; /* what is left for values */
+    uint64_t resident_at, resident_end; /* the rest is for values */
     struct cnml_zone bank[CNML_PSUM_BANKS];
     unsigned bank_turn;
     struct cnml_value *values;
@@ -75,14 +75,14 @@ struct cnml_writer {
 
 /* --- order ----------------------------------------------------------------------------------- */
 
-/* An instruction or transfer that reads and writes these zones (NULL: none). */
+/* Adds an instruction or transfer that reads and writes these zones (NULL: none). */
 struct cnml_touch {
     struct cnml_zone *reads[4];
     struct cnml_zone *writes[4];
 };
 ntk_neff_token cnml_emit(struct cnml_writer *w, enum ntk_isa_engine engine,
                          const struct ntk_isa_instr *instr, const struct cnml_touch *touch);
-/* Element by element, converted where the dtypes differ. */
+/* Copies element by element, converting between dtypes. */
 void cnml_dma(struct cnml_writer *w, enum cnml_queue queue, const struct ntk_isa_operand *to,
               const struct ntk_isa_operand *from, const struct cnml_touch *touch);
 
@@ -95,7 +95,7 @@ void cnml_copy(struct cnml_writer *w, enum ntk_isa_engine engine, const struct n
 void cnml_act(struct cnml_writer *w, enum ntk_isa_act act, const struct ntk_isa_operand *to,
               const struct ntk_isa_operand *from, float scale, const struct ntk_isa_operand *bias,
               const struct cnml_touch *touch);
-/* (from op0 x) op1 y: columns, or numbers where the column is NULL. op1 NONE: only the first. */
+/* (from op0 x) op1 y, with columns, or numbers if the column is NULL. op1 NONE: only the first. */
 struct cnml_scalar {
     enum ntk_isa_alu op;
     const struct ntk_isa_operand *column;
@@ -113,12 +113,12 @@ void cnml_product(struct cnml_writer *w, const struct ntk_isa_operand *to,
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-/* Turns to the other buffer of a stage. */
+/* Switches to the other buffer of a stage. */
 uint64_t cnml_stage_next(struct cnml_stage *stage, struct cnml_zone **out_zone);
 /* A tile of this many elements in the next bank of PSUM. */
 uint64_t cnml_bank_next(struct cnml_writer *w, struct cnml_zone **out_zone);
 
-/* A constant of the program, of the dtype that values has; var for cnml_dma. */
+/* A constant of the program with the dtype of values; var for cnml_dma. */
 uint32_t cnml_constant(struct cnml_writer *w, enum ntk_dtype dtype, uint64_t rows, uint64_t columns,
                        const void *values);
 /* Columns of float32 for the channels of a value, one per 128 channels, in the state buffer.
@@ -137,20 +137,21 @@ struct cnml_block {
 int cnml_channel_blocks(int channels);
 int cnml_channels_of(int channels, int channel_block);
 
-/* A tile of partitions with up to three dimensions: columns, rows, images. Steps in elements. */
+/* A tile of partitions with up to three dimensions: columns, rows, images. Steps are in
+ * elements. */
 struct cnml_steps {
     int64_t column, row, image;
 };
 struct ntk_isa_operand cnml_tile(enum ntk_isa_space space, uint64_t at, int partitions,
                                  enum ntk_dtype dtype, const struct cnml_block *block,
                                  struct cnml_steps steps);
-/* The part of a value where it is; device memory is for cnml_dma only. */
+/* The part of a value at its place; device memory only for cnml_dma. */
 struct ntk_isa_operand cnml_value_tile(const struct cnml_value *value,
                                        const struct cnml_block *block);
-/* The same for reading by an engine: loaded first where it must be. */
+/* The same for reading by an engine: loads it first if necessary. */
 struct ntk_isa_operand cnml_block_in(struct cnml_writer *w, struct cnml_value *value,
                                      const struct cnml_block *block, struct cnml_zone **out_zone);
-/* Where an engine may put a part of a value, and what brings it to its place afterwards. */
+/* Where an engine may write a part of a value, and the transfer to its place afterwards. */
 struct ntk_isa_operand cnml_block_out(struct cnml_writer *w, struct cnml_value *value,
                                       const struct cnml_block *block, struct cnml_zone **out_zone);
 void cnml_block_done(struct cnml_writer *w, struct cnml_value *value,
@@ -161,12 +162,12 @@ void cnml_block_done(struct cnml_writer *w, struct cnml_value *value,
  * even one element fits. */
 void cnml_block_plan(const int dims[CNML_DIMS], bool (*fits)(const struct cnml_block *, void *),
                      void *ctx, struct cnml_block *out_plan);
-/* Goes through the images, rows and columns of whole in steps of plan; start with images 0. */
+/* Iterates over images, rows and columns of whole in steps of plan; start with images 0. */
 bool cnml_block_next(const struct cnml_block *whole, const struct cnml_block *plan,
                      struct cnml_block *block);
 struct cnml_block cnml_block_all(const int dims[CNML_DIMS]);
 int64_t cnml_block_elements(const struct cnml_block *block);
-/* Blocks whose tiles of bytes per element fit a buffer. */
+/* Blocks whose tiles fit a buffer. */
 struct cnml_room {
     int64_t elements;
 };
@@ -174,32 +175,32 @@ bool cnml_block_fits(const struct cnml_block *block, void *room);
 
 /* --- frames ---------------------------------------------------------------------------------- */
 
-/* The input that a block of windows checks, with what lies beyond the edges filled. */
+/* The input of a block of windows, with the area beyond the edges filled. */
 struct cnml_frame {
     /* what the windows are */
     int kernel_h, kernel_w;
     int stride_h, stride_w;
     int dilation_h, dilation_w;
     int top, left;
-    int up_h, up_w; /* the number of places between two elements of the input, less one; 1: none */
+    int up_h, up_w; /* number of places between two elements of the input, minus one; 1: none */
     float fill;
     /* filled in by cnml_frame_load */
     int height, width; /* of the frame */
     uint64_t at;
     enum ntk_dtype dtype;
-    struct cnml_steps steps; /* from element to element; an image, and a channel block */
+    /* from element to element, image to image, and channel block to channel block */
+    struct cnml_steps steps;
     int64_t channel_block_step;
     struct cnml_zone *zone;
-    int image, row, column; /* of the output, at its beginning */
+    int image, row, column; /* start in the output */
 };
-/* Elements per partition that a frame for this block needs, of one channel block. */
+/* Elements per partition that a frame for this block needs, per channel block. */
 int64_t cnml_frame_elements(const struct cnml_frame *frame, const struct cnml_block *block);
-/* For output block `block` (its channel_block is not checked): channel blocks first to first +
- * count - 1 of the value, loaded or copied, or examined where they are. */
+/* For output block `block` (its channel_block is ignored): channel blocks first to first + count -
+ * 1 of the value, loaded or copied, or used in place. */
 void cnml_frame_load(struct cnml_writer *w, struct cnml_frame *frame, struct cnml_value *value,
                      const struct cnml_block *block, int first, int count);
-/* What tap (i, j) of the windows of (a part of) that block sees: for channel block k of the loaded
- * ones. */
+/* The input of tap (i, j) of the block's windows, for channel block k of the loaded ones. */
 struct ntk_isa_operand cnml_frame_tap(const struct cnml_frame *frame,
                                       const struct cnml_block *block, int partitions, int k, int i,
                                       int j);
@@ -221,6 +222,6 @@ void cnml_write_softmax(struct cnml_writer *w, const struct cnmlBaseOp *op,
 void cnml_write_move(struct cnml_writer *w, const struct cnmlBaseOp *op,
                      const struct cnml_values *values);
 
-enum ntk_dtype cnml_device_dtype(int dtype); /* NONE: the device has none */
+enum ntk_dtype cnml_device_dtype(int dtype); /* NONE: unsupported on the device */
 
 #endif

@@ -57,7 +57,7 @@ static double sum(const struct conv *conv, int n, int k, int y, int x)
     return total;
 }
 
-/* An image less its mean, times the other constant. */
+/* An image minus its mean, times the other constant. */
 static int normalise(struct cnml_array *image, const struct cnml_array *mean,
                      const struct cnml_array *std)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that only put data elsewhere, on the host. */
+/* Operators that only move data, on the host. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static void strides_of(const int dims[CNML_DIMS], size_t strides[CNML_DIMS])
     cnml_order_strides(CNML_NCHW, dims, strides);
 }
 
-/* Copies count[0..3] elements between two walks. */
+/* Copies count[0..3] elements between two sets of strides. */
 static void walk(const float *from, const size_t from_strides[CNML_DIMS], float *to,
                  const size_t to_strides[CNML_DIMS], const int counts[CNML_DIMS])
 {

@@ -9,7 +9,7 @@ struct window {
     double sum;
     double squares;
     float greatest;
-    int place; /* of the greatest one, counted through the window */
+    int place; /* index of the maximum in the window */
     int inside;
 };
 

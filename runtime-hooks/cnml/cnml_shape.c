@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes: what an operator makes of the shapes of its inputs, and whether given shapes fit. */
+/* Sizes: the output shapes of an operator, and checks of given shapes. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <string.h>
@@ -134,7 +134,7 @@ static int check_list(const struct cnml_work *work, const int (*parts)[CNML_DIMS
 
 bool cnml_transpose_axes(const int in[CNML_DIMS], const int out[CNML_DIMS], int axes[CNML_DIMS])
 {
-    /* Height and width first; then the orders as they are in a dictionary, the identity last. */
+    /* Height and width first; then the orders as in a dictionary, the identity last. */
     static const char *const orders[] = { "0132", "0213", "0231", "0312", "0321", "1023",
                                           "1032", "1203", "1230", "1302", "1320", "2013",
                                           "2031", "2103", "2130", "2301", "2310", "3012",

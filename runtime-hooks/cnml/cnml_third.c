@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the third generation says in other words: descriptors in steps, settings of operators. */
+/* Calls of the third generation with another form: descriptors in steps, settings of operators. */
 #include "runtime-hooks/cnml/cnml_internal.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ struct cnmlQuantizedParam {
     struct cnml_quant quant;
 };
 
-/* Its header is not seen here, so these are declared as it has them. */
+/* Its header is not included, so these are declared here. */
 typedef struct cnmlQuantizedParam *cnmlQuantizedParam_t;
 cnmlStatus_t cnmlCreateTensor_V2(cnmlTensor_t *tensor, cnmlTensorType_t type);
 cnmlStatus_t cnmlSetTensorShape_V2(cnmlTensor_t tensor, int dim_count, int *dims, int *strides);
@@ -90,7 +90,7 @@ cnmlStatus_t cnmlSetTensorDataType(cnmlTensor_t tensor, cnmlDataType_t dtype)
     return (cnmlStatus_t)cnml_tensor_set_dtype(tensor, (int)dtype);
 }
 
-/* float32, or what the tensor's dtype says when that is not a float: then the order is the same. */
+/* float32, or the tensor's dtype if that is not a float: then the order is the same. */
 cnmlStatus_t cnmlBindConstData_V2(cnmlTensor_t tensor, void *host, bool to_free)
 {
     cnmlCpuTensor_t form = NULL;
@@ -156,7 +156,7 @@ cnmlStatus_t cnmlSetOperationComputingDataType(cnmlBaseOp_t op, cnmlTensor_t ten
         return CNML_STATUS_INVALIDPARAM;
     }
     if (dtype == CNML_DATA_FLOAT16 || dtype == CNML_DATA_FLOAT32) {
-        return CNML_STATUS_SUCCESS; /* sums are of float32 anyway */
+        return CNML_STATUS_SUCCESS; /* sums are always float32 */
     }
     if (dtype != CNML_DATA_INT8 || !is_product) {
         return CNML_STATUS_UNSUPPORT;
@@ -189,8 +189,7 @@ cnmlStatus_t cnmlSetOperationComputingLayout(cnmlBaseOp_t op, cnmlDataOrder_t or
     return op->program ? CNML_STATUS_INVALIDPARAM : CNML_STATUS_SUCCESS;
 }
 
-/* For an operator, or of a fusion operator: what it is compiled for stays, and may be said
- * again. */
+/* For an operator, or one in a fusion: a compiled target is fixed, but may be repeated. */
 static cnmlStatus_t value_set(int *value, int now, bool is_compiled)
 {
     if (is_compiled) {

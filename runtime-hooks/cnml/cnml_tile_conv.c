@@ -3,10 +3,10 @@
  * Convolutions, their transposes and dense layers as products of matrices.
  *
  * Input channels are the rows of the tensor engine, 128 at a time; each tap of the windows is a
- * product of its weights with the input moved by the tap, and all of them add up in PSUM. A dense
- * layer is a convolution whose one window is the whole image; a transposed one checks the input
- * spread out with zeros, through the filter turned round. Groups are filters with zeros, and blocks
- * without any weight are omitted.
+ * product of its weights with the shifted input, and all are added in PSUM. A dense layer is a
+ * convolution with the whole image as one window; a transposed one reads the input spread out with
+ * zeros, with the filter rotated. Groups are filters with zeros, and blocks without any weight are
+ * omitted.
  *
  * Weights that fit their part of the state buffer are loaded once. Others come in pieces, for up to
  * four blocks of results at a time.
@@ -30,20 +30,20 @@ struct conv {
     int channels, outputs; /* all of them */
     int taps;
     int in_blocks, out_blocks;
-    int unit_width; /* outputs of a unit of weights: a tap of a pair of blocks */
+    int unit_width; /* outputs per unit of weights: a tap of a pair of blocks */
 
     enum ntk_dtype dtype; /* of the products' operands: the input's, or int8 */
     enum ntk_dtype weight_dtype;
-    float quantise; /* the input times this, in int8; 0: as it is */
+    float quantise; /* factor of the input in int8; 0: unchanged */
     float scale;    /* of all sums */
     bool has_channel_scale;
     bool has_bias;
 
     uint8_t *is_pair; /* [out block][in block] has weights */
-    int *unit_first;  /* of each out block; one more at the end */
+    int *unit_first;  /* first unit of each output block, plus one at the end */
     uint32_t weights_var;
     bool is_loaded;      /* all weights are in the state buffer */
-    int piece_units;     /* of a piece, when not */
+    int piece_units;     /* of a piece, if not loaded */
     uint64_t unit_bytes; /* in a partition */
 };
 
@@ -59,7 +59,7 @@ static int depth(const struct conv *c)
     return c->channels / c->op->work.group;
 }
 
-/* Weight of output k for input channel n and a tap; 0 outside of the group. */
+/* The weight of output k for input channel n and a tap; 0 outside of the group. */
 static float weight_at(const struct conv *c, int k, int n, int tap)
 {
     int first = k / outputs_per_group(c) * depth(c);
@@ -110,7 +110,7 @@ static bool plan_units(struct conv *c)
     return true;
 }
 
-/* Integers of a quantised filter stand for themselves times a scale for each output. */
+/* Integers of a quantised filter are used unchanged, with a scale per output. */
 static struct cnml_quant filter_quant(const struct conv *c, int k)
 {
     const struct cnmlTensor *filter = c->op->consts[CNML_FILTER_OF];
@@ -138,7 +138,8 @@ static void store(enum ntk_dtype dtype, float value, uint8_t *to)
                     plain, &value, to, 1);
 }
 
-/* Rows are input channels of a block; in each all units, the outputs of a unit side by side. */
+/* Rows are input channels of a block; each has all units, with the outputs of a unit side by
+ * side. */
 static bool make_weights(struct conv *c)
 {
     size_t size = ntk_dtype_bytes((unsigned)c->weight_dtype);
@@ -206,7 +207,7 @@ struct bank {
     struct cnml_zone *zone;
 };
 
-/* Units first to first + count - 1 of an output block, which lie at `at`. */
+/* Units first to first + count - 1 of an output block, stored at `at`. */
 static void multiply(struct conv *c, int out_block, int first, int count, uint64_t at,
                      struct cnml_zone *weights, const struct bank *bank)
 {
@@ -274,7 +275,7 @@ static void finish(struct conv *c, int out_block, const struct bank *bank,
     }
 }
 
-/* Where the results of an output block of 128 go until they are complete. */
+/* The place for incomplete results of an output block of 128. */
 struct target {
     struct cnml_block block;
     struct ntk_isa_operand out;
@@ -300,7 +301,7 @@ static void bank_take(struct conv *c, struct bank *bank, const struct cnml_block
                               (uint32_t)cnml_block_elements(part), NTK_DTYPE_FLOAT32);
 }
 
-/* Weights in pieces: as many parts of the block as there are banks for share each piece. */
+/* Weights in pieces: up to as many parts of the block as there are banks share each piece. */
 static void write_in_pieces(struct conv *c, const struct cnml_block *block,
                             const struct cnml_block *plan, int out_block)
 {
@@ -334,7 +335,7 @@ static void write_in_pieces(struct conv *c, const struct cnml_block *block,
     cnml_block_done(c->w, c->out, &target.block, &target.out, target.zone);
 }
 
-/* All weights are there: output blocks in pairs, so that the input is checked half as often. */
+/* All weights are loaded: output blocks in pairs, so that the input is read half as often. */
 static void write_pair(struct conv *c, const struct cnml_block *block,
                        const struct cnml_block *plan, int first, int count)
 {
@@ -387,7 +388,7 @@ static void write_block(struct conv *c, const struct cnml_block *block,
     }
 }
 
-/* The frame in integers, next to the one that was loaded. */
+/* The frame as integers, next to the loaded one. */
 static void quantise_frame(struct conv *c, const struct cnml_block *block)
 {
     struct cnml_frame *frame = &c->frame;
@@ -434,7 +435,7 @@ static bool fits(const struct cnml_block *block, void *ctx)
                CNML_STAGE_OUT_BYTES;
 }
 
-/* How the numbers are kept, and what the sums are times. */
+/* Chooses the number format and the scale of the sums. */
 static int plan_numbers(struct conv *c)
 {
     const struct cnmlBaseOp *op = c->op;
@@ -479,7 +480,7 @@ static int plan_numbers(struct conv *c)
     return CNML_STATUS_SUCCESS;
 }
 
-/* (image - mean) * std in float32, in device memory between. */
+/* (image - mean) * std in float32, through device memory. */
 static void normalise(struct conv *c, struct cnml_value *to)
 {
     const struct cnmlTensor *mean = c->op->consts[CNML_MEAN_OF];
@@ -574,7 +575,7 @@ static void run(struct conv *c)
 
     cnml_block_plan(c->out->dims, fits, c, &plan);
     if (plan.images == 0) {
-        c->w->status = CNML_STATUS_UNSUPPORT; /* one window is more than a buffer */
+        c->w->status = CNML_STATUS_UNSUPPORT; /* one window exceeds a buffer */
         return;
     }
     if (c->is_loaded) {
@@ -593,7 +594,7 @@ static void run(struct conv *c)
         write_block(c, &block, &parts);
     }
     if (c->is_loaded) {
-        c->w->weight.zone[1] = c->w->weight.zone[0]; /* users of the other half wait too */
+        c->w->weight.zone[1] = c->w->weight.zone[0]; /* also wait for users of the other half */
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators that go element by element. Where all operands are in device memory and have one shape,
- * a tensor is one row of numbers, cut among the partitions; else it is taken in blocks of channels.
+ * Element-wise operators. If all operands are in device memory with one shape, a tensor is one row
+ * of numbers, divided among the partitions; else it is processed in blocks of channels.
  */
 #include <math.h>
 
@@ -21,7 +21,7 @@ struct tiles {
     struct ntk_isa_operand to;
     struct cnml_zone *from_zone[2];
     struct cnml_zone *zone;
-    int channel_block; /* -1: constants of channels do not occur */
+    int channel_block; /* -1: no constants per channel */
 };
 
 static const struct cnml_scalar nothing = { NTK_ISA_ALU_NONE, NULL, 0 };

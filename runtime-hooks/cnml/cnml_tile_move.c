@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that only put data elsewhere: transfers from device memory to device memory. */
+/* Operators that only move data: transfers within device memory. */
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime-hooks/cnml/cnml_program.h"
 
-/* Elements of dims that so lie in a variable, the first axis outermost. */
+/* Elements of dims with this order in a variable, the first axis outermost. */
 static struct ntk_isa_operand pattern(uint32_t var, uint64_t first, enum ntk_dtype dtype,
                                       const int dims[CNML_DIMS], const size_t strides[CNML_DIMS])
 {
@@ -35,7 +35,7 @@ static void strides_of(const struct cnml_value *value, size_t strides[CNML_DIMS]
     cnml_order_strides(CNML_NHWC, value->dims, strides);
 }
 
-/* Both in the order of the device, as far as they go. */
+/* Both in the device's order, up to the smaller size. */
 static void copy_all(struct cnml_writer *w, struct cnml_value *in, struct cnml_value *out)
 {
     const int dims[CNML_DIMS] = { 1, 1, 1, (int)cnml_elements(in->dims) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows on the vector engine, one tap after the other, in float32; and padding, which is a window
- * of one element over a larger input.
+ * Windows on the vector engine, one tap after the other, in float32; and padding, as a window of
+ * one element over a larger input.
  */
 #include <float.h>
 #include <math.h>
@@ -14,7 +14,7 @@ struct pool {
     const struct cnmlBaseOp *op;
     struct cnml_value *in, *out;
     struct cnml_frame frame;
-    uint32_t shares_var; /* one part of each window's elements, [h, w] */
+    uint32_t shares_var; /* the inverse number of elements in each window, [h, w] */
     int channels;        /* of the block */
 };
 
@@ -130,7 +130,7 @@ static void make_shares(struct pool *p)
     free(shares);
 }
 
-/* The shares of the block's windows, the same for all channels and images. */
+/* The divisors of the block's windows, the same for all channels and images. */
 static struct ntk_isa_operand load_shares(struct pool *p, const struct cnml_block *block,
                                           struct cnml_zone **out_zone)
 {
@@ -171,7 +171,7 @@ static struct ntk_isa_operand sums(struct pool *p, const struct cnml_block *bloc
                         NTK_DTYPE_FLOAT32);
 }
 
-/* Greatest or sum of all taps; squared first on request. */
+/* The maximum or sum of all taps; squared first on request. */
 static struct ntk_isa_operand fold(struct pool *p, const struct cnml_block *block,
                                    enum ntk_isa_alu op, bool squares, struct cnml_zone **out_zone)
 {
@@ -202,7 +202,7 @@ static struct ntk_isa_operand fold(struct pool *p, const struct cnml_block *bloc
     return sum;
 }
 
-/* The place in the window of the first greatest tap. */
+/* The index in the window of the first maximum. */
 static struct ntk_isa_operand find(struct pool *p, const struct cnml_block *block,
                                    struct cnml_zone **out_zone)
 {
@@ -294,7 +294,7 @@ static void write_padding(struct pool *p, const struct cnml_block *block)
     cnml_block_done(p->w, p->out, block, &out, zone);
 }
 
-/* Less than everything that is not an infinity. */
+/* Less than every finite number. */
 static float lowest(enum ntk_dtype dtype)
 {
     return dtype == NTK_DTYPE_FLOAT16 ? -65504.0F : dtype == NTK_DTYPE_FLOAT32 ? -FLT_MAX : 0;

@@ -6,9 +6,9 @@
 #include "runtime-hooks/cnml/cnml_program.h"
 
 struct lines {
-    int64_t length; /* elements of a line, so far apart */
+    int64_t length; /* elements of a line, with this distance */
     int64_t step;
-    int64_t inner; /* lines side by side, and how often that comes */
+    int64_t inner; /* lines side by side, and the number of such groups */
     int64_t outer;
 };
 
@@ -75,7 +75,7 @@ static void write_lines(struct cnml_writer *w, const struct cnml_values *values,
     exponential.operand[NTK_ISA_SRC0] = in;
     exponential.operand[NTK_ISA_SRC1] = greatest;
     exponential.operand[NTK_ISA_DST2] = total;
-    /* The buffers are taken whole, with their other halves. */
+    /* Uses whole buffers, including their other halves. */
     cnml_emit(w, NTK_ISA_ENGINE_ACT, &exponential,
               &(struct cnml_touch){
                   .reads = { &w->in.zone[0], &w->in.zone[1], &w->sum.zone[0] },

@@ -34,7 +34,7 @@ static void param_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool params =
     NTK_CORE_HANDLE_POOL_INIT(struct quantized_param, param_release);
 
-/* They are plain values: the child keeps its copy of them. */
+/* Plain values: the child keeps its copy. */
 void cnrt_casts_forget(void)
 {
     pthread_mutex_init(&params.lock, NULL);
@@ -90,7 +90,7 @@ WHOLE_TYPE(int8, int8_t, INT8_MIN, INT8_MAX)
 WHOLE_TYPE(int16, int16_t, INT16_MIN, INT16_MAX)
 WHOLE_TYPE(int32, int32_t, INT32_MIN, INT32_MAX)
 
-/* Through float16 at the other end, so that a double holds what counts. */
+/* Uses float16 on the other side, so that a double is exact enough. */
 static double int64_get(const void *array, size_t i)
 {
     return (double)((const int64_t *)array)[i];
@@ -104,7 +104,7 @@ struct cast {
     void (*put)(void *array, size_t i, double value);
     bool is_plain;     /* without a parameter */
     bool is_quantized; /* with one */
-    int quantized_end; /* 0 neither, -1 from, 1 to: the one the parameter is about */
+    int quantized_end; /* 0: none, -1: source, 1: destination has the parameter */
 };
 
 static const struct cast casts[] = {
@@ -181,7 +181,7 @@ static int cast_values(void *src, cnrtDataType_t src_type, void *dst, cnrtDataTy
 
 /* --- order of dimensions ---------------------------------------------------------------------- */
 
-/* Elements of the whole, 0 when dims or order are none. */
+/* Number of elements, 0 if dims or order are invalid. */
 static size_t elements_of(int dim_num, const int *dims, const int *order, size_t element_bytes)
 {
     size_t count = 1;
@@ -198,7 +198,7 @@ static size_t elements_of(int dim_num, const int *dims, const int *order, size_t
     return seen == (1U << dim_num) - 1 ? count : 0;
 }
 
-/* Goes through dst in its order; index[i]: in its dimension i, which steps so far in src. */
+/* Iterates over dst in order; index[i]: index in dimension i, with its step in src. */
 static void order_do(const char *src, char *dst, size_t element_bytes, int dim_num, const int *dims,
                      const int *order, size_t count)
 {

@@ -14,7 +14,7 @@ static uint64_t row_of(uint32_t first, uint32_t width)
     return ((UINT64_C(1) << width) - 1) << first;
 }
 
-/* The first row that is allowed and not busy; count: there is none. */
+/* The first row that is allowed and free; count: none. */
 static uint32_t row_find(uint32_t count, uint32_t width, uint64_t mask, uint64_t taken)
 {
     for (uint32_t first = 0; width <= count && first <= count - width; first += width) {

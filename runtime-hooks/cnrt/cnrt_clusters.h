@@ -10,10 +10,10 @@
 
 #include <stdint.h>
 
-/* Whether a device with this many clusters has rows of width that mask allows (0: any). Rows lie
- * side by side from the first cluster on. */
+/* Whether a device with this many clusters has rows of this width that mask allows (0: any). Rows
+ * are adjacent, from the first cluster on. */
 int cnrt_clusters_exist(uint32_t count, uint32_t width, uint64_t mask);
-/* Waits for that row of the device; returns its first cluster. */
+/* Waits for a free row on the device; returns its first cluster. */
 uint32_t cnrt_clusters_hold(uint32_t device, uint32_t count, uint32_t width, uint64_t mask);
 void cnrt_clusters_release(uint32_t device, uint32_t first, uint32_t width);
 /* In a child after fork: all are free. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_codes - the codes of neuware/common/cnrt_ret.h for files that speak of no generation. */
+/* cnrt_codes - the codes of neuware/common/cnrt_ret.h for files that are independent of a
+ * generation. */
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_CODES_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_CODES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_context - runtime contexts of the third generation: a function on its own device. */
+/* cnrt_context - runtime contexts of the third generation: a function with its own device. */
 #pragma GCC visibility push(default)
 #include "neuware/g3/cnrt.h"
 #pragma GCC visibility pop
@@ -13,7 +13,7 @@ struct context {
     struct ntk_cnrt_program *program;
     pthread_mutex_t lock; /* of the rest */
     uint32_t device;
-    bool is_ready; /* initialised: the device stays */
+    bool is_ready; /* initialised: its device is fixed */
 };
 
 static void context_release(struct ntk_core_handle *handle)
@@ -150,7 +150,7 @@ cnrtRet_t cnrtCreateRuntimeContext(cnrtRuntimeContext_t *context, cnrtFunction_t
 {
     int entered = cnrt_front_enter();
 
-    (void)extra; /* nothing is known to be there */
+    (void)extra; /* no known content */
     return cnrt_front_leave(entered, entered ? entered : create(context, function));
 }
 

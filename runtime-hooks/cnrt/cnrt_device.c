@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_device - the life of the library, its devices, and what a thread chose of them. */
+/* cnrt_device - initialization of the library, its devices, and the choice of each thread. */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 #include "runtime-hooks/cnrt/cnrt_public.h"
 
@@ -75,7 +75,7 @@ int cnrt_channel_choose(int channel, int lowest)
     return CNRT_OK;
 }
 
-/* What a machine's cards are: by the number of their cores' generation (shared/abi/machine.def). */
+/* The properties of a machine's cards, by generation of their cores (shared/abi/machine.def). */
 static const struct {
     unsigned int generation;
     const char *name;
@@ -183,7 +183,7 @@ cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev)
 }
 CNRT_IN_1(GetCurrentDevice);
 
-/* The third generation has one value more, which is not a number here: lowest is its. */
+/* The third generation has an additional lowest value without a number here. */
 cnrtRet_t cnrtSetCurrentChannel(cnrtChannelType_t channel)
 {
     int entered = cnrt_front_enter();

@@ -5,7 +5,7 @@
 
 #include "runtime-hooks/core/core.h"
 
-/* Texts are those of the environment. -EINVAL with a message. */
+/* Texts belong to the environment. -EINVAL with a message. */
 int cnrt_env_options_get(struct ntk_core_options *options, struct ntk_err *err);
 
 #endif

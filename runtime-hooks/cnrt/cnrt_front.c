@@ -10,18 +10,18 @@
 #include "runtime-hooks/cnrt/cnrt_env.h"
 #include "shared/base/quiet.h"
 
-#define WORKERS_MAX 64U /* items of queues that run at once: */
-#define COPIERS 4U      /* a task for each cluster, and copies, which need none */
+#define WORKERS_MAX 64U /* simultaneous items of queues: */
+#define COPIERS 4U      /* a task per cluster, and copies, which need no cluster */
 
 enum state { STATE_CLOSED, STATE_OPEN, STATE_FAKE };
 
-/* Read by every call, written by open and close, which must not starve. */
+/* Read-locked by every call, write-locked by open and close, which must not starve. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-/* Held by open and close from beginning to end; state changes with both held. */
+/* Held by open and close throughout; state changes with both locks held. */
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
 static enum state state;
-static uint32_t epoch; /* how often it was opened; what threads chose before has ended */
+static uint32_t epoch; /* number of opens; invalidates earlier choices of threads */
 static struct ntk_core *core;
 static struct ntk_core_crew *crew;
 static struct cnrt_device devices[CNRT_DEVICES_MAX];
@@ -35,7 +35,7 @@ struct choice {
 static __thread struct choice choice __attribute__((tls_model("initial-exec")));
 static __thread int last_error __attribute__((tls_model("initial-exec")));
 
-/* The parent's threads, locks and cores are not here. */
+/* The child does not have the parent's threads, locks and cores. */
 static void child_after_fork(void)
 {
     static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -132,7 +132,7 @@ bool cnrt_front_is_fake(void)
     return state == STATE_FAKE;
 }
 
-/* What the thread chose since the library was opened. */
+/* The thread's choices since the library was opened. */
 static struct choice *choice_get(void)
 {
     if (choice.epoch != epoch) {
@@ -188,8 +188,7 @@ int cnrt_front_fail(const char *function, int error, const struct ntk_err *err)
     return cnrt_code_from_error(error);
 }
 
-/* Clusters of one device are a row of cores of the process; of a device that it holds in part,
- * fewer. */
+/* Clusters of one device are consecutive cores of the process; a partly held device has fewer. */
 static void devices_find(void)
 {
     uint32_t per_device = ntk_core_machine_get(core)->cores_per_device / ntk_core_lnc(core);
@@ -274,7 +273,7 @@ void cnrt_front_close(void)
         struct ntk_quiet quiet;
 
         ntk_quiet_enter(&quiet);
-        /* What is queued runs to its end; waiting threads return. */
+        /* Queued items run to the end; waiting threads return. */
         ntk_core_crew_stop(crew);
         pthread_rwlock_wrlock(&gate);
         cnrt_contexts_close_all();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnrt_front - the state of the library between cnrtInit() and cnrtDestroy(), and what its files
- * share, in words of no generation: a file that implements calls of one includes its cnrt.h too.
+ * cnrt_front - the state of the library between cnrtInit() and cnrtDestroy(), and common code of
+ * its files, independent of a generation: a file with calls of one includes its cnrt.h, too.
  *
  * A public call that needs the devices is between cnrt_front_enter() and cnrt_front_leave();
  * cnrtDestroy() waits until all of them are out. In the child of a fork the library is as before
  * cnrtInit(). Functions here return a cnrtRet_t as int (cnrt_codes.h).
  *
- * Owner:   the library owns core, crew and devices. Queues, notifiers and host memory are handed to
- *          the application as handles, which give them back by the public calls; _take holds a
- *          reference that _release drops.
+ * Owner: the library owns core, crew and devices. The application gets queues, notifiers and host
+ *        memory as handles and returns them by public calls; _take holds a reference that _release
+ *        drops.
  */
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_FRONT_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_FRONT_H
@@ -24,8 +24,7 @@
 #include "runtime-hooks/core/core_handle.h"
 #include "runtime-hooks/core/core_queue.h"
 
-/* The release whose calls and answers these are, as cnrtGetVersion() tells it and as monitors see
- * it. */
+/* The implemented release, as cnrtGetVersion() returns and monitors show it. */
 #define CNRT_VERSION 40300U
 #define CNRT_VERSION_TEXT "4.3.0"
 
@@ -33,7 +32,7 @@
 #define CNRT_CHANNELS 4U /* of a device's memory */
 #define CNRT_CHANNEL_NONE (-1)
 
-/* A device of the process. A core of the machine is a cluster of cores of the device. */
+/* A device of the process. A machine core is a cluster of the device's cores. */
 struct cnrt_device {
     uint32_t first_nc, nc_count;
     _Atomic uint32_t queue_count;
@@ -42,16 +41,16 @@ struct cnrt_device {
 /* 0: the library stays open until cnrt_front_leave(). Else the code to return, CNRT_ERR_INIT or
  * CNRT_FAKE_DEVICE. */
 int cnrt_front_enter(void);
-/* The same where a fake device will do. */
+/* The same if a fake device suffices. */
 int cnrt_front_enter_any(void);
-/* What a public call ends with: entered is what cnrt_front_enter() returned, ret what it returns
- * itself, which becomes the last error of the thread unless it is success. */
+/* The end of a public call: entered is the result of cnrt_front_enter(), ret that of the call,
+ * which becomes the thread's last error unless it is success. */
 int cnrt_front_leave(int entered, int ret);
-/* The same for a call that needs nothing open. */
+/* The same for a call that does not require an open library. */
 int cnrt_front_end(int ret);
 int cnrt_front_last_error(void);
 
-/* What cnrtInit() and cnrtDestroy() do; a fake device is none. */
+/* Implements cnrtInit() and cnrtDestroy(); a fake device opens nothing. */
 int cnrt_front_open(bool is_fake);
 void cnrt_front_close(void);
 
@@ -68,7 +67,7 @@ void cnrt_front_current_device_set(uint32_t ordinal);
 int cnrt_front_channel(void);
 void cnrt_front_channel_set(int channel);
 
-/* The code for a core's error. The message is printed once on stderr, as the code lacks it. */
+/* The code for a core error. The message is printed once on stderr, because the code lacks it. */
 int cnrt_front_fail(const char *function, int error, const struct ntk_err *err);
 /* The same without a message. */
 int cnrt_code_from_error(int error);
@@ -87,15 +86,15 @@ struct ntk_cnrt_memory {
 void cnrt_memory_free_all(void);
 void cnrt_memory_forget(void);
 
-/* Directions of copies, in no generation's numbers. */
+/* Directions of copies, independent of a generation. */
 enum cnrt_direction {
     CNRT_HOST_TO_DEVICE,
     CNRT_DEVICE_TO_DEVICE,
     CNRT_DEVICE_TO_HOST,
     CNRT_HOST_TO_HOST,
     CNRT_PEER_TO_PEER,
-    CNRT_ANY_DIRECTION, /* as the pointers say */
-    CNRT_NO_DIRECTION,  /* a number that is none */
+    CNRT_ANY_DIRECTION, /* derived from the pointers */
+    CNRT_NO_DIRECTION,  /* an invalid number */
     CNRT_UNSUPPORTED_DIRECTION,
 };
 int cnrt_memory_copy(void *to, const void *from, size_t bytes, enum cnrt_direction direction);
@@ -112,22 +111,22 @@ struct cnrt_queue {
     struct ntk_core_handle handle;
     struct ntk_core_queue *core;
     uint32_t device;
-    uint16_t number;   /* the smallest that no other queue of the process has, from 1 */
-    bool is_waiting;   /* submissions return when they are complete */
-    _Atomic int error; /* of the first task that failed since the last synchronisation */
+    uint16_t number;   /* the smallest unused number of the process, from 1 */
+    bool is_waiting;   /* submissions return after completion */
+    _Atomic int error; /* of the first failed task since the last synchronisation */
 };
 extern struct ntk_core_handle_pool cnrt_queues;
 
 int cnrt_queue_create(void **out_queue, uint32_t count_max);
-/* Its submissions return when they are complete. */
+/* Its submissions return after completion. */
 int cnrt_queue_create_waiting(void **out_queue, uint32_t count_max, bool is_waiting);
 int cnrt_queue_create_on(uint32_t device, void **out_queue, uint32_t count_max);
-/* Puts an item into it: 0, or a code, and the item is the caller's still. */
+/* Adds an item: 0, or a code, then the caller still owns the item. */
 int cnrt_queue_submit(struct cnrt_queue *queue, struct ntk_core_queue_item *item);
 int cnrt_queue_destroy(void *queue);
 int cnrt_queue_sync(void *queue);
 int cnrt_queue_query(void *queue);
-/* Held; NULL: no queue. */
+/* Held; NULL: not a queue. */
 struct cnrt_queue *cnrt_queue_take(void *queue);
 void cnrt_queue_drop(struct cnrt_queue *queue);
 void cnrt_queue_failed(struct cnrt_queue *queue, int code);
@@ -162,7 +161,7 @@ void cnrt_programs_forget(void);
 /* For a cnrtDev_t. */
 int cnrt_device_of(uint64_t handle, uint32_t *out_ordinal);
 int cnrt_channel_choose(int channel, int lowest);
-/* For the cards of the machine: a cnrtCoreVersion_t of that generation, and their name. */
+/* The machine's cards: a cnrtCoreVersion_t of that generation, and their name. */
 int cnrt_core_version(int generation);
 const char *cnrt_device_name(void);
 uint32_t cnrt_cluster_cores(void); /* cores of a cluster */
@@ -180,12 +179,12 @@ void cnrt_casts_forget(void);
 
 /* --- cnrt_values.c ---------------------------------------------------------------------------- */
 
-/* For a cnrtDataType_t of any generation; 0: it has no size. */
+/* For a cnrtDataType_t of any generation; 0: unknown size. */
 int cnrt_type_bytes(int type);
 
 /* --- of the generations ----------------------------------------------------------------------- */
 
-/* Texts of codes; generation 1 has other names for some. */
+/* Texts of codes; generation 1 has different names for some. */
 const char *cnrt_code_text(int code, int generation);
 
 #endif

@@ -12,21 +12,21 @@
 
 #include "runtime-hooks/cnrt/cnrt_program.h"
 
-/* What the third generation calls cnrtGetInputDataSize(): *out_sizes is the function's. */
+/* cnrtGetInputDataSize() of the third generation: the function owns *out_sizes. */
 int cnrt_function_sizes(void *function, bool is_output, int64_t **out_sizes, int *out_count);
-/* How many inputs or outputs there are; *out_array is the function's: room for this many elements
- * of CNRT_ELEMENT_BYTES, zeroed when it is made. */
+/* The number of inputs or outputs; the function owns *out_array: this many elements of
+ * CNRT_ELEMENT_BYTES, initially zeroed. */
 #define CNRT_ELEMENT_BYTES 16U
 int cnrt_function_array(void *function, bool is_output, void **out_array, int *out_count);
 
-/* What follows NULL or a cnrtInvokeFuncParam_t, laid out alike if there is one. */
+/* Followed by NULL or a cnrtInvokeFuncParam_t with the same layout. */
 struct cnrt_invoke_param {
     int *data_parallelism;
     unsigned int *affinity;
     void *end;
 };
-/* params: device pointers of the inputs, then of the outputs. core_count: cores that the caller's
- * type of function means; the device must have them. */
+/* params: device pointers of the inputs, then of the outputs. core_count: cores for the caller's
+ * type of function; the device must have them. */
 int cnrt_function_invoke(void *function, void **params, uint32_t core_count, void *queue,
                          const struct cnrt_invoke_param *param);
 /* Whether it can be invoked on the current device with this many cores. */

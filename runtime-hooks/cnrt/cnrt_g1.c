@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnrt_g1 - the calls of the first generation that the second has not, or gives another meaning.
- * The rest of them are names for functions of the second (CNRT_IN_1).
+ * cnrt_g1 - calls of the first generation that the second lacks or defines differently. The others
+ * are aliases of the second's functions (CNRT_IN_1).
  */
 #pragma GCC visibility push(default)
 #include "neuware/g1/cnrt.h"
@@ -92,7 +92,7 @@ cnrtRet_t cnrtCreateStream(cnrtStream_t *stream)
         entered, entered ? entered : cnrt_queue_create((void **)stream, CNRT_QUEUES_MAX_1));
 }
 
-/* All streams are worked off alike; one whose calls shall wait says so at its making. */
+/* All streams are processed alike; waiting calls are chosen at creation. */
 static int stream_create(cnrtStream_t *stream, int priority, cnrtStreamAttr_t attr)
 {
     if (priority < CNRT_STREAM_PRIORITY_LOW || priority > CNRT_STREAM_PRIORITY_HIGH) {
@@ -241,7 +241,7 @@ cnrtRet_t cnrtInvokeFunction(cnrtFunction_t function, cnrtDim3_t dim, void **par
 {
     int entered = cnrt_front_enter();
 
-    (void)dim; /* of a function that is written for single tasks, which these are not */
+    (void)dim; /* for functions written for single tasks, which these are not */
     (void)extra;
     return cnrt_front_leave(
         entered,

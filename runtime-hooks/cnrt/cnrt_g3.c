@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_g3 - the calls of the third generation that the second has not, or means otherwise. */
+/* cnrt_g3 - calls of the third generation that the second lacks or defines differently. */
 #pragma GCC visibility push(default)
 #include "neuware/g3/cnrt.h"
 #pragma GCC visibility pop

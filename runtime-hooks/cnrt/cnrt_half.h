@@ -14,7 +14,7 @@ static inline uint16_t cnrt_half_from_float(float value)
     uint32_t sign = bits >> 16 & 0x8000U;
     uint32_t magnitude = bits & 0x7fffffffU;
 
-    if (magnitude > 0x7f800000U) { /* NaN stays one, and quiet */
+    if (magnitude > 0x7f800000U) { /* NaN stays a quiet NaN */
         return (uint16_t)(sign | 0x7e00U | (magnitude >> 13 & 0x3ffU));
     }
     if (magnitude >= 0x477ff000U) { /* 65520 and more */
@@ -23,7 +23,7 @@ static inline uint16_t cnrt_half_from_float(float value)
     if (magnitude < 0x38800000U) { /* below the smallest normal number, 2^-14 */
         float scaled;
 
-        /* Adding 2^-1 puts the unit of the sum at 2^-24, the smallest number there is. */
+        /* Adding 2^-1 moves the last place to 2^-24, the smallest subnormal. */
         memcpy(&scaled, &magnitude, sizeof scaled);
         scaled += 0.5F;
         memcpy(&bits, &scaled, sizeof bits);

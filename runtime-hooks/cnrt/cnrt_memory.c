@@ -2,8 +2,8 @@
 /*
  * cnrt_memory - memory of devices and host, and what is copied between them.
  *
- * A device pointer is the address where the device's memory is mapped, so that clients may move it
- * inside its allocation. Which allocation that is, a table sorted by address says.
+ * A device pointer is the address of the mapped device memory, so that clients may use pointer
+ * arithmetic within an allocation. A table sorted by address finds the allocation.
  */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 
@@ -34,7 +34,7 @@ static struct ntk_cnrt_memory *row_at(const struct table *table, size_t index)
     return *(struct ntk_cnrt_memory **)ntk_vec_at(&table->rows, index);
 }
 
-/* How many rows begin at or below the address. */
+/* The number of rows that start at or below the address. */
 static size_t rows_up_to(const struct table *table, uintptr_t address)
 {
     size_t low = 0;
@@ -67,7 +67,7 @@ static int table_add(struct table *table, struct ntk_cnrt_memory *memory)
     return is_added ? CNRT_OK : CNRT_ERR_NOMEM;
 }
 
-/* The allocation that begins there, the caller's now; NULL: none does. */
+/* Removes the allocation at this address and returns it; NULL: none. */
 static struct ntk_cnrt_memory *table_remove(struct table *table, const void *pointer)
 {
     struct ntk_cnrt_memory *memory = NULL;
@@ -82,7 +82,7 @@ static struct ntk_cnrt_memory *table_remove(struct table *table, const void *poi
     return memory;
 }
 
-/* The allocation around it, with one more reference; NULL: none. */
+/* The allocation that contains it, with one more reference; NULL: none. */
 static struct ntk_cnrt_memory *table_take(struct table *table, const void *pointer)
 {
     struct ntk_cnrt_memory *memory = NULL;
@@ -143,7 +143,7 @@ static int memory_make(struct table *table, enum ntk_core_placement placement, u
 {
     const struct cnrt_device *device = cnrt_front_device(cnrt_front_current_device());
     int channel = cnrt_front_channel();
-    /* A channel's memory counts at the cluster next to it. */
+    /* A channel's memory counts for the cluster next to it. */
     uint32_t cluster = channel > 0 ? (uint32_t)channel : 0;
     uint32_t nc = device->first_nc + (cluster < device->nc_count ? cluster : 0);
     struct ntk_core_tensor_info info;
@@ -193,7 +193,7 @@ int cnrt_memory_host_take(void **out_pointer, size_t bytes)
 static void table_clear(struct table *table)
 {
     ntk_vec_each(struct ntk_cnrt_memory *, memory, &table->rows) {
-        /* Now, whoever holds it still. */
+        /* Now, even if others still hold it. */
         ntk_core_tensor_destroy((*memory)->tensor);
         (*memory)->tensor = NULL;
         ntk_cnrt_memory_drop(*memory);
@@ -208,7 +208,7 @@ void cnrt_memory_free_all(void)
     table_clear(&on_host);
 }
 
-/* The memory itself is the parent's. */
+/* The memory itself belongs to the parent. */
 static void table_forget(struct table *table)
 {
     pthread_rwlock_init(&table->lock, NULL);
@@ -224,7 +224,7 @@ void cnrt_memory_forget(void)
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-/* One copy with what it holds; NULL: that side is the host. */
+/* A copy and the allocations it holds; NULL: host memory. */
 struct transfer {
     struct ntk_cnrt_memory *from_memory, *to_memory;
     const char *from;
@@ -251,7 +251,7 @@ static enum cnrt_direction direction_by_pointers(const void *to, const void *fro
     return is_of_device(from) ? CNRT_DEVICE_TO_HOST : CNRT_UNSUPPORTED_DIRECTION;
 }
 
-/* One side of a copy: *out_memory is held where the side is a device's. */
+/* One side of a copy: *out_memory is held if it is device memory. */
 static int side_take(const void *pointer, uint64_t bytes, bool wants_device,
                      struct ntk_cnrt_memory **out_memory)
 {
@@ -284,7 +284,7 @@ static int transfer_make(void *to, const void *from, uint64_t bytes, enum cnrt_d
     }
     if (code == CNRT_OK && direction == CNRT_DEVICE_TO_DEVICE &&
         transfer.to_memory->device != transfer.from_memory->device) {
-        code = CNRT_ERR_INVALID; /* that is peer to peer */
+        code = CNRT_ERR_INVALID; /* this is peer to peer */
     }
     if (code != CNRT_OK) {
         transfer_drop(&transfer);
@@ -343,7 +343,8 @@ static bool copy_run(struct ntk_core_queue_item *item, bool is_broken)
     if (code != CNRT_OK) {
         cnrt_queue_failed(copy->queue, code);
     }
-    /* Before it counts as complete: a thread that has synchronised finds the memory free. */
+    /* Before it counts as complete, so that a thread that has synchronised finds the memory
+     * free. */
     transfer_drop(&copy->transfer);
     return true;
 }

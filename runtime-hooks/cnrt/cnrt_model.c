@@ -23,7 +23,7 @@ struct function {
     struct ntk_core_handle handle;
     pthread_mutex_t lock;             /* of all below */
     struct ntk_cnrt_program *program; /* NULL: nothing was extracted into it */
-    int64_t *sizes[2];                /* NULL: not requested */
+    int64_t *sizes[2];                /* NULL: not yet requested */
     void *arrays[2];                  /* likewise */
 };
 
@@ -61,7 +61,7 @@ static void drop(struct ntk_core_handle_pool *pool, void *object)
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-/* A bare NEFF is a model of one function. */
+/* A bare NEFF is a model with one function. */
 static int neff_contents(const uint8_t *bytes, size_t count, struct ntk_mlumodel *out_contents,
                          struct ntk_err *err)
 {
@@ -86,7 +86,7 @@ static int neff_contents(const uint8_t *bytes, size_t count, struct ntk_mlumodel
     return 0;
 }
 
-/* bytes are the model's from now on, whether it works or not. */
+/* The model owns bytes from now on, even on failure. */
 static int model_make(uint8_t *bytes, size_t count, struct model **out_model)
 {
     struct ntk_mlumodel contents = { 0 };
@@ -132,7 +132,7 @@ static int model_load(cnrtModel_t *out_model, const char *path)
     return model_make(bytes, count, (struct model **)out_model);
 }
 
-/* How much is there only its head tells. */
+/* Only its header has the size. */
 static int model_load_memory(cnrtModel_t *out_model, const char *from)
 {
     uint64_t count = 0;
@@ -222,7 +222,7 @@ static struct function *function_make(struct ntk_cnrt_program *program)
     return function;
 }
 
-/* Into an empty function that the caller has, or a new one. */
+/* Into an empty function of the caller, or a new one. */
 static int program_give(cnrtFunction_t *inout_function, struct ntk_cnrt_program *program)
 {
     struct function *function = function_take(*inout_function);
@@ -407,7 +407,7 @@ int cnrt_program_invoke(struct ntk_cnrt_program *program, void **params, uint32_
           (*param->data_parallelism < 1 || (uint32_t)*param->data_parallelism > device_cores)))) {
         return CNRT_ERR_INVALID;
     }
-    /* A file says itself how many cores it needs, those of one cluster. */
+    /* A file contains the number of cores it needs, those of one cluster. */
     const struct ntk_cnrt_task task = {
         .program = program,
         .params = params,
@@ -575,13 +575,13 @@ cnrtRet_t cnrtInvokeFunction_V2(cnrtFunction_t function, cnrtDim3_t dim, void **
 {
     int entered = cnrt_front_enter();
 
-    (void)dim; /* of a function that is written for single tasks, which these are not */
+    (void)dim; /* for functions written for single tasks, which these are not */
     return cnrt_front_leave(
         entered,
         entered ? entered : cnrt_function_invoke(function, params, cores_of(type), queue, extra));
 }
 
-/* The elements are opaque: one that is not NULL for each. */
+/* The elements are opaque: a non-NULL one for each. */
 static int descs_get(bool is_output, cnrtDataDescArray_t *out_descs, int *out_count,
                      cnrtFunction_t function)
 {

@@ -17,13 +17,13 @@ struct ntk_cnrt_program {
     const struct ntk_core_io *ios; /* of the first model */
     size_t io_count;
     pthread_mutex_t lock;           /* of models */
-    struct ntk_core_model **models; /* by core of the process; NULL: none came there */
+    struct ntk_core_model **models; /* by core of the process; NULL: not loaded there */
     uint32_t model_count;
-    bool is_closed; /* under the lock of the list */
+    bool is_closed; /* protected by the lock of the list */
     struct ntk_cnrt_program *previous, *next;
 };
 
-/* Programs may outlive the library's being open, what they have in the core may not. */
+/* Programs may outlive the open library, but not their data in the core. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_cnrt_program *list;
 
@@ -41,7 +41,7 @@ static int model_load(struct ntk_cnrt_program *program, uint32_t nc, struct ntk_
                                          &options, &program->models[nc], err);
 }
 
-/* Copies the file; with one model, which knows what goes in and out. */
+/* Copies the file and loads its first model, whose inputs and outputs are then known. */
 static int file_load(struct ntk_cnrt_program *program,
                      const struct ntk_cnrt_program_options *options, struct ntk_err *err)
 {
@@ -75,7 +75,7 @@ static int kernel_load(struct ntk_cnrt_program *program,
     return ntk_core_kernel_create(cnrt_front_core(), &kernel, &program->kernel, err);
 }
 
-/* Gives back what it has in the core. */
+/* Releases its data in the core. */
 static void unload(struct ntk_cnrt_program *program)
 {
     ntk_core_kernel_drop(program->kernel);
@@ -209,7 +209,7 @@ void cnrt_programs_close_all(void)
     pthread_mutex_unlock(&list_lock);
 }
 
-/* What they had in the core is the parent's. */
+/* Their data in the core belongs to the parent. */
 void cnrt_programs_forget(void)
 {
     pthread_mutex_init(&list_lock, NULL);

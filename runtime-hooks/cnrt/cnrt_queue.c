@@ -9,7 +9,7 @@
 #include "shared/abi/event_abi.h"
 #include "shared/base/vec.h"
 
-#define DEPTH 65536U /* tasks that wait in one queue; who adds more waits */
+#define DEPTH 65536U /* limit of waiting tasks per queue; beyond it the caller waits */
 
 static void queue_release(struct ntk_core_handle *handle)
 {
@@ -23,11 +23,11 @@ static void queue_release(struct ntk_core_handle *handle)
 struct ntk_core_handle_pool cnrt_queues =
     NTK_CORE_HANDLE_POOL_INIT(struct cnrt_queue, queue_release);
 
-/* Queues in the order of their making, for who synchronises a device. */
+/* Queues in the order of creation, for synchronising a device. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_vec list = NTK_VEC_INIT(struct cnrt_queue *);
 
-/* 0: more queues than there are numbers, on the devices together. The list is locked. */
+/* 0: no free number left, over all devices. The list is locked. */
 static uint16_t number_free(void)
 {
     uint64_t taken[NTK_EXEC_QUEUES / 64 + 1] = { 1 };
@@ -141,7 +141,7 @@ int cnrt_queue_destroy(void *pointer)
     }
     list_remove(queue);
     cnrt_queue_drop(queue);
-    /* A waiter in another thread returns first. */
+    /* Waiters in other threads return first. */
     return ntk_core_handle_close_and_wait(&cnrt_queues, pointer) ? CNRT_OK : CNRT_ERR_QUEUE;
 }
 
@@ -214,7 +214,7 @@ static struct cnrt_queue *queue_of(uint32_t device, size_t *inout_index)
     return queue;
 }
 
-/* Queues that come or go meanwhile may be omitted: no thread waits for another's queue. */
+/* Queues created or destroyed meanwhile may be skipped: no thread waits for another's queue. */
 static int device_sync(uint32_t device)
 {
     struct cnrt_queue *queue;

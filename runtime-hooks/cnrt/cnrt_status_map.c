@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_status_map - outcomes of the core as codes, and the texts of these. */
+/* cnrt_status_map - maps outcomes of the core to codes, and codes to texts. */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 
 #include <assert.h>
@@ -39,7 +39,8 @@ int cnrt_code_from_outcome(enum ntk_core_outcome outcome)
     return codes[outcome];
 }
 
-/* Of what the core refuses before anything runs, some say more than their outcome. */
+/* For some calls that the core rejects before running, the error is more precise than the
+ * outcome. */
 int cnrt_code_from_error(int error)
 {
     switch (-error) {

@@ -8,7 +8,7 @@
 #include "runtime-hooks/cnrt/cnrt_clusters.h"
 #include "runtime-hooks/cnrt/cnrt_program.h"
 
-/* A device pointer that a task was given. */
+/* A device pointer passed to a task. */
 struct param {
     struct ntk_cnrt_memory *memory;
     uint64_t offset, bytes;
@@ -127,7 +127,8 @@ static bool task_run(struct ntk_core_queue_item *item, bool is_broken)
     if (code != CNRT_OK) {
         cnrt_queue_failed(task->queue, code);
     }
-    /* Before it counts as complete: a thread that has synchronised finds what it held free. */
+    /* Before it counts as complete, so that a thread that has synchronised finds its memory
+     * free. */
     if (task->task.destroy) {
         task->task.destroy(task->task.ctx);
     }
@@ -146,7 +147,7 @@ static void task_destroy(struct ntk_core_queue_item *item)
 
 /* --- pushing ---------------------------------------------------------------------------------- */
 
-/* What the file needs is there, in memory of the queue's device. */
+/* Checks that the memory that the file needs exists on the queue's device. */
 static int params_take(struct task_item *task)
 {
     const struct ntk_cnrt_task *given = &task->task;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_values - sizes of types, and half-precision numbers. Needs nothing open. */
+/* cnrt_values - sizes of types, and half-precision numbers. Does not require an open library. */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 #include "runtime-hooks/cnrt/cnrt_half.h"
 #include "runtime-hooks/cnrt/cnrt_public.h"

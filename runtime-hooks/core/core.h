@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core - what a front may ask of the software NeuronCores: cores, tensors, models, executions,
+ * core - the interface of the software NeuronCores for fronts: cores, tensors, models, executions,
  * captures.
  *
  * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(), and so one
- * front: another one is refused, also where it brings its own core in another library. Fronts check
- * arguments, keep the handles of their callers, map names and read the environment; this module
- * knows no vendor's name and reads no variable. Every event of interest goes to the hooks from
- * here, so a front gets monitoring for nothing.
+ * front: another one is rejected, even with a core in another library. Fronts check arguments,
+ * manage handles of their callers, map names and read the environment; this module has no vendor
+ * names and reads no variables. It reports every event of interest to the hooks, so fronts are
+ * monitored without their own code.
  *
  * Core numbers: a "core" is a logical core relative to the process, 0 is the first that
  * ntk_core_open() took. Physical numbers are global: device * cores per device + local.
  *
  * Errors:  0 or -errno and a message. -EINVAL bad argument or file, -EBADMSG bad file, -ENOTSUP
- * file of another kind, -ENOMEM no memory (of the stack or the host), -ECHRNG not enough cores,
- * -EBUSY cores are someone else's, -ENOENT no such name, -EIO host failure.
+ *          file of another kind, -ENOMEM no memory (of the stack or the host), -ECHRNG not enough
+ *          cores, -EBUSY cores are someone else's, -ENOENT no such name, -EIO host failure.
  *
  * Owner:   *_create/_load/_open give a reference, the matching call drops it. A tensor's storage
  *          lives until its last slice and its last execution are gone.
@@ -35,7 +35,7 @@ extern "C" {
 
 #define NTK_CORE_ANY UINT32_MAX
 #define NTK_CORE_NAME_BYTES 256
-#define NTK_CORE_INSTANCE_ID "i-local" /* of every machine that is software */
+#define NTK_CORE_INSTANCE_ID "i-local" /* of every software machine */
 #define NTK_CORE_DIMENSIONS_MAX 16
 
 struct ntk_core;
@@ -58,34 +58,33 @@ struct ntk_core_machine {
     uint32_t largest_lnc; /* logical cores of 1 .. this many physical ones */
 };
 
-/* A user's setting, with its name: messages that refuse the value begin with it. */
+/* A user's setting with its name, with which error messages start. */
 struct ntk_core_setting {
     const char *name;  /* NULL: it has none */
     const char *value; /* NULL: not set */
 };
 
-/* Which machine it shall be. */
+/* The machine to use. */
 struct ntk_core_machine_options {
-    /* An instance type; not set: the one that this hooks folder holds, else the default. */
+    /* An instance type; unset: that of this hooks folder, else the default. */
     struct ntk_core_setting instance;
-    bool new_tree; /* a machine that is built has the newer layout of the device tree */
+    bool new_tree; /* build a new machine with the newer layout of the device tree */
 };
 
-/* The machine that an ntk_core_open() would get now. -EINVAL for an unknown name. Touches
- * nothing. */
+/* The machine that ntk_core_open() would use now. -EINVAL for an unknown name. Changes nothing. */
 int ntk_core_machine_find(const struct ntk_core_machine_options *options,
                           struct ntk_core_machine *out_machine, struct ntk_err *err);
 
 /* PCI address of a device of any such machine, as its tree has it: "0000:10:1c.0". */
 #define NTK_CORE_BDF_BYTES 16
 void ntk_core_machine_bdf(uint32_t device, char out_bdf[NTK_CORE_BDF_BYTES]);
-/* Pid of another process that holds a core of the device, 0 when none does or it cannot be known.
- * Before ntk_core_open(). */
+/* Pid of another process that holds a core of the device, 0 if none does or it is unknown. Before
+ * ntk_core_open(). */
 int ntk_core_machine_holder(const struct ntk_core_machine *machine, uint32_t device);
 /* Whether two devices are linked directly. */
 bool ntk_core_machine_has_link(const struct ntk_core_machine *machine, uint32_t a, uint32_t b);
 
-/* Makes the machine's state and tree without taking a core (neuron-bench machine). */
+/* Creates the machine's state and tree without taking a core (neuron-bench machine). */
 int ntk_core_machine_build(const struct ntk_core_machine_options *options, struct ntk_err *err);
 /* Removes both; -EBUSY while a process holds a core. */
 int ntk_core_machine_remove(struct ntk_err *err);
@@ -94,34 +93,33 @@ int ntk_core_machine_remove(struct ntk_err *err);
 
 struct ntk_clock;
 
-/* What it points to is only examined while ntk_core_open() runs, but for names, which live for
- * ever. */
+/* Only used during ntk_core_open(), except for names, which must live for ever. */
 struct ntk_core_options {
     struct ntk_core_machine_options machine;
     struct ntk_core_setting faults; /* docs/faults.md */
     bool is_paced;                  /* an execution lasts as long on the host as on the device */
-    const struct ntk_clock *clock;  /* of that wait and of pauses; borrowed; NULL: the system's */
-    uint32_t rounding_seed;         /* of models that round by chance */
+    const struct ntk_clock *clock;  /* for that wait and for pauses; borrowed; NULL: the system's */
+    uint32_t rounding_seed;         /* of models with stochastic rounding */
     const char *const *texts;       /* by enum ntk_core_text (core_text.h); NULL: plain ones */
-    const char *lnc_name;           /* the setting behind lnc, for sentences; NULL: there is none */
+    const char *lnc_name;           /* the setting behind lnc, for messages; NULL: none */
 
-    /* Which physical cores per logical core: 0 = the machine's default. */
+    /* Physical cores per logical core: 0 = the machine's default. */
     uint32_t lnc;
-    /* Global logical cores first .. first + count - 1 exactly, or count free ones when !exact
-     * (count 0: all that are free, at least one). */
+    /* Global logical cores first .. first + count - 1 exactly, or count free ones if !exact (count
+     * 0: all free ones, at least one). */
     bool exact;
     uint32_t first_core;
     uint32_t core_count;
 
-    bool report_numerical_errors;   /* NaN ends an execution as NTK_CORE_NUMERICAL_ERROR */
+    bool report_numerical_errors;   /* NaN ends an execution with NTK_CORE_NUMERICAL_ERROR */
     bool contiguous_scratchpad;     /* pages of 64 MiB, one range per core */
     uint64_t scratchpad_page_bytes; /* used when not contiguous */
     uint64_t memlog_entries;
-    /* Files of a shortage of device memory (docs/formats/memory-log.md): their folder, NULL is
-     * /tmp, and the beginning of the name of the one for the whole device, NULL is "core". */
+    /* Files about a shortage of device memory (docs/formats/memory-log.md): their folder, NULL is
+     * /tmp, and the prefix of the file for the whole device, NULL is "core". */
     const char *dump_folder;
     const char *dump_name;
-    bool shortage_off; /* a shortage writes no file and is not told */
+    bool shortage_off; /* a shortage writes no file and is not reported */
 
     /* For monitors; NULL is "". */
     uint32_t framework;
@@ -129,28 +127,28 @@ struct ntk_core_options {
     const char *fal_version;
     const char *runtime_version;
 
-    /* What works less well than it should (no hooks, no tree); NULL keeps quiet. */
+    /* Called for degraded operation (no hooks, no tree); NULL: not reported. */
     void (*warn)(const char *sentence);
-    /* Device memory ran out: the cause, the cores that share that memory, and the share of each
-     * process (whole lines). Before the call that met it returns -ENOMEM. NULL keeps quiet. */
+    /* Called when device memory ran out: the cause, the cores that share the memory, and the
+     * share of each process (whole lines), before the failing call returns -ENOMEM. NULL: not
+     * reported. */
     void (*shortage)(const char *cause, const char *cores, const char *table);
 };
 
-/* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the message when
- * cores are not free, -EINVAL for cores the machine has not, -EALREADY while this process has one
- * open. */
+/* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the message if
+ * cores are not free, -EINVAL for unknown cores, -EALREADY while this process has one open. */
 int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
                   struct ntk_err *err);
-/* Ends debug streams and traces too. All models and tensors must be gone: the memory of the devices
- * goes here, and a remaining reference points to a struct that is never freed. */
+/* Also ends debug streams and traces. All models and tensors must be destroyed: device memory is
+ * freed here, and a remaining reference points to a struct that is never freed. */
 void ntk_core_close(struct ntk_core *core);
-/* In a child after fork: forgets the parent's machine without touching what both share. */
+/* In a child after fork: forgets the parent's machine without changing shared state. */
 void ntk_core_forget_after_fork(struct ntk_core *core);
 
 const struct ntk_core_machine *ntk_core_machine_get(const struct ntk_core *core);
 uint32_t ntk_core_count(const struct ntk_core *core);
 uint32_t ntk_core_lnc(const struct ntk_core *core);
-/* Device time that a core has spent on executions so far. */
+/* Device time of the core's executions so far. */
 uint64_t ntk_core_device_clock_ns(const struct ntk_core *core, uint32_t nc);
 /* The driver version that the machine reports; static storage. */
 const char *ntk_core_driver_version(const struct ntk_core *core);
@@ -170,11 +168,11 @@ bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uin
 int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t stack,
                        void **out_address, uint64_t *out_bytes);
 
-/* Tells options.shortage how full each stack next to a core of this process is, for the report of
- * an allocation that failed. */
+/* Reports to options.shortage how full each stack next to a core of this process is, after a failed
+ * allocation. */
 void ntk_core_memory_report(struct ntk_core *core);
-/* Writes what is allocated in each of these stacks to a file of options.dump_folder
- * (docs/formats/memory-log.md), and tells its path. -ENOENT: no memory log is kept. */
+/* Writes the allocations of each of these stacks to a file in options.dump_folder
+ * (docs/formats/memory-log.md), and reports its path. -ENOENT: there is no memory log. */
 int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path),
                          struct ntk_err *err);
 
@@ -186,8 +184,8 @@ enum ntk_core_placement {
     NTK_CORE_VIRTUAL, /* ordinary memory */
 };
 
-/* Zero-filled. nc may be NTK_CORE_ANY unless placement is device. name: for logs and the memory
- * log. */
+/* Zero-filled. nc may be NTK_CORE_ANY unless placement is device. name: for log messages and the
+ * memory log. */
 int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placement, uint32_t nc,
                            uint64_t bytes, const char *name, struct ntk_core_tensor **out_tensor,
                            struct ntk_err *err);
@@ -199,7 +197,7 @@ int ntk_core_tensor_create_slice(struct ntk_core_tensor *source, uint64_t offset
                                  const char *name, struct ntk_core_tensor **out_tensor,
                                  struct ntk_err *err);
 void ntk_core_tensor_destroy(struct ntk_core_tensor *tensor);
-/* The caller's memory becomes the storage; what the tensor had is released. */
+/* The caller's memory becomes the storage; the old storage is released. */
 int ntk_core_tensor_attach(struct ntk_core_tensor *tensor, void *bytes, uint64_t size,
                            struct ntk_err *err);
 int ntk_core_tensor_read(struct ntk_core_tensor *tensor, void *to, uint64_t offset, uint64_t bytes,
@@ -208,12 +206,12 @@ int ntk_core_tensor_write(struct ntk_core_tensor *tensor, const void *from, uint
                           uint64_t bytes, struct ntk_err *err);
 int ntk_core_tensor_fill(struct ntk_core_tensor *tensor, uint64_t offset, uint8_t value,
                          uint64_t bytes, struct ntk_err *err);
-/* Two device tensors must lie on one core: -EINVAL otherwise. */
+/* Two device tensors must be on one core: -EINVAL otherwise. */
 int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
                          struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
                          struct ntk_err *err);
 
-/* The same for tensors of any two cores of the process. */
+/* The same for tensors on any two cores of the process. */
 int ntk_core_tensor_copy_far(struct ntk_core_tensor *from, uint64_t from_offset,
                              struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
                              struct ntk_err *err);
@@ -224,45 +222,45 @@ struct ntk_core_tensor_info {
     enum ntk_core_placement placement;
     uint32_t nc;               /* NTK_CORE_ANY for host memory without a core */
     uint64_t device_address;   /* device only */
-    uint64_t allocation_bytes; /* device only, of the whole storage from device_address on */
+    uint64_t allocation_bytes; /* device only: of the whole storage, from device_address on */
     uint32_t stack;            /* device only, in its device */
     uint64_t completed_writes; /* executions that wrote it since it was last reset */
 };
 void ntk_core_tensor_info_get(struct ntk_core_tensor *tensor,
                               struct ntk_core_tensor_info *out_info);
-/* Waits until completed_writes >= count. timeout_us < 0: without end. -ETIMEDOUT. */
+/* Waits until completed_writes >= count. timeout_us < 0: no limit. -ETIMEDOUT. */
 int ntk_core_tensor_wait(struct ntk_core_tensor *tensor, uint64_t count, int64_t timeout_us);
 void ntk_core_tensor_reset_writes(struct ntk_core_tensor *tensor);
 
 /* --- models ----------------------------------------------------------------------------------- */
 
 struct ntk_core_load_options {
-    uint32_t nc; /* NTK_CORE_ANY: fewest loaded models, then lowest */
-    /* 0 and 1: as many as the model needs. k times that: k copies in a row that take turns; then
-     * its tensors may lie on any core of them. */
+    uint32_t nc; /* NTK_CORE_ANY: the core with the fewest loaded models, then the lowest */
+    /* 0 and 1: as many as the model needs. k times that: k copies on consecutive cores that take
+     * turns; then its tensors may be on any of these cores. */
     uint32_t core_count;
-    /* From nc on, exactly this many; 0: all that the process has. Where the nodes of the file
-     * together need more than that they may take turns on as many as the largest of them needs. */
+    /* From nc on, exactly this many; 0: all of the process. If the nodes of the file together need
+     * more, they may take turns on as many as the largest of them needs. */
     uint32_t core_limit;
     bool nodes_may_take_turns;
-    /* For this many concurrent executions the memory between its steps is taken now; more take more
-     * when they begin. 0: for one, where it is memory of the device. */
+    /* Allocate intermediate memory for this many concurrent executions now; more allocate on start.
+     * 0: for one, if it is device memory. */
     uint32_t depth;
-    bool tensors_on_stack; /* its tensors may lie on any core next to the same memory */
+    bool tensors_on_stack; /* its tensors may be on any core with the same memory */
     bool validate_hash;
-    bool share_weights;        /* models of one file on a device hold its constants once */
+    bool share_weights;        /* models of one file on a device share its constants */
     bool allow_legacy;         /* files of another generation */
-    bool allow_cpu_nodes;      /* open the shared objects inside the file */
-    const char *cpu_nodes_why; /* they are not allowed, for the message; NULL leaves it out */
-    /* A vendor's engine code: zeros after an estimated time, instead of -ENOTSUP. */
+    bool allow_cpu_nodes;      /* open the shared objects in the file */
+    const char *cpu_nodes_why; /* why they are not allowed, for the message; NULL: omitted */
+    /* For a vendor's engine code: returns zeros after an estimated time, instead of -ENOTSUP. */
     bool run_opaque;
-    const char *opaque_way_out;    /* what would allow it, for the message; NULL leaves it out */
-    uint64_t features_mask;        /* of the file that are accepted */
+    const char *opaque_way_out;    /* how to allow it, for the message; NULL: omitted */
+    uint64_t features_mask;        /* accepted features of the file */
     uint64_t execution_timeout_ns; /* device time of one execution; 0 = none */
-    bool rounds_by_chance;         /* compute engines, to narrower floats; not on generation 1 */
-    bool hangs_last; /* a hang takes that long on the host too; else it ends at once */
-    /* Ranks of a world that execute it together, for monitors; 0: it concerns no other process. */
-    const char *rendezvous; /* where they meet; NULL is "" */
+    bool rounds_by_chance;         /* compute engines, for narrower floats; not on generation 1 */
+    bool hangs_last; /* a hang also takes that long on the host; else it ends at once */
+    /* Number of ranks that execute it together, for monitors; 0: a single process. */
+    const char *rendezvous; /* their rendezvous; NULL is "" */
     uint32_t rank, rank_count;
 };
 
@@ -270,11 +268,11 @@ struct ntk_core_load_options {
 int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_bytes,
                         const struct ntk_core_load_options *options,
                         struct ntk_core_model **out_model, struct ntk_err *err);
-/* The name in the header of a file, whether it can be loaded or not: "" when there is none. */
+/* The name in the header of a file, even if it cannot be loaded: "" if there is none. */
 #define NTK_CORE_FILE_NAME_BYTES 257
 void ntk_core_file_name(const void *file, size_t file_bytes,
                         char out_name[NTK_CORE_FILE_NAME_BYTES]);
-/* No execution of it may run. */
+/* None of its executions may be running. */
 void ntk_core_model_unload(struct ntk_core_model *model);
 
 struct ntk_core_io {
@@ -293,18 +291,18 @@ const uint8_t *ntk_core_model_uuid(const struct ntk_core_model *model); /* 16 by
 const char *ntk_core_model_name(const struct ntk_core_model *model);
 uint32_t ntk_core_model_nc(const struct ntk_core_model *model); /* first core */
 uint32_t ntk_core_model_nc_count(
-    const struct ntk_core_model *model); /* logical cores it uses, with all copies */
-/* Whether its nodes share their cores: each finds the memories of the engines clear, and two
- * executions at once gain nothing. */
+    const struct ntk_core_model *model); /* number of logical cores, including all copies */
+/* Whether its nodes share their cores: then each starts with cleared engine memories, and
+ * concurrent executions gain nothing. */
 bool ntk_core_model_takes_turns(const struct ntk_core_model *model);
-/* Executions that may be under way at once with profit, at least 1. */
+/* Useful number of concurrent executions, at least 1. */
 uint32_t ntk_core_model_instance_count(const struct ntk_core_model *model);
 
 /* --- executions ------------------------------------------------------------------------------- */
 
-/* How an execution or another call ended: NTK_CORE_COMPLETED, NTK_CORE_TIMED_OUT and the others of
- * shared/abi/result.def. A front maps them to what its callers know. All but COMPLETED and
- * NUMERICAL_ERROR leave the outputs undefined. */
+/* The result of an execution or another call: NTK_CORE_COMPLETED, NTK_CORE_TIMED_OUT and the others
+ * of shared/abi/result.def. Fronts map them to their own codes. Except for COMPLETED and
+ * NUMERICAL_ERROR, outputs are undefined. */
 enum ntk_core_outcome {
 #define NTK_RESULT(symbol, status, outcome, error_class, counter) NTK_CORE_##symbol,
 #include "shared/abi/result.def"
@@ -315,66 +313,65 @@ enum ntk_core_outcome {
 /* The outcome of a call that returned this error (0 or -errno). */
 enum ntk_core_outcome ntk_core_outcome_of(int error);
 
-/* For a front whose callers start and stop models between load and unload: it says so to monitors,
- * and the core does nothing else. A stop lasts from _stop_begin, if there was one, until nothing of
- * the model runs; the outcome is what made the front stop it, else NTK_CORE_COMPLETED. One thread
- * at a time for a model. */
+/* For a front whose callers start and stop models between load and unload: only reported to
+ * monitors. A stop lasts from _stop_begin, if called, until nothing of the model runs; the outcome
+ * is the front's reason, or NTK_CORE_COMPLETED. One thread at a time per model. */
 void ntk_core_model_started(struct ntk_core_model *model);
 void ntk_core_model_stop_begin(struct ntk_core_model *model);
 void ntk_core_model_stopped(struct ntk_core_model *model, enum ntk_core_outcome outcome);
 
 /* Runs the model once in the calling thread. tensors: one per entry of ntk_core_model_io_get(), in
- * that order, each at least as large as its entry. 0 and the outcome, or -EINVAL (wrong tensor:
- * missing, too small, on another core; counted as incorrect input). */
+ * that order, each at least as large as its entry. 0 and the outcome, or -EINVAL (missing tensor,
+ * too small, or on another core; counted as incorrect input). */
 int ntk_core_execute(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                      size_t tensor_count, enum ntk_core_outcome *out_outcome, struct ntk_err *err);
-/* How long that took: between the ends of it on cores, in host and in device time. */
+/* Its time on cores, in host and device time. */
 struct ntk_core_execution_times {
     uint64_t core_ns;
     uint64_t device_ns;
     uint64_t device_cycles; /* of the base clock */
 };
-/* The same; *out_times is zeroed where no core had it. */
+/* The same; *out_times is zeroed if no core ran it. */
 int ntk_core_execute_timed(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                            size_t tensor_count, enum ntk_core_outcome *out_outcome,
                            struct ntk_core_execution_times *out_times, struct ntk_err *err);
-/* An execution that waited in a queue of the front. */
+/* An execution that waited in a queue of a front. */
 struct ntk_core_queued {
-    uint64_t asked_ticks; /* ntk_core_ticks() of when the caller asked: latency counts from there */
-    uint64_t code_bytes;  /* instructions that go to the device with it */
-    uint16_t queue;       /* its number, 1 to NTK_EXEC_QUEUES; 0: it has none */
+    uint64_t asked_ticks; /* ntk_core_ticks() at the request: latency counts from there */
+    uint64_t code_bytes;  /* instructions sent to the device with it */
+    uint16_t queue;       /* its number, 1 to NTK_EXEC_QUEUES; 0: none */
 };
 int ntk_core_execute_queued(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                             size_t tensor_count, const struct ntk_core_queued *queued,
                             enum ntk_core_outcome *out_outcome, struct ntk_err *err);
 /* The clock of records. */
 uint64_t ntk_core_ticks(void);
-/* What others ask of this process (shared/abi/segment_abi.h); NULL without hooks. Until
+/* Requests to this process (shared/abi/segment_abi.h); NULL without hooks. Until
  * ntk_core_close(). */
 struct ntk_segment_trigger *ntk_core_trigger_get(void);
-/* The number of the execution that began last, from 1; every rank of a job that runs in step with
- * the others has the same one at the same step. */
+/* The number of the last started execution, from 1; ranks of a job that run in step have the same
+ * number at the same step. */
 uint64_t ntk_core_execution_last(const struct ntk_core *core);
-/* Counts, from now on, executions with these numbers that have ended; one range at a time, count 0
- * ends it. Those that were over before are not counted. */
+/* From now on counts completed executions with these numbers; one range at a time, count 0 stops.
+ * Earlier completions are not counted. */
 void ntk_core_executions_watch(struct ntk_core *core, uint64_t first, uint64_t count);
 uint64_t ntk_core_executions_ended(const struct ntk_core *core);
-/* For a front that answers an execution with an error (-errno) before the core gets it, as for
+/* For a front that fails an execution (-errno) before it reaches the core, for example because of
  * wrong input or a full queue: counts it. */
 void ntk_core_execute_refused(struct ntk_core_model *model, int error);
 
 /* --- captures --------------------------------------------------------------------------------- */
 
-/* Empties the file and records every execution of the model from now on; -EBUSY when the model or
- * the file is being captured. */
+/* Empties the file and records every execution of the model from now on; -EBUSY if the model or the
+ * file is already being captured. */
 int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struct ntk_err *err);
-/* Writes the capture. 1 when records are missing because the disk was full: err says how many.
- * -ENOENT when no capture goes to that file. */
+/* Writes the capture. 1 if records are missing because the disk was full: err has their number.
+ * -ENOENT if no capture uses that file. */
 int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_err *err);
 
 /* --- captures of a core instead of a model ---------------------------------------------------- */
 
-/* A core has at most one recorder in each slot, all independent of one another. */
+/* A core has at most one recorder per slot, all independent. */
 enum ntk_core_recorder_slot {
     NTK_CORE_RECORDER_SESSION,
     NTK_CORE_RECORDER_CONTINUOUS,
@@ -385,45 +382,44 @@ enum ntk_core_recorder_slot {
 
 enum ntk_core_recorder_keeps {
     NTK_CORE_KEEPS_ALL,    /* every execution, one after the other on the clock of the core */
-    NTK_CORE_KEEPS_LATEST, /* the last one that began */
+    NTK_CORE_KEEPS_LATEST, /* the last started one */
     /* the first one that did not complete since the start or the last save */
     NTK_CORE_KEEPS_FAILED,
 };
 
-/* Records beyond this many bytes, per physical core and program, are dropped and counted; 0: no
- * bound. */
+/* Limit in bytes of records per physical core and program; more are dropped and counted; 0: no
+ * limit. */
 struct ntk_core_recorder_bounds {
     uint64_t instruction_bytes_max, event_bytes_max, dma_bytes_max, throttle_bytes_max;
 };
 
 struct ntk_core_recorder_options {
     enum ntk_core_recorder_keeps keeps;
-    /* Only executions of these numbers (KEEPS_ALL); count 0: all. Time counts from the first. */
+    /* Only executions with these numbers (KEEPS_ALL); count 0: all. Time starts at the first. */
     uint64_t first_execution, execution_count;
-    const char *folder; /* exists; unnamed files are there while a recording outgrows memory */
+    const char *folder; /* existing folder, for unnamed files if a recording exceeds memory */
     struct ntk_core_recorder_bounds bounds;
 };
 
 struct ntk_core_recording;
 
-/* -EALREADY: the slot is taken; -EAGAIN: an execution from first_execution on has started on this
- * core; -EINVAL: no such core. */
+/* -EALREADY: the slot is in use; -EAGAIN: an execution from first_execution on has already started
+ * on this core; -EINVAL: no such core. */
 int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                             const struct ntk_core_recorder_options *options, struct ntk_err *err);
-/* *out_recording is the caller's; NULL for out_recording: what it has is dropped. Waits for an
- * execution that runs. -ENOENT: nothing records there. */
+/* The caller owns *out_recording; out_recording NULL drops the recording. Waits for a running
+ * execution. -ENOENT: not recording. */
 int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                            struct ntk_core_recording **out_recording, struct ntk_err *err);
-/* Writes what it keeps now and continues; uuid: of the program that ran last, NULL for any. 1 when
- * records are missing: err says how many, err->code is -ENOBUFS when the bounds were reached and
- * nothing else failed. -ENODATA: nothing has run (KEEPS_FAILED: failed) yet. -ENOENT: nothing
- * records there. */
+/* Writes the current content and continues; uuid: of the program that ran last, NULL for any. 1 if
+ * records are missing: err has their number, and err->code is -ENOBUFS if only the limits were
+ * reached. -ENODATA: nothing has run (KEEPS_FAILED: failed) yet. -ENOENT: not recording. */
 int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                            const uint8_t *uuid, const char *path, struct ntk_err *err);
-/* The same for a recording that has ended; any number of times, also after ntk_core_close(). */
+/* The same for a stopped recording; any number of times, also after ntk_core_close(). */
 int ntk_core_recording_save(struct ntk_core_recording *recording, const char *path,
                             struct ntk_err *err);
-/* Numbers of the first and the last execution it met since it began; 0 when there was none. */
+/* Numbers of the first and last recorded execution; 0 if none. */
 void ntk_core_recording_range(const struct ntk_core_recording *recording, uint64_t *out_lowest,
                               uint64_t *out_highest);
 void ntk_core_recording_destroy(struct ntk_core_recording *recording);

@@ -39,7 +39,7 @@ struct ntk_core_transfer {
     struct ntk_core_transfer *next;
     struct core_tensor_view view;
     char *address;
-    uint64_t bytes;  /* room, or what to send */
+    uint64_t bytes;  /* space, or data to send */
     uint64_t length; /* of the message */
     uint64_t moved;  /* of the message */
     bool has_length; /* it was sent or received */
@@ -52,9 +52,9 @@ struct ntk_core_channel {
     int fd; /* -1 after a shutdown */
     struct shared *shared;
     char *ring;
-    int own, peer; /* bytes of the file that are locked while an end is alive */
+    int own, peer; /* locked bytes of the file, while an end is alive */
     char path[NTK_PATH_BYTES + 64];
-    struct ntk_core_transfer *first; /* not done, oldest first */
+    struct ntk_core_transfer *first; /* unfinished, oldest first */
     uint32_t transfer_count;
     struct ntk_core_channel *next_open;
 };
@@ -64,7 +64,7 @@ static struct ntk_core_channel *open_channels;
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* Locks of open file descriptions: two ends in one process are two owners. */
+/* Open-file-description locks: two ends in one process are two owners. */
 static int byte_lock(int fd, int byte, short type, bool wait)
 {
     struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
@@ -95,7 +95,7 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
         return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                            "%s: this end of the channel is already in use", channel->path);
     }
-    /* No living process has it mapped: what is in it is a dead connection's. */
+    /* No living process has it mapped: its content is from a dead connection. */
     if (is_first && ftruncate(channel->fd, 0) < 0) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot empty '%s'", channel->path);
     }
@@ -134,7 +134,7 @@ static void file_leave(struct ntk_core_channel *channel)
         channel->shared = NULL;
     }
     if (channel->fd >= 0) {
-        /* An opening process waits for the guard and checks whether the file is still there. */
+        /* An opening process waits for the guard and checks that the file still exists. */
         (void)byte_lock(channel->fd, GUARD_BYTE, F_WRLCK, true);
         (void)byte_lock(channel->fd, channel->own, F_UNLCK, false);
         if (!byte_is_held(channel->fd, channel->peer)) {
@@ -192,7 +192,7 @@ int ntk_core_channel_open(struct ntk_core *core, uint32_t from, uint32_t to, boo
             munmap(channel->shared, sizeof(struct shared) + RING_BYTES);
         }
         if (channel->fd >= 0) {
-            close(channel->fd); /* and with it the locks */
+            close(channel->fd); /* also releases the locks */
         }
         pthread_mutex_destroy(&channel->lock);
         free(channel);
@@ -287,12 +287,12 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Moves what can be moved of the oldest transfer: 1 it has ended, 0 not yet, -EBADMSG. */
+/* Moves as much as possible of the oldest transfer: 1 done, 0 not yet, -EBADMSG. */
 static int send_some(struct ntk_core_channel *channel, struct ntk_core_transfer *t)
 {
     struct shared *shared = channel->shared;
     uint64_t written = atomic_load_explicit(&shared->written, memory_order_relaxed);
-    /* Pairs with the release in receive_some(): what is free was read. */
+    /* Pairs with the release in receive_some(): freed bytes were read. */
     uint64_t used = written - atomic_load_explicit(&shared->taken, memory_order_acquire);
 
     if (used > RING_BYTES) {
@@ -313,7 +313,7 @@ static int send_some(struct ntk_core_channel *channel, struct ntk_core_transfer 
         written += count;
         t->moved += count;
     }
-    /* Pairs with the acquire in receive_some(): what is counted is there. */
+    /* Pairs with the acquire in receive_some(): counted bytes are visible. */
     atomic_store_explicit(&shared->written, written, memory_order_release);
     return t->has_length && t->moved == t->length;
 }
@@ -337,7 +337,7 @@ static int receive_some(struct ntk_core_channel *channel, struct ntk_core_transf
     if (t->has_length) {
         uint64_t count = smaller(there, t->length - t->moved);
 
-        if (t->error == 0) { /* else it only goes by */
+        if (t->error == 0) { /* else it is skipped */
             ring_copy(channel->ring, taken, t->address + t->moved, count, false);
         }
         taken += count;
@@ -352,7 +352,7 @@ static void progress(struct ntk_core_channel *channel)
 {
     while (channel->first && channel->shared) {
         struct ntk_core_transfer *t = channel->first;
-        /* Before the look at the ring: what the other end wrote last is seen. */
+        /* Before reading the ring, so that the other end's last writes are seen. */
         bool is_alone = !byte_is_held(channel->fd, channel->peer);
         int ret = channel->own == 0 ? send_some(channel, t) : receive_some(channel, t);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_channel - tensors from one core of this machine to another, in this process or the next.
+ * core_channel - sends tensors between cores of this machine, within or between processes.
  *
  * A channel is a file of the hooks folder that both ends map (docs/formats/channel.md): a ring of
- * bytes from one global logical core to one other. Nothing happens by itself: each look at a
- * transfer moves what can be moved, so both ends must keep looking until theirs is done. Transfers
- * of one end complete in order.
+ * bytes from one global logical core to one other. There is no background thread: each poll of a
+ * transfer moves as much as possible, so both ends must poll until done. Transfers of one end
+ * complete in order.
  *
  * Owner:   ntk_core_channel_open() allocates, ntk_core_channel_close() frees. A transfer is freed
- *          by the look that finds it done or failed, else by ntk_core_transfer_cancel().
+ *          by the poll that finds it done or failed, else by ntk_core_transfer_cancel().
  * Threads: any; close with no other process in a call.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_CHANNEL_H
@@ -25,24 +25,24 @@ extern "C" {
 struct ntk_core_channel;
 struct ntk_core_transfer;
 
-/* from and to: global logical cores. -EBUSY when that end is somebody's, or an ended connection is
- * still held by the other end. */
+/* from and to: global logical cores. -EBUSY if that end is in use, or the other end still holds a
+ * finished connection. */
 int ntk_core_channel_open(struct ntk_core *core, uint32_t from, uint32_t to, bool is_sender,
                           struct ntk_core_channel **out_channel, struct ntk_err *err);
-/* Ends the connection: transfers under way fail with -EPIPE. */
+/* Ends the connection: running transfers fail with -EPIPE. */
 void ntk_core_channel_shutdown(struct ntk_core_channel *channel);
-/* The same, and frees; its transfers are cancelled. */
+/* The same, and frees it; cancels its transfers. */
 void ntk_core_channel_close(struct ntk_core_channel *channel);
-/* In a forked child: gives the parent's files up, so that their locks end with the parent. */
+/* In a forked child: closes the parent's files, so that their locks end with the parent. */
 void ntk_core_channels_forget(void);
 
-/* Whether the other end has come (and, it may be, gone). */
+/* Whether the other end has connected (it may have left since). */
 bool ntk_core_channel_is_connected(struct ntk_core_channel *channel);
-/* -EAGAIN too many under way, -EINVAL beyond the tensor, -EPIPE after a shutdown. */
+/* -EAGAIN: too many transfers, -EINVAL beyond the tensor, -EPIPE after a shutdown. */
 int ntk_core_channel_post(struct ntk_core_channel *channel, struct ntk_core_tensor *tensor,
                           uint64_t offset, uint64_t bytes, struct ntk_core_transfer **out_transfer);
-/* 1 done, with the bytes that came or went; 0 not yet; -EPIPE the other end is gone, -EMSGSIZE what
- * came was larger (it is lost), -EBADMSG the file is damaged. */
+/* 1 done, with the number of bytes; 0 not yet; -EPIPE the other end is gone, -EMSGSIZE the received
+ * data was larger (it is lost), -EBADMSG the file is damaged. */
 int ntk_core_transfer_test(struct ntk_core_channel *channel, struct ntk_core_transfer *transfer,
                            uint64_t *out_bytes);
 void ntk_core_transfer_cancel(struct ntk_core_channel *channel, struct ntk_core_transfer *transfer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collective operations on whole tensors: which sizes fit, and what of a communicator does them.
+ * Collective operations on whole tensors: checks of sizes, and the steps in a communicator.
  */
 #include "runtime-hooks/core/core_collectives.h"
 
@@ -17,7 +17,7 @@ static uint64_t element_count_of(uint64_t bytes, uint32_t dtype)
     return width > 0 ? bytes / width : 0;
 }
 
-/* The sizes that the operation needs; -EINVAL when they are others. */
+/* Checks the sizes for the operation; -EINVAL. */
 static int collective_check(const struct ntk_core_collective *collective, uint32_t rank_count,
                             uint64_t from_bytes, uint64_t to_bytes, struct ntk_err *err)
 {
