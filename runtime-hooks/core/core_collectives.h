@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_collectives - what ranks do together: barrier, all-gather, all-reduce, reduce-scatter.
+ * core_collectives - collective operations of ranks: barrier, all-gather, all-reduce,
+ * reduce-scatter.
  *
  * A rank is a logical core with a number in a world of a given size; ranks may live in one process
- * or in several of one hooks folder. They meet under a name that all of them have been given, in a
- * file of that folder, which loses its name as soon as all are there: so no failure leaves a file
- * behind. Data goes through it in chunks, results are the same bit for bit on every rank.
+ * or in several of one hooks folder. They meet in a file of that folder under a common name. The
+ * name is removed as soon as all have joined, so no failure leaves a file behind. Data goes through
+ * the file in chunks; results are bit-identical on all ranks.
  *
- * Every rank calls the same operations in the same order with the same sizes; a difference ends all
- * of them with -EINVAL. A rank that dies, leaves or is late ends the others with -ECOMM or
- * -ETIMEDOUT, and the communicator is broken from then on: drop it, the next join makes a new one.
+ * Every rank calls the same operations in the same order with the same sizes; a mismatch fails all
+ * of them with -EINVAL. If a rank dies, leaves or is late, the others fail with -ECOMM or
+ * -ETIMEDOUT and the communicator stays broken: drop it, and the next join creates a new one.
  *
  * Owner:   _join gives a reference, _leave drops it. The process keeps a communicator, so that
  *          joining it again is cheap, until ntk_core_close() or until it breaks.
- * Threads: every call from any thread; operations of one rank follow one another. A rank that waits
- *          blocks its thread, so ranks of one process need a thread each.
+ * Threads: every call from any thread; operations of one rank are sequential. A waiting rank blocks
+ *          its thread, so ranks of one process need a thread each.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_COLLECTIVES_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_COLLECTIVES_H
@@ -33,25 +34,25 @@ struct ntk_core_comm_options {
     const char *rendezvous; /* NULL is "" */
     uint32_t rank;          /* in the world */
     uint32_t rank_count;    /* of the world */
-    /* The ranks of the world that take part, in the order in which their data lies; NULL: all. */
+    /* The participating ranks of the world, in the order of their data; NULL: all. */
     const uint32_t *group;
     uint32_t group_count;
     uint64_t timeout_ns;           /* longest wait for the others; 0 = none */
-    const struct ntk_clock *clock; /* of that wait; borrowed; NULL: the system's */
-    uint32_t nc; /* the logical core that the rank is, for monitors; NTK_CORE_ANY unknown */
+    const struct ntk_clock *clock; /* for that wait; borrowed; NULL: the system's */
+    uint32_t nc;                   /* the rank's logical core, for monitors; NTK_CORE_ANY unknown */
 };
 
-/* Joins without waiting for the others; the first operation waits. -EINVAL: a rank that cannot be,
- * or that another one has already; -ENOMEM; -EIO. */
+/* Joins without waiting for the others; the first operation waits. -EINVAL: an invalid rank, or one
+ * that is in use; -ENOMEM; -EIO. */
 int ntk_core_comm_join(struct ntk_core *core, const struct ntk_core_comm_options *options,
                        struct ntk_core_comm **out_comm, struct ntk_err *err);
 void ntk_core_comm_leave(struct ntk_core_comm *comm);
-/* Place in the group, and how many are in it. */
+/* Index in the group, and size of the group. */
 uint32_t ntk_core_comm_rank(const struct ntk_core_comm *comm);
 uint32_t ntk_core_comm_count(const struct ntk_core_comm *comm);
-/* As events of system traces name it (shared/formats/ntrace/ntrace_comm.h); "" without hooks. */
+/* Its name in events of system traces (shared/formats/ntrace/ntrace_comm.h); "" without hooks. */
 const char *ntk_core_comm_name_get(const struct ntk_core_comm *comm);
-/* The number of the operation that began last, from 1, the same on all ranks; 0: none has. */
+/* The number of the last started operation, from 1, the same on all ranks; 0: none. */
 uint64_t ntk_core_comm_operations_begun(const struct ntk_core_comm *comm);
 
 enum ntk_core_reduction {
@@ -64,8 +65,8 @@ int ntk_core_comm_barrier(struct ntk_core_comm *comm, struct ntk_err *err);
 /* to has count * bytes; from may be its own part of to. */
 int ntk_core_comm_all_gather(struct ntk_core_comm *comm, const void *from, void *to, uint64_t bytes,
                              struct ntk_err *err);
-/* dtype: number of shared/formats/neff/dtype.def. Sums of floats run in fp32 in the order of the
- * ranks and are rounded once; sums of integers wrap. from and to may be the same. */
+/* dtype: number of shared/formats/neff/dtype.def. Float sums are computed in fp32 in the order of
+ * ranks and rounded once; integer sums wrap. from and to may be the same. */
 int ntk_core_comm_all_reduce(struct ntk_core_comm *comm, const void *from, void *to,
                              uint64_t element_count, uint32_t dtype,
                              enum ntk_core_reduction reduction, struct ntk_err *err);
@@ -80,21 +81,21 @@ enum ntk_core_collective_kind {
     NTK_CORE_REDUCE_SCATTER,
 };
 
-/* An operation on whole tensors; dtype and reduction mean nothing to an all-gather. */
+/* An operation on whole tensors; dtype and reduction are ignored by an all-gather. */
 struct ntk_core_collective {
     enum ntk_core_collective_kind kind;
     enum ntk_core_reduction reduction;
     uint32_t dtype;
 };
 
-/* Whether it could run in a communicator of these options, without joining; *out_rank: place in the
- * group. -EINVAL. */
+/* Whether it could run in a communicator with these options, without joining; *out_rank: index in
+ * the group. -EINVAL. */
 int ntk_core_collective_check(const struct ntk_core_comm_options *options,
                               const struct ntk_core_collective *collective,
                               struct ntk_core_tensor *from, struct ntk_core_tensor *to,
                               uint32_t *out_rank, struct ntk_err *err);
 /* The larger tensor of all-gather and reduce-scatter has the bytes of all ranks. The storage of
- * both stays until the end. */
+ * both must stay until the end. */
 int ntk_core_comm_run(struct ntk_core_comm *comm, const struct ntk_core_collective *collective,
                       struct ntk_core_tensor *from, struct ntk_core_tensor *to,
                       struct ntk_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Membership: ranks meet in a file of the hooks folder (docs/formats/collectives.md) that each of
- * them maps for itself, and are missed when they die, leave or stay away.
+ * Membership: ranks meet in a mapped file of the hooks folder (docs/formats/collectives.md), and
+ * are detected as missing when they die, leave or stay away.
  */
 #include "runtime-hooks/core/core_comm_private.h"
 
@@ -34,7 +34,7 @@ void core_comm_wake(struct core_comm_file *shared)
     (void)syscall(SYS_futex, &shared->round, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The first reason stays. */
+/* The first reason is kept. */
 void core_comm_break(struct core_comm_file *shared, enum core_comm_end reason, uint32_t rank)
 {
     uint32_t none = 0;
@@ -50,18 +50,18 @@ static bool rank_is_dead(const struct ntk_core *core, const struct core_comm_ran
     if (atomic_load(&rank->state) != CORE_COMM_RANK_JOINED || rank->slot >= NTK_SOFT_PROCESSES) {
         return false;
     }
-    /* Before its memory is checked: a slot without an owner may never have had any. */
+    /* Before its memory is checked: a slot without an owner may never have had one. */
     if (rank->slot != core->soft->slot &&
         ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_PROCESS + rank->slot) == 0) {
         return true;
     }
     process = &core->soft->state->process[rank->slot];
     return ntk_abi_load_acquire(&process->pid) != rank->pid ||
-           ntk_abi_load(&process->start_time) != rank->start_time; /* the slot may have another
-                                                                    * owner by now */
+           /* the slot may have a new owner by now */
+           ntk_abi_load(&process->start_time) != rank->start_time;
 }
 
-/* Breaks the communicator when a rank is dead. */
+/* Breaks the communicator if a rank is dead. */
 void core_comm_look_for_dead(const struct ntk_core_comm *comm)
 {
     for (uint32_t i = 0; i < comm->count; i++) {
@@ -111,7 +111,7 @@ static uint64_t data_offset_of(uint32_t count)
            PAGE_BYTES * PAGE_BYTES;
 }
 
-/* A fresh file: reserves its memory, smaller chunks while there is little. The file is locked. */
+/* A new file: reserves its memory, with smaller chunks if space is short. The file is locked. */
 static int file_fill(int fd, uint32_t count, struct ntk_err *err)
 {
     uint64_t chunk_min =
@@ -184,7 +184,7 @@ static int file_open_locked(const char *path, bool create, bool wait, struct ntk
                        path);
 }
 
-/* Maps the file; NULL when it is not what its name says. */
+/* Maps the file; NULL if its content does not match its name. */
 static struct core_comm_file *file_map(int fd, uint32_t count)
 {
     struct core_comm_file header;
@@ -203,7 +203,8 @@ static struct core_comm_file *file_map(int fd, uint32_t count)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-/* Takes the rank's place in the locked file. -EAGAIN: the file was void and has lost its name. */
+/* Takes the rank's slot in the locked file. -EAGAIN: the file was void, and its name was
+ * removed. */
 static int place_take(struct ntk_core_comm *comm, int fd, struct ntk_err *err)
 {
     const struct ntk_core_soft *soft = comm->core->soft;
@@ -225,7 +226,7 @@ static int place_take(struct ntk_core_comm *comm, int fd, struct ntk_err *err)
     comm->shared = shared;
     core_comm_look_for_dead(comm);
     if (atomic_load(&shared->broken) != 0) {
-        (void)unlink(comm->path); /* of ranks that did not get far */
+        (void)unlink(comm->path); /* left by ranks that failed early */
         ret = -EAGAIN;
     } else if (atomic_load(&shared->ranks[comm->rank].state) != CORE_COMM_RANK_ABSENT) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate rank %u", comm->world_rank);
@@ -241,7 +242,7 @@ static int place_take(struct ntk_core_comm *comm, int fd, struct ntk_err *err)
     rank->start_time = ntk_abi_load(&soft->process->start_time);
     atomic_store(&rank->state, CORE_COMM_RANK_JOINED);
     if (++shared->joined == shared->rank_count) {
-        /* From here on the name is not needed, and a process that dies leaves nothing. */
+        /* From here on the name is unnecessary, and a process that dies leaves nothing behind. */
         (void)unlink(comm->path);
         atomic_store(&shared->is_complete, 1);
     }
@@ -259,7 +260,7 @@ static int comm_connect(struct ntk_core_comm *comm, struct ntk_err *err)
             return fd;
         }
         ret = place_take(comm, fd, err);
-        (void)flock(fd, LOCK_UN); /* the mapping keeps the open file, and so would the lock */
+        (void)flock(fd, LOCK_UN); /* the mapping keeps the open file, and would keep the lock */
         close(fd);
     }
     return ret == -EAGAIN
@@ -267,7 +268,7 @@ static int comm_connect(struct ntk_core_comm *comm, struct ntk_err *err)
                : ret;
 }
 
-/* A communicator that never was complete takes its name along. */
+/* An incomplete communicator removes its name. */
 void core_comm_name_remove(const struct ntk_core_comm *comm)
 {
     struct stat status;
@@ -279,7 +280,8 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     if (fd < 0) {
         return;
     }
-    /* Ours, or by now the next one's? The break is published before, so no new rank joined ours. */
+    /* It may be ours or the next one's. The break was published before, so no new rank joined
+     * ours. */
     struct core_comm_file *there =
         fstat(fd, &status) == 0 && status.st_size > 0 ? file_map(fd, comm->count) : NULL;
     if (there) {
@@ -291,7 +293,7 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     close(fd);
 }
 
-/* Ranks that are done leave one after the other: no rank is missed by that. */
+/* Finished ranks leave one after the other, which does not count as missing. */
 static bool has_missed(const struct ntk_core_comm *comm)
 {
     uint32_t broken = atomic_load(&comm->shared->broken);
@@ -314,7 +316,7 @@ static void comm_free(struct ntk_core_comm *comm)
     free(comm);
 }
 
-/* Whether one of the ranks that came into the locked file still lives. */
+/* Whether any rank that joined the locked file is alive. */
 static bool file_has_living(const struct ntk_core *core, int fd)
 {
     struct core_comm_file header;
@@ -348,7 +350,7 @@ void core_comms_sweep(const struct ntk_core *core)
                 sizeof path) {
             continue;
         }
-        int fd = file_open_locked(path, false, false, NULL); /* one that is in use is left */
+        int fd = file_open_locked(path, false, false, NULL); /* a file in use is kept */
         if (fd >= 0) {
             if (!file_has_living(core, fd)) {
                 (void)unlink(path);

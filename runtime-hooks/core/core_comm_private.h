@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_comm_private - the file in which ranks meet, and a communicator; for core_comm.c (who is
- * there) and core_collectives.c (what they do together) only.
+ * core_comm_private - the file in which ranks meet, and a communicator; only for core_comm.c
+ * (membership) and core_collectives.c (operations).
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_COMM_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_COMM_PRIVATE_H
@@ -30,7 +30,7 @@ enum core_comm_rank_state {
     CORE_COMM_RANK_LEFT,
 };
 
-/* What a rank does in a step; equal on all of them. */
+/* The operation of a rank in a step; must be equal on all of them. */
 struct core_comm_record {
     uint32_t operation;
     uint32_t dtype;
@@ -42,7 +42,7 @@ struct core_comm_record {
 
 struct core_comm_rank {
     _Atomic uint32_t state; /* enum core_comm_rank_state */
-    uint32_t slot;          /* in soft.state, with the process: shows whether it lives */
+    uint32_t slot;          /* in soft.state, with the process: shows whether it is alive */
     uint64_t pid;
     uint64_t start_time;
     uint64_t reserved;
@@ -55,7 +55,7 @@ struct core_comm_file {
     uint64_t chunk_bytes;
     uint64_t data_offset;
     uint32_t rank_count;
-    uint32_t joined; /* under the file's lock */
+    uint32_t joined; /* protected by the file's lock */
     _Atomic uint32_t is_complete;
     _Atomic uint32_t broken; /* enum core_comm_end, shifted, and the rank */
     _Atomic uint32_t arrived;
@@ -79,29 +79,29 @@ struct ntk_core_comm {
     uint32_t rank, count;
     uint64_t timeout_ns;
     const struct ntk_clock *clock;
-    uint32_t references; /* under comm_lock; one is the list's */
+    uint32_t references; /* under comm_lock; one belongs to the list */
     bool is_listed;
     char path[NTK_PATH_BYTES + NTK_COMM_NAME_BYTES];
     struct core_comm_file *shared;
     pthread_mutex_t lock; /* one operation at a time */
-    bool has_failed;      /* an operation, because a rank was missed; under lock */
+    bool has_failed;      /* an operation failed because of a missing rank; under lock */
     ntk_hooks_comm hook;
     char name[NTK_NTRACE_COMM_BYTES];  /* in system traces; "" without hooks */
-    _Atomic uint64_t operations_begun; /* numbered as the hooks do */
-    uint64_t wait_ticks;   /* of the current operation, until the others had come; under lock */
-    uint32_t logical_core; /* global, for the lookup of faults; UINT32_MAX unknown */
-    double link_factor; /* of the current operation: times as slow as its links are; under lock */
+    _Atomic uint64_t operations_begun; /* the same numbers as in the hooks */
+    uint64_t wait_ticks;   /* of the current operation, until all had arrived; under lock */
+    uint32_t logical_core; /* global, for looking up faults; UINT32_MAX unknown */
+    double link_factor;    /* of the current operation: slowdown of its links; under lock */
 };
 
-/* Wakes all that wait for the end of a round. */
+/* Wakes all waiters for the end of a round. */
 void core_comm_wake(struct core_comm_file *shared);
-/* Ends it for all ranks, unless another rank has already; rank is the one to blame. */
+/* Breaks it for all ranks, unless another rank already did; rank is the one to blame. */
 void core_comm_break(struct core_comm_file *shared, enum core_comm_end reason, uint32_t rank);
-/* Breaks it when another rank lives no more. */
+/* Breaks it if another rank is dead. */
 void core_comm_look_for_dead(const struct ntk_core_comm *comm);
-/* What a broken communicator answers: -ECOMM or -ETIMEDOUT. */
+/* The error of a broken communicator: -ECOMM or -ETIMEDOUT. */
 int core_comm_broken_error(const struct ntk_core_comm *comm, uint32_t broken, struct ntk_err *err);
-/* A communicator that never was complete removes its name. */
+/* An incomplete communicator removes its name. */
 void core_comm_name_remove(const struct ntk_core_comm *comm);
 
 #endif

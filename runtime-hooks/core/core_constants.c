@@ -7,12 +7,12 @@
 
 #include "runtime-hooks/core/core_model.h"
 
-/* A member that was inflated to HBM, or whose content was there. */
+/* A member that was inflated to HBM, or whose content was already there. */
 struct core_landing {
-    struct core_allocation allocation; /* until a model takes it; no bytes: it is taken */
-    const void *landed;                /* where the reader put it */
+    struct core_allocation allocation; /* until a model takes it; no bytes: taken */
+    const void *landed;                /* where the reader stored it */
     const char *address;               /* where the content is now */
-    struct core_weight *pinned;        /* a weight that holds it, kept for this load */
+    struct core_weight *pinned;        /* a weight with its content, kept for this load */
 };
 
 struct core_weight_user {
@@ -25,9 +25,9 @@ struct core_weight {
     uint8_t digest[32];
     char *member;
     char *name;
-    struct core_allocation allocation; /* accounted as users[0]'s, while there is one */
+    struct core_allocation allocation; /* accounted to users[0], if any */
     struct ntk_vec users;              /* of struct core_weight_user */
-    uint32_t pins;                     /* of loads that count on its content */
+    uint32_t pins;                     /* number of loads that rely on its content */
 };
 
 static bool is_aligned(const struct core_allocation *allocation, uint64_t alignment)
@@ -56,7 +56,7 @@ static struct core_weight *weight_find(const struct core_constants *constants, c
     return NULL;
 }
 
-/* Frees the memory after its last user; it is in no account then. */
+/* Frees the memory after its last user; it is then accounted to no model. */
 static void weight_settle(struct ntk_core *core, struct core_weight *weight)
 {
     if (weight->pins > 0 || weight->users.count > 0) {
@@ -148,7 +148,7 @@ void *core_constants_take(void *ctx, const char *member, uint64_t bytes_count, u
     struct ntk_core *core = constants->core;
     struct core_landing *landing;
 
-    /* A second member of the name replaces the first one; it may stay with the reader. */
+    /* A second member with the same name replaces the first one, which may stay with the reader. */
     if (ntk_map_get(&constants->members, member)) {
         return NULL;
     }
@@ -200,8 +200,7 @@ void core_constants_fini(struct core_constants *constants)
 
 /* --- placing ---------------------------------------------------------------------------------- */
 
-/* The landing that holds what the variable does; of two members with one name, the last one
- * counts. */
+/* The landing with the variable's content; of two members with one name, the last one counts. */
 static struct core_landing *landing_find(const struct core_constants *constants,
                                          const struct ntk_neff_var *var)
 {
@@ -210,7 +209,7 @@ static struct core_landing *landing_find(const struct core_constants *constants,
     return landing && landing->landed == var->data ? landing : NULL;
 }
 
-/* Accounted memory with the content: what landed, when it is aligned and not taken; else a copy. */
+/* Accounted memory with the content: the landed memory, if aligned and not taken; else a copy. */
 static int content_take(struct core_constants *constants, const struct core_memory_request *request,
                         const struct ntk_neff_var *var, struct core_landing *landing,
                         struct core_allocation *out_allocation, struct ntk_err *err)

@@ -23,9 +23,9 @@ struct ntk_core_model;
 
 struct core_constants {
     struct ntk_core *core;
-    uint32_t physical_core; /* next to which constants land */
+    uint32_t physical_core; /* constants land in its memory */
     bool is_shared;
-    uint8_t digest[32];     /* of the file, when is_shared */
+    uint8_t digest[32];     /* of the file, if is_shared */
     struct ntk_map members; /* name to struct core_landing * */
 };
 
@@ -37,16 +37,16 @@ void *core_constants_take(void *ctx, const char *member, uint64_t bytes_count, u
 void core_constants_fini(struct core_constants *constants);
 
 /*
- * The constant of a FILE variable as memory of the model on this physical core. With *out_weight
- * NULL it is the model's own, to be released; else the weight's, to be dropped: then the allocation
- * says where it is, and has bytes only if it counts as this model's.
+ * Provides the constant of a FILE variable in memory of the model on this physical core. With
+ * *out_weight NULL the model owns it and releases it; else it belongs to the weight, to be dropped:
+ * then the allocation is its place, and has bytes only if accounted to this model.
  */
 int core_constant_place(struct core_constants *constants, const struct ntk_core_model *model,
                         uint32_t physical_core, const struct ntk_neff_var *var,
                         struct core_allocation *out_allocation, struct core_weight **out_weight,
                         struct ntk_err *err);
-/* The model on this core needs it no more; the memory is freed with its last user and counts as the
- * next one's until then. */
+/* The model on this core no longer needs it. The memory is freed after its last user; until then it
+ * is accounted to the next one. */
 void core_weight_drop(struct ntk_core *core, struct core_weight *weight,
                       const struct ntk_core_model *model, uint32_t physical_core);
 

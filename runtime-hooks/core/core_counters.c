@@ -29,8 +29,8 @@ struct of_model {
 };
 
 struct core_counters {
-    pthread_mutex_t lock;  /* of all below; nothing else is taken with it held */
-    struct ntk_vec models; /* of struct of_model, none without bytes */
+    pthread_mutex_t lock;  /* protects all below; no other lock is taken while held */
+    struct ntk_vec models; /* of struct of_model, only with bytes */
     struct logical ncs[];
 };
 
@@ -132,7 +132,7 @@ int ntk_core_counts_get(struct ntk_core *core, uint32_t nc, struct ntk_core_coun
     }
     pthread_mutex_lock(&core->counters->lock);
     struct logical logical = core->counters->ncs[nc];
-    /* After the lock is taken: an end that was counted is before now. */
+    /* After taking the lock: counted ends are earlier than now. */
     uint64_t now = ntk_hooks_now();
     pthread_mutex_unlock(&core->counters->lock);
     *out_counts = (struct ntk_core_counts){ .time_in_use_ns = logical.in_use_ns };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_counters - what this process knows of its cores, and the machine of their devices, as plain
- * numbers: for a front whose callers read counters. Whether hooks are on makes no difference.
+ * core_counters - counters of this process's cores and of the machine's devices, for a front whose
+ * callers read counters. Independent of the hooks.
  *
  * Threads: any.
  */
@@ -14,20 +14,20 @@
 #include "runtime-hooks/engine/engine.h"
 #include "shared/abi/soft_abi.h"
 
-/* Of executions since ntk_core_open(), of all physical cores per logical core. Cycles are those of
- * the engine's clock in device time; what is neither executing nor waiting is idle. */
+/* Executions since ntk_core_open(), over all physical cores of the logical core. Cycles are of the
+ * engine's clock in device time; time that is neither executing nor waiting is idle. */
 struct ntk_core_counts {
     struct {
         uint64_t idle_cycles, wait_cycles, instruction_count;
     } engine[NTK_ENGINE_SEQUENCER_COUNT];      /* by enum ntk_engine */
-    uint64_t matmul_wait_cycles, matmul_count; /* of PE: what goes through its array */
+    uint64_t matmul_wait_cycles, matmul_count; /* of PE: waits and products of its array */
     uint64_t macs;
-    uint64_t time_in_use_ns; /* host time; what runs now counts */
+    uint64_t time_in_use_ns; /* host time, including running executions */
 };
 /* -EINVAL: no such core. */
 int ntk_core_counts_get(struct ntk_core *core, uint32_t nc, struct ntk_core_counts *out_counts);
 
-/* What this process holds on the device of a core. */
+/* Memory of this process on the device of a core. */
 struct ntk_core_device_memory {
     uint64_t host_bytes;                   /* for its cores */
     uint64_t stack_bytes[NTK_SOFT_STACKS]; /* by the device's stack */
@@ -37,7 +37,7 @@ struct ntk_core_device_memory {
 int ntk_core_device_memory_get(const struct ntk_core *core, uint32_t nc,
                                struct ntk_core_device_memory *out_memory);
 
-/* What a driver would have counted of the device of a core, since the machine was built. */
+/* Counters of a core's device that a driver would have, since the machine was built. */
 struct ntk_core_device_counts {
     uint64_t mem_ecc_corrected, mem_ecc_uncorrected, mem_ecc_repairable_uncorrected;
     uint64_t sram_ecc_corrected, sram_ecc_uncorrected;
@@ -46,8 +46,8 @@ struct ntk_core_device_counts {
 int ntk_core_device_counts_get(const struct ntk_core *core, uint32_t nc,
                                struct ntk_core_device_counts *out_counts);
 
-/* What a model holds now, with all copies; constants that models share count for the one that
- * brought them. */
+/* The current memory of a model, including all copies; shared constants are accounted to the model
+ * that loaded them. */
 struct ntk_core_model_memory {
     uint64_t host_bytes, device_bytes;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workers, and the line of queues before them.
+ * The workers, and the line of waiting queues.
  */
 #include "runtime-hooks/core/core_queue_private.h"
 
@@ -28,7 +28,7 @@ void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *q
     crew->in_line_count++;
 }
 
-/* The first of the line, NULL when there is none. */
+/* The first of the line, NULL if it is empty. */
 static struct ntk_core_queue *line_take(struct ntk_core_crew *crew)
 {
     struct ntk_core_queue *queue = crew->first;
@@ -57,7 +57,7 @@ void ntk_core_crew_undriven(struct ntk_core_crew *crew)
     }
 }
 
-/* Sleeps until called for, or until the end. The lock is held. */
+/* Sleeps until needed, or until the end. The lock is held. */
 static void work_wait(struct ntk_core_crew *crew)
 {
     crew->idle_count++;
@@ -72,8 +72,8 @@ static void work_wait(struct ntk_core_crew *crew)
     }
 }
 
-/* The first item of a queue that was in line, then the queue continues. The lock is held, but for
- * run and destroy. */
+/* Runs the first item of a queue that was in line; then the queue continues. The lock is held,
+ * except during run and destroy. */
 static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
 {
     struct ntk_core_queue_item *item = ntk_core_queue_take(queue);
@@ -90,7 +90,8 @@ static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
     item->destroy(item);
     pthread_mutex_lock(&crew->lock);
     ntk_core_queue_advance(queue);
-    /* This worker comes for one of them. Too few workers are slow; the line is not lost. */
+    /* This worker serves one of them. With too few workers it is slower, but the line is not
+     * lost. */
     if (crew->in_line_count > 1) {
         (void)ntk_core_crew_call(crew, crew->in_line_count - 1);
     }
@@ -172,7 +173,7 @@ void ntk_core_crew_stop(struct ntk_core_crew *crew)
     while (!is_over(crew)) {
         pthread_cond_wait(&crew->over, &crew->lock);
     }
-    /* Nothing is driven any more, so no other one starts. */
+    /* All queues are idle, so no worker starts from here on. */
     uint32_t worker_count = crew->worker_count;
     crew->worker_count = 0;
     pthread_mutex_unlock(&crew->lock);

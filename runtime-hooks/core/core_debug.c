@@ -14,7 +14,7 @@
 
 struct queue {
     uint32_t nc;
-    int fd; /* a semaphore that counts what is queued */
+    int fd; /* a semaphore that counts queued items */
     uint32_t capacity;
     uint64_t lost;
     uint64_t first; /* index of the oldest, modulo the capacity */
@@ -22,10 +22,10 @@ struct queue {
     struct ntk_core_debug_record **records;
 };
 
-/* Every queue; few, so a list is searched. */
+/* All queues in a list, because there are few. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_vec queues = NTK_VEC_INIT(struct queue);
-/* How many there are; a look without the lock. */
+/* Their number, for a check without the lock. */
 static _Atomic uint32_t queue_count;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
 

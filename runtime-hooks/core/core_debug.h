@@ -24,9 +24,9 @@ extern "C" {
 #define NTK_CORE_DEBUG_DTYPE_BYTES 16
 #define NTK_CORE_DEBUG_EVENTS_MAX (UINT32_C(1) << 22) /* of one queue */
 
-/* Queues what a program on that logical core of the process prints. 0 when it was queued.
- * -ENOTCONN: no listener for this core; -ENOSPC: the queue is full; -ENOMEM. In all three the event
- * is dropped and the program continues. */
+/* Queues what a program prints on that logical core of the process. 0 if queued. -ENOTCONN: no
+ * client for this core; -ENOSPC: the queue is full; -ENOMEM. In all three cases the event is
+ * dropped and the program continues. */
 int ntk_core_debug_push(uint32_t nc, const struct ntk_engine_print_event *event);
 
 /* An event in a queue. */
@@ -40,15 +40,16 @@ struct ntk_core_debug_record {
     uint8_t data[];
 };
 
-/* Makes the queue of a core, for at most event_count events. *out_fd is readable while it holds
- * any; it is for poll() alone and names the queue below. -EBUSY: the core has a client. */
+/* Creates the queue of a core, for at most event_count events. *out_fd is readable while it has
+ * any; it is only for poll(), and identifies the queue below. -EBUSY: the core already has a
+ * client. */
 int ntk_core_debug_connect(uint32_t nc, uint32_t event_count, int *out_fd);
-/* Ends it and closes the descriptor; -EBADF for another descriptor, which stays open. */
+/* Destroys it and closes the descriptor; -EBADF for another descriptor, which stays open. */
 int ntk_core_debug_close(int fd);
 void ntk_core_debug_close_all(void);
-/* For the oldest event; -EAGAIN: none, -EBADF: not a queue's. */
+/* Takes the oldest event; -EAGAIN: none, -EBADF: not a queue. */
 int ntk_core_debug_take(int fd, struct ntk_core_debug_record **out_record);
-/* Events that a full queue has dropped since it was made. */
+/* Number of events dropped by a full queue since its creation. */
 int ntk_core_debug_lost(int fd, uint64_t *out_count);
 
 #ifdef __cplusplus

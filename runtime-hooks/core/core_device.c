@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine as this process holds it: its cores, their stacks, their hardware state.
+ * The part of the machine that this process holds: its cores, their stacks, their hardware state.
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -20,12 +20,12 @@
 #include "shared/base/str.h"
 #include "shared/base/units.h"
 
-/* Between the seeds of two cores: neighbouring seeds on neighbouring cores are not one. */
+/* Distance between seeds of two cores, so that neighbouring seeds do not collide. */
 #define CORE_SEED_STEP 0x9e3779b9U
-/* How long those who give way may take to leave a core, and between two looks. */
+/* How long processes that give way may take to leave a core, and the polling interval. */
 #define YIELD_NS (5 * NTK_NS_PER_SECOND)
 #define YIELD_PAUSE_NS 500000L
-#define STACK_LEAST_BYTES (16ULL << 20) /* below, no model would fit */
+#define STACK_LEAST_BYTES (16ULL << 20) /* with less, no model would fit */
 #define HOLDERS_MAX 3                   /* that a message names */
 
 static _Atomic uint32_t next_model_id = NTK_MODEL_ID_FIRST;
@@ -36,7 +36,7 @@ uint32_t core_model_id_next(void)
     return atomic_fetch_add(&next_model_id, 1);
 }
 
-/* Puts the name of a setting before the message that refuses its value. */
+/* Prefixes the message about an invalid value with the name of the setting. */
 static int refused(const struct ntk_core_setting *setting, int error, struct ntk_err *err)
 {
     if (setting->name) {
@@ -98,7 +98,7 @@ int ntk_core_machine_build(const struct ntk_core_machine_options *options, struc
 {
     const struct ntk_core_machine_row *row = NULL;
     struct ntk_core_soft *soft = NULL;
-    /* As a process, so that no other one rebuilds the machine meanwhile. */
+    /* Registered as a process, so that no other one rebuilds the machine meanwhile. */
     int ret = machine_open(options, &soft, &row, err);
 
     if (ret == 0) {
@@ -141,7 +141,7 @@ int ntk_core_machine_holder(const struct ntk_core_machine *machine, uint32_t dev
     return pid > 0 ? pid : 0;
 }
 
-/* Locks all physical cores per logical core or none: 1, 0 when another process has one, -errno. */
+/* Locks all physical cores of the logical core or none: 1, 0 if another process has one, -errno. */
 static int logical_core_lock(struct ntk_core *core, uint32_t logical)
 {
     for (uint32_t i = 0; i < core->lnc; i++) {
@@ -164,7 +164,7 @@ static void logical_cores_unlock(struct ntk_core *core, uint32_t first, uint32_t
     }
 }
 
-/* As ntk_core_soft_holder(). */
+/* Like ntk_core_soft_holder(). */
 static int logical_core_holder(const struct ntk_core *core, uint32_t logical)
 {
     int pid = 0;
@@ -175,9 +175,9 @@ static int logical_core_holder(const struct ntk_core *core, uint32_t logical)
     return pid;
 }
 
-/* Waits until those who give way (a canary of neuron-monitor diag) have left the cores, which are
- * wanted by now. They search for that after they have said that they give way, and we for them
- * after we said what we want: neither misses the other. */
+/* Waits until processes that give way (a canary of neuron-monitor diag) have left the requested
+ * cores. They check for requests after announcing that they give way, and we check for them after
+ * announcing the request, so neither misses the other. */
 static void cores_await(struct ntk_core *core, uint32_t first, uint32_t count)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + YIELD_NS;
@@ -188,7 +188,7 @@ static void cores_await(struct ntk_core *core, uint32_t first, uint32_t count)
     }
 }
 
-/* "; nc0-nc1: process 4711 (python3) of alice since ..., nc4: ...". Three of them are named. */
+/* "; nc0-nc1: process 4711 (python3) of alice since ..., nc4: ...". At most three are named. */
 static void holders_format(const struct ntk_core *core, uint32_t from, uint32_t to,
                            struct ntk_buf *out)
 {
@@ -257,7 +257,7 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
     uint32_t to = options->exact ? options->first_core + options->core_count : total;
     uint32_t wanted = options->core_count;
 
-    /* The first run of free cores that is long enough; without a number, the longest. */
+    /* The first sequence of free cores that is long enough; without a number, the longest. */
     for (;;) {
         uint32_t best_first = 0;
         uint32_t best_count = 0;
@@ -290,7 +290,7 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
             return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock NeuronCores: %s",
                                strerror(-ret));
         }
-        /* Another process was faster: look again. */
+        /* Another process took it first: retry. */
     }
     uint32_t last = options->exact ? to - 1 : from + (wanted > 0 ? wanted : 1) - 1;
     return cores_busy(core, from, to, last, free_count, err);
@@ -307,8 +307,8 @@ static int cores_lock(struct ntk_core *core, struct ntk_err *err)
     return ret;
 }
 
-/* Address space for a stack, without memory. Under a limit (ulimit -v, valgrind), half of the largest power of two that
- * fits: the process needs the rest. */
+/* Address space for a stack, without memory. Under a limit (ulimit -v, valgrind), half of the
+ * largest power of two that fits, because the process needs the rest. */
 static int stack_reserve(struct core_stack *stack, struct ntk_err *err)
 {
     const int protection = PROT_READ | PROT_WRITE;
@@ -391,7 +391,7 @@ static int nc_open(struct ntk_core *core, uint32_t nc_index, struct ntk_err *err
             ret = ntk_engine_core_create(core->row->facts.generation, &nc->engines[i], err);
         }
         if (ret == 0) {
-            /* No two cores round alike. */
+            /* Cores round differently. */
             ntk_engine_core_seed(nc->engines[i],
                                  core->options.rounding_seed + physical * CORE_SEED_STEP);
             struct core_memory_request request = { .physical_core = physical,
@@ -519,7 +519,8 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     if (ret == 0) {
         ret = machine_open(&options->machine, &soft, &row, err);
     }
-    /* From here on the process has no other core, whose hooks and traces core_free() would end. */
+    /* From here on this process has no other machine whose hooks and traces core_free() could
+     * end. */
     struct ntk_core *core = ret == 0 ? calloc(1, sizeof *core) : NULL;
     if (!core) {
         ntk_core_faults_destroy(faults);
@@ -607,8 +608,8 @@ void ntk_core_forget_after_fork(struct ntk_core *core)
     }
     ntk_core_soft_forget(core->soft);
     core->soft = NULL;
-    /* The rest is the parent's state of a moment; its locks may be held by threads that are not
-     * here. It stays reachable, and that is all. */
+    /* The rest is a snapshot of the parent's state, with locks that may be held by missing threads.
+     * It only stays reachable. */
     forgotten_core = core;
 }
 

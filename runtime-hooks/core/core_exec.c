@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One execution: the walk over the steps of a model, on its cores and in the calling thread.
+ * One execution: walks over the steps of a model, on its cores and in the calling thread.
  */
 #include "runtime-hooks/core/core_model.h"
 
@@ -30,18 +30,18 @@ static const char *const engine_names[] = {
 struct execution {
     struct ntk_core_model *model;
     struct core_tensor_view *views; /* by io */
-    struct core_context *context;   /* NULL when nothing is between steps */
+    struct core_context *context;   /* NULL without intermediate data */
     char *between;                  /* its buffer */
-    struct core_capture *capture;   /* NULL when not recorded */
+    struct core_capture *capture;   /* NULL if not recorded */
     uint64_t id;
     uint64_t call_start_ticks;
-    uint64_t code_bytes;               /* that have not gone to the device yet */
+    uint64_t code_bytes;               /* not yet sent to the device */
     uint16_t queue;                    /* of the front */
-    uint64_t parts_ticks;              /* on cores, in steps before this one */
+    uint64_t parts_ticks;              /* on cores, in earlier steps */
     uint64_t device_ns;                /* likewise */
     enum ntk_core_outcome outcome;     /* of these */
     struct ntk_core_trace_span traced; /* the whole */
-    struct ntk_core_trace_span phase;  /* EXEC_*: the one it is in; zeroed: none */
+    struct ntk_core_trace_span phase;  /* the current EXEC_* phase; zeroed: none */
     struct ntk_err *err;
 };
 
@@ -74,7 +74,7 @@ static uint64_t slot_device_address(const struct execution *execution, uint32_t 
     return slot->io != CORE_SLOT_NONE ? execution->views[slot->io].device_address : 0;
 }
 
-/* The core's execution lock is held: scratchpad and bindings are ours. */
+/* The core's execution lock is held: scratchpad and bindings belong to this execution. */
 static void bindings_fill(const struct execution *execution, struct core_subgraph *subgraph,
                           const struct core_allocation *scratchpad)
 {
@@ -154,7 +154,7 @@ static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
     return outcome;
 }
 
-/* Which of two outcomes of the cores of one execution is reported. */
+/* Which of two outcomes of an execution's cores to report. */
 static enum ntk_core_outcome outcome_worse(enum ntk_core_outcome a, enum ntk_core_outcome b)
 {
     if (a == NTK_CORE_COMPLETED || (a == NTK_CORE_NUMERICAL_ERROR && b != NTK_CORE_COMPLETED)) {
@@ -205,7 +205,7 @@ static uint64_t host_ns_since(uint64_t start_ticks)
     return ntk_hooks_ticks_to_ns(ntk_hooks_now() - start_ticks);
 }
 
-/* The core hangs until the limit: what it has not done stays undone. */
+/* The core hangs until the limit; the rest of its work is not done. */
 static uint64_t hang_last(const struct ntk_core_model *model, const struct core_step *step,
                           struct ntk_engine_result *results)
 {
@@ -285,8 +285,8 @@ static void refused_tell(struct ntk_core_model *model, uint64_t id, uint64_t cal
         &model->core->soft->state->core[physical].status[ntk_status_counter_of_status(status)], 1);
 }
 
-/* Another model or node takes the core: what the last one left in its memories is not for this one.
- * The execution lock is held. */
+/* Another model or node takes the core: clears what the last one left in its memories. The
+ * execution lock is held. */
 static bool nc_hand_over(struct ntk_core *core, struct core_nc *nc,
                          const struct ntk_core_model *model, uint32_t node)
 {
@@ -334,7 +334,7 @@ static void trace_phase_end(struct execution *execution)
     execution->phase = (struct ntk_core_trace_span){ 0 };
 }
 
-/* The phase ends as the next begins: one moment, unless the next is on another core. */
+/* The phase ends when the next starts, at the same moment unless the next is on another core. */
 static void trace_phase_next(struct execution *execution, enum ntk_core_trace_kind kind,
                              uint32_t nc)
 {
@@ -353,7 +353,7 @@ static void trace_phase_next(struct execution *execution, enum ntk_core_trace_ki
     ntk_core_trace_moment(nc, &data, notes, 2);
 }
 
-/* What it is in ends with the whole: its last phase, or the first when it never came to the run. */
+/* The current phase ends with the execution: the last one, or the first if it never ran. */
 static void trace_execution_end(struct execution *execution)
 {
     const struct ntk_core_trace_note notes[] = {
@@ -365,7 +365,7 @@ static void trace_execution_end(struct execution *execution)
     ntk_core_trace_moment(execution->model->nc, &data, notes, 2);
 }
 
-/* The core is held. One span per physical core, and the two clocks at its start. */
+/* The core is held. One span per physical core, and both clocks at its start. */
 static void trace_running_begin(const struct execution *execution, const struct core_step *step,
                                 struct ntk_core_trace_span *spans)
 {
@@ -378,7 +378,7 @@ static void trace_running_begin(const struct execution *execution, const struct 
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         bool is_switch = i == 0 && nc->traced_model != execution->model->id;
         const struct ntk_core_trace_note notes[] = {
-            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL }, /* what follows is by it */
+            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL }, /* later events depend on it */
             { NTK_NTRACE_START, NTK_CORE_TRACE_RUNNING, &spans[i] },
             { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SWITCH, NULL },
         };
@@ -409,7 +409,7 @@ static void trace_running_end(const struct execution *execution, const struct co
     }
 }
 
-/* Items without a listener or without room are dropped. */
+/* Items without a client or space are dropped. */
 static void printed(const struct ntk_engine_print_event *event, void *ctx)
 {
     const struct core_step *step = ctx;
@@ -417,7 +417,7 @@ static void printed(const struct ntk_engine_print_event *event, void *ctx)
     (void)ntk_core_debug_push(step->nc, event);
 }
 
-/* The core is held. All physical cores of the logical one run side by side in device time. */
+/* The core is held. All physical cores of the logical one run in parallel in device time. */
 static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t step_index,
                                            const struct core_step_record *record,
                                            const struct core_slowness *slowness,
@@ -452,7 +452,7 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
     if (ntk_engine_run_together(members, step->subgraph_count, results, execution->err) < 0) {
         return NTK_CORE_FAILED;
     }
-    /* The first that failed has the last word. */
+    /* The first failure determines the outcome. */
     for (uint32_t i = step->subgraph_count; i-- > 0;) {
         outcome = outcome_worse(outcome_of_run(execution, nc, i, &results[i]), outcome);
     }
@@ -461,7 +461,7 @@ static enum ntk_core_outcome subgraphs_run(struct execution *execution, uint32_t
     return outcome;
 }
 
-/* One bit of an output, another one in each execution. */
+/* Flips one bit of an output, a different one in each execution. */
 static void bit_flip(const struct execution *execution, const struct core_step *step)
 {
     uint64_t draw = execution->id * UINT64_C(0x9e3779b97f4a7c15) >> 16;
@@ -476,7 +476,7 @@ static void bit_flip(const struct execution *execution, const struct core_step *
     }
 }
 
-/* One step on its core, from taking the core to giving it back. */
+/* One step on its core, from taking to releasing the core. */
 struct run {
     struct execution *execution;
     struct core_step *step;
@@ -490,7 +490,7 @@ struct run {
     struct ntk_core_trace_span running[NTK_CORE_LNC_MAX];
 };
 
-/* Holds the core, alone; false, and nothing held, when it cannot be cleared for the model. */
+/* Takes the core exclusively; false, with nothing held, if it cannot be cleared for the model. */
 static bool core_take(const struct run *run)
 {
     struct execution *execution = run->execution;
@@ -541,7 +541,7 @@ static void run_begin(struct run *run)
     }
 }
 
-/* The work of all its physical cores, as slow and as wrong as a fault makes it. */
+/* The work of all its physical cores, including the effects of faults. */
 static void run_work(struct run *run, const struct core_slowness *slowness)
 {
     struct execution *execution = run->execution;
@@ -565,7 +565,7 @@ static void run_work(struct run *run, const struct core_slowness *slowness)
     core_step_record_end(&record, run->device_ns, run->outcome != NTK_CORE_COMPLETED);
 }
 
-/* Host time is stretched to device time: of a core that hangs, and of all where that is asked. */
+/* Stretches host time to device time: for a hanging core, and for all if requested. */
 static void run_pace(struct run *run, uint64_t start_ns)
 {
     const struct ntk_core_model *model = run->execution->model;
@@ -596,7 +596,7 @@ static void run_end(struct run *run)
     run->nc->device_clock_ns += run->device_ns;
     exec->core_end_ticks = ntk_hooks_now();
     uint64_t host_ns = ntk_hooks_ticks_to_ns(exec->core_end_ticks - exec->core_start_ticks);
-    /* A part that continues elsewhere counts there, as one execution. */
+    /* A part that continues elsewhere is counted there, as one execution. */
     exec->is_part = run->step_index < model->last_core_step && goes_on(run->outcome);
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         core_exec_core_fill(&run->per_core[i], &run->results[i], host_ns);
@@ -681,7 +681,7 @@ static enum ntk_core_outcome cpu_step_run(struct execution *execution, const str
     return NTK_CORE_COMPLETED;
 }
 
-/* An execution on the host alone: it counts where the model lies, and no core was busy. */
+/* An execution on the host only: counted at the model's core, which was not busy. */
 static void hosted_tell(const struct execution *execution, enum ntk_core_outcome outcome)
 {
     struct ntk_core_model *model = execution->model;
@@ -701,7 +701,7 @@ static void hosted_tell(const struct execution *execution, enum ntk_core_outcome
     pthread_mutex_unlock(&nc->execution_lock);
 }
 
-/* Every step until one fails; NaN is not a reason to stop. */
+/* Runs every step until one fails; NaN does not stop it. */
 static enum ntk_core_outcome steps_run(struct execution *execution)
 {
     struct ntk_core_model *model = execution->model;
@@ -714,7 +714,7 @@ static enum ntk_core_outcome steps_run(struct execution *execution)
 
         execution->outcome = outcome_worse(execution->outcome, now);
         if (step->is_cpu && !goes_on(now) && i < model->last_core_step) {
-            /* No core has the end of it. */
+            /* No core reports its end. */
             refused_tell(model, execution->id, execution->call_start_ticks, now);
         }
     }
@@ -729,7 +729,7 @@ void ntk_core_execute_refused(struct ntk_core_model *model, int error)
     core_execution_end(model->core, id);
 }
 
-/* Whether the model may use a tensor that is there. */
+/* Whether the model may use a tensor at this place. */
 static bool lies_well(const struct ntk_core_model *model, const struct core_tensor_view *view)
 {
     const struct core_nc *ncs = model->core->ncs;
@@ -739,7 +739,7 @@ static bool lies_well(const struct ntk_core_model *model, const struct core_tens
            (model->is_for_stack && ncs[view->nc].stack == ncs[model->nc].stack);
 }
 
-/* Takes a view of every tensor and checks it; on failure none is held. */
+/* Takes and checks a view of every tensor; on failure none is held. */
 static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *const *tensors,
                       size_t tensor_count, struct core_tensor_view *views, struct ntk_err *err)
 {

@@ -32,27 +32,27 @@ enum ntk_core_fault_kind {
 
 struct ntk_core_fault {
     enum ntk_core_fault_kind kind;
-    uint64_t amount;  /* by how much its counter moves, at least 1 */
-    double factor;    /* slow-*: times as slow, 1 to NTK_CORE_FAULT_FACTOR_MAX */
-    uint64_t time_ns; /* pause: how long; jitter: the time that was drawn, below what was given */
+    uint64_t amount;  /* the increase of its counter, at least 1 */
+    double factor;    /* slow-*: factor of time, 1 to NTK_CORE_FAULT_FACTOR_MAX */
+    uint64_t time_ns; /* pause: its length; jitter: the random time, below the given one */
 };
-/* It is slow, and neither fails nor counts. */
+/* It only slows execution: it neither fails nor counts. */
 bool ntk_core_fault_is_slowness(enum ntk_core_fault_kind kind);
 
 struct ntk_core_faults;
 
-/* -EINVAL with one message that names the fault and what is wrong with it. */
+/* -EINVAL with one message that names the fault and the error. */
 int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
                           struct ntk_err *err);
 void ntk_core_faults_destroy(struct ntk_core_faults *faults);
 
-/* One more execution on this core (global logical number): the faults that strike it, in the order
- * of the text; returns how many. slow-link is never among them. */
+/* Counts an execution on this core (global logical number) and returns the number of faults that
+ * strike it, in the order of the text. slow-link is never among them. */
 size_t ntk_core_faults_strike(struct ntk_core_faults *faults, uint32_t core,
                               struct ntk_core_fault out_faults[NTK_CORE_FAULTS_MAX]);
-/* Several that strike at once: the product of their factors, NTK_CORE_FAULT_FACTOR_MAX at most. */
+/* Several simultaneous ones: the product of their factors, at most NTK_CORE_FAULT_FACTOR_MAX. */
 double ntk_core_fault_factor_join(double factor, double other);
-/* One more collective of a rank on this core: how many times as slow its links are; 1: as ever. */
+/* Counts a collective of a rank on this core and returns the slowdown of its links; 1: none. */
 double ntk_core_faults_link_factor(struct ntk_core_faults *faults, uint32_t core);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a NEFF says about itself before, or although it is not, loaded.
+ * General information from a NEFF, even if it is not or cannot be loaded.
  */
 #include "runtime-hooks/core/core.h"
 

@@ -11,7 +11,7 @@ static size_t chunk_objects(size_t chunk)
     return (size_t)FIRST_CHUNK_OBJECTS << chunk;
 }
 
-/* NULL when pointer is not the start of an object of the pool. */
+/* NULL if pointer is not the start of an object of the pool. */
 static struct ntk_core_handle *object_find(struct ntk_core_handle_pool *pool, const void *pointer)
 {
     uintptr_t address = (uintptr_t)pointer;
@@ -94,7 +94,8 @@ static void *handle_create(struct ntk_core_handle_pool *pool, uint32_t is_open)
     memset((char *)object + sizeof *object, 0, pool->object_bytes - sizeof *object);
     atomic_fetch_add_explicit(&pool->live_count, 1, memory_order_relaxed);
     atomic_store_explicit(&object->is_open, is_open, memory_order_relaxed);
-    /* Pairs with the acquire in ntk_core_handle_take(): who counts up sees the zeroed object. */
+    /* Pairs with the acquire in ntk_core_handle_take(): a thread that increments the count sees the
+     * zeroed object. */
     atomic_store_explicit(&object->references, 1, memory_order_release);
     return object;
 }
@@ -111,7 +112,7 @@ void *ntk_core_handle_create_hidden(struct ntk_core_handle_pool *pool)
 
 void ntk_core_handle_show(void *object)
 {
-    /* Pairs with the acquire in ntk_core_handle_take(): a thread that finds it open sees it
+    /* Pairs with the acquire in ntk_core_handle_take(): a thread that sees it open sees it
      * complete. */
     atomic_store_explicit(&((struct ntk_core_handle *)object)->is_open, 1, memory_order_release);
 }
@@ -154,7 +155,7 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
                                                    memory_order_acq_rel, memory_order_relaxed)) {
             continue;
         }
-        /* The memory is never returned, so this look is safe without a reference. */
+        /* The memory is never returned, so this read is safe without a reference. */
         if (!atomic_load_explicit(&handle->is_open, memory_order_acquire)) {
             pthread_mutex_lock(&pool->lock);
             pthread_cond_broadcast(&pool->dropped);
@@ -162,8 +163,8 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
         }
         return;
     }
-    /* The only reference is ours, but another thread may be reading the pointer: it either counts
-     * up before this and drops last, or finds 0. */
+    /* The only reference is ours, but another thread may be reading the pointer: it either
+     * increments the count before this and drops last, or finds 0. */
     if (!atomic_compare_exchange_strong_explicit(&handle->references, &references, 0,
                                                  memory_order_acq_rel, memory_order_relaxed)) {
         ntk_core_handle_drop(pool, object);
@@ -176,7 +177,7 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Whether this call closed it; waits: until no other process has it. */
+/* Returns whether this call closed it; waits: until no other thread holds it. */
 static bool handle_close(struct ntk_core_handle_pool *pool, const void *pointer, bool waits)
 {
     struct ntk_core_handle *object = ntk_core_handle_take(pool, pointer);
@@ -184,7 +185,7 @@ static bool handle_close(struct ntk_core_handle_pool *pool, const void *pointer,
     if (!object) {
         return false;
     }
-    /* Of several closers one wins. */
+    /* Of several closers one succeeds. */
     bool won = atomic_exchange_explicit(&object->is_open, 0, memory_order_acq_rel) == 1;
     if (won) {
         ntk_core_handle_drop(pool, object); /* the creator's */

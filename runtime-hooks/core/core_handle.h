@@ -25,16 +25,16 @@
 struct ntk_core_handle {
     _Atomic uint32_t references; /* 0: free */
     _Atomic uint32_t is_open;    /* 1 until the creator closed it */
-    uint64_t generation;         /* differs between two lives of one object */
+    uint64_t generation;         /* differs between two uses of one object */
     struct ntk_core_handle *next_free;
 };
 
 struct ntk_core_handle_pool {
     size_t object_bytes;
-    /* Releases what the object holds; the memory itself stays in the pool. */
+    /* Releases what the object holds; its memory stays in the pool. */
     void (*destroy)(struct ntk_core_handle *object);
     pthread_mutex_t lock;
-    pthread_cond_t dropped; /* a reference to a closed object went */
+    pthread_cond_t dropped; /* a reference to a closed object was dropped */
     uint64_t generation;
     _Atomic(char *) chunks[NTK_CORE_HANDLE_CHUNKS];
     struct ntk_core_handle *first_free, *last_free;
@@ -47,32 +47,32 @@ struct ntk_core_handle_pool {
         .lock = PTHREAD_MUTEX_INITIALIZER                            \
     }
 
-/* Zeroed behind the handle, with one reference, open; NULL if out of memory. */
+/* Zeroed after the handle, with one reference, open; NULL if out of memory. */
 void *ntk_core_handle_create(struct ntk_core_handle_pool *pool);
-/* The same, and no thread can take it before it is shown: a stale handle to this place never sees
- * it half made. One that is not shown is freed with ntk_core_handle_drop(). */
+/* The same, but no thread can take it before it is shown, so a stale handle to this place never
+ * finds it incomplete. One that is not shown is freed with ntk_core_handle_drop(). */
 void *ntk_core_handle_create_hidden(struct ntk_core_handle_pool *pool);
 void ntk_core_handle_show(void *object);
-/* The object with one more reference when pointer is an open object of this pool, else NULL. */
+/* The object with one more reference if pointer is an open object of this pool, else NULL. */
 void *ntk_core_handle_take(struct ntk_core_handle_pool *pool, const void *pointer);
-/* One more reference to an object that the caller holds, closed or not. */
+/* Adds a reference to an object that the caller holds, open or closed. */
 void ntk_core_handle_hold(void *object);
-/* How many have it now, its creator too while it is open. */
+/* Number of current references, including the creator's while open. */
 static inline uint32_t ntk_core_handle_references(const void *object)
 {
     return atomic_load_explicit(&((const struct ntk_core_handle *)object)->references,
                                 memory_order_relaxed);
 }
 void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object);
-/* Closes: later takes fail; the creator's reference goes. False when pointer is not an open
+/* Closes: later takes fail; drops the creator's reference. False if pointer is not an open
  * object. */
 bool ntk_core_handle_close(struct ntk_core_handle_pool *pool, const void *pointer);
-/* The same, and returns when all takers have dropped it and it is destroyed. */
+/* The same, but returns only when all takers have dropped it and it is destroyed. */
 bool ntk_core_handle_close_and_wait(struct ntk_core_handle_pool *pool, const void *pointer);
 /* Closes every open object. */
 void ntk_core_handle_close_all(struct ntk_core_handle_pool *pool);
-/* In a child after fork: the lock is free again and every object of the parent is closed without
- * being destroyed. */
+/* In a child after fork: resets the lock, and closes every object of the parent without destroying
+ * it. */
 void ntk_core_handle_forget(struct ntk_core_handle_pool *pool);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What faults of the hardware do: to an execution, to its core, to the counters a driver would
- * hold.
+ * Effects of hardware faults: on an execution, on its core, on the counters that a driver would
+ * have.
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -10,7 +10,7 @@
 
 #include "shared/base/clock.h"
 
-/* Where "none" is in the table: a counter without a reader. */
+/* "none" in the table maps to a counter without a reader. */
 struct device_counters {
     struct ntk_soft_device device;
     uint64_t none;
@@ -49,8 +49,8 @@ static void sentence_set(const struct ntk_core *core, enum ntk_core_text text,
     }
 }
 
-/* What the driver would count, and the record of it. The outcome of the execution has a separate
- * class: this record adds none. */
+/* Updates the driver's counter and writes the record. The outcome of the execution has a separate
+ * class, to which this record adds nothing. */
 static void fault_count(struct ntk_core *core, const struct core_nc *nc, uint32_t device_index,
                         const struct core_hardware_subject *subject,
                         const struct ntk_core_fault *fault)
@@ -121,7 +121,8 @@ enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc 
             continue;
         }
         fault_count(core, nc, facts.device, subject, &faults[i]);
-        /* The first that ends the execution names its outcome; the others still count. */
+        /* The first fault that ends the execution determines its outcome; the others are still
+         * counted. */
         if (outcome == NTK_CORE_COMPLETED) {
             outcome = effects[faults[i].kind].outcome;
             sentence_set(core, (enum ntk_core_text)faults[i].kind, &facts,

@@ -113,7 +113,7 @@ void ntk_core_heap_give_back(struct ntk_core_heap *heap, uint64_t offset, uint64
         after->offset = offset;
         after->bytes += bytes;
     } else {
-        /* Without memory for the entry the range stays taken until the process ends. */
+        /* Without memory for the entry, the range stays taken until the process exits. */
         (void)range_insert(heap, low, (struct range){ .offset = offset, .bytes = bytes });
     }
 }

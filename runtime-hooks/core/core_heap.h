@@ -17,16 +17,16 @@
 #define NTK_CORE_HEAP_ALIGN 64U
 
 struct ntk_core_heap {
-    struct ntk_vec free_ranges; /* of struct range, by offset, no two touching */
+    struct ntk_vec free_ranges; /* of struct range, by offset, none adjacent */
 };
 
 /* 0 or -ENOMEM. */
 int ntk_core_heap_init(struct ntk_core_heap *heap, uint64_t bytes);
 void ntk_core_heap_fini(struct ntk_core_heap *heap);
-/* The offset of bytes free bytes; -ENOMEM when there is no such range. align: a power of two. */
+/* The offset of a free range of this size; -ENOMEM if there is none. align: a power of two. */
 int ntk_core_heap_take(struct ntk_core_heap *heap, uint64_t bytes, uint64_t align,
                        uint64_t *out_offset);
-/* What ntk_core_heap_take() gave. */
+/* Returns a range from ntk_core_heap_take(). */
 void ntk_core_heap_give_back(struct ntk_core_heap *heap, uint64_t offset, uint64_t bytes);
 
 #endif

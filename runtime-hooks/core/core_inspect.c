@@ -17,14 +17,14 @@
 #include "shared/base/host.h"
 #include "shared/formats/ntrace/ntrace.h"
 
-#define PIECE_EVENTS 16384U /* of the file, and of memory while it is written */
+#define PIECE_EVENTS 16384U /* size of pieces in the file, and of memory while writing */
 #define SAMPLES_MAX 86400U  /* a day; later ones are omitted */
 #define CPUS_MAX 1024U
 
 /* --- system trace ----------------------------------------------------------------------------- */
 
-/* The texts of the names from *inout_named + 1 to the last that the events have: before them in the
- * file, so that a file that is truncated names what it holds. */
+/* Writes the texts of names from *inout_named + 1 to the last one in the events, before these, so
+ * that a truncated file can resolve its names. */
 static int names_add(struct ntk_ntrace_writer *writer, const struct ntk_ntrace_event *events,
                      size_t count, uint32_t *inout_named, struct ntk_err *err)
 {
@@ -50,13 +50,13 @@ static int names_add(struct ntk_ntrace_writer *writer, const struct ntk_ntrace_e
     return ret;
 }
 
-/* At least one piece per core, so that each is in the file. */
+/* At least one piece per core, so that the file lists each. */
 static int core_add(struct ntk_ntrace_writer *writer, enum ntk_core_trace_sink sink,
                     const struct ntk_core *core, uint32_t nc, struct ntk_ntrace_event *events,
                     uint32_t *inout_named, struct ntk_err *err)
 {
     uint64_t position = 0;
-    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* a core that still records does not block us */
+    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* must not block on a core that still records */
     size_t count = PIECE_EVENTS;
     int ret = 0;
 
@@ -102,7 +102,7 @@ int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink si
         ret = core_add(&writer, sink, core, nc, events, &named, err);
     }
     if (ret < 0 && writer.bytes == 0) {
-        ntk_ntrace_writer_abort(&writer); /* not even the head: no file */
+        ntk_ntrace_writer_abort(&writer); /* not even the head fits: no file */
     } else if (ret == 0 || writer.full) {
         ret = ntk_ntrace_writer_commit(&writer, err);
     } else {
@@ -147,7 +147,7 @@ struct ntk_core_sampler {
     bool has_thread;
     pthread_mutex_t lock;
     pthread_cond_t stop;
-    bool is_stopped; /* under lock; the rest is the thread's until it has ended */
+    bool is_stopped; /* under lock; the rest belongs to the thread until it has ended */
     uint32_t cpu_count;
     struct cpu_times before[CPUS_MAX];
     struct ntk_vec times;   /* of uint64_t */
@@ -214,7 +214,7 @@ static void memory_read(uint64_t *out)
     }
 }
 
-/* The share of a processor is that since the last look; if out of memory, the sample is omitted. */
+/* The share of a processor since the last sample; if out of memory, the sample is skipped. */
 static void sample(struct ntk_core_sampler *sampler)
 {
     struct cpu_times now[CPUS_MAX] = { 0 };
@@ -292,7 +292,7 @@ static void sampler_stop(struct ntk_core_sampler *sampler)
         pthread_mutex_unlock(&sampler->lock);
         pthread_join(sampler->thread, NULL);
         sampler->has_thread = false;
-        sample(sampler); /* the end, however soon it comes */
+        sample(sampler); /* also at the end, however soon */
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_inspect - what an inspection leaves as files: the events of a sink of the system trace, and
- * what the host did meanwhile (docs/formats/ntrace.md).
+ * core_inspect - writes the files of an inspection: the events of a sink of the system trace, and
+ * host samples (docs/formats/ntrace.md).
  *
  * Owner:   a sampler belongs to its creator.
  * Threads: any; one at a time per sampler.
@@ -16,13 +16,13 @@
 extern "C" {
 #endif
 
-/* Every event of the sink, which is on, into a file; they stay in the sink. Memory is bounded by a
+/* Writes every event of the running sink to a file; they stay in the sink. Memory is limited to a
  * few MiB, however full the rings are. kind_names: NTK_CORE_TRACE_KINDS of them. 1: the disk was
- * full, the file holds what fitted, err says so. */
+ * full, the file has what fitted, and err has a message. */
 int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
                         const char *const *kind_names, const char *path, struct ntk_err *err);
 
-/* What the folder is about. */
+/* General information in the folder. */
 struct ntk_core_inspect_info {
     const char *instance_id;
     const char *runtime_version;
@@ -33,11 +33,11 @@ int ntk_core_inspect_info_save(const struct ntk_core *core,
                                const struct ntk_core_inspect_info *info, const char *path,
                                struct ntk_err *err);
 
-/* A thread that checks processors and memory of the host once per second, and at begin and end. */
+/* A thread that samples processors and memory of the host once per second, and at start and end. */
 struct ntk_core_sampler;
 int ntk_core_sampler_create(struct ntk_core_sampler **out_sampler, struct ntk_err *err);
-/* Ends the thread and writes what it saw, in the vendor's layout where is_vendor; a NULL path is
- * omitted. */
+/* Stops the thread and writes its samples, in the vendor's layout if is_vendor; a NULL path is
+ * skipped. */
 int ntk_core_sampler_save(struct ntk_core_sampler *sampler, bool is_vendor, const char *cpu_path,
                           const char *memory_path, struct ntk_err *err);
 void ntk_core_sampler_destroy(struct ntk_core_sampler *sampler);

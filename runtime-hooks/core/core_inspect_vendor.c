@@ -19,7 +19,7 @@
 #define FLUSH_BYTES ((size_t)1 << 20)
 #define MODELS_MAX 65536U
 #define RING_OF_CORE 4U
-#define OWN_TYPES 1000U /* ids of types that the vendor does not have */
+#define OWN_TYPES 1000U /* ids of types that the vendor lacks */
 
 static const struct {
     const char *name, *usage;
@@ -93,11 +93,11 @@ struct saving {
     const char *const *kind_names;
     struct ntk_core_vendor_trace *trace;
     struct ntk_map model_names; /* ids that are in the table */
-    struct ntk_map open;        /* number of the start, by our tracking id */
+    struct ntk_map open;        /* number of the start record, by our tracking id */
     uint64_t type_of_kind[NTK_CORE_TRACE_KINDS];
     uint32_t nc, worker;
     uint64_t device;                    /* of the core */
-    int64_t ahead_ns[NTK_CORE_LNC_MAX]; /* the host's clock, of each physical core's */
+    int64_t ahead_ns[NTK_CORE_LNC_MAX]; /* offset of the host's clock to each physical core's */
     uint64_t number;                    /* of the last record of the core */
     uint64_t total_bytes;               /* of the core */
     uint64_t usage_bytes[sizeof usages / sizeof *usages];
@@ -157,7 +157,7 @@ static const char *vendor_usage(size_t usage)
     return usages[usage].usage[0] ? usages[usage].usage : "generic";
 }
 
-/* Several of our uses are one of the vendor's, which has one total: that of the first of them. */
+/* Several of our uses map to one of the vendor's, with one total: that of the first of them. */
 static size_t usage_of_total(size_t usage)
 {
     size_t first = 0;
@@ -168,7 +168,7 @@ static size_t usage_of_total(size_t usage)
     return first;
 }
 
-/* At the start what it is about, at the stop what has become of it. */
+/* The start has the request, the stop the result. */
 static void put_memory(struct saving *saving, const struct ntk_ntrace_event *event, bool is_start)
 {
     struct ntk_buf *buf = &saving->stream.buf;
@@ -227,7 +227,7 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
     if (event->kind != NTK_CORE_TRACE_SCHEDULE && (is_start || is_collective)) {
         put_number(saving, "exec_id", event->execution_id);
     }
-    if (is_device) { /* a clock begins at any number, and at 0 */
+    if (is_device) { /* a clock may start at any number, including 0 */
         ntk_vendor_trace_put_pair_number(buf, "nc_timestamp_ns", event->device_ns);
     }
     if (is_start || event->kind == NTK_CORE_TRACE_LOAD) {
@@ -241,7 +241,7 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
     if (!is_start) {
         return;
     }
-    if (event->kind == NTK_CORE_TRACE_SYNC) { /* its order tells the core: that of the runs */
+    if (event->kind == NTK_CORE_TRACE_SYNC) { /* its order identifies the core: that of the runs */
         ntk_vendor_trace_put_pair_number(buf, "cpu_timestamp_ns", event->time_ns);
     } else if (is_device) {
         ntk_vendor_trace_put_pair_number(buf, "device_core_idx", event->device_core);
@@ -251,9 +251,9 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
     put_texts(saving, event);
 }
 
-/* Events of a run have the time of the core's clock, moved to the host's by the sync point before
- * them: what the host notes of their end is when it noticed. The run begins at that moment, too,
- * where the filter has no sync points. Collectives are the host's: the clock stops then. */
+/* Events of a run have the time of the core's clock, converted to the host's with the preceding
+ * sync point, because the host notices their end late. The run also starts at that moment if the
+ * filter excludes sync points. Collectives have host times: the core's clock stops then. */
 static uint64_t time_of(struct saving *saving, const struct ntk_ntrace_event *event)
 {
     int64_t *ahead_ns = &saving->ahead_ns[event->device_core % NTK_CORE_LNC_MAX];
@@ -307,7 +307,7 @@ static void event_put(struct saving *saving, const struct ntk_ntrace_event *even
         }
         break;
     case NTK_NTRACE_STOP:
-        /* For one whose start was overwritten the number before the first of the ring. */
+        /* If its start was overwritten, the number before the first in the ring. */
         start = (uintptr_t)ntk_map_remove_number(&saving->open, event->tracking_id);
         put_record(saving, event, NTK_VENDOR_TRACE_STOP,
                    start ? start : saving->number >> 48 << 48);
@@ -329,7 +329,7 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
                      const struct ntk_core *core, uint32_t nc, struct ntk_ntrace_event *events)
 {
     uint64_t position = 0;
-    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* a core that still records does not block us */
+    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* must not block on a core that still records */
     size_t count = PIECE_EVENTS;
     bool is_first = true;
 
@@ -346,7 +346,7 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
 
         count = ntk_core_trace_copy(sink, nc, &position, events, PIECE_EVENTS, &lost);
         room -= count;
-        saving->number += is_first ? lost : 0; /* readers count numbers that are missing */
+        saving->number += is_first ? lost : 0; /* readers count missing numbers */
         is_first = false;
         for (size_t i = 0; i < count && !saving->failed; i++) {
             event_put(saving, &events[i]);

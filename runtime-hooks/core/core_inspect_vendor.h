@@ -18,14 +18,14 @@
 extern "C" {
 #endif
 
-/* What trace_info.pb says about ntrace.pb. */
+/* The part of trace_info.pb about ntrace.pb. */
 struct ntk_core_vendor_trace {
     uint64_t record_count;
-    struct ntk_vec models; /* of struct ntk_vendor_trace_name, as they came */
+    struct ntk_vec models; /* of struct ntk_vendor_trace_name, in order of appearance */
 };
 void ntk_core_vendor_trace_fini(struct ntk_core_vendor_trace *trace);
 
-/* As ntk_core_trace_save(); fills *out_trace also when it returns 1. */
+/* Like ntk_core_trace_save(); also fills *out_trace if it returns 1. */
 int ntk_core_vendor_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
                                const char *const *kind_names, const char *path,
                                struct ntk_core_vendor_trace *out_trace, struct ntk_err *err);

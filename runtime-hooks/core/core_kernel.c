@@ -11,13 +11,13 @@
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
-/* The shortest run on the device: to start one and to tell its end. */
+/* The shortest run on the device: its start and the report of its end. */
 #define LAUNCH_NS 1000U
 
 struct ntk_core_kernel {
     struct ntk_core *core;
     _Atomic uint32_t references;
-    _Atomic uint32_t turn; /* where the next search for cores begins */
+    _Atomic uint32_t turn; /* where the next search for cores starts */
     uint32_t nc;
     uint32_t id;
     uint32_t name_id;
@@ -100,7 +100,7 @@ void ntk_core_kernel_drop(struct ntk_core_kernel *kernel)
 
 /* --- cores ------------------------------------------------------------------------------------ */
 
-/* From the lowest on, as everybody who needs several. */
+/* Locks in ascending order, like all users of several cores. */
 static bool cores_lock(struct ntk_core *core, uint32_t first, uint32_t width, bool waits)
 {
     for (uint32_t i = 0; i < width; i++) {
@@ -150,7 +150,7 @@ static uint64_t ns_of(double amount, double per_second)
                      : UINT64_C(1000000000000000000);
 }
 
-/* The share of one physical core, as a run of its engines. */
+/* The work of one physical core, as a run of its engines. */
 static void result_fill(const struct ntk_core *core, const struct ntk_core_kernel_work *work,
                         uint32_t core_count, double share, const struct core_slowness *slowness,
                         struct ntk_engine_result *out_result)
@@ -173,7 +173,7 @@ static void result_fill(const struct ntk_core *core, const struct ntk_core_kerne
     result.busy_ns[NTK_ENGINE_PE] = ns_of((double)result.flops, spec->tensor_peak_flops * share);
     result.busy_ns[NTK_ENGINE_DVE] =
         ns_of((double)work->vector_elements / core_count, lanes_per_second * share);
-    /* Cores that run together share what their memory can give. */
+    /* Cores that run together share their memory bandwidth. */
     result.busy_ns[NTK_ENGINE_DMA] = ns_of((double)(work->read_bytes + work->written_bytes),
                                            spec->hbm_bytes_per_second / slowness->hbm);
     result.instruction_count[NTK_ENGINE_PE] = work->flops > 0 ? 1 : 0;
@@ -227,7 +227,7 @@ static void trace_running_end(const struct running *running, const struct ntk_co
     ntk_core_trace_span_end(span, &data);
 }
 
-/* Whether a fault of the hardware strikes one of the cores. */
+/* Whether a hardware fault strikes one of the cores. */
 static enum ntk_core_outcome faults_check(const struct running *running,
                                           struct core_slowness *slowness)
 {

@@ -22,9 +22,9 @@ struct ntk_core_kernel;
 
 struct ntk_core_kernel_options {
     const char *name;     /* NULL is "" */
-    uint32_t nc;          /* where it counts while it does not run */
-    uint64_t code_bytes;  /* instructions, in host memory; they go to the device with every run */
-    uint64_t begin_ticks; /* ntk_core_ticks() of when its making began, or 0: now */
+    uint32_t nc;          /* its core while it is not running */
+    uint64_t code_bytes;  /* instructions in host memory; sent to the device with every run */
+    uint64_t begin_ticks; /* ntk_core_ticks() at the start of its creation, or 0: now */
 };
 /* -EINVAL no such core, -ENOMEM. */
 int ntk_core_kernel_create(struct ntk_core *core, const struct ntk_core_kernel_options *options,
@@ -33,26 +33,26 @@ void ntk_core_kernel_hold(struct ntk_core_kernel *kernel);
 void ntk_core_kernel_drop(struct ntk_core_kernel *kernel); /* NULL is fine */
 
 struct ntk_core_kernel_work {
-    uint64_t flops;                     /* of the tensor engines together */
-    uint64_t vector_elements;           /* operations on elements, of the vector engines together */
+    uint64_t flops;                     /* of all tensor engines */
+    uint64_t vector_elements;           /* element operations of all vector engines */
     uint64_t read_bytes, written_bytes; /* of device memory */
 };
 
 struct ntk_core_kernel_run {
-    /* It runs on width cores in a row from one of these on: the first that is free, else it waits
-     * for one. */
+    /* It runs on `width` consecutive cores starting at one of these: at the first that is free,
+     * else it waits. */
     const uint32_t *first_ncs;
     uint32_t first_nc_count;
     uint32_t width;
-    double share;         /* the used share of what these cores can do: above 0, at most 1 */
-    uint64_t asked_ticks; /* ntk_core_ticks() of the moment of the call, or 0: now */
-    uint16_t queue;       /* as in struct ntk_core_queued */
-    /* Computes with the cores held; what it does not fill is 0. Sets err unless it completes. */
+    double share;         /* the used share of the cores' capacity: above 0, at most 1 */
+    uint64_t asked_ticks; /* ntk_core_ticks() at the call, or 0: now */
+    uint16_t queue;       /* like in struct ntk_core_queued */
+    /* Computes while the cores are held; unset results are 0. Sets err unless it completes. */
     enum ntk_core_outcome (*compute)(void *ctx, struct ntk_core_kernel_work *out_work,
                                      struct ntk_err *err);
     void *ctx;
 };
-/* 0 and the outcome; -EINVAL for cores the process has not. */
+/* 0 and the outcome; -EINVAL for unknown cores. */
 int ntk_core_kernel_run(struct ntk_core_kernel *kernel, const struct ntk_core_kernel_run *run,
                         enum ntk_core_outcome *out_outcome, struct ntk_err *err);
 

@@ -70,7 +70,7 @@ static const struct {
 
 #define MACHINE_COUNT (sizeof machines / sizeof *machines)
 
-/* Rows are made of three tables; the constant ones above are the truth. */
+/* Rows combine three tables; the constant ones above are authoritative. */
 static void row_fill(size_t index, struct ntk_core_machine_row *row)
 {
     const struct family *family = &families[machines[index].family];
@@ -161,8 +161,7 @@ static size_t line_neighbours(uint32_t count, bool is_ring, bool east_first, uin
 size_t ntk_core_machine_neighbours(const struct ntk_core_machine_row *row, uint32_t device,
                                    uint32_t out_devices[4])
 {
-    /* What the driver prints for a 4 x 4 torus of the third generation; no rule makes this
-     * order. */
+    /* The driver's output for a 4 x 4 torus of the third generation; the order follows no rule. */
     static const uint8_t torus_3[16][4] = {
         { 12, 1, 3, 4 },  { 0, 13, 5, 2 },  { 14, 3, 1, 6 },   { 2, 15, 7, 0 },
         { 8, 5, 7, 0 },   { 4, 9, 1, 6 },   { 10, 7, 5, 2 },   { 6, 11, 3, 4 },
@@ -208,7 +207,7 @@ bool ntk_core_machine_has_link(const struct ntk_core_machine *machine, uint32_t 
     uint32_t neighbours[4];
     size_t count = row ? ntk_core_machine_neighbours(row, a, neighbours) : 0;
 
-    /* Behind a switch each device reaches each other. */
+    /* With a switch, each device reaches every other. */
     if (row && row->topology == NTK_CORE_TOPOLOGY_SWITCH) {
         return a != b;
     }

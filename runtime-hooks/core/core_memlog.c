@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory log: the newest allocations and releases, kept in the process; and what is written to
- * files and told to the front when memory runs out (docs/formats/memory-log.md).
+ * The memory log: keeps the newest allocations and releases in the process, and writes files and
+ * reports to the front when memory runs out (docs/formats/memory-log.md).
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -31,11 +31,11 @@ struct entry {
 
 struct core_memlog {
     pthread_mutex_t lock;
-    struct entry *entries; /* a ring; grows to its capacity on use */
+    struct entry *entries; /* a ring that grows to its capacity on use */
     uint64_t capacity;
     uint64_t allocated;
     uint64_t count;                  /* ever added */
-    struct ntk_hooks_memory counted; /* the ring itself, as host memory of the process */
+    struct ntk_hooks_memory counted; /* the ring itself, counted as host memory of the process */
     ntk_hooks_row row;
 };
 
@@ -67,7 +67,7 @@ static void ring_uncount(struct core_memlog *memlog)
     }
 }
 
-/* The ring is memory of the runtime like any other. */
+/* Counts the ring as memory of the runtime. */
 static void ring_count(struct core_memlog *memlog)
 {
     ring_uncount(memlog);
@@ -91,7 +91,7 @@ void core_memlog_finish(struct core_memlog *memlog)
     }
 }
 
-/* Room for one more entry, or the ring stays as large as it is. memlog->lock is held. */
+/* Makes room for one more entry, or keeps the ring as large as it is. memlog->lock is held. */
 static void ring_grow(struct core_memlog *memlog)
 {
     if (memlog->count < memlog->allocated || memlog->allocated >= memlog->capacity) {
@@ -196,8 +196,8 @@ static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t s
     pthread_mutex_unlock(&memlog->lock);
 }
 
-/* A new file with this name in the dump folder; what an earlier process of ours left is
- * replaced. */
+/* Creates a file with this name in the dump folder, replacing one left by an earlier process of
+ * ours. */
 static FILE *dump_open(const struct ntk_core *core, char *path, size_t path_bytes,
                        enum ntk_core_text name, const struct core_text_facts *facts)
 {
@@ -226,7 +226,7 @@ static void table_dump(struct ntk_core *core, const struct core_usage_view *view
     }
 }
 
-/* What of a shortage goes to files; out_path is the log of the device, "" when it could not be
+/* Writes the files of a shortage; out_path is the log of the device, "" if it could not be
  * written. */
 static void files_dump(struct ntk_core *core, const struct core_usage_view *view, uint32_t local,
                        char *out_path, size_t path_bytes)
@@ -279,7 +279,7 @@ static void cores_sentence(const struct ntk_core *core, uint32_t stack, char *te
     }
 }
 
-/* Table and cores of one stack to the front. log_path: "" none. */
+/* Reports the table and cores of one stack to the front. log_path: "" none. */
 static void stack_tell(struct ntk_core *core, const struct core_usage_view *view, const char *cause,
                        const char *log_path)
 {
@@ -328,7 +328,7 @@ void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const cha
     }
     struct core_usage_view view =
         stack_view(core, physical_core / per_device, local / core->row->cores_per_stack);
-    /* The first shortage of a process tells most: files are written once. */
+    /* The first shortage of a process is the most useful: files are written once. */
     if (!atomic_exchange(&core->has_dumped, true)) {
         files_dump(core, &view, local, path, sizeof path);
     }
@@ -370,8 +370,8 @@ static int numbered_compare(const void *left, const void *right)
     return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* The last entry of an address that is not a release: what the log knows to be allocated.
- * memlog->lock is held. -ENOMEM. */
+/* The last entry of an address, if not a release: the allocations known to the log. memlog->lock is
+ * held. -ENOMEM. */
 static int live_write(const struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
 {
     uint64_t first = memlog->count > memlog->allocated ? memlog->count - memlog->allocated : 0;

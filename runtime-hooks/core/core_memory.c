@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of stacks and host, taken and counted in one place: soft.state, the segment and the memory
- * log always agree.
+ * Memory of stacks and the host, allocated and counted in one place, so that soft.state, the
+ * segment and the memory log always agree.
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -25,7 +25,7 @@ static const char *const category_names[] = {
 #undef NTK_MEMORY
 };
 
-/* Free memory of a stack is zero; large parts go back to the system. */
+/* Free memory of a stack is zero; large ranges are returned to the system. */
 static void stack_zero(char *address, uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -55,7 +55,7 @@ static struct core_stack *stack_find(struct ntk_core *core, uint32_t physical_co
     return NULL;
 }
 
-/* "model constants": as the tables call it, in small letters; ours where they have no name. */
+/* "model constants": the name in the tables in lower case, or ours if they have none. */
 static const char *usage_name(enum ntk_memory_category category, char *text, size_t bytes)
 {
     static const char *const names[] = {
@@ -75,7 +75,7 @@ static const char *usage_name(enum ntk_memory_category category, char *text, siz
     return text;
 }
 
-/* What the memory log, the table and the error say. */
+/* The reports of the memory log, the table and the error. */
 static int shortage(struct ntk_core *core, const struct core_memory_request *request,
                     const struct core_stack *stack, struct ntk_err *err)
 {
@@ -140,8 +140,8 @@ void core_memory_unreserve(struct ntk_core *core, struct core_allocation *alloca
 {
     struct core_stack *stack = allocation->stack;
 
-    /* Ranges without bytes behind them (rings, microcode) were never touched: a range of that size
-     * costs one madvise(). */
+    /* Ranges without data (rings, microcode) were never touched: freeing one costs one
+     * madvise(). */
     stack_zero(allocation->address, allocation->bytes);
     pthread_mutex_lock(&stack->lock);
     ntk_core_heap_give_back(&stack->heap, allocation->offset, allocation->bytes);
@@ -187,7 +187,7 @@ static int host_take(const struct core_memory_request *request, struct core_allo
     return 0;
 }
 
-/* Into segment, soft.state and memory log. */
+/* Counts it in the segment, soft.state and the memory log. */
 static void count_in(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *allocation)
 {
@@ -219,7 +219,7 @@ static void count_in(struct ntk_core *core, const struct core_memory_request *re
                     allocation, request->name);
 }
 
-/* What happens to a stack's memory, on the logical core of the process that it is for. */
+/* Reports changes of a stack's memory for the logical core that uses it. */
 static void trace_memory(const struct ntk_core *core, enum ntk_core_trace_kind kind,
                          const struct core_allocation *allocation)
 {

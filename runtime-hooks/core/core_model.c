@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Models come and go: where they are placed, what all of a core share, what monitors get. */
+/* Loading and unloading of models: their placement, shared resources of a core, reports to
+ * monitors. */
 #include "runtime-hooks/core/core_model.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 /* --- what a file may be ----------------------------------------------------------------------- */
 
-/* All that speaks against a file, in one message: code is that of the first reason, 0 when there is
+/* All reasons against a file in one message: code is that of the first reason, 0 if there is
  * none. */
 struct refusal {
     int code;
@@ -135,7 +136,8 @@ static uint64_t scratchpad_page(const struct ntk_core *core)
                                                : core->options.scratchpad_page_bytes;
 }
 
-/* What the models on one physical core need together: the largest of them. core->lock is held. */
+/* The scratchpad sizes that models on one physical core share: the maximum of each. core->lock is
+ * held. */
 static uint64_t scratchpad_need(const struct ntk_core *core, uint32_t nc, uint32_t index)
 {
     uint64_t need = 0;
@@ -153,7 +155,7 @@ static uint64_t scratchpad_need(const struct ntk_core *core, uint32_t nc, uint32
     return need > 0 ? core_round_up(need, scratchpad_page(core)) : 0;
 }
 
-/* Makes the scratchpads of a core as large as its models need. Waits for what runs there. */
+/* Resizes the scratchpads of a core for its models. Waits for running executions. */
 static int scratchpad_fit(struct ntk_core *core, uint32_t nc, struct ntk_err *err)
 {
     struct core_nc *place = &core->ncs[nc];
@@ -176,7 +178,7 @@ static int scratchpad_fit(struct ntk_core *core, uint32_t nc, struct ntk_err *er
             ret = core_memory_take(core, &request, &place->scratchpad[i], err);
         }
         if (ret < 0 && had > 0) {
-            /* As it was: the range was ours a moment ago. */
+            /* Restores the old size, which was available a moment ago. */
             request.bytes = had;
             (void)core_memory_take(core, &request, &place->scratchpad[i], NULL);
         }
@@ -212,7 +214,7 @@ static void models_remove(struct ntk_core_model *model)
     pthread_mutex_unlock(&core->lock);
 }
 
-/* The core with the fewest models, the lowest of equals, that has room for count cores. */
+/* The core with the fewest models, or the lowest of equals, with room for count cores. */
 static uint32_t nc_choose(const struct ntk_core *core, uint32_t count)
 {
     uint32_t best = 0;
@@ -225,7 +227,7 @@ static uint32_t nc_choose(const struct ntk_core *core, uint32_t count)
     return best;
 }
 
-/* Where the copies of a model lie: count of them, needed cores each, in a row from nc on. */
+/* The place of a model's copies: count of them, needed cores each, consecutive from nc on. */
 struct placement {
     uint32_t nc;
     uint32_t needed;
@@ -233,8 +235,8 @@ struct placement {
     bool takes_turns;
 };
 
-/* The core that the model will get, unless it needs more cores than the options say, or another one
- * is loaded meanwhile: a guess made before the file is read. */
+/* A guess of the model's core before the file is read; wrong if it needs more cores than the
+ * options specify, or another model is loaded meanwhile. */
 static uint32_t nc_expect(const struct ntk_core *core, const struct ntk_core_load_options *options)
 {
     if (options->nc < core->core_count) {
@@ -267,7 +269,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         (void)snprintf(why, sizeof why, " (node '%.200s' has %u subgraphs, and each requires one)",
                        longest_name, longest);
     }
-    /* One that runs on the host alone is next to a core all the same. */
+    /* A model that only runs on the host still gets a core. */
     needed = needed > 0 ? needed : 1;
     if (options->core_limit > 0 && needed > options->core_limit) {
         takes_turns = options->nodes_may_take_turns && longest <= options->core_limit;
@@ -308,7 +310,7 @@ static void model_counts_add(struct ntk_core_model *model, uint32_t amount)
     }
 }
 
-/* Device memory that the model holds itself. */
+/* Device memory held by the model itself. */
 static uint64_t model_device_bytes(const struct ntk_core_model *model)
 {
     uint64_t bytes = 0;
@@ -345,7 +347,7 @@ static void hooks_model_begin(struct ntk_core_model *model,
         .neff_path = model->name,
         .core = (uint16_t)core->ncs[model->nc].first_physical,
         .core_count = (uint16_t)(model->nc_count * core->lnc),
-        /* What an opaque program would compute is unknown. */
+        /* The result of an opaque program is unknown. */
         .flags = model->is_opaque ? NTK_PROCESS_ESTIMATED : NTK_PROCESS_MODEL_FLOPS,
         .rank = options->rank_count > 0 ? &rank : NULL,
     };
@@ -372,7 +374,7 @@ static void trace_load_end(const struct ntk_core_trace_span *span,
     ntk_core_trace_span_end(span, &data);
 }
 
-/* Everything of a model that hangs on its file and place; the caller frees it on failure. */
+/* Everything of a model that depends on its file and place; the caller frees it on failure. */
 static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
                       bool *out_is_listed, struct ntk_err *err)
 {
@@ -389,7 +391,7 @@ static int model_fill(struct ntk_core_model *model, const struct ntk_neff *neff,
     return ret < 0 ? ntk_err_no_memory(err) : scratchpads_fit(model, err);
 }
 
-/* One copy of the model on the cores from nc on. */
+/* Loads one copy of the model on the cores from nc on. */
 static int model_load_at(struct core_constants *constants, const struct ntk_neff *neff,
                          const struct ntk_core_load_options *options,
                          const struct placement *placement, uint32_t replica,
@@ -452,7 +454,7 @@ static int model_load_at(struct core_constants *constants, const struct ntk_neff
     return 0;
 }
 
-/* One copy; its replicas are the caller's. */
+/* Unloads one copy; its replicas are left to the caller. */
 static void model_unload_one(struct ntk_core_model *model)
 {
     uint64_t start = ntk_hooks_now();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A model out of its file: tensors between nodes, programs and their memory, libraries, steps. */
+/* Builds a model from its file: tensors between nodes, programs and their memory, libraries,
+ * steps. */
 #include "runtime-hooks/core/core_model.h"
 
 #include <dlfcn.h>
@@ -65,7 +66,7 @@ static int ios_make(struct ntk_core_model *model, const struct ntk_neff *neff, s
     return 0;
 }
 
-/* Slots for every output of every node, those of inputs and outputs tied to ios. */
+/* Slots for every output of every node; those of inputs and outputs refer to ios. */
 static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
                       struct ntk_err *err)
 {
@@ -169,7 +170,7 @@ static int memory_take(struct ntk_core_model *model, uint32_t physical,
     return bytes > 0 ? core_memory_take(model->core, &request, out_allocation, err) : 0;
 }
 
-/* The slot of the node's input or output with this name; CORE_SLOT_NONE when it has none. */
+/* The slot of the node's input or output with this name; CORE_SLOT_NONE if it has none. */
 static uint32_t slot_find(const struct ntk_core_model *model, const struct ntk_neff *neff,
                           uint32_t node_index, const char *name, bool is_output)
 {
@@ -190,7 +191,7 @@ static uint32_t slot_find(const struct ntk_core_model *model, const struct ntk_n
     return CORE_SLOT_NONE;
 }
 
-/* Where a variable of the shared scratchpad may lie; else it is private. */
+/* Whether a variable may be in the shared scratchpad; else it is private. */
 static bool fits_shared_page(const struct ntk_core *core, const struct ntk_neff_var *var)
 {
     uint64_t page = core->options.scratchpad_page_bytes;
@@ -199,14 +200,14 @@ static bool fits_shared_page(const struct ntk_core *core, const struct ntk_neff_
            (page > 0 && var->backing_offset % page + var->bytes_count <= page);
 }
 
-/* Where the subgraphs of a step come from. */
+/* The origin of the subgraphs of a step. */
 struct step_source {
     const struct ntk_neff *neff;
     uint32_t node;
     struct core_pipeline pipeline;
 };
 
-/* What lies between nodes is as large as the largest variable; the caller's buffers have known
+/* Tensors between nodes are as large as the largest variable; the caller's buffers have known
  * sizes. */
 static int slot_grow(struct core_slot *slot, const struct core_subgraph *subgraph,
                      const struct ntk_neff_var *var, struct ntk_err *err)
@@ -364,7 +365,7 @@ static int subgraph_make(struct ntk_core_model *model, const struct step_source 
     return ret < 0 ? ret : code_place(model, physical, subgraph, from, err);
 }
 
-/* What steps of all kinds have. */
+/* The common part of all kinds of steps. */
 static int step_begin(struct ntk_core_model *model, const struct step_source *source,
                       struct core_step *step, struct ntk_err *err)
 {
@@ -395,7 +396,7 @@ static int step_begin(struct ntk_core_model *model, const struct step_source *so
 
 /* --- nodes that run on the host --------------------------------------------------------------- */
 
-/* The bytes as a file that the loader can open: anonymous where the system has that. */
+/* The bytes as a file for the loader: anonymous if supported. */
 static int library_file(const struct ntk_neff_member *member, char *path, size_t path_bytes,
                         bool *out_is_named)
 {
@@ -507,7 +508,7 @@ static int cpu_step_make(struct ntk_core_model *model, const struct step_source 
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* The subgraphs [first, first + count) of a node side by side on one logical core. */
+/* The subgraphs [first, first + count) of a node in parallel on one logical core. */
 static int core_step_make(struct ntk_core_model *model, const struct step_source *source,
                           uint32_t nc, uint32_t first, uint32_t count, struct ntk_err *err)
 {
@@ -601,7 +602,7 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     return ret;
 }
 
-/* Buffers of what is between steps, after all variables had their say on sizes. */
+/* Buffers between steps, after all variables have set the sizes. */
 static void context_plan(struct ntk_core_model *model)
 {
     for (uint32_t i = 0; i < model->first_passed; i++) {
@@ -677,7 +678,7 @@ struct core_context *core_context_take(struct ntk_core_model *model, bool *out_o
     return context;
 }
 
-/* Those that the model has from its load on. */
+/* Allocates the contexts of a model at load. */
 static int contexts_reserve(struct ntk_core_model *model, struct ntk_err *err)
 {
     if (!context_is_needed(model)) {
@@ -706,8 +707,7 @@ void core_context_give_back(struct ntk_core_model *model, struct core_context *c
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* What the model is made of in addition to the programs of its subgraphs, which count
- * themselves. */
+/* Memory of the model in addition to its subgraphs, which are counted separately. */
 static void model_count(struct ntk_core_model *model, uint32_t node_count)
 {
     uint64_t bytes =

@@ -26,17 +26,17 @@ struct ntk_core_notifier;
 struct ntk_core_notifier *ntk_core_notifier_create(struct ntk_core_crew *crew);
 void ntk_core_notifier_destroy(struct ntk_core_notifier *notifier);
 
-/* Errors as those of ntk_core_queue_submit(); then the notifier is unchanged. */
+/* Errors as for ntk_core_queue_submit(); then the notifier is unchanged. */
 int ntk_core_notifier_place(struct ntk_core_notifier *notifier, struct ntk_core_queue *queue);
 /* 1 reached, 0 not yet, -EINVAL never placed. */
 int ntk_core_notifier_is_reached(const struct ntk_core_notifier *notifier);
-/* Returns when it is reached. -EINVAL never placed, -ETIMEDOUT, -EDEADLK a worker that would
- * wait. */
+/* Returns when it is reached. -EINVAL never placed, -ETIMEDOUT, -EDEADLK if called by a worker that
+ * would wait. */
 int ntk_core_notifier_wait(struct ntk_core_notifier *notifier, uint64_t timeout_ns);
-/* What is submitted to the queue from now on runs after the notifier is reached. -EINVAL never
- * placed, and the errors of ntk_core_queue_submit(). */
+/* Items submitted to the queue from now on run after the notifier is reached. -EINVAL never placed,
+ * or errors of ntk_core_queue_submit(). */
 int ntk_core_notifier_queue_wait(struct ntk_core_notifier *notifier, struct ntk_core_queue *queue);
-/* From one to the other, negative when end was reached first. -EINVAL one was never placed, -EBUSY
+/* The time between the two, negative if end was reached first. -EINVAL one was never placed, -EBUSY
  * one is not reached. */
 int ntk_core_notifier_elapsed_get(const struct ntk_core_notifier *start,
                                   const struct ntk_core_notifier *end, int64_t *out_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of executions: who gets which, and which have ended, for whoever waits for them. */
+/* Numbers of executions: assigns them, and tracks which have ended for waiters. */
 #include "runtime-hooks/core/core_state.h"
 
 uint64_t core_execution_begin(struct ntk_core *core)

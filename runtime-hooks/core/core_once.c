@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #define MARK "neuron-software-machine"
-#define MARK_BYTES 1 /* of address space, so a page; nothing is read or written there */
+#define MARK_BYTES 1 /* of address space, so a page; never accessed */
 
-/* Marks that the kernel did not take back, as when it is out of memory: they refuse this copy
- * nothing. */
+/* Marks that the kernel did not remove, for example when out of memory: they do not affect this
+ * copy. */
 static _Atomic size_t stuck;
 
 static size_t marks_count(void)

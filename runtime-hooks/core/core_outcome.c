@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a call ended: errors as outcomes, outcomes as the numbers of records.
+ * The result of a call: errors as outcomes, outcomes as the numbers of records.
  */
 #include "runtime-hooks/core/core_state.h"
 

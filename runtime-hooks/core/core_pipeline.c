@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which subgraph of a node hands which tensor to which later one. */
+/* Which tensors each subgraph of a node passes to later ones. */
 #include "runtime-hooks/core/core_pipeline.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@ struct core_writer {
     const struct ntk_neff_var *var;
     uint32_t subgraph; /* in the kelf */
     uint32_t slot;
-    bool is_passed; /* no output of the node: later subgraphs alone see it */
+    bool is_passed; /* not an output of the node: only later subgraphs use it */
     bool is_read;
 };
 
-/* One node while it is planned. */
+/* A node during planning. */
 struct plan {
     struct ntk_core_model *model;
     const struct ntk_neff_node *node;
@@ -62,7 +62,7 @@ static int tensors_list(struct plan *plan, const struct ntk_neff *neff)
     return 0;
 }
 
-/* A slot of its own for a tensor that is next to the core which writes it. */
+/* A separate slot for a tensor, in memory of the core that writes it. */
 static int slot_add(const struct plan *plan, struct core_writer *writer)
 {
     struct ntk_core_model *model = plan->model;
@@ -141,7 +141,7 @@ static int reader_check(const struct plan *plan, uint32_t subgraph, const struct
     struct core_writer *writer = ntk_map_get(&plan->pipeline->writers, var->name);
     bool is_input = ntk_map_get(&plan->inputs, var->name) != NULL;
 
-    /* One without a writer is an input of the node, or refused with its variable. */
+    /* A tensor without a writer is an input of the node, or rejected with its variable. */
     if (!writer || (is_input && writer->subgraph >= subgraph)) {
         return 0;
     }

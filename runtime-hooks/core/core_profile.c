@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Captures: what the engines did in the first execution after a start, written as NTFF
- * (docs/decisions/captures.md: executions of a software core are alike, one says all).
+ * Captures: engine activity in the first execution after a start, written as NTFF
+ * (docs/decisions/captures.md: executions of a software core are alike, so one is enough).
  */
 #include "runtime-hooks/core/core_record.h"
 
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum capture_state {
-    CAPTURE_ARMED,     /* the next execution is recorded */
+    CAPTURE_ARMED,     /* the next execution will be recorded */
     CAPTURE_RECORDING, /* an execution is writing */
     CAPTURE_DONE,
 };
@@ -30,7 +30,7 @@ struct core_capture {
     pthread_cond_t idle;
     enum capture_state state;       /* under lock */
     struct ntk_ntff_writer *writer; /* of the recording execution */
-    uint64_t offset_ps;             /* of the running step on the capture's clock */
+    uint64_t offset_ps;             /* of the current step on the capture's clock */
     uint32_t first_subgraph[64];    /* index in the file, by step */
 };
 
@@ -40,7 +40,8 @@ struct core_capture *core_capture_take(struct ntk_core_model *model)
 {
     struct core_capture *capture = NULL;
 
-    /* One look while nothing is captured; the second, under the lock, keeps it from going away. */
+    /* The first check is without the lock; the second, under the lock, keeps it from being
+     * freed. */
     if (!atomic_load_explicit(&model->capture, memory_order_relaxed)) {
         return NULL;
     }
@@ -116,7 +117,7 @@ static void capture_free(struct core_capture *capture)
     }
 }
 
-/* The empty file that a start left, where nothing took its place. What is not a file was there
+/* Removes the empty file of a start, if still in place. Anything that is not a regular file existed
  * before and is not ours: a terminal, a pipe, a device. */
 static void empty_file_remove(const char *path)
 {
@@ -160,7 +161,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
         }
     }
     if (ret == 0) {
-        /* An old capture must not be taken for this one. */
+        /* An old capture must not be mistaken for this one. */
         int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
 
         if (fd < 0) {

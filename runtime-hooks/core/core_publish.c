@@ -18,17 +18,16 @@
 #include "shared/base/cond.h"
 #include "shared/base/fs.h"
 
-#define POWER_SAMPLES_MIN 55 /* of a minute; fewer are not enough */
+#define POWER_SAMPLES_MIN 55 /* per minute; fewer are not enough */
 #define POWER_ENGINES 5
-#define LOOKS_NS 1000000 /* at a tree that another process creates */
-#define FAULTS_NS \
-    20000000 /* between two writings for faults: a device that fails all the time is one */
-/* A tree of more leaves (several devices) is not made while the opening process waits: that sees
- * devices and cores, their counters follow at once. */
+#define LOOKS_NS 1000000   /* polling interval for a tree that another process creates */
+#define FAULTS_NS 20000000 /* between two writes for faults, for a device that fails all the time */
+/* A larger tree (several devices) is not created while the opening process waits: it sees devices
+ * and cores, and counters follow soon. */
 #define LEAVES_AT_ONCE 2048
 
 struct power {
-    uint64_t busy_ns; /* of the engines of the device, at the last sample */
+    uint64_t busy_ns; /* of the device's engines, at the last sample */
     uint64_t sampled_ns;
     uint64_t samples;
     uint64_t min, max, sum; /* 1/100 percent */
@@ -43,7 +42,7 @@ struct ntk_core_publisher {
     bool is_whole; /* all leaves have been written */
     pthread_t thread;
     bool stop;       /* atomic */
-    uint32_t faults; /* of the header, when the tree was last written */
+    uint32_t faults; /* of the header, at the last write of the tree */
 };
 
 /* --- a round ---------------------------------------------------------------------------------- */
@@ -85,7 +84,7 @@ static void power_update(const struct core_tree *tree, struct power *power, uint
     power->sampled_ns = now_ns;
 }
 
-/* Every leaf whose text changed, after what others wrote. */
+/* Writes every changed leaf, after handling writes of other processes. */
 static int tree_round(struct core_tree *tree, struct power *power)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
@@ -109,8 +108,8 @@ static int tree_complete(struct core_tree *tree, struct power *power, struct ntk
     return ntk_core_tree_finish(tree, err);
 }
 
-/* 1: this process is the publisher; 0: another one is, and its tree is there. A new one is aside
- * first. */
+/* 1: this process is the publisher; 0: another one is, and its tree exists. A new tree is made
+ * aside first. */
 static int publisher_wait(struct core_tree *tree, struct ntk_err *err)
 {
     struct ntk_core_soft *soft = tree->soft;
@@ -162,7 +161,7 @@ int ntk_core_publish_remove(struct ntk_err *err)
         return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
                            "the path of the device tree is too long");
     }
-    /* A reader finds the whole machine or none; it is removed with the folder. */
+    /* Readers find the complete machine or none; it is removed with the folder. */
     (void)snprintf(aside, sizeof aside, "%s.old", root);
     (void)rename(root, aside);
     *strrchr(root, '/') = '\0';
@@ -171,7 +170,7 @@ int ntk_core_publish_remove(struct ntk_err *err)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* The publisher's byte is ours. Opens the tree, or continues with it. */
+/* We hold the publisher's lock. Opens the tree, or continues with it. */
 static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, struct ntk_err *err)
 {
     struct core_tree *tree = &publisher->tree;
@@ -186,7 +185,7 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
         ret = ntk_core_tree_enter(tree);
     }
     if (ret == 0 && publisher->is_whole) {
-        /* A process that ends before its second round leaves what others wrote to the next
+        /* A process that exits before its second round leaves writes of others to the next
          * publisher. */
         if (!is_last || tree->listens) {
             ntk_core_tree_listen(tree);
@@ -196,7 +195,7 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
         ret = tree_complete(tree, publisher->power, err);
         publisher->is_whole = ret == 0;
     }
-    if (ret < 0) { /* retried after a second: another process may have taken the tree away */
+    if (ret < 0) { /* retried after a second: another process may have removed the tree */
         ntk_core_tree_close(tree);
         publisher->is_open = false;
     } else {
@@ -205,7 +204,7 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
     return ret;
 }
 
-/* One round of a publisher, or the try to become it. */
+/* One round of the publisher, or an attempt to become it. */
 static void publisher_round(struct ntk_core_publisher *publisher, bool is_last)
 {
     if (!publisher->is_publisher) {
@@ -217,17 +216,17 @@ static void publisher_round(struct ntk_core_publisher *publisher, bool is_last)
     (void)publisher_write(publisher, is_last, NULL);
 }
 
-/* Between two rounds: what a fault changed. Heartbeat and power belong to the rounds. */
+/* Between two rounds: writes what a fault changed. Heartbeat and power are only in rounds. */
 static void publisher_fault(struct ntk_core_publisher *publisher)
 {
     struct core_tree *tree = &publisher->tree;
 
     if (!publisher->is_publisher || !publisher->is_open || !publisher->is_whole) {
-        return; /* the round that comes writes all */
+        return; /* the next round writes all */
     }
     int ret = ntk_core_tree_enter(tree);
     if (ret == 0) {
-        ntk_core_tree_listen(tree); /* what others wrote is not to be written over */
+        ntk_core_tree_listen(tree); /* do not overwrite what others wrote */
         ntk_core_tree_sum(tree);
         ret = ntk_core_tree_write(tree, true);
     }
@@ -245,8 +244,7 @@ static void wake_all(struct ntk_soft_header *header)
     (void)syscall(SYS_futex, &header->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Until this time of the monotonic clock, or until the word is no longer what it was; may end
- * early. */
+/* Waits until this monotonic time, or until the word changes; may return early. */
 static void wait_until(struct ntk_soft_header *header, uint32_t wake, uint64_t until_ns)
 {
     const struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
@@ -268,7 +266,7 @@ static void *publisher_run(void *argument)
     }
     uint64_t next_ns = ntk_clock_monotonic_ns() + NTK_NS_PER_SECOND;
     for (;;) {
-        /* The word first: who changes what is checked below changes it afterwards. Pairs with
+        /* Read the word first: conditions checked below change before it does. Pairs with
          * wake_all(). */
         uint32_t wake = ntk_abi_load_acquire(&header->wake);
         uint32_t faults = ntk_abi_load_acquire(&header->faults);
@@ -296,9 +294,8 @@ void ntk_core_publish_fault(struct ntk_core_soft *soft)
     wake_all(&soft->state->header);
 }
 
-/* What a tool needs to find the machine before this returns: all of a small tree, of a large one
- * that is made again devices and cores. One that already exists is brought up to date by the
- * thread. */
+/* Before this returns, writes what tools need to find the machine: a whole small tree; for a large
+ * new one devices and cores. The thread updates an existing tree. */
 static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err *err)
 {
     struct core_tree *tree = &publisher->tree;

@@ -3,11 +3,12 @@
  * core_publish - the device tree of the software machine: files shaped like the driver's sysfs,
  * written from soft.state.
  *
- * One process at a time publishes: the holder of byte NTK_SOFT_LOCK_PUBLISHER of soft.lock. Every
- * process has a thread that tries for it once per second, so that the next one takes over when a
- * publisher ends. Files are rewritten in place and only when their text changes.
+ * One process at a time publishes: the holder of the lock on byte NTK_SOFT_LOCK_PUBLISHER of
+ * soft.lock. Every process has a thread that tries to get it once per second, so that another
+ * process takes over when a publisher exits. Files are rewritten in place and only when their text
+ * changes.
  *
- * Owner:   *_start() allocates, *_stop() ends the thread and frees.
+ * Owner:   *_start() allocates, *_stop() stops the thread and frees.
  * Threads: start and stop from one at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_PUBLISH_H
@@ -18,19 +19,19 @@
 
 struct ntk_core_publisher;
 
-/* Builds the tree when it is absent or belongs to an older machine, and starts the thread, which
- * updates an existing one. -errno with a message when the tree cannot be written: the machine works
+/* Builds the tree if it is missing or belongs to an older machine, and starts the thread, which
+ * updates an existing one. -errno with a message if the tree cannot be written: the machine works
  * without it. */
 int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                              struct ntk_core_publisher **out_publisher, struct ntk_err *err);
-/* Writes a last round when it is the publisher. NULL is fine. */
+/* Writes a last round if it is the publisher. NULL is fine. */
 void ntk_core_publisher_stop(struct ntk_core_publisher *publisher);
-/* Builds or updates the tree once, without a thread; or waits for one that another process creates:
+/* Builds or updates the tree once, without a thread, or waits while another process creates it:
  * -EBUSY after NTK_CORE_SOFT_WAIT_NS. */
 int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                           struct ntk_err *err);
-/* A device has a fault, and its counters say so: whoever publishes writes the tree now, not with
- * its next round. Any process, any thread; it never waits. */
+/* Call it after a fault changed counters of a device: the publisher then writes the tree at once.
+ * Any process, any thread; never waits. */
 void ntk_core_publish_fault(struct ntk_core_soft *soft);
 /* The version of the driver that the tree shows; static storage. */
 const char *ntk_core_publish_driver(const struct ntk_core_soft *soft);

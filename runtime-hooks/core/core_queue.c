@@ -26,7 +26,7 @@ void ntk_core_queue_complete(struct ntk_core_queue *queue, const struct ntk_core
     pthread_cond_broadcast(&queue->changed);
 }
 
-/* One step of ntk_core_queue_advance(): false when the queue can go no further. */
+/* One step of ntk_core_queue_advance(): false if the queue is blocked. */
 static bool step(struct ntk_core_queue *queue, struct ntk_core_queue **also)
 {
     struct ntk_core_queue_item *item = queue->first;
@@ -62,7 +62,7 @@ static bool step(struct ntk_core_queue *queue, struct ntk_core_queue **also)
 
 void ntk_core_queue_advance(struct ntk_core_queue *queue)
 {
-    /* One after the other, not one within the other: a chain may be as long as there are queues. */
+    /* Iterative instead of recursive: a chain may be as long as there are queues. */
     queue->next = NULL;
     while (queue) {
         struct ntk_core_queue *also = queue->next;
@@ -104,7 +104,7 @@ void ntk_core_queue_destroy(struct ntk_core_queue *queue)
     free(queue);
 }
 
-/* 0 when there is room for one more item. The lock is held, and let go while it waits. */
+/* 0 if there is room for one more item. The lock is held, but released while waiting. */
 static int room_get(struct ntk_core_queue *queue)
 {
     for (;;) {

@@ -30,12 +30,13 @@ struct ntk_core_crew;
 struct ntk_core_queue;
 
 struct ntk_core_queue_item {
-    /* Does the work. is_broken: an earlier item broke the queue, so tell the caller and do nothing.
-     * False when this one broke it. What it wrote is seen by whoever sees the item complete. */
+    /* Does the work. is_broken: an earlier item broke the queue, so inform the caller and do
+     * nothing. False if this one broke it. Its writes are visible to all that see the item
+     * complete. */
     bool (*run)(struct ntk_core_queue_item *item, bool is_broken);
     /* After completion; frees the item. */
     void (*destroy)(struct ntk_core_queue_item *item);
-    /* Set by the queue. Times are of CLOCK_MONOTONIC: start before run, end before destroy. */
+    /* Set by the queue, in CLOCK_MONOTONIC: start before run, end before destroy. */
     uint64_t number;
     uint64_t submit_ns, start_ns, end_ns;
     struct ntk_core_queue_item *next;
@@ -47,25 +48,25 @@ enum ntk_core_queue_full { NTK_CORE_QUEUE_REFUSES, NTK_CORE_QUEUE_WAITS };
 
 /* NULL if out of memory. Starts no thread. */
 struct ntk_core_crew *ntk_core_crew_create(uint32_t worker_count_max);
-/* All queues refuse further items from now on. */
+/* All queues reject further items from now on. */
 void ntk_core_crew_shut(struct ntk_core_crew *crew);
-/* Shuts, then waits until every queue is empty and every worker has ended. */
+/* Shuts down, then waits until every queue is empty and every worker has ended. */
 void ntk_core_crew_stop(struct ntk_core_crew *crew);
 /* Stops it first. */
 void ntk_core_crew_destroy(struct ntk_core_crew *crew);
 /* Whether the calling thread is a worker of any crew: it must not wait for queues. */
 bool ntk_core_crew_is_worker(void);
 
-/* depth: items that are not complete, at most; not 0. NULL if out of memory. */
+/* depth: maximum number of incomplete items; not 0. NULL if out of memory. */
 struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_t depth,
                                              enum ntk_core_queue_full full);
-/* Refuses what its own items submit, waits until it is empty, frees it. No thread uses it any
- * more. */
+/* Rejects submissions of its own items, waits until it is empty, and frees it. No other thread may
+ * use it. */
 void ntk_core_queue_destroy(struct ntk_core_queue *queue);
 
-/* -EAGAIN full and refusing, -EDEADLK full and a worker that would wait, -ENOTRECOVERABLE broken,
- * -ESHUTDOWN shut, -ENOMEM no thread for it: the item is the caller's still. Else the number goes
- * to *out_number (NULL: nowhere), before run is called. */
+/* -EAGAIN full and rejecting, -EDEADLK full and called by a worker that would wait,
+ * -ENOTRECOVERABLE broken, -ESHUTDOWN shut, -ENOMEM no thread for it: the caller still owns the
+ * item. Else sets *out_number (may be NULL) before run is called. */
 int ntk_core_queue_submit(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
                           uint64_t *out_number);
 
@@ -73,20 +74,20 @@ int ntk_core_queue_submit(struct ntk_core_queue *queue, struct ntk_core_queue_it
 uint64_t ntk_core_queue_completed_get(const struct ntk_core_queue *queue);
 /* 1 complete, 0 not yet, -EINVAL never submitted. */
 int ntk_core_queue_is_complete(struct ntk_core_queue *queue, uint64_t number);
-/* Returns when the item is complete. -EINVAL never submitted, -ETIMEDOUT, -EDEADLK a worker that
- * would wait. */
+/* Returns when the item is complete. -EINVAL never submitted, -ETIMEDOUT, -EDEADLK if called by a
+ * worker that would wait. */
 int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t timeout_ns);
 /* Whether everything that was submitted is complete. */
 bool ntk_core_queue_is_idle(struct ntk_core_queue *queue);
-/* Returns when everything that was submitted before is complete. -EDEADLK a worker that would
+/* Returns when everything submitted before is complete. -EDEADLK if called by a worker that would
  * wait. */
 int ntk_core_queue_sync(struct ntk_core_queue *queue);
 
-/* Adds 1 to the eventfd when the item completes, or now when it has; -1 withdraws the request for
- * this number. The descriptor is duplicated. -EINVAL never submitted or no eventfd, -ENOSPC too
+/* Adds 1 to the eventfd when the item completes, or now if it has; -1 cancels the request for this
+ * number. The descriptor is duplicated. -EINVAL never submitted or not an eventfd, -ENOSPC too
  * many. */
 int ntk_core_queue_watch(struct ntk_core_queue *queue, uint64_t number, int fd);
-/* The same for every completion from now on; one descriptor per queue, -1 ends it. */
+/* The same for every completion from now on; one descriptor per queue, -1 cancels it. */
 int ntk_core_queue_watch_all(struct ntk_core_queue *queue, int fd);
 
 #ifdef __cplusplus

@@ -26,8 +26,8 @@ struct ntk_core_crew {
     struct ntk_core_queue *first, *last; /* in line */
     uint32_t in_line_count;
     uint32_t driven_count;
-    uint32_t idle_count;     /* workers that sleep and were not woken */
-    uint32_t expected_count; /* workers that were woken or started and have not come yet */
+    uint32_t idle_count;     /* sleeping workers that were not woken */
+    uint32_t expected_count; /* woken or started workers that have not arrived */
     uint32_t woken_count;    /* of those, the woken ones */
     bool is_shut;
     uint32_t worker_count, worker_count_max;
@@ -36,7 +36,7 @@ struct ntk_core_crew {
 
 struct ntk_core_queue {
     struct ntk_core_crew *crew;
-    struct ntk_core_queue *next; /* in line, or of those that wait for a placement */
+    struct ntk_core_queue *next; /* in the line, or in a list of waiters for a placement */
     struct ntk_core_queue_item *first, *last;
     uint64_t submitted;
     _Atomic uint64_t completed;
@@ -52,7 +52,7 @@ struct ntk_core_queue {
 
 struct ntk_core_placement {
     struct ntk_core_queue_item item;
-    uint32_t holders; /* the queue, notifiers, queues and threads that wait */
+    uint32_t holders; /* references: the queue, notifiers, waiting queues and threads */
     bool is_reached;
     uint64_t reached_ns;
     struct ntk_core_queue *waiting;
@@ -64,23 +64,23 @@ struct ntk_core_queue_wait_item {
     struct ntk_core_placement *placement;
 };
 
-/* All of the following with the lock held. */
+/* The lock must be held for all of the following. */
 
-/* The queue at the end of the line. */
+/* Adds the queue at the end of the line. */
 void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *queue);
-/* Gets a worker for each of this many queues, as far as the crew may have workers. -errno when a
- * thread that it may have does not start. */
+/* Gets a worker for each of this many queues, up to the crew's limit. -errno if a thread cannot be
+ * started. */
 int ntk_core_crew_call(struct ntk_core_crew *crew, uint32_t queue_count);
 void ntk_core_crew_undriven(struct ntk_core_crew *crew);
 
-/* Adds any kind of item; returns as ntk_core_queue_submit() does. */
+/* Adds any kind of item; returns like ntk_core_queue_submit(). */
 int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,
                           uint64_t *out_number);
-/* The first item out of the queue, which has one; and its completion. */
+/* Removes the first item of a nonempty queue; completes it. */
 struct ntk_core_queue_item *ntk_core_queue_take(struct ntk_core_queue *queue);
 void ntk_core_queue_complete(struct ntk_core_queue *queue, const struct ntk_core_queue_item *item);
-/* A driven queue that is in no list continues: over all that needs no worker, until it waits in
- * line, waits for a placement or is empty. */
+/* Continues a driven queue that is in no list: processes items that need no worker, until it waits
+ * in line, waits for a placement or is empty. */
 void ntk_core_queue_advance(struct ntk_core_queue *queue);
 
 /* Waiters with an eventfd; signal notifies them. */
@@ -88,7 +88,7 @@ void ntk_core_queue_watches_init(struct ntk_core_queue *queue);
 void ntk_core_queue_watches_signal(struct ntk_core_queue *queue, uint64_t completed);
 void ntk_core_queue_watches_fini(struct ntk_core_queue *queue);
 
-/* Reached: *waiting gets the queues that waited for it in front. */
+/* Reached: *waiting gets the queues that waited for it. */
 void ntk_core_placement_reach(struct ntk_core_placement *placement,
                               struct ntk_core_queue **waiting);
 void ntk_core_placement_drop(struct ntk_core_placement *placement);

@@ -58,8 +58,8 @@ void ntk_core_queue_watches_signal(struct ntk_core_queue *queue, uint64_t comple
     }
 }
 
-/* A descriptor of our own for the caller's eventfd: he may close his at any time. Anything else
- * could block the worker. */
+/* A duplicate of the caller's eventfd, which the caller may close at any time. Other files could
+ * block the worker. */
 static int event_dup(int fd)
 {
     static const char expected[] = "anon_inode:[eventfd]";

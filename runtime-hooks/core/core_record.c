@@ -22,7 +22,7 @@ static void on_instruction(const struct ntk_engine_instruction_event *event, voi
 
         instruction.start_ps = sink->offset_ps + event->start_ps;
         instruction.end_ps = sink->offset_ps + event->end_ps;
-        /* What cannot be kept is counted by the writer and told when it is written. */
+        /* The writer counts what cannot be stored, and reports it when written. */
         (void)ntk_ntff_writer_add_instruction(sink->writer, sink->subgraph, &instruction);
     }
 }
@@ -161,7 +161,7 @@ void core_step_record_end(struct core_step_record *record, uint64_t device_ns, b
 
 /* --- the head of a capture -------------------------------------------------------------------- */
 
-/* What lies in the memory of one physical core now; it is this process's alone. */
+/* The current memory of one physical core, of this process only. */
 static void memory_fill(const struct ntk_core *core, uint32_t physical,
                         const struct core_subgraph *subgraph, uint64_t *memory_bytes)
 {
@@ -197,7 +197,7 @@ static void memory_fill(const struct ntk_core *core, uint32_t physical,
     }
 }
 
-/* One entry per DMA engine and queue set; the queue of an engine is the number of its set. */
+/* One entry per DMA engine and queue set; an engine's queue number is that of its set. */
 static int queues_make(const struct core_subgraph *subgraph, uint32_t dma_engine_count,
                        uint32_t stack, struct ntk_ntff_capture_subgraph *to)
 {

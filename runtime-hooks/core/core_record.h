@@ -14,7 +14,7 @@
 
 #define CORE_RECORD_SINKS (1U + NTK_CORE_RECORDER_SLOTS)
 
-/* Where one subgraph of a step goes in one capture. */
+/* The place of one subgraph of a step in one capture. */
 struct core_record_sink {
     struct ntk_ntff_writer *writer;
     size_t subgraph;    /* in the capture */
@@ -27,7 +27,7 @@ struct core_record_lane {
     struct ntk_engine_trace trace;
 };
 
-/* One step; lanes are its subgraphs. Not to be moved. */
+/* One step; lanes are its subgraphs. Must not be moved. */
 struct core_step_record {
     struct core_capture *capture; /* NULL: the model is not recorded */
     struct core_nc *nc;
@@ -44,8 +44,7 @@ const struct ntk_engine_trace *core_step_record_trace(const struct core_step_rec
                                                       uint32_t subgraph);
 void core_step_record_end(struct core_step_record *record, uint64_t device_ns, bool has_failed);
 
-/* Some steps of a model as the head of a capture. Zero-filled: all subgraphs of steps on the host
- * are omitted. */
+/* Some steps of a model as the head of a capture. Zero-filled if all subgraphs are on the host. */
 struct core_record_description {
     struct ntk_ntff_capture capture;
     struct ntk_ntff_capture_subgraph *subgraphs;
@@ -58,12 +57,12 @@ void core_record_description_fini(struct core_record_description *description);
 
 struct core_record_sink core_capture_sink(const struct core_capture *capture, uint32_t step,
                                           uint32_t subgraph);
-/* A step of this duration in device time ended. */
+/* Call it after a step of this duration in device time. */
 void core_capture_step_end(struct core_capture *capture, uint64_t device_ns);
 
 /* --- core_recorder.c --- */
 
-/* False: it does not record this step. out_first: where its first subgraph goes. */
+/* False: it does not record this step. out_first: the place of its first subgraph. */
 bool core_recorder_step_begin(struct ntk_core_recording *recorder,
                               const struct ntk_core_model *model, uint32_t step_index,
                               uint64_t execution_id, uint64_t device_clock_ns,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recorders: captures of whatever runs on a core. All models of a session lie in one capture, each
- * as its own graph; times are those of the clock of the core.
+ * Recorders: captures of everything that runs on a core. All models of a session are in one
+ * capture, each as a separate graph; times are on the core's clock.
  */
 #include "runtime-hooks/core/core_record.h"
 
@@ -30,7 +30,7 @@ struct ntk_core_recording {
     uint64_t lowest_id, highest_id; /* of those in it; 0: none */
     uint64_t begin_ns;              /* on the clock of the core */
     uint64_t duration_ns;
-    struct core_allocation buffers[NTK_CORE_LNC_MAX]; /* what hardware would record into; by core */
+    struct core_allocation buffers[NTK_CORE_LNC_MAX]; /* recording buffers of hardware, per core */
 };
 
 void ntk_core_recording_destroy(struct ntk_core_recording *recording)
@@ -52,7 +52,7 @@ static void forget(struct ntk_core_recording *recorder)
 
 /* --- while the engines run; the execution lock is held ---------------------------------------- */
 
-/* Another execution than the last: what one execution fills is emptied. */
+/* Another execution than the last: clears per-execution data. */
 static void execution_begin(struct ntk_core_recording *recorder, const struct ntk_core_model *model,
                             uint32_t step_index, uint64_t device_clock_ns)
 {
@@ -155,7 +155,8 @@ static void buffers_release(struct ntk_core *core, struct ntk_core_recording *re
     }
 }
 
-/* Hardware records into device memory. Here the records lie elsewhere, but the memory counts. */
+/* Hardware records into device memory. Here the records are elsewhere, but the memory is
+ * accounted. */
 static int buffers_take(struct ntk_core *core, uint32_t nc, struct ntk_core_recording *recorder,
                         struct ntk_err *err)
 {
@@ -203,7 +204,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
                                   .dma_bytes = options->bounds.dma_bytes_max,
                                   .throttle_bytes = options->bounds.throttle_bytes_max };
     ntk_vec_init(&recorder->known, sizeof(struct known_step));
-    /* Asked for while a job runs: it takes no device memory from it. */
+    /* Requested while a job runs: it takes no device memory from the job. */
     int ret = slot == NTK_CORE_RECORDER_TRIGGER ? 0 : buffers_take(core, nc, recorder, err);
     if (ret < 0) {
         ntk_core_recording_destroy(recorder);
@@ -214,7 +215,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
     pthread_mutex_lock(&on->execution_lock);
     bool is_free = !on->recorders[slot];
     uint64_t last = on->last_execution;
-    /* Waiting for the lock, it may have missed what it is to record. */
+    /* While waiting for the lock, it may have missed its first execution. */
     bool is_late = recorder->execution_count > 0 && last >= recorder->first_execution;
     if (is_free && !is_late) {
         recorder->begin_ns = on->device_clock_ns;
@@ -274,7 +275,7 @@ int ntk_core_recording_save(struct ntk_core_recording *recording, const char *pa
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no execution was recorded for '%s'",
                            path);
     }
-    /* On the clock of the core: that is how traces find the execution. */
+    /* On the core's clock, by which traces find the execution. */
     ntk_ntff_writer_set_execution(recording->writer, recording->begin_ns * 1000,
                                   (recording->begin_ns + recording->duration_ns) * 1000);
     return ntk_ntff_writer_save(recording->writer, path, err);

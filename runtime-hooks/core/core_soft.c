@@ -18,7 +18,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-/* What every process touches; a slot is reserved when it is taken. */
+/* The part that every process accesses; a slot is reserved when it is taken. */
 #define COMMON_BYTES offsetof(struct ntk_soft_state, process)
 #define NEW_STATE_NAME NTK_SOFT_STATE_NAME ".new"
 #define SETUP_PAUSE_NS 500000
@@ -41,7 +41,7 @@ static int lock_change(int fd, short type, uint32_t byte)
     }
 }
 
-/* Pid of a process that holds a lock in the range, 0 for none; our own locks do not count. */
+/* Pid of a process that holds a lock in the range, 0 for none; our own locks are ignored. */
 static int lock_holder(int fd, uint32_t first, uint32_t count)
 {
     struct flock lock = {
@@ -71,7 +71,7 @@ int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte)
 
 void ntk_core_soft_want(struct ntk_core_soft *soft, uint32_t first, uint32_t count, bool wants)
 {
-    /* Any number of processes may want a core: the lock is a shared one. */
+    /* A shared lock: several processes may wait for a core. */
     struct flock lock = { .l_type = wants ? F_RDLCK : F_UNLCK,
                           .l_whence = SEEK_SET,
                           .l_start = NTK_SOFT_LOCK_WANTED + first,
@@ -125,7 +125,7 @@ bool ntk_core_soft_peek(char *instance, size_t instance_bytes)
     return found;
 }
 
-/* A regular file of this user or root, never a link; -ENOENT when there is none and create is not
+/* A regular file of this user or root, not a link; -ENOENT if it is missing and create is not
  * set. */
 static int file_open(const struct ntk_core_soft *soft, const char *name, bool create,
                      struct ntk_err *err)
@@ -195,7 +195,7 @@ static void uncount_memory(struct ntk_soft_memory *memory, uint64_t bytes)
     ntk_abi_store(&memory->present, bytes);
 }
 
-/* The two counters of the tree that a category of a core counts in. */
+/* The two counters of the tree for a category of a core. */
 static void memory_counters_get(struct ntk_soft_state *state, uint32_t core, uint32_t category,
                                 struct ntk_soft_memory *out_counters[2])
 {
@@ -210,7 +210,7 @@ static void memory_counters_get(struct ntk_soft_state *state, uint32_t core, uin
     }
 }
 
-/* Returns what a dead process held. SETUP is locked. */
+/* Returns the resources of a dead process. SETUP is locked. */
 static void process_reclaim(struct ntk_soft_state *state, struct ntk_soft_process *process)
 {
     const struct ntk_core_machine_row *row = ntk_core_machine_row_find(state->header.instance_type);
@@ -274,7 +274,7 @@ static int space_reserve(const struct ntk_core_soft *soft, int fd, uint64_t offs
                     : 0;
 }
 
-/* Gives back what dead processes held and takes a slot. SETUP is locked. */
+/* Returns the resources of dead processes and takes a slot. SETUP is locked. */
 static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_err *err)
 {
     struct ntk_soft_state *state = soft->state;
@@ -340,8 +340,8 @@ static int state_map(struct ntk_core_soft *soft, int fd, struct ntk_err *err)
     return 0;
 }
 
-/* A new file takes the name of the one that is there, if any: a process that has that mapped, and
- * is not seen, keeps it. The descriptor or -errno. */
+/* Replaces an existing file by a new one: a process that still has the old one mapped, unnoticed,
+ * keeps it. The descriptor or -errno. */
 static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
                         uint64_t generation, struct ntk_err *err)
 {
@@ -351,7 +351,7 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
 
     (void)snprintf(path, sizeof path, "%s/%s", soft->folder, NTK_SOFT_STATE_NAME);
     (void)snprintf(new_path, sizeof new_path, "%s/%s", soft->folder, NEW_STATE_NAME);
-    (void)unlink(new_path); /* of one that was killed here */
+    (void)unlink(new_path); /* left by a killed process */
     int fd = open(new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || ftruncate(fd, sizeof(struct ntk_soft_state)) < 0) {
         ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create '%s': %s", new_path,
@@ -375,8 +375,8 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
     return ret < 0 ? ret : fd;
 }
 
-/* Maps the state, (re)building it when it does not match the request. SETUP is locked. The
- * descriptor or -errno. */
+/* Maps the state, (re)building it if it does not match the request. SETUP is locked. The descriptor
+ * or -errno. */
 static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
                       struct ntk_err *err)
 {
@@ -422,7 +422,7 @@ static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_opt
     return state_create(soft, options, generation, err);
 }
 
-/* Locks SETUP; whoever holds it does so for milliseconds, unless it was stopped or hangs. */
+/* Locks SETUP, which is held for milliseconds unless its holder was stopped or hangs. */
 static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
 {
     uint64_t end_ns = ntk_clock_now_ns(soft->clock) + NTK_CORE_SOFT_WAIT_NS;
@@ -443,7 +443,7 @@ static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
                    : 0;
 }
 
-/* Opens soft.lock and locks SETUP; a lock file that was removed meanwhile is not a lock. */
+/* Opens soft.lock and locks SETUP; a lock file that was removed meanwhile does not count. */
 static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     struct stat status;
@@ -467,7 +467,7 @@ static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
                        "soft.lock in %s appears and disappears repeatedly", soft->folder);
 }
 
-/* The folder, made when missing. One where anyone may make things must be the user's own. */
+/* The folder, created if missing. One where all users can create files must belong to the user. */
 static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     const char *named = ntk_paths_hooks_dir_variable();
@@ -491,7 +491,7 @@ static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
     return ret;
 }
 
-/* In a named folder whose machine belongs to another user: our own machine below it. */
+/* For a given folder with a machine of another user: our own machine below it. */
 static int setup_aside(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     char folder[NTK_PATH_BYTES];
@@ -501,7 +501,7 @@ static int setup_aside(struct ntk_core_soft *soft, struct ntk_err *err)
     if (length < 0 || (size_t)length >= sizeof folder ||
         (mkdir(folder, 0700) < 0 && errno != EEXIST) ||
         !ntk_paths_is_own_folder(folder, geteuid())) {
-        return -EPERM; /* the message of the first try stays */
+        return -EPERM; /* keep the message of the first attempt */
     }
     (void)ntk_str_copy(soft->folder, sizeof soft->folder, folder);
     soft->is_aside = true;
@@ -560,7 +560,7 @@ void ntk_core_soft_close(struct ntk_core_soft *soft)
     if (!soft) {
         return;
     }
-    /* Without the lock the next process reclaims, as after a kill. */
+    /* Without the lock the next process reclaims the slot, as after a kill. */
     if (soft->process && setup_wait(soft, NULL) == 0) {
         process_reclaim(soft->state, soft->process);
     }
@@ -577,7 +577,7 @@ void ntk_core_soft_close(struct ntk_core_soft *soft)
 void ntk_core_soft_forget(struct ntk_core_soft *soft)
 {
     if (soft) {
-        close(soft->lock_fd); /* the locks are the parent's and stay */
+        close(soft->lock_fd); /* the locks belong to the parent and stay */
         munmap(soft->state, sizeof *soft->state);
         free(soft);
     }
@@ -585,7 +585,7 @@ void ntk_core_soft_forget(struct ntk_core_soft *soft)
 
 int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err)
 {
-    /* Those of earlier versions too. */
+    /* Also those of earlier versions. */
     static const char *const names[] = { NTK_SOFT_STATE_NAME, NEW_STATE_NAME, "soft.state",
                                          NTK_SOFT_LOCK_NAME };
     char path[NTK_PATH_BYTES + 32];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_soft - soft.state.1 and soft.lock: what processes share of the software machine, as a driver
- * would hold it (shared/abi/soft_abi.h).
+ * core_soft - soft.state.1 and soft.lock: the shared state of the software machine, like that of a
+ * driver (shared/abi/soft_abi.h).
  *
  * A process opens soft.lock once (core_once.h): closing any descriptor of it would drop every lock
  * of the process.
@@ -26,53 +26,53 @@ struct ntk_core_soft {
     struct ntk_soft_state *state;
     struct ntk_soft_process *process; /* the slot of this process, NULL without one */
     uint32_t slot;
-    bool is_new;   /* the state was built by this open: an old tree is void */
-    bool is_aside; /* files of another user keep this one out of the requested folder */
+    bool is_new;   /* this open built the state: an old tree is invalid */
+    bool is_aside; /* files of another user prevent using the requested folder */
     char folder[NTK_PATH_BYTES];
     const struct ntk_clock *clock;
 };
 
-/* The instance type of the machine that this hooks folder holds; false when there is none. */
+/* The instance type of the machine in this hooks folder; false if there is none. */
 bool ntk_core_soft_peek(char *instance, size_t instance_bytes);
 
 struct ntk_core_soft_options {
-    const char *instance; /* of the catalogue; NULL: the one that is there, else the default */
-    bool new_tree;        /* of a state that is built: the newer layout of the device tree */
-    bool as_process;      /* takes a slot */
-    const struct ntk_clock *clock; /* of the wait for others; borrowed; NULL: the system's */
+    const char *instance;          /* of the catalogue; NULL: the existing one, else the default */
+    bool new_tree;                 /* for a new state: the newer layout of the device tree */
+    bool as_process;               /* takes a slot */
+    const struct ntk_clock *clock; /* for waiting; borrowed; NULL: the system's */
 };
 
-/* Opens the machine, building or rebuilding its state. -EEXIST when another instance is requested
- * while processes use the machine, -EBUSY when processes use it with a state that this version does
- * not know, or when one of them does not release the setup for NTK_CORE_SOFT_WAIT_NS. -EALREADY:
- * this process has it open. */
+/* Opens the machine, building or rebuilding its state. -EEXIST if another instance is requested
+ * while processes use the machine, -EBUSY if processes use it with a state unknown to this version,
+ * or if one of them holds the setup lock for NTK_CORE_SOFT_WAIT_NS. -EALREADY: already open in this
+ * process. */
 #define NTK_CORE_SOFT_WAIT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 int ntk_core_soft_open(const struct ntk_core_soft_options *options, struct ntk_core_soft **out_soft,
                        struct ntk_err *err);
 void ntk_core_soft_close(struct ntk_core_soft *soft);
-/* In a forked child: releases memory, touches neither locks nor state. */
+/* In a forked child: frees memory without changing locks or state. */
 void ntk_core_soft_forget(struct ntk_core_soft *soft);
 /* Removes state and lock file; -EBUSY while a process uses the machine. */
 int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err);
 
-/* 1 when the byte of soft.lock is ours now, 0 when another process has it, -errno. */
+/* 1 if this process now has the byte of soft.lock, 0 if another one has it, -errno. */
 int ntk_core_soft_lock(struct ntk_core_soft *soft, uint32_t byte);
 void ntk_core_soft_unlock(struct ntk_core_soft *soft, uint32_t byte);
-/* Pid of another process that holds the byte, 0 when none does. */
+/* Pid of another process that holds the byte, 0 if none. */
 int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte);
-/* Says, or no longer, that this process waits for these physical cores: whoever gives way leaves
- * them and takes none. */
+/* Announces, or withdraws, that this process waits for these physical cores: processes that give
+ * way leave them and take none. */
 void ntk_core_soft_want(struct ntk_core_soft *soft, uint32_t first, uint32_t count, bool wants);
-/* Whether a process that gives way has one of them. */
+/* Whether a process that gives way holds one of them. */
 bool ntk_core_soft_yields(const struct ntk_core_soft *soft, uint32_t first, uint32_t count);
 
-/* Counts memory of a category for a physical core; the location follows from the category. Device
+/* Counts memory of a category for a physical core; the category determines the location. Device
  * memory must have been reserved. */
 void ntk_core_soft_memory_add(struct ntk_core_soft *soft, uint32_t core, uint32_t category,
                               uint64_t bytes);
 void ntk_core_soft_memory_remove(struct ntk_core_soft *soft, uint32_t core, uint32_t category,
                                  uint64_t bytes);
-/* Takes bytes of a stack for this machine: false when it is full. */
+/* Reserves bytes of a stack on this machine: false if it is full. */
 bool ntk_core_soft_stack_reserve(struct ntk_core_soft *soft, uint32_t device, uint32_t stack,
                                  uint64_t bytes, uint64_t limit_bytes);
 void ntk_core_soft_stack_release(struct ntk_core_soft *soft, uint32_t device, uint32_t stack,

@@ -34,18 +34,18 @@ struct core_stack {
     uint32_t index; /* in the device */
     char *bytes;
     uint64_t size;           /* of the hardware's */
-    uint64_t reserved_bytes; /* mapped; below size where the address space is limited */
+    uint64_t reserved_bytes; /* mapped; less than size if the address space is limited */
     pthread_mutex_t lock;
     struct ntk_core_heap heap; /* under lock */
 };
 
-/* Memory that is counted; zeroed: none. */
+/* Counted memory; zeroed: none. */
 struct core_allocation {
     char *address; /* host address */
     uint64_t bytes;
     uint64_t offset;          /* in the stack */
     struct core_stack *stack; /* NULL: host memory */
-    bool counted_only;        /* the memory is someone else's to free */
+    bool counted_only;        /* another owner frees the memory */
     struct ntk_hooks_memory hook;
     ntk_hooks_row row;
 };
@@ -56,20 +56,20 @@ struct core_nc {
     struct ntk_engine_core *engines[NTK_CORE_LNC_MAX];
     struct core_stack *stack;
     pthread_mutex_t execution_lock; /* held while a model runs here */
-    /* Whose state the engines hold; under the execution lock. */
+    /* The owner of the engines' state; under the execution lock. */
     uint32_t last_model, last_node;
-    bool is_started; /* that model has put its pinned constants there; likewise */
+    bool is_started; /* that model has loaded its pinned constants; likewise */
     bool is_dead;    /* a hardware fault was fatal; under execution_lock */
     /* Under core->lock; replaced only with the execution lock held too. */
     struct core_allocation scratchpad[NTK_CORE_LNC_MAX];
     struct core_allocation ucode[NTK_CORE_LNC_MAX];
     _Atomic uint32_t model_count;
-    /* Under execution_lock: device time spent on executions so far, the clock of this core in a
-     * system trace; and the model that ran last while one was on. */
-    _Atomic uint64_t device_clock_ns; /* read without it by what only wants to know */
+    /* Under execution_lock: device time of executions so far, the clock of this core in a system
+     * trace; and the model that ran last while one was on. */
+    _Atomic uint64_t device_clock_ns; /* may be read without the lock */
     uint32_t traced_model;
-    /* The highest number of an execution that began a step here, and what records this core; under
-     * execution_lock. */
+    /* The highest number of an execution that started a step here, and the recorders of this core;
+     * under execution_lock. */
     uint64_t last_execution;
     uint32_t recorder_count;
     struct ntk_core_recording *recorders[NTK_CORE_RECORDER_SLOTS];
@@ -97,7 +97,7 @@ struct ntk_core {
     struct core_usage *usage;
     struct core_counters *counters;
     char *dump_folder;
-    _Atomic bool has_dumped;        /* files of a shortage are written */
+    _Atomic bool has_dumped;        /* files about a shortage were written */
     struct ntk_core_faults *faults; /* NULL: not requested */
     pthread_mutex_t comm_lock;
     struct ntk_core_comm *comms; /* of this process; under comm_lock */
@@ -105,18 +105,18 @@ struct ntk_core {
     struct ntk_vec weights; /* of struct core_weight *; under weights_lock */
 };
 
-/* Model ids continue over closes: never reused in a process. */
+/* Model ids continue after a close: never reused in a process. */
 uint32_t core_model_id_next(void);
 
 /* --- core_number.c --- */
 
-/* The number of an execution, from 1. Each that is given out ends, ran or refused. */
+/* The number of an execution, from 1. Each number ends, whether it ran or was rejected. */
 uint64_t core_execution_begin(struct ntk_core *core);
 void core_execution_end(struct ntk_core *core, uint64_t id);
 
 /* --- core_outcome.c --- */
 
-/* What records and counters carry for an outcome: its status of shared/abi/result.def. */
+/* The value in records and counters for an outcome: its status in shared/abi/result.def. */
 uint32_t core_status(enum ntk_core_outcome outcome);
 
 /* --- core_memory.c --- */
@@ -128,25 +128,25 @@ struct core_memory_request {
     uint64_t align; /* 0: any */
     const char *name;
     struct ntk_hooks_model_ref model;
-    const char *model_name; /* NULL when it belongs to no model */
+    const char *model_name; /* NULL if it belongs to no model */
 };
 
-/* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a message. */
+/* Zeroed memory in the stack of a core, or in host memory, by category; -ENOMEM with a message. */
 int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *out_allocation, struct ntk_err *err);
-/* Room in the stack of a core before the user is known; -ENOMEM, without a report. It is accounted
- * for by _adopt (bytes and core of the request are those of the allocation), no longer by _disown,
- * and returned by _unreserve. */
+/* Reserves space in the stack of a core before the user is known; -ENOMEM, without a report. _adopt
+ * accounts for it (bytes and core of the request are those of the allocation), _disown undoes that,
+ * and _unreserve returns it. */
 int core_memory_reserve(struct ntk_core *core, uint32_t physical_core, uint64_t bytes,
                         uint64_t align, struct core_allocation *out_allocation);
 void core_memory_adopt(struct ntk_core *core, const struct core_memory_request *request,
                        struct core_allocation *allocation);
 void core_memory_disown(struct ntk_core *core, struct core_allocation *allocation);
 void core_memory_unreserve(struct ntk_core *core, struct core_allocation *allocation);
-/* Does it lie in the stack of this core? */
+/* Whether it is in the stack of this core. */
 bool core_memory_is_beside(struct ntk_core *core, const struct core_allocation *allocation,
                            uint32_t physical_core);
-/* Counts host memory that the caller got itself and frees after core_memory_release(); cannot
+/* Counts host memory that the caller allocated and frees after core_memory_release(); cannot
  * fail. */
 void core_memory_count(struct ntk_core *core, const struct core_memory_request *request,
                        void *address, struct core_allocation *out_allocation);
@@ -155,22 +155,22 @@ void core_memory_release(struct ntk_core *core, struct core_allocation *allocati
 
 /* --- core_exec.c --- */
 
-/* Instructions go from the host to a core; 0 bytes are none. name: of the hooks. */
+/* Sends instructions from the host to a core; 0 bytes are ignored. name: for the hooks. */
 void core_code_tell(uint32_t physical_core, struct ntk_hooks_model_ref model, uint32_t name,
                     uint64_t bytes);
-/* Sleeps until the host has spent as long as the device. clock NULL: the system's. */
+/* Sleeps until host time equals device time. clock NULL: the system's. */
 void core_pace(const struct ntk_clock *clock, uint64_t start_ns, uint64_t device_ns);
-/* What the driver would count of a run, for the device tree. The core is held. */
+/* The driver's counts of a run, for the device tree. The core is held. */
 void core_driver_count(struct ntk_core *core, uint32_t physical,
                        const struct ntk_engine_result *result, uint64_t host_ns, bool is_first,
                        enum ntk_core_outcome outcome);
-/* What a run on one physical core was, as the hooks count it. */
+/* A run on one physical core, as counted by the hooks. */
 void core_exec_core_fill(struct ntk_hooks_exec_core *to, const struct ntk_engine_result *result,
                          uint64_t host_ns);
 
 /* --- core_hardware.c --- */
 
-/* What is about to run. */
+/* The execution about to run. */
 struct core_hardware_subject {
     const char *model_name;
     struct ntk_hooks_model_ref model;
@@ -178,8 +178,8 @@ struct core_hardware_subject {
     uint64_t timeout_ns;
 };
 
-/* How much slower than ever an execution is: engines, transfers with device memory, and how long
- * the core is before it. */
+/* How much slower an execution is: engines, transfers with device memory, and the delay before
+ * it. */
 struct core_slowness {
     double core, hbm; /* 1: as ever */
     uint64_t pause_ns;
@@ -190,9 +190,9 @@ struct core_slowness {
         .core = 1, .hbm = 1 \
     }
 
-/* One execution of a model on a core, with core->faults set: what the faults of now do to it. The
- * execution lock is held. NTK_CORE_COMPLETED: it runs, as slow as *slowness says, to which is
- * added; else it does not run, err gives the reason. */
+/* Applies current faults to one execution of a model on a core; core->faults is set. The execution
+ * lock is held. NTK_CORE_COMPLETED: it runs, slowed by *slowness, which is increased; else it does
+ * not run, and err has the reason. */
 enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc *nc,
                                           const struct core_hardware_subject *subject,
                                           struct core_slowness *slowness, struct ntk_err *err);
@@ -203,23 +203,24 @@ void core_pause(const struct ntk_clock *clock, uint64_t pause_ns);
 
 struct core_memlog;
 struct core_memlog *core_memlog_create(uint64_t entries); /* NULL if out of memory: no log */
-/* It grows no more and counts as freed: before the hooks go. NULL is fine. */
+/* Call it before the hooks end: it stops growing and counts as freed. NULL is fine. */
 void core_memlog_finish(struct core_memlog *memlog);
 void core_memlog_destroy(struct core_memlog *memlog);
 void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, uint32_t stack,
                      const struct core_allocation *allocation, const char *name);
-/* HBM next to this core ran out: files once per process, the table to the front every time. */
+/* HBM of this core ran out: writes files once per process, and reports the table to the front every
+ * time. */
 void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const char *cause);
 
 /* --- core_comm.c, core_collectives.c --- */
 
-/* Removes what ranks left that were killed before all of their world had come. */
+/* Removes files of ranks that were killed before all of their world had joined. */
 void core_comms_sweep(const struct ntk_core *core);
 struct ntk_core_comm_options;
-/* -EINVAL for a world, rank or group that cannot be; *out_rank: place in the group. */
+/* -EINVAL for an invalid world, rank or group; *out_rank: index in the group. */
 int core_comm_options_check(const struct ntk_core_comm_options *options, uint32_t *out_rank,
                             struct ntk_err *err);
-/* -EINVAL for elements that no operation can reduce. reduction: enum ntk_core_reduction. */
+/* -EINVAL for an unsupported type of elements. reduction: enum ntk_core_reduction. */
 int core_comm_reduction_check(uint32_t dtype, uint32_t reduction, uint64_t element_count,
                               struct ntk_err *err);
 /* Leaves every communicator. */
@@ -234,7 +235,7 @@ void core_counters_begin(struct core_counters *counters, uint32_t nc, uint64_t s
 void core_counters_end(struct core_counters *counters, uint32_t nc,
                        const struct ntk_engine_result *results, uint32_t result_count,
                        uint64_t host_ns);
-/* Memory of a model comes or goes; model_id 0: it is nobody's. */
+/* Memory of a model is allocated or freed; model_id 0: no model. */
 void core_counters_memory(struct core_counters *counters, uint32_t model_id,
                           enum ntk_memory_category category, uint64_t bytes, bool is_free);
 
@@ -245,13 +246,13 @@ void core_captures_drop(struct ntk_core *core);
 
 /* --- core_recorder.c --- */
 
-/* Ends what records the cores. */
+/* Stops the recorders of the cores. */
 void core_recorders_drop(struct ntk_core *core);
 
 /* --- core_tensor.c --- */
 
 struct core_storage;
-/* A reference to the storage with the place of the tensor in it, for the time of an execution. */
+/* A reference to the storage, with the offset of the tensor, during an execution. */
 struct core_tensor_view {
     struct core_storage *storage;
     char *address;
@@ -263,7 +264,7 @@ void core_tensor_view_take(struct ntk_core_tensor *tensor, struct core_tensor_vi
 void core_tensor_view_drop(struct core_tensor_view *view);
 /* In a child after fork: no thread waits. */
 void core_tensor_forget(void);
-/* An execution wrote it. */
+/* Call it when an execution has written the tensor. */
 void core_tensor_written(struct ntk_core_tensor *tensor);
 
 #endif

@@ -10,7 +10,7 @@
 #include "shared/base/cond.h"
 #include "shared/base/str.h"
 
-/* What tensor, slices and running executions share. */
+/* Common to a tensor, its slices and running executions. */
 struct core_storage {
     _Atomic uint32_t references;
     struct ntk_core *core;
@@ -24,7 +24,7 @@ struct core_storage {
 
 struct ntk_core_tensor {
     struct ntk_core *core;
-    pthread_mutex_t lock;         /* storage, offset, bytes change in attach only */
+    pthread_mutex_t lock;         /* storage, offset, bytes only change in attach */
     struct core_storage *storage; /* NULL while empty */
     uint64_t offset;
     uint64_t bytes;
@@ -33,7 +33,7 @@ struct ntk_core_tensor {
     char text[]; /* its name */
 };
 
-/* Waiting for outputs is rare: one condition serves all tensors. */
+/* Waiting for outputs is rare: one condition variable for all tensors. */
 static pthread_mutex_t written_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t written = PTHREAD_COND_INITIALIZER;
 static _Atomic uint32_t waiter_count;
@@ -64,7 +64,7 @@ static void trace_end(const struct ntk_core_trace_span *span, uint64_t bytes, co
     ntk_core_trace_span_end(span, &data);
 }
 
-/* memcpy(), told as a copy to or from the device when it is one. */
+/* memcpy(), reported as a copy to or from the device if it is one. */
 static void copy_traced(struct core_storage *storage, enum ntk_core_trace_kind kind, void *to,
                         const void *from, uint64_t bytes, const char *name)
 {

@@ -33,7 +33,7 @@ static const char *const plain[NTK_CORE_TEXTS] = {
     [NTK_CORE_TEXT_LIVE_OF_STACK] = "memory_live_device_$device_stack_$stack_$pid.csv",
 };
 
-/* The fact that a template names at its beginning, and how long the name is; NULL: none. */
+/* The fact at the start of a template, and the length of its name; NULL: none. */
 static const char *fact_get(const char *name, const struct core_text_facts *facts, char number[24],
                             size_t *out_bytes)
 {

@@ -17,7 +17,7 @@
 
 #include "runtime-hooks/core/core_fault.h"
 
-/* First the sentences of faults, by their kind; then these. */
+/* First the messages of faults, by kind; then these. */
 enum ntk_core_text {
     NTK_CORE_TEXT_OUT_OF_BOUNDS = NTK_CORE_FAULT_KINDS,
     NTK_CORE_TEXT_TIMEOUT,
@@ -27,7 +27,7 @@ enum ntk_core_text {
     NTK_CORE_TEXT_STACK,
     NTK_CORE_TEXT_CORE,
     NTK_CORE_TEXT_PLACE,          /* the core and its device */
-    NTK_CORE_TEXT_TABLE_OF_STACK, /* this and the following are names of files */
+    NTK_CORE_TEXT_TABLE_OF_STACK, /* these are names of files */
     NTK_CORE_TEXT_TABLE_OF_CORE,
     NTK_CORE_TEXT_LOG_OF_STACK,
     NTK_CORE_TEXT_LOG_OF_DEVICE,
@@ -48,8 +48,8 @@ struct core_text_facts {
     const char *what;
 };
 
-/* NUL-ended, cut at bytes; "" for a fault without a sentence. texts, or one of them, NULL: the
- * plain one. Returns to. */
+/* NUL-terminated, truncated at bytes; "" for a fault without a message. texts, or an entry, NULL:
+ * the plain one. Returns to. */
 const char *core_text_write(const char *const *texts, enum ntk_core_text text,
                             const struct core_text_facts *facts, char *to, size_t bytes);
 

@@ -16,10 +16,10 @@
 static_assert(sizeof(struct ntk_ntrace_event) == 64, "one cache line");
 static_assert(NTK_CORE_TRACE_KINDS <= 64, "a filter is one word");
 
-/* All under the lane of its core. */
+/* Protected by the lane of its core. */
 struct ring {
     struct ntk_ntrace_event *events; /* a mapping; NULL: the core is not traced */
-    uint64_t head, tail;             /* ever written, ever taken or lost */
+    uint64_t head, tail;             /* total written; total taken or lost */
     uint64_t next;                   /* head % capacity */
     uint64_t lost;
 };
@@ -39,10 +39,10 @@ _Atomic uint32_t ntk_core_trace_sinks_on;
 #define LANE_NAMES 8U
 
 /* A lane is the cores with one remainder of LANE_COUNT. Its lock guards their rings in all sinks;
- * what a sink is changes only while all lanes are held. */
+ * sinks change only while all lanes are held. */
 static struct lane {
     _Alignas(128) pthread_mutex_t lock;
-    /* Names met lately: by where their text lay, believed when the text is the same. */
+    /* A cache of names by address of their text, valid if the text is equal. */
     struct {
         const char *key; /* in names */
         uint32_t number;
@@ -51,7 +51,7 @@ static struct lane {
 static struct sink sinks[NTK_CORE_TRACE_SINKS];
 static uint64_t serial;
 static _Atomic uint64_t next_tracking_id = 1;
-/* Names by number, from 1, while a sink is on. Taken inside a lane, or alone. */
+/* Names by number, from 1, while a sink is on. Locked inside a lane, or alone. */
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_map names;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
@@ -76,7 +76,7 @@ static void lanes_unlock(void)
     }
 }
 
-/* All lanes are held, or no other process is there. */
+/* All lanes are held, or there is no other thread. */
 static void names_forget(void)
 {
     ntk_map_fini(&names);
@@ -119,7 +119,7 @@ static void fork_child(void)
     names_forget();
     atomic_store_explicit(&ntk_core_trace_sinks_on, 0, memory_order_relaxed);
     thread_id = 0;
-    /* Not unlocked: threads of the parent that wait for them are not here. */
+    /* Reinitialised instead of unlocked: waiting threads of the parent do not exist here. */
     names_lock = fresh;
     for (size_t i = 0; i < LANE_COUNT; i++) {
         lanes[i].lock = fresh;
@@ -146,7 +146,7 @@ static int sink_init(struct sink *sink, const struct ntk_core_trace_options *opt
         if (options->core_enabled && !options->core_enabled[i]) {
             continue;
         }
-        /* Pages that no event reaches cost nothing. */
+        /* Untouched pages cost nothing. */
         void *events =
             mmap(NULL, made.capacity * sizeof *made.rings[i].events, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -269,7 +269,7 @@ const char *ntk_core_trace_name(uint32_t name)
 
     pthread_mutex_lock(&names_lock);
     if (name > 0 && name <= names.count) {
-        text = names.entries[name - 1].key; /* stays where it is while the map grows */
+        text = names.entries[name - 1].key; /* does not move while the map grows */
     }
     pthread_mutex_unlock(&names_lock);
     return text;
@@ -312,7 +312,7 @@ static void ring_add(struct ring *ring, uint64_t capacity, const struct ntk_ntra
     ring->next = ring->next + 1 < capacity ? ring->next + 1 : 0;
 }
 
-/* To every sink that was started no later than span_serial. The lane is held. */
+/* Adds it to every sink started up to span_serial. The lane is held. */
 static void event_add(uint32_t nc, uint64_t span_serial, struct ntk_ntrace_event *event,
                       const char *name)
 {
@@ -367,7 +367,7 @@ void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
                                                   .kind = (uint32_t)notes[i].kind };
         } else if (notes[i].phase == NTK_NTRACE_STOP) {
             if (span->tracking_id == 0) {
-                continue; /* no sink was on at its begin */
+                continue; /* no sink was on at its start */
             }
             event.tracking_id = span->tracking_id;
             event.kind = (uint8_t)span->kind;

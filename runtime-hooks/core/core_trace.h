@@ -50,12 +50,12 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_LOAD,
     NTK_CORE_TRACE_UNLOAD,
     NTK_CORE_TRACE_EXECUTE,
-    NTK_CORE_TRACE_SCHEDULE,      /* span: an execution is put in a queue */
+    NTK_CORE_TRACE_SCHEDULE,      /* span: an execution is queued */
     NTK_CORE_TRACE_SUBMIT,        /* span: the call puts it in a queue */
     NTK_CORE_TRACE_EXEC_PRE,      /* span: arguments are checked */
-    NTK_CORE_TRACE_EXEC_DISPATCH, /* span: until the core is this execution's */
+    NTK_CORE_TRACE_EXEC_DISPATCH, /* span: until this execution has the core */
     NTK_CORE_TRACE_EXEC_WAIT,     /* span: until the core is done */
-    NTK_CORE_TRACE_EXEC_POST,     /* span: what follows the run */
+    NTK_CORE_TRACE_EXEC_POST,     /* span: work after the run */
     NTK_CORE_TRACE_TENSOR_ALLOCATE,
     NTK_CORE_TRACE_TENSOR_FREE,
     NTK_CORE_TRACE_TENSOR_READ,
@@ -65,16 +65,16 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_COPY_OUT,
     NTK_CORE_TRACE_MEMORY_ALLOC,
     NTK_CORE_TRACE_MEMORY_FREE,
-    NTK_CORE_TRACE_MARK, /* span or moment: what the program reports about itself */
+    NTK_CORE_TRACE_MARK, /* span or instant: a mark of the program */
     NTK_CORE_TRACE_KINDS,
 };
 
-/* What a kind says; the rest is zero. */
+/* The data of an event, by kind; the rest is zero. */
 struct ntk_core_trace_data {
     uint64_t time_ns;      /* since 1970-01-01 UTC; 0: now */
     uint64_t execution_id; /* RUNNING, NUMERICAL .. SYNC, EXEC_*; SCHEDULE: the sequence number; CC,
                               BARRIER at their end: the number in the communicator */
-    uint64_t device_ns;    /* clock of the core: device time it has spent on executions so far */
+    uint64_t device_ns;    /* clock of the core: device time of its executions so far */
     uint64_t bytes;        /* MARK: the program's number */
     uint32_t model_id;
     uint16_t device_core; /* physical, in its device */
@@ -95,19 +95,19 @@ struct ntk_core_trace_options {
 /* -EALREADY: the sink is on. */
 int ntk_core_trace_start(enum ntk_core_trace_sink sink,
                          const struct ntk_core_trace_options *options, struct ntk_err *err);
-/* What was not taken is gone. -ENOENT: it is off. */
+/* Drops untaken events. -ENOENT: it is off. */
 int ntk_core_trace_stop(enum ntk_core_trace_sink sink);
 /* Cores of the sink; 0: it is off. */
 uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink);
-/* The oldest events of a core, at most this many, in the order of their recording. *out_lost (may
- * be NULL): overwritten since the start. 0 for a core without a ring. */
+/* Takes up to this many of the oldest events of a core, in recording order. *out_lost (may be
+ * NULL): overwritten since the start. 0 for a core without a ring. */
 size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
                            struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
-/* The same without taking: from *inout_position on, 0 for the oldest that is there; moves it behind
- * what was copied. An event that was overwritten meanwhile is omitted. */
+/* The same without taking: from *inout_position on, 0 for the oldest; advances it past the copied
+ * events. Events overwritten meanwhile are skipped. */
 size_t ntk_core_trace_copy(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
                            struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
-/* "" for 0. Valid while a sink is on that took the event. */
+/* "" for 0. Valid while a sink with the event is on. */
 const char *ntk_core_trace_name(uint32_t name);
 
 /* --- recording -------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static inline bool ntk_core_trace_is_on(void)
         atomic_load_explicit(&ntk_core_trace_sinks_on, memory_order_relaxed) != 0, 0);
 }
 
-/* Zeroed: no sink was on at its begin. */
+/* Zeroed: no sink was on at its start. */
 struct ntk_core_trace_span {
     uint64_t tracking_id;
     uint64_t serial; /* sinks started later do not get its end */
@@ -128,26 +128,26 @@ struct ntk_core_trace_span {
     uint32_t kind;
 };
 
-/* One event of a moment. START fills its span; STOP takes the kind from it, and records nothing
- * when it has not started; INSTANT has none. */
+/* One event. START fills its span; STOP takes the kind from it, and records nothing if it was not
+ * started; INSTANT has none. */
 struct ntk_core_trace_note {
     enum ntk_ntrace_phase phase;
     enum ntk_core_trace_kind kind;
     struct ntk_core_trace_span *span;
 };
 
-/* What happens on one core at one moment, in this order and with the same data. Spans that stop
- * have started on this core. */
+/* Simultaneous events on one core, in this order and with the same data. Spans that stop were
+ * started on this core. */
 void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
                            const struct ntk_core_trace_note *notes, size_t count);
-/* A moment of one event. */
+/* A single event. */
 void ntk_core_trace_span_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
                                uint32_t nc, const struct ntk_core_trace_data *data);
 void ntk_core_trace_span_end(const struct ntk_core_trace_span *span,
                              const struct ntk_core_trace_data *data);
 void ntk_core_trace_point(enum ntk_core_trace_kind kind, uint32_t nc,
                           const struct ntk_core_trace_data *data);
-/* A mark that lasted until now, which a duration of 0 makes a moment. */
+/* A mark that ends now; a duration of 0 makes it an instant. */
 void ntk_core_trace_mark(const char *name, uint64_t duration_ns, uint64_t value);
 
 #ifdef __cplusplus

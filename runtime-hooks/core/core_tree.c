@@ -105,7 +105,7 @@ static void format_unhealthy(const struct core_tree_leaf *leaf, char *text, size
 
 /* --- the list of leaves ----------------------------------------------------------------------- */
 
-/* Longer paths than CORE_TREE_PATH_BYTES are cut here and refused by leaf_add(). */
+/* Longer paths than CORE_TREE_PATH_BYTES are truncated here and rejected by leaf_add(). */
 static void path_format(char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void path_format(char *path, const char *format, ...)
@@ -117,7 +117,7 @@ static void path_format(char *path, const char *format, ...)
     va_end(args);
 }
 
-/* The leaf, or NULL; the list is checked as a whole at its end. */
+/* The leaf, or NULL; the list is checked at its end. */
 static struct core_tree_leaf *leaf_add(struct core_tree *tree, core_tree_format *format,
                                        const void *source, const char *path, ...)
     __attribute__((format(printf, 4, 5)));
@@ -133,7 +133,7 @@ static struct core_tree_leaf *leaf_add(struct core_tree *tree, core_tree_format 
         return NULL;
     }
     leaf->format = format;
-    leaf->source = (void *)(uintptr_t)source; /* written to only where it is a counter */
+    leaf->source = (void *)(uintptr_t)source; /* only counters are written to */
     va_start(args, path);
     int length = vsnprintf(leaf->path, sizeof leaf->path, path, args);
     va_end(args);
@@ -221,7 +221,7 @@ static void groups_add(struct core_tree *tree, struct ntk_soft_memory *memory, b
         }
         tree->group_count++;
     }
-    /* The driver's tree has this folder under host_mem too. */
+    /* The driver's tree also has this folder under host_mem. */
     if (is_host) {
         path_format(folder, "%s/uncategorized", stats_folder);
         memory_add(tree, &tree->nothing, folder);
@@ -337,7 +337,7 @@ static void device_leaves_add(struct core_tree *tree, uint32_t index, const char
     groups_add(tree, device->host_memory, true, host_folder);
 }
 
-/* CPUs and NUMA node of the drawn machine. */
+/* CPUs and NUMA node of the simulated machine. */
 static void pci_leaves_add(struct core_tree *tree, uint32_t index)
 {
     uint32_t n = tree->row->vcpu_count;
@@ -420,7 +420,7 @@ static int folder_of(struct core_tree *tree, struct ntk_map *folders, uint32_t i
     return 0;
 }
 
-/* Gives every leaf its folder and chains the leaves of each. */
+/* Sets the folder of every leaf and chains the leaves of each. */
 static int folders_add(struct core_tree *tree)
 {
     struct ntk_map folders = { 0 };
@@ -472,7 +472,7 @@ int ntk_core_tree_init(struct core_tree *tree, struct ntk_core_soft *soft,
     *tree = (struct core_tree){
         .soft = soft, .row = row, .root_fd = -1, .folder_fd = -1, .watch_fd = -1
     };
-    /* No write of any process has that time. */
+    /* A modification time that no other write has. */
     tree->mark.tv_sec = (time_t)(soft->state->header.created_realtime_ns / NTK_NS_PER_SECOND) - 1;
     ntk_vec_init(&tree->leaves, sizeof(struct core_tree_leaf));
     ntk_vec_init(&tree->folders, sizeof(struct core_tree_folder));
@@ -509,7 +509,7 @@ bool ntk_core_tree_is_counter(const struct core_tree_leaf *leaf)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* What a group's folder shows: the sum, and the change of the member that changed. */
+/* The values of a group's folder: the sum, and the change of the changed member. */
 static void group_update(struct core_tree_group *group)
 {
     uint64_t total = 0;
@@ -576,7 +576,7 @@ static bool device_is_open(const struct core_tree *tree, uint32_t device)
     return false;
 }
 
-/* As the driver does it: every core is asked, and a device in use is left alone without a word. */
+/* Like the driver: every core is checked, and a device in use is silently skipped. */
 static void device_reset(struct core_tree *tree, uint32_t device)
 {
     struct ntk_soft_state *state = tree->soft->state;

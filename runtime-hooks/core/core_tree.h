@@ -33,23 +33,23 @@
 struct core_tree_leaf;
 typedef void core_tree_format(const struct core_tree_leaf *leaf, char *text, size_t bytes);
 
-/* What writing to a leaf does, in addition to that its text comes back. */
+/* The effect of writing to a leaf, in addition to restoring its text. */
 enum core_tree_effect {
     CORE_TREE_EFFECT_NONE,
     CORE_TREE_EFFECT_CLEAR,       /* source becomes 0 */
-    CORE_TREE_EFFECT_CLEAR_GROUP, /* so does that field of all members of the group */
+    CORE_TREE_EFFECT_CLEAR_GROUP, /* also for that field of all members of the group */
     CORE_TREE_EFFECT_RESET,
-    CORE_TREE_EFFECT_NOTIFY, /* 0 and -1 are taken over */
+    CORE_TREE_EFFECT_NOTIFY, /* 0 and -1 are accepted */
 };
 
 struct core_tree_leaf {
     char path[CORE_TREE_PATH_BYTES]; /* below the root */
     core_tree_format *format;
-    void *source; /* in soft.state, or static text, which is never written to */
-    char *last;   /* as it is in the file; NULL: unknown */
+    void *source; /* in soft.state, or static text, which is never modified */
+    char *last;   /* as in the file; NULL: unknown */
     uint32_t folder;
     uint32_t next; /* of the same folder; CORE_TREE_NONE: the last */
-    uint16_t name; /* where it begins in path */
+    uint16_t name; /* its offset in path */
     uint8_t effect;
     uint32_t index; /* of the group or device */
 };
@@ -77,23 +77,23 @@ struct core_tree {
     struct core_tree_group *groups;
     size_t group_count, group_limit;
     struct ntk_soft_memory nothing; /* a folder that is always 0 */
-    bool is_short;                  /* the list is not whole */
+    bool is_short;                  /* the list is incomplete */
     /* on disk */
-    int root_fd, folder_fd; /* -1: not open; never from round to round: see watch_fd */
-    dev_t root_device;      /* what root_fd is or was */
+    int root_fd, folder_fd; /* -1: not open; closed between rounds: see watch_fd */
+    dev_t root_device;      /* device of root_fd, or its last one */
     ino_t root_file;
     uint32_t open_folder;
-    struct timespec mark; /* time of modification of what we wrote */
-    bool is_new;          /* files and folders are made, not searched for */
-    bool is_staged;       /* root_fd is aside: readers do not see it yet */
-    bool is_wider;        /* files were made that readers may not know */
-    bool adopts;          /* what is taken was written before this process was there */
-    bool listens;         /* watch_fd has been tried */
-    /* inotify, -1: none. A program may close all descriptors and use their numbers: examined
-     * before each use. */
+    struct timespec mark; /* modification time of our writes */
+    bool is_new;          /* create files and folders without looking for existing ones */
+    bool is_staged;       /* root_fd is not yet visible to readers */
+    bool is_wider;        /* new files that readers may not know */
+    bool adopts;          /* writes found now were made before this process */
+    bool listens;         /* watch_fd was initialised */
+    /* inotify, -1: none. The program may close all descriptors and reuse their numbers, so it is
+     * checked before each use. */
     int watch_fd;
     struct ntk_vec watches; /* of uint32_t by watch descriptor: folder */
-    uint32_t next_look;     /* without inotify: leaf to look at next */
+    uint32_t next_look;     /* without inotify: the next leaf to check */
 };
 
 /* The list for the machine. */
@@ -102,31 +102,29 @@ int ntk_core_tree_init(struct core_tree *tree, struct ntk_core_soft *soft,
 void ntk_core_tree_fini(struct core_tree *tree);
 /* Whether the text of the leaf can change. */
 bool ntk_core_tree_is_counter(const struct core_tree_leaf *leaf);
-/* The sums that folders of several categories show. */
+/* The sums in folders of several categories. */
 void ntk_core_tree_sum(struct core_tree *tree);
-/* Does what writing to the leaf asks for; text is what was written. */
+/* Performs the action of writing `text` to the leaf. */
 void ntk_core_tree_take(struct core_tree *tree, const struct core_tree_leaf *leaf,
                         const char *text);
 
-/* Whether the tree in its place is of this machine, by the time of its files. */
+/* Whether the existing tree is of this machine, by the time of its files. */
 bool ntk_core_tree_exists(const struct core_tree *tree);
-/* Opens the root. A tree of this machine that already exists is adopted: texts that are up to date
- * stay, what others wrote meanwhile is taken. Any other is made aside, where readers see none of
- * it. */
+/* Opens the root. An existing tree of this machine is adopted: current texts stay, and writes of
+ * others are handled. Otherwise a new one is made, invisible to readers. */
 int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err);
-/* Writes the leaves whose text has changed; with counters false only the others. The first error
- * ends it. */
+/* Writes changed leaves; with counters false only the others. Stops at the first error. */
 int ntk_core_tree_write(struct core_tree *tree, bool counters);
 /* Closes the descriptors until ntk_core_tree_enter(). */
 void ntk_core_tree_leave(struct core_tree *tree);
-/* Opens the root once more for a round. -ESTALE: it is a different folder now. */
+/* Reopens the root for a round. -ESTALE: it is a different folder now. */
 int ntk_core_tree_enter(struct core_tree *tree);
-/* Makes the links of class/neuron_device, tells readers that the tree has changed, and puts one that
- * was made aside into its place, whole. */
+/* Makes the links of class/neuron_device, notifies readers of a changed tree, and moves a new tree
+ * into place. */
 int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err);
-/* Takes what others have written since the last call. The first call begins to watch. */
+/* Handles writes of others since the last call. The first call starts watching. */
 void ntk_core_tree_listen(struct core_tree *tree);
-/* Closes the root: the next open starts from what is there. */
+/* Closes the root: the next open starts from the existing tree. */
 void ntk_core_tree_close(struct core_tree *tree);
 
 #endif

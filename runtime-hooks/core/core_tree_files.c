@@ -34,7 +34,7 @@ static bool is_ours(const struct core_tree *tree, const struct stat *status)
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
-/* The folder, and what is missing above it: from below, because mostly one is missing. */
+/* Creates the folder and missing parents, from the bottom up, because usually one is missing. */
 static int folder_make(int root_fd, char *path)
 {
     char *slash;
@@ -56,7 +56,7 @@ static int folder_make(int root_fd, char *path)
     return ret;
 }
 
-/* Makes folder_fd that of the leaf. */
+/* Sets folder_fd to the leaf's folder. */
 static int folder_open(struct core_tree *tree, const struct core_tree_leaf *leaf)
 {
     char path[CORE_TREE_PATH_BYTES];
@@ -96,8 +96,8 @@ static int text_put(const struct core_tree *tree, int fd, const char *text, bool
     const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, tree->mark };
     size_t bytes = strlen(text);
 
-    /* In place: a reader between the two sees the new text, or it and the end of a longer old
-     * one. */
+    /* In place: a reader in between sees the new text, or the new text followed by the end of a
+     * longer old one. */
     return pwrite(fd, text, bytes, 0) == (ssize_t)bytes &&
                    (is_fresh || ftruncate(fd, (off_t)bytes) == 0) && futimens(fd, times) == 0
                ? 0
@@ -136,7 +136,7 @@ static int leaf_write(struct core_tree *tree, const struct core_tree_leaf *leaf,
     return ret;
 }
 
-/* Readers keep what they found; the time of the folder of devices tells them that there is more. */
+/* Readers cache what they found; the time of the device folder tells them that there is more. */
 static void tell_readers(struct core_tree *tree)
 {
     if (tree->is_wider && utimensat(tree->root_fd, DEVICES_PATH, NULL, 0) == 0) {
@@ -172,7 +172,7 @@ int ntk_core_tree_write(struct core_tree *tree, bool counters)
 
 /* --- what others write ------------------------------------------------------------------------ */
 
-/* The text of a file without its end of line; false when it cannot be read. */
+/* The text of a file without its newline; false if unreadable. */
 static bool text_get(const struct core_tree *tree, const char *path, char *text, size_t bytes,
                      struct stat *status)
 {
@@ -190,7 +190,7 @@ static bool text_get(const struct core_tree *tree, const char *path, char *text,
     return got >= 0;
 }
 
-/* Checks whether another process has written to the leaf, and does what that asks for. */
+/* Checks whether another process has written to the leaf, and performs the action. */
 static void leaf_look(struct core_tree *tree, struct core_tree_leaf *leaf)
 {
     char text[CORE_TREE_TEXT_BYTES];
@@ -204,7 +204,7 @@ static void leaf_look(struct core_tree *tree, struct core_tree_leaf *leaf)
         text[strcspn(text, "\n")] = '\0';
         ntk_core_tree_take(tree, leaf, text);
     }
-    free(leaf->last); /* its own text comes back with the next round */
+    free(leaf->last); /* the next round restores its text */
     leaf->last = NULL;
 }
 
@@ -295,7 +295,7 @@ void ntk_core_tree_listen(struct core_tree *tree)
     if (!tree->listens) {
         tree->listens = true;
         watch_begin(tree);
-        look_at_some(tree, (uint32_t)tree->leaves.count); /* before the watch began */
+        look_at_some(tree, (uint32_t)tree->leaves.count); /* before watching started */
         return;
     }
     if (!watch_is_ours(tree)) {
@@ -303,8 +303,8 @@ void ntk_core_tree_listen(struct core_tree *tree)
         look_at_some(tree, LOOKS_PER_ROUND);
         return;
     }
-    /* Our own writing makes events too, at most a few for each leaf; so does a user in a loop,
-     * served in the next round. */
+    /* Our own writes also make events, at most a few per leaf; those of a user in a loop are
+     * handled in the next round. */
     for (size_t round = 0; round <= tree->leaves.count; round++) {
         got = read(tree->watch_fd, events, sizeof events);
         if (got <= 0) {
@@ -348,7 +348,7 @@ static int root_open(struct core_tree *tree, const char *path)
     return 0;
 }
 
-/* The folder above the root must be ours: the default place is in /tmp. */
+/* The parent of the root must belong to us, because the default place is in /tmp. */
 static int root_prepare(struct core_tree *tree, struct ntk_err *err)
 {
     char path[CORE_TREE_STAGE_BYTES];
@@ -366,7 +366,7 @@ static int root_prepare(struct core_tree *tree, struct ntk_err *err)
             "%s is not a folder owned by this user; the device tree is not published", path);
     }
     stage_path(tree, path);
-    ret = ntk_fs_remove_tree(path, err); /* of a process that was killed here */
+    ret = ntk_fs_remove_tree(path, err); /* left by a killed process */
     if (ret < 0) {
         return ret;
     }
@@ -434,8 +434,8 @@ int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err)
     return ret;
 }
 
-/* The new tree takes the place of the old one, if any, in one step: a reader finds one or the
- * other. A file system that cannot exchange has none for a moment. */
+/* Replaces an old tree atomically: readers find one or the other. Without support for exchange in
+ * the file system, there is none for a moment. */
 static int stage_show(struct core_tree *tree, struct ntk_err *err)
 {
     char path[CORE_TREE_STAGE_BYTES];
@@ -471,7 +471,7 @@ int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err)
                                tree->root, path, strerror(errno));
         }
     }
-    /* A thread that has looked meanwhile looks again. */
+    /* A thread that has checked meanwhile checks again. */
     (void)utimensat(tree->root_fd, DEVICES_PATH, NULL, 0);
     int ret = tree->is_staged ? stage_show(tree, err) : 0;
     if (ret == 0) {

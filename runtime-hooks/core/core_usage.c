@@ -23,10 +23,10 @@ struct row {
 
 struct core_usage {
     pthread_mutex_t lock;
-    struct ntk_vec rows; /* of struct row, none without bytes; by core, then model */
+    struct ntk_vec rows; /* of struct row, only with bytes; by core, then model */
 };
 
-/* The columns after TOTAL: the vendor's, in two lines of heading. */
+/* The columns after TOTAL: the vendor's, with a heading of two lines. */
 static const struct {
     const char *name; /* of memory.def; "" a column that is always 0 here */
     const char *heading[2];
@@ -74,7 +74,7 @@ void core_usage_destroy(struct core_usage *usage)
     }
 }
 
-/* Of core and model; NULL when there is none. The lock is held. */
+/* By core and model; NULL if there is none. The lock is held. */
 static struct row *row_find(struct core_usage *usage, uint32_t core, uint32_t model)
 {
     ntk_vec_each(struct row, row, &usage->rows) {

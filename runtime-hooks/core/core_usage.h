@@ -25,7 +25,7 @@ struct core_usage_holder {
     uint32_t model; /* 0: the core itself */
     enum ntk_memory_category category;
 };
-/* model_name may be NULL when the model has memory on that core already. */
+/* model_name may be NULL if the model already has memory on that core. */
 void core_usage_take(struct core_usage *usage, const struct core_usage_holder *holder,
                      uint64_t bytes, const char *model_name);
 void core_usage_give_back(struct core_usage *usage, const struct core_usage_holder *holder,
@@ -33,7 +33,7 @@ void core_usage_give_back(struct core_usage *usage, const struct core_usage_hold
 
 #define CORE_USAGE_ALL UINT32_MAX
 
-/* The part of the machine a table is about. */
+/* The part of the machine in a table. */
 struct core_usage_view {
     uint32_t device;
     uint32_t cores_per_device;
@@ -45,7 +45,7 @@ struct core_usage_view {
 };
 void core_usage_write(struct core_usage *usage, const struct core_usage_view *view, FILE *file);
 
-/* "1.500GB": 1024-based with three decimals, as the tables have it. Returns text. */
+/* "1.500GB": 1024-based with three decimals, as in the tables. Returns text. */
 const char *core_usage_bytes(char *text, size_t text_bytes, uint64_t bytes);
 
 #endif

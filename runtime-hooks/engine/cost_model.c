@@ -34,8 +34,7 @@ static const struct {
 #undef X
 };
 
-/* The tensor engine: the shortest interval between matmuls, and the passes an fp32 product
- * needs. */
+/* The tensor engine: the shortest interval between matmuls, and the passes of an fp32 product. */
 #define PE_MIN_COLUMNS 64
 #define PE_FP32_PASSES 4
 /* Efficiency of a DMA by its contiguous run: full from 4 KiB, a tenth up to 256 bytes, linear

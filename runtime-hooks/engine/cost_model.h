@@ -29,12 +29,12 @@ extern "C" {
     X(ELEMENT, 64, 1, 1, 0)      /* one element per partition and cycle; also the fallback */     \
     X(ELEMENT_HALF, 64, 1, 2, 0) /* zero bf16 memset; bf16 add and max reductions */              \
     X(ELEMENT_DOUBLE, 64, 2, 1, 0)  /* two SBUF sources through one read port */                  \
-    X(ELEMENT_REDUCE, 64, 1, 1, 64) /* element-wise and a reduction behind it */                  \
+    X(ELEMENT_REDUCE, 64, 1, 1, 64) /* element-wise, followed by a reduction */                   \
     X(RECIPROCAL, 64, 8, 1, 0)                                                                    \
     X(POOL_INDEX, 0, 1, 1, 150) /* iota, affine_select: start-up of the pool engine */            \
     X(BN_AGGR, 64, 13, 3, 0)                                                                      \
-    X(DYNAMIC_COPY, 600, 1, 1, 0) /* addresses that come out of the state buffer */               \
-    X(TOPK, 0, 4, 1, 0)           /* and one cycle for each that is kept */
+    X(DYNAMIC_COPY, 600, 1, 1, 0) /* addresses from the state buffer */                           \
+    X(TOPK, 0, 4, 1, 0)           /* plus one cycle for each kept one */
 
 enum ntk_cost_rule {
 #define X(id, floor, numerator, denominator, extra) NTK_COST_##id,
@@ -56,8 +56,8 @@ uint64_t ntk_cost_local_gather_cycles(uint64_t n, uint64_t width, uint64_t bytes
 uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk_engine engine,
                                uint64_t cycles);
 
-/* A duration times the factor of a fault; a factor up to 1 changes nothing. The largest time there
- * is where it would be longer than that. */
+/* A duration times the factor of a fault; factors up to 1 have no effect. Limited to the maximum
+ * time. */
 static inline uint64_t ntk_cost_slower(uint64_t duration, double factor)
 {
     double slower = (double)duration * factor;
@@ -70,10 +70,10 @@ static inline uint64_t ntk_cost_slower(uint64_t duration, double factor)
 
 /* From the trigger to the first byte. */
 #define NTK_COST_DMA_LATENCY_PS 1300000ULL
-/* Moving bytes on one DMA engine when each contiguous run has run_bytes. */
+/* The time to move bytes on one DMA engine with contiguous runs of run_bytes. */
 uint64_t ntk_cost_dma_ps(const struct ntk_engine_core_spec *spec, uint64_t bytes,
                          uint64_t run_bytes);
-/* The bytes whose copy takes as long as transposing these. */
+/* The number of bytes with the same copy time as transposing these. */
 uint64_t ntk_cost_dma_transpose_bytes(uint64_t bytes);
 
 #ifdef __cplusplus

@@ -81,7 +81,7 @@ uint64_t ntk_dma_walk_run_bytes(const struct ntk_dma_walk *walk)
     return walk->step[0] == (int64_t)width ? width * walk->count[0] : width;
 }
 
-/* The state of a walk: the next element and how many are left of its innermost run. */
+/* The state of a walk: the next element and the number left in its innermost run. */
 struct place {
     const struct ntk_dma_walk *walk;
     uint64_t index[NTK_DMA_DIMS_MAX];
@@ -96,13 +96,13 @@ static void place_init(struct place *place, const struct ntk_dma_walk *walk)
     place->left = walk->count[0];
 }
 
-/* The index-th element of the walk is the next one. */
+/* Seeks to the index-th element of the walk. */
 static void place_seek(struct place *place, uint64_t index)
 {
     const struct ntk_dma_walk *walk = place->walk;
 
     if (index == 0) {
-        return; /* where place_init() put it */
+        return; /* already there after place_init() */
     }
     place->left = walk->count[0] - index % walk->count[0];
     place->offset = (int64_t)(index % walk->count[0]) * walk->step[0];
@@ -181,7 +181,7 @@ static bool copy_rows(const struct ntk_dma_walk *to_walk, uint8_t *to,
         return false;
     }
     if (to_walk->count[0] != from_walk->count[0]) {
-        /* One side is a single run: it is as many rows as the other has. */
+        /* One side is a single run: split it into the rows of the other. */
         if (from_walk->dim_count == 1 && to_walk->dim_count == 2) {
             from_step = (int64_t)bytes;
         } else if (to_walk->dim_count == 1 && from_walk->dim_count == 2) {
@@ -200,8 +200,8 @@ static bool copy_rows(const struct ntk_dma_walk *to_walk, uint8_t *to,
     return true;
 }
 
-/* The outermost dimension of one side is the innermost place of the other: between channels that
- * lie side by side in memory and channels on the partitions. */
+/* The outermost dimension of one side is the innermost of the other: for example between channels
+ * that are adjacent in memory and channels on the partitions. */
 static bool copy_across(const struct ntk_dma_walk *to_walk, uint8_t *to,
                         const struct ntk_dma_walk *from_walk, const uint8_t *from, size_t width)
 {
@@ -343,7 +343,7 @@ static inline int64_t fold_i64(enum ntk_dma_fold fold, int64_t x, int64_t y)
     }
 }
 
-/* Reads n <= PIECE elements into one of the two buffers, across as many runs as it takes. */
+/* Reads n <= PIECE elements into one of the two buffers, from as many runs as needed. */
 static void gather(struct place *place, const uint8_t *from, uint64_t n, float *f32, int64_t *i64)
 {
     uint64_t done = 0;

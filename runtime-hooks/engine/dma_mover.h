@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma_mover - moving elements between two patterns of host memory.
+ * dma_mover - moves elements between two patterns of host memory.
  *
  * A walk visits count[0] elements step[0] bytes apart, count[1] times step[1] bytes apart, and so
  * on outwards. Two walks of equal element counts are combined for any shapes: the n-th element of
@@ -9,7 +9,7 @@
  *
  * Nothing here checks bounds: engine_program.c has proven them (ntk_dma_walk_extent).
  *
- * Threads: any; no state but the memory of the caller.
+ * Threads: any; only accesses the caller's memory.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_DMA_MOVER_H
 #define NTK_RUNTIME_HOOKS_ENGINE_DMA_MOVER_H
@@ -35,24 +35,23 @@ struct ntk_dma_walk {
     int64_t step[NTK_DMA_DIMS_MAX];   /* bytes */
 };
 
-/* Drops dimensions of one element and merges those that continue each other. */
+/* Drops dimensions of one element and merges contiguous ones. */
 void ntk_dma_walk_normalise(struct ntk_dma_walk *walk);
-/* Product of the counts; false when it does not fit 62 bits. */
+/* Product of the counts; false if it exceeds 62 bits. */
 bool ntk_dma_walk_elements(const struct ntk_dma_walk *walk, uint64_t *out_elements);
-/* Lowest byte and one past the highest, relative to the first element; false on overflow. */
+/* Lowest byte and end of the highest, relative to the first element; false on overflow. */
 bool ntk_dma_walk_extent(const struct ntk_dma_walk *walk, int64_t *out_low, int64_t *out_high);
 /* Bytes of a contiguous run of a normalised walk. */
 uint64_t ntk_dma_walk_run_bytes(const struct ntk_dma_walk *walk);
 
-/* Bits as they are; both dtypes have equal width. */
+/* Copies bits unchanged; both dtypes have equal width. */
 void ntk_dma_copy(const struct ntk_dma_walk *to_walk, uint8_t *to,
                   const struct ntk_dma_walk *from_walk, const uint8_t *from);
 /* Converts by the rules of kernel_dtype.h. */
 void ntk_dma_cast(const struct ntk_dma_walk *to_walk, uint8_t *to,
                   const struct ntk_dma_walk *from_walk, const uint8_t *from);
 
-/* Converts count elements, from the to_first-th of one walk and the from_first-th of the other
- * on. */
+/* Converts count elements, starting at to_first of one walk and from_first of the other. */
 void ntk_dma_cast_part(const struct ntk_dma_walk *to_walk, uint8_t *to, uint64_t to_first,
                        const struct ntk_dma_walk *from_walk, const uint8_t *from,
                        uint64_t from_first, uint64_t count);
@@ -65,16 +64,16 @@ struct ntk_dma_source {
     float scale; /* NTK_DMA_FMA */
 };
 
-/* to = start fold source 0 fold source 1 ... in fp32, or in 64-bit integers when no dtype is a
- * float (FMA is always fp32). The start is *start where given, the old destination with
- * accumulates, else source 0 alone. */
+/* to = start fold source 0 fold source 1 ... in fp32, or in 64-bit integers if no dtype is a float
+ * (FMA is always fp32). The start is *start if given, the old destination with accumulates, else
+ * source 0 alone. */
 void ntk_dma_compute(enum ntk_dma_fold fold, const struct ntk_dma_walk *to_walk, uint8_t *to,
                      const struct ntk_dma_source *sources, size_t source_count, bool accumulates,
                      const double *start);
 
-/* The elements of from, read as arrays of shape[0] x shape[1] x shape[2] x shape[3] (the last is
- * innermost) one after the other, leave array by array in the order of dimensions order[0] ..
- * order[3], outermost first. from and to must not overlap. */
+/* Transposes the elements of from, read as consecutive arrays of shape[0] x shape[1] x shape[2] x
+ * shape[3] (the last is innermost): writes them array by array in the order of dimensions order[0]
+ * .. order[3], outermost first. from and to must not overlap. */
 void ntk_dma_transpose(const struct ntk_dma_walk *to_walk, uint8_t *to,
                        const struct ntk_dma_walk *from_walk, const uint8_t *from,
                        const uint32_t shape[4], const uint8_t order[4], uint8_t *scratch);

@@ -34,7 +34,7 @@ extern "C" {
 struct ntk_neff_subgraph; /* shared/formats/neff/neff.h */
 
 /* Core generations: NC-v1 (Inferentia) .. NC-v4 (Trainium3), and two of machines with other cores,
- * which know what the ones before them know (shared/abi/machine.def). */
+ * which include the operations of the earlier ones (shared/abi/machine.def). */
 #define NTK_ENGINE_GENERATION_MIN 1
 #define NTK_ENGINE_GENERATION_MAX 6
 
@@ -46,7 +46,7 @@ struct ntk_neff_subgraph; /* shared/formats/neff/neff.h */
 
 struct ntk_engine_core;
 
-/* What a core generation is; static storage, NULL for a generation that does not exist. */
+/* The properties of a core generation; static storage, NULL for an unknown generation. */
 struct ntk_engine_core_spec {
     unsigned generation;
     const char *name; /* "NC-v2" */
@@ -61,15 +61,14 @@ struct ntk_engine_core_spec {
 };
 const struct ntk_engine_core_spec *ntk_engine_core_spec_get(unsigned generation);
 
-/* State buffer and PSUM cost host memory only where a program has touched them. -ENOMEM,
- * -EINVAL. */
+/* State buffer and PSUM use host memory only where a program has touched them. -ENOMEM, -EINVAL. */
 int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_core,
                            struct ntk_err *err);
 void ntk_engine_core_destroy(struct ntk_engine_core *core);
-/* Where the chance of stochastic rounding begins; 0 until it is called. */
+/* Sets the seed of stochastic rounding; initially 0. */
 void ntk_engine_core_seed(struct ntk_engine_core *core, uint32_t seed);
-/* Zeroes state buffer and PSUM; gives their host memory back where programs may have written more
- * than half of it. 0 or -ENOMEM. */
+/* Zeroes state buffer and PSUM; returns their host memory if programs may have written more than
+ * half of it. 0 or -ENOMEM. */
 int ntk_engine_core_reset(struct ntk_engine_core *core);
 
 /* --- program ---------------------------------------------------------------------------------- */
@@ -77,13 +76,13 @@ int ntk_engine_core_reset(struct ntk_engine_core *core);
 struct ntk_engine_program;
 
 /* Decodes and checks the five engine binaries, the DMA descriptors and the variables of one
- * subgraph for one core generation. Keeps nothing of the subgraph. -EBADMSG with a message that
- * names engine and slot (err->offset: byte in the engine binary) for a program that is wrong in
- * itself, -ENOTSUP for binaries in another encoding than ours (a vendor's), -ENOMEM. */
+ * subgraph for one core generation. Keeps no reference to the subgraph. -EBADMSG with a message
+ * that names engine and slot (err->offset: byte in the engine binary) for an invalid program,
+ * -ENOTSUP for binaries in another encoding (a vendor's), -ENOMEM. */
 int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                               struct ntk_engine_program **out_program, struct ntk_err *err);
-/* The same for binaries that cannot be decoded: a run computes nothing, fills the outputs with zero
- * and lasts what docs/cost-model.md estimates from their sizes and descriptors. */
+/* The same for binaries that cannot be decoded: a run computes nothing, fills the outputs with
+ * zero, and its duration is estimated from their sizes and descriptors (docs/cost-model.md). */
 int ntk_engine_program_create_opaque(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                                      struct ntk_engine_program **out_program, struct ntk_err *err);
 void ntk_engine_program_destroy(struct ntk_engine_program *program);
@@ -94,10 +93,10 @@ struct ntk_engine_program_info {
     uint32_t slot_count[NTK_ENGINE_SEQUENCER_COUNT];        /* 64-byte slots of the binary */
     uint32_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT]; /* decoded instructions */
     uint64_t descriptor_count;                              /* DMA descriptors of all groups */
-    uint64_t host_bytes;                                    /* what the decoded program takes */
-    bool needs_partner; /* exchanges with or signals the other core: runs on a pair only */
+    uint64_t host_bytes;                                    /* size of the decoded program */
+    bool needs_partner; /* exchanges with or signals the other core: only runs on a pair */
     bool is_empty;      /* no engine has an instruction */
-    bool is_opaque;     /* not decoded; is_empty too */
+    bool is_opaque;     /* not decoded; is_empty is also set */
 };
 void ntk_engine_program_info_get(const struct ntk_engine_program *program,
                                  struct ntk_engine_program_info *out_info);
