@@ -36,7 +36,7 @@ static struct cnml_param start(void)
     };
 }
 
-/* Each operator without further members has such a struct. */
+/* The common struct of operators without further members. */
 static void *give(const struct cnml_param *param, int *out_status)
 {
     struct cnml_param *copy;

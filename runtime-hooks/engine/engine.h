@@ -103,55 +103,56 @@ void ntk_engine_program_info_get(const struct ntk_engine_program *program,
 
 /* --- run -------------------------------------------------------------------------------------- */
 
-/* Memory of one variable for one run, indexed by var_id. The entry of the state buffer, of pointers
- * and tables is ignored. A variable that the program uses and that is shorter than def.json says,
- * or NULL, ends the run with NTK_RUN_BAD_INPUT before anything is computed. */
+/* Memory of one variable for one run, indexed by var_id. Entries of the state buffer, of pointers
+ * and tables are ignored. If a used variable is NULL or shorter than in def.json, the run ends with
+ * NTK_RUN_BAD_INPUT before computing anything. */
 struct ntk_engine_binding {
     void *bytes;
     uint64_t size;
-    uint64_t device_address; /* shown in traces only */
+    uint64_t device_address; /* only shown in traces */
 };
 
 enum ntk_engine_outcome {
     NTK_RUN_OK = 0,
-    NTK_RUN_NUMERICAL_ERROR, /* ran to its end, outputs valid, some engine wrote a NaN */
-    NTK_RUN_OUT_OF_BOUNDS,   /* an indirect access left its variable and had no skip mode */
-    NTK_RUN_DEADLOCK,        /* nothing can ever continue: reported at once */
-    NTK_RUN_TIMEOUT,         /* longer in device time than the caller allowed */
+    NTK_RUN_NUMERICAL_ERROR, /* completed with valid outputs, but an engine wrote a NaN */
+    NTK_RUN_OUT_OF_BOUNDS,   /* an indirect access left its variable, without a skip mode */
+    NTK_RUN_DEADLOCK,        /* no engine can ever continue: detected at once */
+    NTK_RUN_TIMEOUT,         /* exceeded the caller's limit in device time */
     NTK_RUN_BAD_INPUT,       /* bindings do not fit the program */
     NTK_RUN_NO_MEMORY,       /* of the host */
 };
 const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome);
 
-/* Plain sums of one run; all times in device time. */
+/* Sums of one run; all times in device time. */
 struct ntk_engine_result {
     enum ntk_engine_outcome outcome;
     uint64_t duration_ns;               /* first start to last end (rounded up to a whole ns) */
-    uint64_t busy_ns[NTK_ENGINE_COUNT]; /* instructions executing, waits excluded; DMA: union */
-    /* Held back by semaphores and barriers, and what only changes them. */
+    uint64_t busy_ns[NTK_ENGINE_COUNT]; /* executing instructions without waits; DMA: union */
+    /* Waiting for semaphores and barriers, and instructions that only change them. */
     uint64_t wait_ns[NTK_ENGINE_SEQUENCER_COUNT];
-    uint64_t matmul_wait_ns; /* of the tensor engine's, before what goes through its array */
+    /* of the tensor engine's waits: before instructions that use its array */
+    uint64_t matmul_wait_ns;
     uint64_t instruction_count[NTK_ENGINE_SEQUENCER_COUNT];
-    uint64_t matmul_count; /* of the tensor engine's, those that go through its array */
+    uint64_t matmul_count; /* of the tensor engine: instructions that use its array */
     uint64_t dma_transfer_count;
     uint64_t dma_bytes; /* written by DMA */
     uint64_t hbm_read_bytes, hbm_write_bytes;
-    uint64_t flops;           /* 2 x MACs of the tensor engine, transposes included */
+    uint64_t flops;           /* 2 x MACs of the tensor engine, including transposes */
     uint64_t effective_flops; /* without transposes */
-    /* Where it went wrong, for log and error event; engine NTK_ENGINE_COUNT when nowhere. */
+    /* Where it failed, for the log and the error event; engine NTK_ENGINE_COUNT if not known. */
     uint32_t fault_engine;
     uint32_t fault_slot;
-    uint32_t engines_not_done; /* bit per engine: it had not reached its end */
+    uint32_t engines_not_done; /* a bit per engine that had not finished */
 };
 
-/* What a capture sees. Every callback may be NULL. Times are ps of device time from the start of
- * the run. Calls come in the order of the event loop: times of one kind and engine never go back,
- * times across engines may. */
+/* Callbacks for captures; each may be NULL. Times are ps of device time since the start of the run.
+ * Calls are in the order of the event loop: times of one kind and engine never decrease, but times
+ * across engines may. */
 struct ntk_engine_instruction_event {
     uint32_t engine;
     uint32_t slot; /* pc: index of the 64-byte slot in the engine's binary */
     uint8_t opcode;
-    uint64_t wait_ps; /* how long it was held back by semaphores after its engine was free */
+    uint64_t wait_ps; /* time held by semaphores after its engine was free */
     uint64_t start_ps, end_ps;
 };
 
@@ -159,7 +160,7 @@ struct ntk_engine_dma_event {
     uint32_t queue_set;  /* index into def.json's queue sets */
     uint32_t queue;      /* within the set */
     uint32_t dma_engine; /* 0 .. dma_engine_count - 1 */
-    uint32_t group;      /* id of the descriptor group; dma_copy: counts those of its queue set */
+    uint32_t group;      /* id of the descriptor group; dma_copy: its number in the queue set */
     uint64_t read_bytes, write_bytes;
     uint32_t from_variable, to_variable; /* var_id */
     uint64_t from_address, to_address;   /* device addresses; state buffer: its own address */
@@ -192,11 +193,11 @@ struct ntk_engine_trace {
 
 #define NTK_ENGINE_PRINT_DIMENSIONS 8
 
-/* A tensor that a program prints; all of it lives as long as the call that tells it. */
+/* A tensor printed by a program; valid only during the call. */
 struct ntk_engine_print_event {
-    uint32_t pipe;      /* the program's number for the stream it prints to */
-    const char *prefix; /* text before the tensor, NULL is "" */
-    const char *dtype;  /* name such as "float32" */
+    uint32_t pipe;                               /* the program's number for the output stream */
+    const char *prefix;                          /* text before the tensor, NULL is "" */
+    const char *dtype;                           /* for example "float32" */
     uint64_t shape[NTK_ENGINE_PRINT_DIMENSIONS]; /* 0 after the last dimension */
     const void *data;
     uint64_t data_bytes;
@@ -211,20 +212,20 @@ struct ntk_engine_run_options {
     const struct ntk_engine_binding *bindings;
     size_t binding_count;
     uint64_t timeout_ns; /* device time; 0 = none */
-    bool zero_outputs;   /* variables of type output are zeroed first: nothing writes them */
-    /* The state buffer holds nothing of the program: what its pinned queue sets bring comes first,
-     * in device time too. */
+    bool zero_outputs;   /* zero variables of type output first, because nothing writes them */
+    /* The state buffer does not have the program's data: pinned queue sets are loaded first, which
+     * takes device time. */
     bool is_start;
-    /* What compute engines write to floats narrower than fp32 is rounded by chance, not to nearest
-     * (docs/decisions/instruction-set.md). NC-v1 cannot. */
+    /* Compute engines round stochastically to floats narrower than fp32
+     * (docs/decisions/instruction-set.md). Not on NC-v1. */
     bool rounds_by_chance;
-    /* Engines, and transfers from or to device memory, take this many times as long; 0 is 1. */
+    /* Slowdown factors of engines, and of transfers from or to device memory; 0 is 1. */
     double compute_factor, hbm_factor;
     const struct ntk_engine_trace *trace;     /* NULL = none */
-    const struct ntk_engine_printer *printer; /* NULL: what programs print is dropped */
+    const struct ntk_engine_printer *printer; /* NULL: printed tensors are dropped */
 };
 
-/* Cores that run together at most: those of one logical core. */
+/* Maximum number of cores that run together: those of one logical core. */
 #define NTK_ENGINE_PAIR_MAX 2
 
 struct ntk_engine_member {
@@ -233,11 +234,11 @@ struct ntk_engine_member {
     const struct ntk_engine_run_options *options;
 };
 
-/* Runs the programs of one logical core side by side in one device time, each on its core,
- * semaphores from zero; the timeout is that of the first. They meet in barriers, exchanges and
- * semaphores of the other core. A fault of one ends all: the others then have outcome NTK_RUN_OK
- * and engines_not_done. 0 whenever out_results (one per member) tell what happened; -EINVAL when a
- * program and its core are of different generations, or a program needs another core and is
+/* Runs the programs of one logical core in parallel in one device time, each on its core, with
+ * semaphores starting at zero; the timeout is that of the first. They synchronise by barriers,
+ * exchanges and semaphores of the other core. A fault of one ends all: the others then have
+ * outcome NTK_RUN_OK and engines_not_done. 0 if out_results (one per member) are valid; -EINVAL
+ * if a program and its core are of different generations, or a program needs another core and is
  * alone. */
 int ntk_engine_run_together(const struct ntk_engine_member *members, size_t count,
                             struct ntk_engine_result *out_results, struct ntk_err *err);

@@ -24,11 +24,11 @@ struct ntk_engine_builder {
     const struct ntk_neff_subgraph *subgraph;
     const struct ntk_engine_core_spec *spec;
     enum ntk_isa_engine engine;
-    uint8_t fp8; /* enum ntk_kernel_fp8: of all its tiles and walks */
-    /* Group of the engine -> index into dmas + 1, filled as triggers ask. */
+    uint8_t fp8; /* enum ntk_kernel_fp8: for all its tiles and walks */
+    /* Group of the engine -> index into dmas + 1, filled as triggers refer to it. */
     uint32_t *group_dma;
     size_t first_function; /* of this engine, in program->functions */
-    const char *function;  /* the loop of the instruction; "": in none */
+    const char *function;  /* the function of the current instruction; "": none */
 };
 
 static inline ptrdiff_t ntk_engine_sbuf_pitch(const struct ntk_engine_core_spec *spec)
@@ -41,21 +41,21 @@ static inline ptrdiff_t ntk_engine_psum_pitch(const struct ntk_engine_core_spec 
     return (ptrdiff_t)spec->psum_partition_bytes + NTK_ENGINE_PITCH_EXTRA;
 }
 
-/* An operand in SBUF or PSUM, checked against the generation's partitions. -EBADMSG. */
+/* Checks an operand in SBUF or PSUM against the generation's partitions. -EBADMSG. */
 int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what,
                             const struct ntk_isa_operand *operand, struct ntk_engine_tile *out,
                             struct ntk_err *err);
 
-/* A checked compute instruction. -EBADMSG, -ENOMEM. */
+/* Checks a compute instruction. -EBADMSG, -ENOMEM. */
 int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                                struct ntk_engine_instr *out, struct ntk_err *err);
 
-/* A checked DMA operation: what it starts is added to the program and to out. -EBADMSG, -ENOTSUP,
+/* Checks a DMA operation and adds what it starts to the program and to out. -EBADMSG, -ENOTSUP,
  * -ENOMEM. */
 int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                            struct ntk_engine_instr *out, struct ntk_err *err);
 
-/* All groups of pinned queue sets of all engines, after the instructions. -EBADMSG, -ENOTSUP,
+/* Adds all groups of pinned queue sets of all engines, after the instructions. -EBADMSG, -ENOTSUP,
  * -ENOMEM. */
 int ntk_engine_pinned_prepare(struct ntk_engine_builder *b, struct ntk_err *err);
 
@@ -63,12 +63,12 @@ int ntk_engine_pinned_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
  * -ENOMEM. */
 int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                             struct ntk_engine_instr *out, struct ntk_err *err);
-/* All instructions of the engine are there: targets become instructions. On failure *out_slot is
- * the slot that is wrong, or UINT32_MAX. -EBADMSG. */
+/* Call it after the engine's last instruction: resolves targets to instructions. On failure
+ * *out_slot is the invalid slot, or UINT32_MAX. -EBADMSG. */
 int ntk_engine_flow_close(struct ntk_engine_builder *b, uint32_t *out_slot, struct ntk_err *err);
-/* Whether a trigger at the builder's place may start this group. */
+/* Whether a trigger at the builder's position may start this group. */
 bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index);
-/* Refuses what cores before a generation have not. -EBADMSG. */
+/* Rejects what generations before this one lack. -EBADMSG. */
 int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generation, const char *what,
                           struct ntk_err *err);
 

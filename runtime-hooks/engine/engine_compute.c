@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compute instructions of a program: tiles with bounds, what has to be copied away first, the
- * price. */
+/* Compute instructions of a program: tiles with bounds, sources to copy first, costs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +59,7 @@ int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what
     return 0;
 }
 
-/* True when the two share bytes, or may. */
+/* True if the two may share bytes. */
 static bool overlaps(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from)
 {
     int64_t to_low;
@@ -81,8 +80,8 @@ static bool overlaps(const struct ntk_isa_operand *to, const struct ntk_isa_oper
     return to_high > from_low && from_high > to_low;
 }
 
-/* True when writing the destination could change what a source still has to give. Inside one
- * partition kernels read first, so tiles that go through the same partitions in step are fine. */
+/* True if writing the destination could change remaining source data. Within one partition kernels
+ * read first, so tiles that walk the same partitions in step are fine. */
 static bool disturbs(const struct ntk_isa_operand *to, const struct ntk_isa_operand *from,
                      bool crosses)
 {
@@ -100,7 +99,7 @@ static bool is_bits(enum ntk_isa_alu op)
     return ntk_isa_alu_kind_get(op) == NTK_ISA_ALU_KIND_BITVEC;
 }
 
-/* Bit operators take and give integers, in every stage or in none. */
+/* Bit operators use integers in every stage, or in none. */
 static int check_operators(const struct ntk_isa_instr *instr, struct ntk_err *err)
 {
     bool bits = is_bits(instr->op0);
@@ -282,7 +281,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* Operations that leave something in an engine, or take what is left there. */
+/* Operations that use or change state kept in an engine. */
 static bool uses_latches(const struct ntk_isa_instr *instr)
 {
     switch (instr->op) {
@@ -301,7 +300,7 @@ static bool uses_latches(const struct ntk_isa_instr *instr)
     }
 }
 
-/* What the array of the tensor engine does: how many columns it has, how much it multiplies. */
+/* The use of the tensor engine's array: number of columns and of multiplications. */
 static int array_prepare(const struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                          struct ntk_engine_instr *out, struct ntk_err *err)
 {
@@ -350,7 +349,7 @@ static bool same_place(const struct ntk_engine_tile *a, const struct ntk_engine_
            memcmp(a->tile.step, b->tile.step, sizeof a->tile.step) == 0;
 }
 
-/* An accumulation is checked for NaN at its last step: what the step before wrote goes into it. */
+/* An accumulation is checked for NaN at its last step, which includes earlier steps. */
 static void chain_matmuls(const struct ntk_engine_builder *b,
                           const struct ntk_engine_compute *compute)
 {
@@ -407,7 +406,7 @@ int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_is
             return ret;
         }
         program->row_elements_max = larger(program->row_elements_max, tile->tile.elements);
-        /* What is printed is copied to be dense, the others where a destination would change
+        /* Printed data is copied to be dense; other sources if a destination would overwrite
          * them. */
         if (instr->op == NTK_ISA_OP_DEVICE_PRINT ||
             (r != NTK_ISA_DST && r != NTK_ISA_DST2 &&

@@ -133,8 +133,8 @@ static void columns_clear(const struct columns *columns, size_t partition)
     }
 }
 
-/* Pages that come again cost some times what it takes to overwrite them, so only what a program has
- * filled for the greater part is returned. */
+/* Faulting pages in again costs several times as much as overwriting them, so memory is returned
+ * only if a program has used most of it. */
 int ntk_engine_core_reset(struct ntk_engine_core *core)
 {
     const struct ntk_engine_core_spec *spec = core->spec;
@@ -165,7 +165,7 @@ int ntk_engine_core_reset(struct ntk_engine_core *core)
     return 0;
 }
 
-/* Replaces *memory by a larger block when needed; the content is not kept. */
+/* Replaces *memory by a larger block if needed; the content is lost. */
 static int grow(void *memory, uint64_t *capacity, uint64_t wanted, size_t item_bytes)
 {
     void **block = memory;

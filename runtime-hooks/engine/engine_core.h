@@ -26,10 +26,10 @@ struct ntk_engine_program;
 enum ntk_engine_pending_kind {
     NTK_ENGINE_PENDING_INSTR,
     NTK_ENGINE_PENDING_DMA,
-    NTK_ENGINE_PENDING_EXCHANGE, /* of both cores, on the heap of the first */
+    NTK_ENGINE_PENDING_EXCHANGE, /* of both cores, in the heap of the first */
 };
 
-/* Something that ends at a time; order breaks ties, so the timeline is the same in every run. */
+/* A future end; order breaks ties, so that the timeline is the same in every run. */
 struct ntk_engine_pending {
     uint64_t time_ps;
     uint64_t order;
@@ -41,9 +41,9 @@ struct ntk_engine_interval {
     uint64_t start_ps, end_ps;
 };
 
-#define NTK_ENGINE_CALLS_MAX 16 /* calls inside one another */
+#define NTK_ENGINE_CALLS_MAX 16 /* maximum depth of calls */
 
-/* Where the caller continues after a return: indices of instructions. */
+/* Where a caller continues after a return: indices of instructions. */
 struct ntk_engine_frame {
     uint32_t next, count;
 };
@@ -51,20 +51,20 @@ struct ntk_engine_frame {
 struct ntk_engine_core {
     unsigned generation;
     const struct ntk_engine_core_spec *spec;
-    uint8_t *memory; /* state buffer, then PSUM, between pages that cannot be touched */
+    uint8_t *memory; /* state buffer, then PSUM, between inaccessible pages */
     size_t memory_bytes;
     uint8_t *sbuf, *psum;
-    struct ntk_engine_writes written; /* by what ran since these were cleared */
+    struct ntk_engine_writes written; /* by programs since they were cleared */
     uint32_t semaphores[NTK_ISA_SEMAPHORES];
     bool events[NTK_ISA_EVENTS];
-    /* For the sequencers; set to 0 only for programs that have registers or calls. */
+    /* For the sequencers; reset to 0 only for programs with registers or calls. */
     int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
     struct ntk_latches latches;
     struct ntk_rng noise;     /* continues from one run to the next */
-    struct ntk_rng *rounding; /* that, in a run that rounds by chance; else NULL */
-    /* Buffers of a run, grown before it starts and kept for the next. */
+    struct ntk_rng *rounding; /* that, in a run with stochastic rounding; else NULL */
+    /* Buffers of a run, grown before it starts and reused. */
     struct ntk_tile_scratch scratch;
     struct ntk_tile_packs *packs; /* NULL before the first program with a matmul */
     void *row_memory;
@@ -74,19 +74,19 @@ struct ntk_engine_core {
     struct ntk_engine_pending *pending; /* a binary heap */
     struct ntk_engine_interval *intervals;
     uint64_t *queue_done_ps; /* by queue set */
-    uint64_t *queue_starts;  /* by queue set: how many dma_copy it has had */
-    uint64_t *queue_rings;   /* by queue set: 1 + instance whose ring it holds; 0: none yet */
-    uint64_t *cells;         /* what the pointer variables hold */
+    uint64_t *queue_starts;  /* by queue set: number of dma_copy started */
+    uint64_t *queue_rings;   /* by queue set: 1 + instance of its current ring; 0: none yet */
+    uint64_t *cells;         /* values of the pointer variables */
     uint64_t cell_capacity;
     uint64_t pending_capacity, interval_capacity, queue_capacity;
 };
 
-/* Computes one instruction; true when it wrote a NaN. */
+/* Computes one instruction; true if it wrote a NaN. */
 bool ntk_engine_compute(struct ntk_engine_core *core, uint32_t engine,
                         const struct ntk_engine_compute *work,
                         const struct ntk_engine_printer *printer);
 
-/* Grows the buffers to what the program needs, and notes what it may write. 0 or -ENOMEM. */
+/* Grows the buffers for the program, and records what it may write. 0 or -ENOMEM. */
 int ntk_engine_core_prepare(struct ntk_engine_core *core, const struct ntk_engine_program *program);
 
 #ifdef __cplusplus

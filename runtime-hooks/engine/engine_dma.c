@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DMA instructions of a program, and the groups of descriptors that they start. */
+/* DMA instructions of a program, and the descriptor groups that they start. */
 #include "runtime-hooks/engine/engine_dma.h"
 
 #include <errno.h>
@@ -8,11 +8,10 @@
 
 #include "runtime-hooks/engine/cost_model.h"
 
-/* A hostile program must not ask for absurd work or memory. */
+/* Limits for hostile programs. */
 #define DMA_STARTS_MAX (1u << 22)
-#define INDICES_MAX (1u << 20) /* rows of one indirect copy */
-#define ROWS_BYTES_MAX \
-    (UINT64_C(1) << 30) /* all of them, where that is more than the memories hold */
+#define INDICES_MAX (1u << 20)             /* rows of one indirect copy */
+#define ROWS_BYTES_MAX (UINT64_C(1) << 30) /* of all rows, if more than the memories hold */
 #define DGE_HARDWARE_GENERATION 3
 
 /* --- DMA instructions ------------------------------------------------------------------------- */
@@ -34,7 +33,7 @@ static int start_add(struct ntk_engine_builder *b, uint32_t dma, struct ntk_engi
     return 0;
 }
 
-/* What the first generation knows: copies of bytes, without functions, sections and queue
+/* The limits of the first generation: copies of bytes, without functions, sections and queue
  * instances. */
 static bool group_is_plain(const struct ntk_neff_dma_group *group)
 {
@@ -51,7 +50,7 @@ static bool group_is_plain(const struct ntk_neff_dma_group *group)
     return is_plain;
 }
 
-/* Which of its queue set's instances a group is in; NTK_NEFF_NONE when it names none. */
+/* The instance of its queue set that a group belongs to; NTK_NEFF_NONE if it names none. */
 static uint32_t instance_of(const struct ntk_engine_builder *b,
                             const struct ntk_neff_dma_group *group)
 {
@@ -65,7 +64,7 @@ static uint32_t instance_of(const struct ntk_engine_builder *b,
     return NTK_NEFF_NONE;
 }
 
-/* What the group signals on the other core. */
+/* The semaphores of the other core that the group signals. */
 static int remote_prepare(struct ntk_engine_builder *b, const struct ntk_neff_dma_group *group,
                           struct ntk_engine_dma *dma, struct ntk_err *err)
 {
@@ -136,7 +135,7 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
     return 0;
 }
 
-/* It brings constants to the state buffer, and no instruction waits for it. */
+/* It loads constants to the state buffer, and no instruction waits for it. */
 static int pinned_check(const struct ntk_engine_builder *b, const struct ntk_neff_dma_group *group,
                         struct ntk_err *err)
 {
@@ -272,7 +271,7 @@ static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_trans
     limit = limit > engine_dma_memory_bytes(b, &transfer->to)
                 ? limit
                 : engine_dma_memory_bytes(b, &transfer->to);
-    limit = limit > ROWS_BYTES_MAX ? limit : ROWS_BYTES_MAX; /* rows may be taken more than once */
+    limit = limit > ROWS_BYTES_MAX ? limit : ROWS_BYTES_MAX; /* rows may be repeated */
     ntk_dma_walk_elements(&indices->walk, &indirect->rows);
     ntk_dma_walk_elements(indirect->of_source.is_present ? &source->walk : &transfer->to.walk,
                           &elements);
@@ -297,8 +296,8 @@ static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_trans
         source->run_bytes < transfer->to.run_bytes ? source->run_bytes : transfer->to.run_bytes;
     transfer->run_bytes = transfer->run_bytes < row_write ? transfer->run_bytes : row_write;
     transfer->descriptors = indirect->rows;
-    /* Indices and addresses of all rows, one row read and one written, and all that is read where
-     * the rows that are written may lie on it. */
+    /* Indices and addresses of all rows, one row read and one written, and all read data if written
+     * rows may overlap it. */
     transfer->bounce_bytes = 4 * (indirect->rows * sizeof(uint64_t) + 8) + row_read + row_write +
                              128 + (source->bounces ? transfer->read_bytes + 64 : 0);
     if (transfer->bounce_bytes > b->program->bounce_bytes_max) {
@@ -337,7 +336,8 @@ static int indirect_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
                              &indirect->of_destination, err)) < 0) {
         return ret;
     }
-    /* Rows may go anywhere in their variables: those alone tell whether the sides can meet. */
+    /* Rows may be anywhere in their variables: only the variables show whether the sides can
+     * overlap. */
     source->bounces = source->region == transfer->to.region &&
                       (source->region != NTK_ENGINE_REGION_VAR ||
                        source->var_id == transfer->to.var_id || to_table || from_table);
@@ -413,7 +413,7 @@ static void compute_rule(const struct ntk_isa_instr *instr, const struct ntk_eng
     transfer->fold = instr->op0 == NTK_ISA_ALU_MINIMUM   ? NTK_DMA_MIN
                      : instr->op0 == NTK_ISA_ALU_MAXIMUM ? NTK_DMA_MAX
                                                          : NTK_DMA_ADD;
-    /* A sum without scales of its own is a sum, of integers too. */
+    /* A sum without scales is a plain sum, also of integers. */
     for (uint32_t s = 0; s < transfer->source_count; s++) {
         if (transfer->fold == NTK_DMA_ADD && sources[s].scale != 1.0F) {
             transfer->fold = NTK_DMA_FMA;
@@ -421,7 +421,7 @@ static void compute_rule(const struct ntk_isa_instr *instr, const struct ntk_eng
     }
 }
 
-/* The writer of the descriptors must be able to, and the queue set must be one for that. */
+/* The engine must be able to write the descriptors, and the queue set must permit it. */
 static int dge_check(const struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                      struct ntk_err *err)
 {
@@ -529,7 +529,7 @@ static int exchange_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
     dma = ntk_vec_at(&b->program->dmas, b->program->dmas.count - 1);
     dma->pipe = instr->imm[0];
     transfer = ntk_vec_at(&b->program->transfers, dma->first_transfer);
-    /* What is sent is copied away, whatever is received meanwhile. */
+    /* Sent data is copied first, because data may be received meanwhile. */
     transfer->bounce_bytes =
         engine_dma_side_bytes(ntk_vec_at(&b->program->sources, transfer->first_source)) + 64;
     if (transfer->bounce_bytes > b->program->bounce_bytes_max) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_dma - sides of transfers, bounded and priced: from where to where. For engine_dma.c, which
- * reads the instructions that start them.
+ * engine_dma - the sides of transfers, with bounds and costs. For engine_dma.c, which decodes the
+ * instructions that start them.
  *
  * Threads: one at a time per builder.
  */
@@ -10,19 +10,19 @@
 
 #include "runtime-hooks/engine/engine_builder.h"
 
-/* A side that an instruction names. *table: the variable of an address table that it goes through,
- * else NULL. -EBADMSG. */
+/* The side named by an instruction. *table: the variable of its address table, or NULL.
+ * -EBADMSG. */
 int engine_dma_side_from_operand(struct ntk_engine_builder *b, const char *what,
                                  const struct ntk_isa_operand *operand,
                                  const struct ntk_engine_variable **table,
                                  struct ntk_engine_side *out, struct ntk_err *err);
 uint64_t engine_dma_side_bytes(const struct ntk_engine_side *side);
-/* Whether bytes of one side may also be bytes of the other (by their outermost bounds). */
+/* Whether two sides may overlap (by their outer bounds). */
 bool engine_dma_sides_meet(const struct ntk_engine_side *a, const struct ntk_engine_side *b);
-/* What the memory that a side is in holds. */
+/* The size of a side's memory. */
 uint64_t engine_dma_memory_bytes(const struct ntk_engine_builder *b,
                                  const struct ntk_engine_side *side);
-/* Refuses to move more than the memory of the target holds. -EBADMSG. */
+/* Rejects moving more than the target memory holds. -EBADMSG. */
 int engine_dma_memory_bound(const struct ntk_engine_builder *b, const struct ntk_engine_side *to,
                             struct ntk_err *err);
 bool engine_dma_side_is_hbm(const struct ntk_engine_side *side);

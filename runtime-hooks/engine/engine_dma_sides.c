@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sides of transfers: patterns and operands become bounded walks over memory, transfers get their
- * price. */
+/* Sides of transfers: converts patterns and operands to bounded walks, and computes costs. */
 #include "runtime-hooks/engine/engine_dma.h"
 
 #include <errno.h>
@@ -27,7 +26,7 @@ static int variable_use(const struct ntk_engine_builder *b, uint32_t var_id, uin
     return 0;
 }
 
-/* The variable behind a pointer; any other is itself. */
+/* The variable behind a pointer; other variables are returned unchanged. */
 static int pointer_follow(const struct ntk_engine_builder *b, uint32_t *var_id, struct ntk_err *err)
 {
     const struct ntk_engine_variable *variable;
@@ -45,7 +44,7 @@ static int pointer_follow(const struct ntk_engine_builder *b, uint32_t *var_id, 
     return 0;
 }
 
-/* All variables of a table, pointers followed, may be used. */
+/* Marks all variables of a table as used, following pointers. */
 static int table_use(struct ntk_engine_builder *b, uint32_t var_id, struct ntk_err *err)
 {
     struct ntk_engine_variable *table = &b->program->variables[var_id];
@@ -133,8 +132,8 @@ static bool sbuf_split(const struct ntk_engine_builder *b, const struct ntk_neff
            high <= (__int128)b->spec->sbuf_partition_bytes;
 }
 
-/* width 0: that of the pattern's dtype; else raw elements of this many bytes. may_point: the
- * address in a pointer may be read. */
+/* width 0: that of the pattern's dtype; else raw elements of this size. may_point: pointers may be
+ * dereferenced. */
 static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
                              const struct ntk_neff_pattern *pattern, size_t width, bool may_point,
                              struct ntk_engine_side *out, struct ntk_err *err)
@@ -217,8 +216,8 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
     return 0;
 }
 
-/* A variable, with pointers followed. Where table is not NULL, the operand may also name a table,
- * which goes to *table; out is then the row in its first entry, not checked against any. */
+/* A variable, following pointers. If table is not NULL, the operand may also name a table, stored
+ * in *table; out is then the row in its first entry, unchecked. */
 static int side_in_variable(struct ntk_engine_builder *b, const struct ntk_isa_operand *operand,
                             const struct ntk_engine_variable **table, struct ntk_engine_side *out,
                             struct ntk_err *err)
@@ -306,7 +305,7 @@ bool engine_dma_sides_meet(const struct ntk_engine_side *a, const struct ntk_eng
     int64_t b_low;
     int64_t b_high;
 
-    /* Two variables may be bound to the same memory, but only an input or output by the caller. */
+    /* Two variables may be bound to the same memory only if the caller binds both. */
     if (a->region != b->region || (a->region == NTK_ENGINE_REGION_VAR && a->var_id != b->var_id)) {
         return false;
     }
@@ -373,7 +372,7 @@ void engine_dma_transfer_finish(struct ntk_engine_builder *b, struct ntk_engine_
     if (transfer->accumulates && transfer->to.region == NTK_ENGINE_REGION_VAR) {
         transfer->hbm_read_bytes += transfer->write_bytes;
     }
-    /* One descriptor per row; a row that is longer than an efficient payload may be cut there. */
+    /* One descriptor per row; rows longer than an efficient payload are split there. */
     largest =
         transfer->write_bytes > transfer->read_bytes ? transfer->write_bytes : transfer->read_bytes;
     rows = transfer->write_bytes / transfer->to.run_bytes;
@@ -473,8 +472,8 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         return BAD("%u sources for an operation that takes one", from->source_count);
     }
     if (transfer->move == NTK_ENGINE_MOVE_COMPUTE) {
-        /* A list of sources is folded into the destination; a single source is folded with what
-         * the destination holds, unless min and max bring their own start. */
+        /* A list of sources is combined and written to the destination; a single source is combined
+         * with the old content, unless min and max have their own start. */
         transfer->has_start =
             from->has_constant && transfer->fold != NTK_DMA_ADD && transfer->fold != NTK_DMA_FMA;
         transfer->start = from->constant;

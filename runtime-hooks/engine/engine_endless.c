@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_LOOK 64 /* jumps back before anything is remembered */
+#define FIRST_LOOK 64 /* number of jumps back before the first check */
 
 struct engine_view {
     size_t next, count;
     uint32_t depth;
-    uint32_t rank; /* of what is under way on this core: which ends first, on a tie too */
+    uint32_t rank; /* order of the ends in progress on this core, including ties */
     bool is_running, waits_for_cores;
     uint64_t left_ps;
 };
@@ -32,7 +32,7 @@ struct core_view {
     bool events[NTK_ISA_EVENTS];
     int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
-    /* Not compared: the sums of the rounds since then. */
+    /* Not compared: sums since that state. */
     struct ntk_engine_result result;
     uint64_t busy_ps[NTK_ENGINE_SEQUENCER_COUNT];
     uint64_t wait_ps[NTK_ENGINE_SEQUENCER_COUNT], matmul_wait_ps;
@@ -62,7 +62,7 @@ static void engines_view(const struct run *run, struct engine_view *views)
         views[e].is_running = state->is_running;
         views[e].waits_for_cores = state->waits_for_cores;
     }
-    /* Nothing but instructions is under way: steady() saw to it. */
+    /* Only instructions are in progress, as steady() ensures. */
     for (size_t i = 0; i < run->pending_count; i++) {
         views[heap[i].index].left_ps = heap[i].time_ps - run->now_ps;
         for (size_t k = 0; k < run->pending_count; k++) {
@@ -71,7 +71,7 @@ static void engines_view(const struct run *run, struct engine_view *views)
     }
 }
 
-/* DMA under way would have to be compared too; it is soon over. */
+/* DMA in progress would also have to be compared; it ends soon. */
 static bool steady(const struct engine_group *group)
 {
     for (uint32_t c = 0; c < group->count; c++) {
@@ -154,8 +154,8 @@ static bool same(const struct run *run, const struct core_view *view)
     return views_same(now, view->engines) && frames_same(run, view);
 }
 
-/* Whether the state of the sequencers is all that matters: what they took from memory they would
- * take again where it has not changed. */
+/* Whether the state of the sequencers is sufficient: values read from memory are the same unless
+ * memory has changed. */
 static bool may_repeat(const struct engine_group *group)
 {
     const struct engine_watch *watch = group->watch;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the sequencers steer: registers, branches, calls.
+ * Control flow of the sequencers: registers, branches, calls.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -35,8 +35,8 @@ static uint32_t magnitude(int32_t a)
     return a < 0 ? 0U - (uint32_t)a : (uint32_t)a;
 }
 
-/* 32-bit two's complement, wrapping; comparisons are signed and give 1 or 0. op is one that
- * ntk_isa_check() takes for register_alu or compare_branch. */
+/* 32-bit two's complement, wrapping; comparisons are signed and return 1 or 0. ntk_isa_check()
+ * accepts op for register_alu or compare_branch. */
 static int32_t register_alu(enum ntk_isa_alu op, int32_t a, int32_t b)
 {
     switch (op) {
@@ -90,13 +90,13 @@ static int32_t register_alu(enum ntk_isa_alu op, int32_t a, int32_t b)
         return (int32_t)((uint32_t)a * (uint32_t)a);
     case NTK_ISA_ALU_RELU:
         return a > 0 ? a : 0;
-    default: /* refused when the program was made */
+    default: /* rejected when the program was created */
         assert(!"an operator for registers");
         return 0;
     }
 }
 
-/* Register b, or the number that stands for it. */
+/* Register b, or its immediate. */
 static int32_t second(const struct run *run, uint32_t engine, const struct ntk_engine_instr *instr)
 {
     return instr->reg_b ? run->core->registers[engine][instr->reg_b - 1]
@@ -180,10 +180,10 @@ static void call(struct run *run, uint32_t engine, const struct ntk_engine_instr
     struct engine_state *state = &run->engines[engine];
     const struct ntk_engine_function *function = ntk_vec_at(&run->program->functions, instr->first);
 
-    assert(state->depth < NTK_ENGINE_CALLS_MAX); /* engine_program_flow.c counts them */
+    assert(state->depth < NTK_ENGINE_CALLS_MAX); /* engine_program_flow.c limits them */
     run->core->frames[engine][state->depth++] =
         (struct ntk_engine_frame){ (uint32_t)state->next + 1, (uint32_t)state->count };
-    state->next = function->begin + 1; /* behind the head that names it */
+    state->next = function->begin + 1; /* after the head that names it */
     state->count = function->end;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a compute instruction to its kernel: tiles get their memory, fields become arguments. */
+/* From a compute instruction to its kernel: binds tiles to memory and fields to arguments. */
 #include "runtime-hooks/engine/engine_core.h"
 #include "runtime-hooks/engine/engine_program.h"
 #include "runtime-hooks/engine/kernel_matmul.h"
@@ -41,7 +41,7 @@ static struct ntk_tile_scalar scalar_make(const struct ntk_tile *column, uint32_
     return (struct ntk_tile_scalar){ *column, ntk_isa_bits_float(bits), (int32_t)bits };
 }
 
-/* The tile was copied, so its bytes lie one after the other. */
+/* The tile was copied, so it is dense. */
 static void print(const struct ntk_engine_printer *printer, const struct ntk_engine_compute *work,
                   const struct ntk_tile *tile)
 {
@@ -61,7 +61,7 @@ static void print(const struct ntk_engine_printer *printer, const struct ntk_eng
     printer->print(&event, printer->ctx);
 }
 
-/* Without source 0 the tile is the one that load_stationary left. */
+/* Without source 0 it uses the tile of load_stationary. */
 static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute *work,
                    const struct ntk_tile tiles[NTK_ISA_OPERAND_COUNT])
 {
@@ -91,7 +91,7 @@ static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute
                            moving_packed, chain, &core->scratch);
 }
 
-/* What a destination in the state buffer overwrites. */
+/* Reports what a destination in the state buffer overwrites. */
 static void tell_packs(struct ntk_engine_core *core, const struct ntk_isa_operand *to)
 {
     int64_t low;

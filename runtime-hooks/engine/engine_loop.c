@@ -15,12 +15,12 @@
 
 #include "runtime-hooks/engine/cost_model.h"
 
-/* Transfers under way on one core at once. */
+/* Limit of transfers in progress on one core. */
 #define PENDING_MAX (UINT64_C(1) << 24)
 
 /* --- the heap --------------------------------------------------------------------------------- */
 
-/* What a program starts without jumps fits from the beginning; a loop may start more. */
+/* Starts of a program without jumps fit from the beginning; a loop may start more. */
 static bool pending_grow(struct ntk_engine_core *core)
 {
     uint64_t capacity = 2 * core->pending_capacity;
@@ -126,7 +126,7 @@ static void error_tell(const struct run *run, enum ntk_engine_outcome outcome, u
     }
 }
 
-/* The first one is what the run answers for. */
+/* The first one is reported as the run's NaN. */
 static void nan_written(struct run *run, uint32_t engine, uint32_t slot, uint64_t time_ps)
 {
     if (!run->has_nan) {
@@ -209,7 +209,7 @@ static void instr_start(struct run *run, uint32_t engine)
     uint64_t end_ps = later(run->now_ps, duration_ps);
     uint64_t wait_ps = run->now_ps - state->free_ps;
 
-    if (instr->kind != NTK_ENGINE_KIND_BARRIER) { /* there it was when the engine arrived */
+    if (instr->kind != NTK_ENGINE_KIND_BARRIER) { /* already in place when the engine arrived */
         wait_consume(run, engine, instr);
     }
     if (run->trace && run->trace->instruction) {
@@ -242,7 +242,7 @@ static void instr_start(struct run *run, uint32_t engine)
         run->matmul_wait_ps = later(run->matmul_wait_ps, wait_ps);
     }
     if (instr->kind != NTK_ENGINE_KIND_SYNC && instr->kind != NTK_ENGINE_KIND_BARRIER) {
-        /* waiting is not working */
+        /* waiting is not work */
         run->busy_ps[engine] = later(run->busy_ps[engine], duration_ps);
     } else {
         wait_ps = later(wait_ps, duration_ps);
@@ -252,7 +252,7 @@ static void instr_start(struct run *run, uint32_t engine)
     engine_pending_push(run, end_ps, NTK_ENGINE_PENDING_INSTR, engine);
 }
 
-/* What an instruction leads to when it has ended; false for a fault of the data. */
+/* The effects of an instruction's end; false for a data fault. */
 static bool instr_follow(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr)
 {
     switch (instr->kind) {
@@ -269,13 +269,13 @@ static bool instr_follow(struct run *run, uint32_t engine, const struct ntk_engi
         run->engines[engine].waits_for_cores = false;
         return true;
     default:
-        /* Last, so that all it did is done when a loop is checked. */
+        /* Last, so that all effects are complete when a loop is checked. */
         engine_flow_jump(run, engine, instr);
         return true;
     }
 }
 
-/* False when it cannot continue: a fault of the data. */
+/* False if it cannot continue because of a data fault. */
 static bool instr_end(struct run *run, uint32_t engine)
 {
     struct engine_state *state = &run->engines[engine];
@@ -302,7 +302,7 @@ static bool instr_end(struct run *run, uint32_t engine)
     return instr->kind < NTK_ENGINE_KIND_DMA || instr_follow(run, engine, instr);
 }
 
-/* Whether an engine that is at a barrier may continue; *news when it has just come. */
+/* Whether an engine at a barrier may continue; *news if it has just arrived. */
 static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
 {
     struct engine_state *state = &run->engines[engine];
@@ -318,10 +318,9 @@ static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
     return engine_barrier_open(run, engine);
 }
 
-/* What waits starts if it may; true when the other core may have got something to start by it. An
- * instruction that takes a semaphore can stop another of the same moment, so the order of the
- * engines is part of the model; one that only waits cannot make another of its core start, so one
- * pass is enough. */
+/* Starts waiting instructions if possible; true if this may enable the other core. An instruction
+ * that takes a semaphore can block another one of the same moment, so the order of engines is part
+ * of the model; one that only waits cannot enable another on its core, so one pass suffices. */
 static bool start_ready(struct run *run)
 {
     bool news = false;
@@ -382,7 +381,7 @@ static bool set_signals(const struct ntk_engine_program *program, const struct n
     return false;
 }
 
-/* Whether the instruction, once it runs, changes that semaphore or event. */
+/* Whether the instruction will change that semaphore or event. */
 static bool may_change(const struct run *run, const struct ntk_engine_instr *instr, uint32_t number,
                        bool is_event)
 {
@@ -414,7 +413,8 @@ static bool may_change(const struct run *run, const struct ntk_engine_instr *ins
     return false;
 }
 
-/* Whether an engine waits for what none of the others, which stand too, would ever change. */
+/* Whether an engine waits for something that none of the other blocked engines would ever
+ * change. */
 static bool waits_in_vain(const struct run *run, uint32_t engine)
 {
     const struct engine_state *state = &run->engines[engine];
@@ -422,10 +422,10 @@ static bool waits_in_vain(const struct run *run, uint32_t engine)
     bool is_event = (instr->flags & NTK_ISA_FLAG_WAIT_EVENT) != 0;
 
     if (state->waits_for_cores || may_start(run, instr) || run->group->count > 1) {
-        return false; /* the other core may have to come, or to signal */
+        return false; /* the other core may still arrive or signal */
     }
     for (uint32_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
-        /* With jumps anything may still come. */
+        /* With jumps, any instruction may still follow. */
         size_t first = run->program->has_jumps ? 0 : run->engines[e].next;
         size_t end =
             run->program->has_jumps ? run->program->instrs[e].count : run->engines[e].count;
@@ -442,7 +442,7 @@ static bool waits_in_vain(const struct run *run, uint32_t engine)
     return true;
 }
 
-/* Most engines only wait for the one that cannot continue: that one is named, where it is known. */
+/* Most engines only wait for the one that is blocked: name that one if known. */
 static void deadlocked(struct run *run)
 {
     stopped(run, NTK_RUN_DEADLOCK);
@@ -464,7 +464,7 @@ static bool is_done(const struct run *run)
     return run->pending_count == 0;
 }
 
-/* Engines that are not done have run out of time. */
+/* Marks unfinished engines as timed out. */
 static void timed_out(struct engine_group *group)
 {
     for (uint32_t c = 0; c < group->count; c++) {
@@ -479,7 +479,7 @@ static void timed_out(struct engine_group *group)
     }
 }
 
-/* When the next thing ends, on any core; false with nothing under way. */
+/* The next end on any core; false if nothing is in progress. */
 static inline bool next_moment(const struct engine_group *group, uint32_t count, uint64_t *out_ps)
 {
     bool found = false;
@@ -495,7 +495,7 @@ static inline bool next_moment(const struct engine_group *group, uint32_t count,
     return found;
 }
 
-/* Ends what ends now on one core; false when that ends the run. */
+/* Processes the current ends on one core; false if that ends the run. */
 static bool moment_end(struct run *run)
 {
     while (run->pending_count > 0 && run->core->pending[0].time_ps == run->now_ps) {
@@ -523,7 +523,7 @@ static bool moment_end(struct run *run)
     return true;
 }
 
-/* One has failed: where the others were. */
+/* One has failed: records the state of the others. */
 static void others_stop(struct engine_group *group, uint32_t failed)
 {
     for (uint32_t c = 0; c < group->count; c++) {
@@ -537,7 +537,7 @@ static void others_stop(struct engine_group *group, uint32_t failed)
     }
 }
 
-/* One core after the other; again while the arrival of one at a barrier lets another continue. */
+/* One core after the other; repeats while an arrival at a barrier lets another continue. */
 static inline void all_start_ready(struct engine_group *group, uint32_t count)
 {
     bool news = true;
@@ -568,8 +568,7 @@ static void all_ended(struct engine_group *group)
     }
 }
 
-/* count is that of the group: a constant if there is one core, so that nothing is paid for the
- * other. */
+/* count is that of the group: a constant for a single core, to avoid overhead. */
 static inline __attribute__((always_inline)) void loop(struct engine_group *group, uint32_t count)
 {
     uint64_t moment_ps = 0;
@@ -583,7 +582,7 @@ static inline __attribute__((always_inline)) void loop(struct engine_group *grou
         for (uint32_t c = 0; c < count; c++) {
             group->runs[c].now_ps = moment_ps;
         }
-        /* All ends of one moment come before the starts they allow. */
+        /* All ends of one moment precede the starts that they permit. */
         for (uint32_t c = 0; c < count; c++) {
             if (!moment_end(&group->runs[c])) {
                 others_stop(group, c);
@@ -600,7 +599,7 @@ static inline __attribute__((always_inline)) void loop(struct engine_group *grou
     all_ended(group);
 }
 
-/* What ended the run of a core, for a capture. */
+/* Reports the end of a core's run to a capture. */
 static void end_tell(const struct run *run)
 {
     const struct ntk_engine_result *result = run->result;
@@ -613,7 +612,7 @@ static void end_tell(const struct run *run)
                    result->fault_engine < NTK_ENGINE_SEQUENCER_COUNT ? result->fault_slot : 0,
                    run->now_ps);
         break;
-    default: /* it succeeded, wrote a NaN, which was reported, or no device is involved */
+    default: /* it succeeded, wrote a (reported) NaN, or no device is involved */
         break;
     }
 }

@@ -33,7 +33,7 @@ static uint8_t *side_memory(const struct memory *m, const struct ntk_engine_side
     return base + side->offset;
 }
 
-/* The program has counted what a transfer takes (bounce_bytes). */
+/* The program has computed the size for a transfer (bounce_bytes). */
 static void *bounce_take(struct memory *m, uint64_t bytes)
 {
     uint8_t *taken = m->core->bounce + m->bounce_used;
@@ -69,21 +69,21 @@ static const uint8_t *bounce_side(struct memory *m, const struct ntk_engine_side
 
 /* --- indirect --------------------------------------------------------------------------------- */
 
-/* One side of an indirect move: rows at their own addresses, or all rows in one walk. */
+/* One side of an indirect move: rows with separate addresses, or all rows in one walk. */
 struct rows {
-    const struct ntk_dma_walk *walk; /* of one row where there are addresses */
-    uint8_t **at;  /* NULL: one walk; an address that is NULL: the row is skipped */
-    uint8_t *base; /* one walk: its first element */
+    const struct ntk_dma_walk *walk; /* of one row, if there are addresses */
+    uint8_t **at;                    /* NULL: one walk; a NULL address: skip the row */
+    uint8_t *base;                   /* one walk: its first element */
 };
 
-/* Whether the index names a row at all, by the bounds the program gave. */
+/* Whether the index is within the bounds given by the program. */
 static bool is_in_bounds(const struct ntk_engine_indirect *indirect,
                          const struct ntk_engine_index *index, int64_t value)
 {
     return !indirect->has_bounds || (value >= 0 && (uint64_t)value <= index->index_max);
 }
 
-/* Address of the row that the index names; NULL when it leaves the variable or the table. */
+/* Address of the row with this index; NULL if outside of the variable or table. */
 static uint8_t *row_address(const struct memory *m, const struct ntk_engine_side *side,
                             const struct ntk_engine_index *index, int64_t value)
 {
@@ -108,7 +108,7 @@ static uint8_t *row_address(const struct memory *m, const struct ntk_engine_side
     return (uint8_t *)m->bindings[var_id].bytes + first;
 }
 
-/* Fills rows->at; false when an index is out of bounds and not skipped. */
+/* Fills rows->at; false if an index is out of bounds and not skipped. */
 static bool rows_resolve(struct memory *m, const struct ntk_engine_indirect *indirect,
                          const struct ntk_engine_index *index, const struct ntk_engine_side *side,
                          struct rows *rows)
@@ -155,7 +155,7 @@ static void row_move(const struct rows *to, const struct rows *from, uint64_t r,
                       elements);
 }
 
-/* to += from, by way of two dense rows. */
+/* to += from, through two dense rows. */
 static void row_add(const struct rows *to, const struct rows *from, uint64_t r, uint64_t elements,
                     uint8_t *fresh, uint8_t *sum)
 {

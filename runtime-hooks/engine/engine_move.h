@@ -17,11 +17,10 @@
 extern "C" {
 #endif
 
-/* Before a side is written: kept tiles that it changes are given up. */
+/* Call it before writing a side: invalidates cached tiles. */
 void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_engine_side *to);
 
-/* False when an index is out of bounds and nothing says that its row is to be skipped: nothing has
- * been moved then. */
+/* False if an index is out of bounds and not to be skipped: then nothing was moved. */
 bool ntk_engine_move(const struct ntk_engine_core *core, const struct ntk_engine_program *program,
                      const struct ntk_engine_binding *bindings,
                      const struct ntk_engine_transfer *transfer);

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* Device time of one execution; *out_descriptors: of all DMA groups. Saturates. */
+/* Device time of one execution; *out_descriptors: number in all DMA groups. Saturates. */
 uint64_t ntk_engine_opaque_ps(const struct ntk_engine_core_spec *spec,
                               const struct ntk_neff_subgraph *subgraph, uint64_t *out_descriptors);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the cores of one logical core meet: barriers, exchanges of tiles, semaphores of the other
- * core.
+ * Synchronisation of the cores of one logical core: barriers, exchanges of tiles, semaphores of the
+ * other core.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -12,17 +12,17 @@
 #include "runtime-hooks/engine/engine_move.h"
 #include "runtime-hooks/engine/kernel_dtype.h"
 
-/* How many sendrecv may wait for the other core; one more and the run ends, out of memory. */
+/* Limit of sendrecv that wait for the other core; beyond it the run ends, out of memory. */
 #define OFFERS_MAX 4096
 
-/* A sendrecv that the other core has not come to yet. */
+/* A sendrecv that waits for the other core. */
 struct engine_offer {
     uint32_t core;
     uint32_t dma_index;
     uint32_t pipe;
 };
 
-/* Two that have met; the dma of each core. */
+/* Two matched ones; the dma of each core. */
 struct engine_exchange {
     uint32_t dma_index[NTK_ENGINE_PAIR_MAX];
 };
@@ -43,14 +43,14 @@ bool engine_barrier_arrive(struct run *run, uint32_t engine)
     return true;
 }
 
-/* The n-th that comes on one core meets the n-th of every other. */
+/* The n-th arrival on one core matches the n-th of every other. */
 bool engine_barrier_open(const struct run *run, uint32_t engine)
 {
     const struct engine_state *state = &run->engines[engine];
     uint32_t number = state->instrs[state->next].sync_number;
 
     for (uint32_t c = 0; c < run->group->count; c++) {
-        /* Both wrap together; their distance is small. */
+        /* Both wrap equally, and their distance is small. */
         if ((int32_t)(run->group->runs[c].arrivals[number] - state->ticket) < 0) {
             return false;
         }
@@ -67,7 +67,7 @@ static const struct ntk_engine_transfer *transfer_of(const struct run *run, uint
     return ntk_vec_at(&run->program->transfers, dma->first_transfer);
 }
 
-/* The oldest offer of that core on that pipe; NULL when there is none. */
+/* The oldest offer of that core on that pipe; NULL if there is none. */
 static struct engine_offer *offer_find(struct engine_group *group, uint32_t core, uint32_t pipe)
 {
     ntk_vec_each(struct engine_offer, offer, &group->offers) {
@@ -78,7 +78,7 @@ static struct engine_offer *offer_find(struct engine_group *group, uint32_t core
     return NULL;
 }
 
-/* Both sides of an exchange lie in the state buffer. */
+/* Both sides of an exchange are in the state buffer. */
 static uint8_t *side_memory(const struct run *run, const struct ntk_engine_side *side)
 {
     return run->core->sbuf + side->offset;
@@ -92,7 +92,7 @@ static uint64_t elements_of(const struct ntk_engine_side *side)
     return elements;
 }
 
-/* What one core receives, on its own queues; the time of its last byte. */
+/* The part received by one core, on its own queues; returns the time of its last byte. */
 static uint64_t receive_start(struct run *run, uint32_t dma_index,
                               const struct ntk_engine_side *source)
 {
@@ -183,7 +183,7 @@ void engine_exchange_complete(struct run *run, uint32_t exchange_index)
                                   .fp8 = from_first->walk.fp8,
                                   .dim_count = 1 };
 
-    /* Both sides are read before one is written: a core may receive into what it sends. */
+    /* Both sides are read before one is written: a core may receive into its sent data. */
     dense.count[0] = elements_of(from_first);
     dense.step[0] = (int64_t)ntk_dtype_bytes(dense.dtype);
     ntk_dma_copy(&dense, first->core->bounce, &from_first->walk, side_memory(first, from_first));

@@ -14,7 +14,7 @@
 static_assert((int)NTK_ENGINE_PE == NTK_ISA_ENGINE_PE && (int)NTK_ENGINE_SP == NTK_ISA_ENGINE_SP,
               "engine ids of the instruction set are those of the event ABI");
 
-/* Bounds that keep a hostile program from asking for absurd work or memory. */
+/* Limits for hostile programs. */
 #define VARIABLES_MAX (1u << 20)
 #define NOP_CYCLES_MAX (UINT64_C(1) << 36) /* about 50 s: longer than any execution may take */
 
@@ -158,7 +158,7 @@ static int engine_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
     return ret < 0 ? ret : flow_close(b, err);
 }
 
-/* What pointers refer to and tables list. 0 or -ENOMEM. */
+/* The targets of pointers and entries of tables. 0 or -ENOMEM. */
 static int references_prepare(struct ntk_engine_program *program, const struct ntk_neff_var *var)
 {
     struct ntk_engine_variable *variable = &program->variables[var->var_id];
@@ -310,7 +310,7 @@ static void opaque_prepare(struct ntk_engine_builder *b)
     }
 }
 
-/* What the file says about fp8 elements, in our rules. */
+/* Converts the file's settings for fp8 elements to our rules. */
 static int fp8_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
 {
     const struct ntk_neff_fp8_config *fp8 = &b->subgraph->fp8;

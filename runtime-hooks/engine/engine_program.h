@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/* Host bytes from one partition to the next: an odd number of cache lines more than a partition, so
- * that the rows of a tile do not all fall into the same cache sets. */
+/* Host bytes between partitions: an odd number of cache lines more than a partition, so that rows
+ * of a tile do not all map to the same cache sets. */
 #define NTK_ENGINE_PITCH_EXTRA (33 * 64)
 
 #define NTK_ENGINE_POINTER_BYTES 8 /* a pointer variable holds a device address */
@@ -32,10 +32,10 @@ enum ntk_engine_region {
     NTK_ENGINE_REGION_VAR,
     NTK_ENGINE_REGION_SBUF,
     NTK_ENGINE_REGION_PSUM,
-    NTK_ENGINE_REGION_POINTER, /* the address that a pointer variable holds: DMA reads it */
+    NTK_ENGINE_REGION_POINTER, /* the address in a pointer variable: DMA reads it */
 };
 
-/* An operand of a compute instruction: the tile without its base, and where that will be. */
+/* An operand of a compute instruction: the tile without its base, and the place of the base. */
 struct ntk_engine_tile {
     bool is_present;
     enum ntk_engine_region region; /* never VAR */
@@ -46,9 +46,9 @@ struct ntk_engine_tile {
 struct ntk_engine_compute {
     struct ntk_isa_instr instr;
     struct ntk_engine_tile operand[NTK_ISA_OPERAND_COUNT];
-    uint8_t bounce_mask; /* sources to copy away first: they overlap a destination */
+    uint8_t bounce_mask; /* sources to copy first, because they overlap a destination */
     bool chain_goes_on;  /* nc_matmul: the next instruction of the engine adds to its result */
-    char *prefix;        /* device_print: text before the tensor; ours, NULL is "" */
+    char *prefix;        /* device_print: text before the tensor; owned, NULL is "" */
 };
 
 /* One side of a transfer. */
@@ -56,11 +56,12 @@ struct ntk_engine_side {
     enum ntk_engine_region region;
     uint32_t var_id;
     struct ntk_dma_walk walk;
-    int64_t offset;   /* host bytes from the start of the region to the first element */
-    uint64_t address; /* as the program sees it: offset in the variable, or state-buffer address */
+    int64_t offset; /* host bytes from the start of the region to the first element */
+    /* address as in the program: offset in the variable, or state-buffer address */
+    uint64_t address;
     uint64_t run_bytes;
     float scale;  /* fma */
-    bool bounces; /* a source to copy away first: the destination may overwrite it */
+    bool bounces; /* a source to copy first, because the destination may overwrite it */
 };
 
 enum ntk_engine_move {
@@ -71,15 +72,15 @@ enum ntk_engine_move {
     NTK_ENGINE_MOVE_INDIRECT,
 };
 
-/* Where the rows of one side of an indirect move lie. */
+/* The places of rows on one side of an indirect move. */
 struct ntk_engine_index {
     bool is_present;
     struct ntk_engine_side indices; /* in the state buffer, one per row */
     uint64_t row_step;
     uint64_t index_max;
     int64_t row_low, row_high; /* extent of a row around its first element */
-    /* Variables that the index chooses from, in program->entries; count 0: the index moves a row
-     * inside the one variable of the side. */
+    /* Variables that the index selects, in program->entries; count 0: the index selects a row of
+     * the side's one variable. */
     uint32_t first_entry, entry_count;
 };
 
@@ -97,7 +98,7 @@ struct ntk_engine_transfer {
     uint64_t read_bytes, write_bytes; /* of this transfer, for the counters */
     uint64_t hbm_read_bytes, hbm_write_bytes;
     uint64_t run_bytes;    /* shortest contiguous run of any side, for the cost */
-    uint64_t descriptors;  /* pieces it can be split into */
+    uint64_t descriptors;  /* pieces into which it can be split */
     uint64_t bounce_bytes; /* scratch it needs; 0: none */
     enum ntk_dma_fold fold;
     bool accumulates, has_start;
@@ -107,7 +108,7 @@ struct ntk_engine_transfer {
     uint32_t indirect; /* INDIRECT: in program->indirects */
 };
 
-/* What a trigger or a dma_copy starts. */
+/* The DMA started by a trigger or dma_copy. */
 struct ntk_engine_dma {
     uint32_t queue_set;
     uint32_t group_id; /* NTK_NEFF_NONE: dma_copy, numbered by the run */
@@ -115,10 +116,10 @@ struct ntk_engine_dma {
     uint32_t semaphore; /* NTK_NEFF_NONE: none */
     uint32_t semaphore_value;
     uint32_t event;      /* NTK_NEFF_NONE: none */
-    uint32_t instance;   /* ring of the queue set it is in; NTK_NEFF_NONE: whichever is there */
-    bool signals_set;    /* each semaphore of the queue set counts one up */
+    uint32_t instance;   /* its ring of the queue set; NTK_NEFF_NONE: the current one */
+    bool signals_set;    /* increments each semaphore of the queue set */
     bool at_first_queue; /* its first piece goes to the first queue of the set */
-    bool is_pinned;      /* moved at the start of the model, not by an instruction */
+    bool is_pinned;      /* at the start of the model, not by an instruction */
     uint32_t first_remote, remote_count; /* semaphores of the other core */
     uint32_t pipe;                       /* of an exchange */
 };
@@ -129,7 +130,7 @@ struct ntk_engine_function {
     uint32_t engine;
     uint32_t slot;
     uint32_t begin, end;
-    uint32_t depth; /* calls inside one another below it */
+    uint32_t depth; /* maximum depth of calls below it */
 };
 
 /* sync_mode of event_semaphore_range_clear: sync_value semaphores from sync_number on. Not a mode
@@ -137,19 +138,19 @@ struct ntk_engine_function {
 #define NTK_ENGINE_SYNC_RANGE_CLEAR 0x01
 
 enum ntk_engine_kind {
-    NTK_ENGINE_KIND_CONTROL, /* only wait, time and signal */
+    NTK_ENGINE_KIND_CONTROL, /* only waits, delays and signals */
     NTK_ENGINE_KIND_SYNC,    /* event_semaphore with a mode */
     NTK_ENGINE_KIND_COMPUTE,
     NTK_ENGINE_KIND_REGISTER_LOAD, /* from scalar `first` */
     NTK_ENGINE_KIND_REGISTER_STORE,
     NTK_ENGINE_KIND_REGISTER_MOVE,
-    NTK_ENGINE_KIND_REGISTER_ALU, /* sync_mode: the operator, sync_value: the number */
-    /* From here on something happens at the end, too. */
+    NTK_ENGINE_KIND_REGISTER_ALU, /* sync_mode: the operator, sync_value: the immediate */
+    /* From here on, the end also has an effect. */
     NTK_ENGINE_KIND_DMA,
     NTK_ENGINE_KIND_EXCHANGE, /* sendrecv */
     NTK_ENGINE_KIND_BARRIER,  /* core_barrier, its number in sync_number */
-    /* From here on the next instruction is another one. */
-    NTK_ENGINE_KIND_BRANCH, /* to `first`, if sync_mode (a comparison) says so */
+    /* From here on, the next instruction is a different one. */
+    NTK_ENGINE_KIND_BRANCH, /* to `first`, if the comparison sync_mode is true */
     NTK_ENGINE_KIND_CALL,   /* of function `first` */
     NTK_ENGINE_KIND_RETURN,
 };
@@ -159,7 +160,7 @@ struct ntk_engine_instr {
     uint64_t flops;
     uint32_t slot;
     uint32_t first; /* COMPUTE: in computes; DMA: in starts */
-    uint32_t count; /* DMA: how many starts */
+    uint32_t count; /* DMA: number of starts */
     uint32_t sync_number, sync_value;
     uint16_t wait_semaphore, wait_value;
     uint16_t signal_semaphore, signal_value;
@@ -176,13 +177,13 @@ struct ntk_engine_queue_set {
 
 struct ntk_engine_variable {
     uint64_t bytes_count;
-    bool is_used, is_bound; /* by a transfer; may be used at all */
+    bool is_used, is_bound; /* by a transfer; may be used */
     bool is_output;
     bool is_pointer, is_table;
     bool is_checked;                   /* tables: all entries may be used */
-    uint32_t refers_to;                /* pointers: var_id; NTK_NEFF_NONE: to nothing with memory */
-    uint32_t cell;                     /* pointers: which of the cells of a run */
-    uint32_t first_entry, entry_count; /* tables: in program->entries, as the file lists them */
+    uint32_t refers_to;                /* pointers: var_id; NTK_NEFF_NONE: no target with memory */
+    uint32_t cell;                     /* pointers: index of the run's cell */
+    uint32_t first_entry, entry_count; /* tables: in program->entries, in file order */
 };
 
 struct ntk_engine_program {
@@ -201,15 +202,15 @@ struct ntk_engine_program {
     struct ntk_vec scalars;                            /* struct ntk_engine_tile */
     struct ntk_vec functions;                          /* struct ntk_engine_function */
     struct ntk_vec remote_semaphores;                  /* uint16_t */
-    uint32_t main_end[NTK_ENGINE_SEQUENCER_COUNT];     /* what is called lies behind it */
+    uint32_t main_end[NTK_ENGINE_SEQUENCER_COUNT];     /* called functions follow it */
     struct ntk_engine_queue_set *queue_sets;
     struct ntk_engine_variable *variables; /* by var_id */
     uint32_t sbuf_var_id;
     uint32_t row_elements_max;           /* of any compute operand */
     uint64_t bounce_bytes_max;           /* of any instruction or transfer */
-    uint64_t dma_start_count;            /* how often a run starts a DMA */
-    uint64_t opaque_ps;                  /* how long an opaque program takes */
-    uint32_t pinned_first, pinned_count; /* in starts: what the start of the model moves */
+    uint64_t dma_start_count;            /* number of DMA starts per run */
+    uint64_t opaque_ps;                  /* duration of an opaque program */
+    uint32_t pinned_first, pinned_count; /* in starts: moved at the start of the model */
     bool has_matmul, has_random, has_latches;
     bool has_flow, has_jumps; /* registers or jumps; jumps */
     struct ntk_engine_writes writes;

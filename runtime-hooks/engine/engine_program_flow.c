@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of a program that steers: registers, branches, functions and whose DMA groups are
- * theirs.
+ * The control flow of a program: registers, branches, functions, and their DMA groups.
  */
 #include <string.h>
 
@@ -110,7 +109,7 @@ int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-/* The instruction whose head is in that slot, or one past the last; false when there is none. */
+/* The instruction with its head in that slot, or one past the last; false if there is none. */
 static bool instr_at_slot(const struct ntk_engine_builder *b, uint32_t slot, uint32_t *out_index)
 {
     const struct ntk_vec *instrs = &b->program->instrs[b->engine];
@@ -149,7 +148,7 @@ static int branch_close(const struct ntk_engine_builder *b, struct ntk_engine_in
     return 0;
 }
 
-/* Functions call only those behind them, so none calls itself, and depths are known from the last
+/* Functions only call later ones, so there is no recursion, and depths are computed from the last
  * on. */
 static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_instr *instr,
                       size_t here, uint32_t *depth, struct ntk_err *err)
@@ -196,7 +195,7 @@ static int body_close(struct ntk_engine_builder *b, uint32_t begin, uint32_t end
 
 /* --- groups of functions ---------------------------------------------------------------------- */
 
-/* A group belongs to the function that was last named in its queue set, before or in it. */
+/* A group belongs to the function last named in its queue set. */
 static const char *group_function(const struct ntk_neff_engine *engine, uint32_t group_index)
 {
     const struct ntk_neff_dma_group *group = &engine->groups[group_index];
@@ -212,12 +211,12 @@ static const char *group_function(const struct ntk_neff_engine *engine, uint32_t
 
 bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index)
 {
-    /* The first generation has no functions: group_prepare() says so. */
+    /* The first generation has no functions, as group_prepare() reports. */
     return b->spec->generation == 1 ||
            strcmp(group_function(&b->subgraph->engines[b->engine], group_index), b->function) == 0;
 }
 
-/* Names are unique, and every group starts an existing function. */
+/* Checks that names are unique and that every group starts in an existing function. */
 static int names_close(const struct ntk_engine_builder *b, struct ntk_err *err)
 {
     const struct ntk_neff_engine *engine = &b->subgraph->engines[b->engine];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run: what its transfers do to memory, how it begins and ends. engine_loop.c describes when.
+ * A run: the effects of its transfers on memory, its start and end. engine_loop.c has the timing.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -80,7 +80,7 @@ void engine_intervals_fold(struct run *run, uint64_t until_ps)
     run->interval_count = kept;
 }
 
-/* Room for one more: what a program starts without jumps fits, a loop may start more. */
+/* Makes room for one more: a program without jumps fits, a loop may start more. */
 static bool interval_room(struct run *run)
 {
     struct ntk_engine_core *core = run->core;
@@ -168,8 +168,8 @@ uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *
     return done_ps;
 }
 
-/* A queue set holds the ring of one of its instances: that of another one is swapped in when all
- * that the set has started is done. Gives the time from which the transfer can go. */
+/* A queue set holds the ring of one instance: another one is swapped in when everything started on
+ * the set is done. Returns the earliest time of the transfer. */
 static uint64_t ring_ready(struct run *run, const struct ntk_engine_dma *dma)
 {
     uint64_t *ring = &run->core->queue_rings[dma->queue_set];
@@ -203,7 +203,7 @@ void engine_dma_start(struct run *run, uint32_t dma_index)
                                                            ready_ps, &first_ps));
     }
     engine_dma_interval(run, first_ps, done_ps);
-    /* Transfers of one queue set complete in the order they were started. */
+    /* Transfers of one queue set complete in the order of their starts. */
     done_ps = larger(done_ps, run->core->queue_done_ps[dma->queue_set]);
     run->core->queue_done_ps[dma->queue_set] = done_ps;
     engine_pending_push(run, done_ps, NTK_ENGINE_PENDING_DMA, dma_index);
@@ -299,7 +299,7 @@ static void outputs_zero(const struct ntk_engine_program *program,
     }
 }
 
-/* Every pointer that is followed refers to a bound variable (bindings_fit). */
+/* Every dereferenced pointer refers to a bound variable (bindings_fit). */
 static void cells_fill(struct ntk_engine_core *core, const struct ntk_engine_program *program,
                        const struct ntk_engine_run_options *options)
 {
@@ -311,7 +311,7 @@ static void cells_fill(struct ntk_engine_core *core, const struct ntk_engine_pro
     }
 }
 
-/* An opaque program passes its time and does nothing else. */
+/* An opaque program only lets its time pass. */
 static void opaque_run(struct run *run)
 {
     uint64_t timeout_ns = run->options->timeout_ns;

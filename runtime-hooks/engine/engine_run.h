@@ -22,12 +22,12 @@
 
 struct engine_state {
     const struct ntk_engine_instr *instrs;
-    size_t next, count; /* count: where the function ends that it is in */
+    size_t next, count; /* count: end of its current function */
     uint64_t free_ps;
     uint32_t depth;       /* of calls */
-    uint32_t ticket;      /* at a barrier: how many came on this core, itself too */
+    uint32_t ticket;      /* at a barrier: number of arrivals on this core, including itself */
     bool is_running;      /* an instruction */
-    bool waits_for_cores; /* it has come to a barrier */
+    bool waits_for_cores; /* it has arrived at a barrier */
 };
 
 struct run {
@@ -41,32 +41,31 @@ struct run {
     uint64_t busy_ps[NTK_ENGINE_SEQUENCER_COUNT];
     uint64_t wait_ps[NTK_ENGINE_SEQUENCER_COUNT], matmul_wait_ps;
     uint64_t dma_free_ps[DMA_ENGINES_MAX];
-    uint64_t dma_busy_ps, dma_covered_ps; /* of the intervals that are folded already; up to when */
+    uint64_t dma_busy_ps, dma_covered_ps; /* of merged intervals, up to this time */
     uint64_t now_ps, last_ps;
     uint64_t order;
     size_t pending_count;
     size_t interval_count;
     uint32_t arrivals[NTK_ISA_BARRIERS]; /* at each barrier */
-    uint32_t pinned_left; /* of what the start of the model moves; nothing else begins before */
+    uint32_t pinned_left; /* remaining pinned transfers; nothing else starts before */
     bool has_nan, has_no_memory;
-    uint32_t nan_engine, nan_slot; /* the first that wrote one */
+    uint32_t nan_engine, nan_slot; /* the first one */
 };
 
-/* Programs that run side by side: the cores of one logical core. */
+/* Programs that run in parallel: the cores of one logical core. */
 struct engine_group {
     uint32_t count;
     uint64_t limit_ps;
-    /* How often something happened that a repeated state of the sequencers does not cover: cores
-     * met or a ring was swapped; a register or an address came from memory; memory may have
-     * changed. */
+    /* Counts events that a repeated state of the sequencers does not cover: synchronised cores or
+     * swapped rings; registers or addresses read from memory; possible changes of memory. */
     uint64_t meetings, looks, changes;
-    bool is_endless; /* the state of all repeats: it will never end */
+    bool is_endless; /* the whole state repeats: it will never end */
     uint64_t back_branches;
-    struct engine_watch *watch; /* NULL until a program jumps back often */
+    struct engine_watch *watch; /* NULL until a program has jumped back many times */
     struct ntk_vec offers;      /* engine_pair.c: struct engine_offer */
     struct ntk_vec exchanges;   /* engine_pair.c: struct engine_exchange */
     uint32_t exchanges_under_way;
-    struct run runs[NTK_ENGINE_PAIR_MAX]; /* last: only `count` of them are made */
+    struct run runs[NTK_ENGINE_PAIR_MAX]; /* last member: only `count` are allocated */
 };
 
 static inline uint64_t later(uint64_t time_ps, uint64_t duration_ps)
@@ -86,7 +85,7 @@ static inline uint32_t run_index(const struct run *run)
     return (uint32_t)(run - run->group->runs);
 }
 
-/* NULL for a core that is alone. */
+/* NULL for a single core. */
 static inline struct run *run_partner(struct run *run)
 {
     return run->group->count > 1 ? &run->group->runs[run_index(run) ^ 1U] : NULL;
@@ -102,62 +101,63 @@ static inline bool engine_pending_before(const struct ntk_engine_pending *a,
 {
     return a->time_ps != b->time_ps ? a->time_ps < b->time_ps : a->order < b->order;
 }
-/* engine: the one that does it; NTK_ENGINE_DMA for a queue. */
+/* engine: the one that changes it; NTK_ENGINE_DMA for a queue. */
 void engine_semaphore_add(struct run *run, uint32_t engine, uint32_t semaphore, uint32_t value);
 void engine_event_set(struct run *run, uint32_t engine, uint32_t number, bool is_set);
-/* Runs all of them until each has ended or cannot continue. */
+/* Runs all of them until each has ended or is blocked. */
 void engine_loop(struct engine_group *group);
 
 /* --- engine_run.c --- */
 
-/* What dma starts; an exchange comes from engine_pair.c. */
+/* Starts dma; exchanges are in engine_pair.c. */
 void engine_dma_start(struct run *run, uint32_t dma_index);
-/* Gives the pieces of one transfer to DMA engines; source: of what is read. The time of the last
- * byte. */
+/* Distributes the pieces of one transfer to DMA engines; source: of the read data. Returns the time
+ * of the last byte. */
 uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *dma,
                                   uint32_t number, const struct ntk_engine_transfer *transfer,
                                   const struct ntk_engine_side *source, uint64_t ready_ps,
                                   uint64_t *first_ps);
-/* A queue set has these bytes under way. */
+/* Records that a queue set is moving these bytes. */
 void engine_dma_interval(struct run *run, uint64_t first_ps, uint64_t done_ps);
 void engine_dma_count(struct run *run, const struct ntk_engine_transfer *transfer);
 void engine_dma_signal(struct run *run, const struct ntk_engine_dma *dma);
 /* False when an index was out of bounds. */
 bool engine_dma_complete(struct run *run, uint32_t dma_index);
-/* DMA has been at work for run->dma_busy_ps until then; what is known of later times stays. */
+/* Merges DMA intervals up to that time into run->dma_busy_ps; later ones are kept. */
 void engine_intervals_fold(struct run *run, uint64_t until_ps);
 const struct ntk_engine_side *engine_sources_of(const struct run *run,
                                                 const struct ntk_engine_transfer *transfer);
 /* --- engine_flow.c --- */
 
-/* At the start of a run, where the program has jumps or registers. */
+/* At the start of a run of a program with jumps or registers. */
 void engine_flow_reset(struct run *run);
 /* Load, store, move or calculate. */
 void engine_flow_register(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr);
-/* A branch, call or return has ended: state->next is the next instruction. */
+/* After a branch, call or return: state->next is the next instruction. */
 void engine_flow_jump(struct run *run, uint32_t engine, const struct ntk_engine_instr *instr);
-/* The engine is at the end of its function: back to the callers that have something left. */
+/* The engine is at the end of its function: returns to the innermost caller with instructions
+ * left. */
 void engine_flow_return(struct run *run, struct engine_state *state, uint32_t engine);
 
 /* --- engine_endless.c --- */
 
-/* An engine has jumped back; sets group->is_endless when everything is as it was before. */
+/* Call it after an engine has jumped back; sets group->is_endless if the state repeats. */
 void engine_endless_look(struct run *run, uint32_t engine);
-/* What would fit into the time until the limit, by whole rounds. */
+/* Skips whole rounds up to the time limit. */
 void engine_endless_spin(struct engine_group *group);
 void engine_endless_fini(struct engine_group *group);
 
 /* --- engine_pair.c --- */
 
-/* An engine is at a barrier whose wait allows it; true when this is news to the other core. */
+/* An engine is at a barrier that it waits for; true if this may enable the other core. */
 bool engine_barrier_arrive(struct run *run, uint32_t engine);
 bool engine_barrier_open(const struct run *run, uint32_t engine);
-/* A sendrecv has ended: offers its data, or takes up the offer of the other core. False: they do
- * not fit. */
+/* A sendrecv has started: offers its data, or matches the other core's offer. False: they do not
+ * match. */
 bool engine_exchange_start(struct run *run, uint32_t dma_index);
-/* The data of both is there. */
+/* The data of both has arrived. */
 void engine_exchange_complete(struct run *run, uint32_t exchange_index);
-/* Whether the core offers a value that no engine has taken yet. */
+/* Whether the core has an unclaimed offer. */
 bool engine_exchange_waits(const struct run *run);
 /* For a group that has completed. */
 void engine_remote_signal(struct run *run, const struct ntk_engine_dma *dma);

@@ -30,21 +30,21 @@ struct ntk_engine_program;
 struct ntk_engine_core_spec;
 struct ntk_engine_side;
 
-/* For each column, how many partitions from the first on may be written. */
+/* For each column, the number of partitions, from the first on, that may be written. */
 struct ntk_engine_writes {
     uint8_t sbuf[NTK_ENGINE_WRITES_SBUF_COLUMNS];
     uint8_t psum[NTK_ENGINE_WRITES_PSUM_COLUMNS];
 };
 
-/* What a whole program may write, from its decoded instructions and transfers. */
+/* The area that a whole program may write, from its decoded instructions and transfers. */
 void ntk_engine_writes_of(const struct ntk_engine_program *program,
                           struct ntk_engine_writes *out_writes);
 
-/* Adds what another one may write. */
+/* Adds the area of another program. */
 void ntk_engine_writes_join(struct ntk_engine_writes *writes, const struct ntk_engine_writes *more);
 
 /* Bytes [*out_low, *out_high) of partitions that a side of a transfer in the state buffer or PSUM
- * reaches; bounds outside of a partition mean all of its bytes. */
+ * may touch; bounds outside of a partition mean the whole partition. */
 void ntk_engine_side_extent(const struct ntk_engine_core_spec *spec,
                             const struct ntk_engine_side *side, int64_t *out_low,
                             int64_t *out_high);

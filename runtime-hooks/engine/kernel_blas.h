@@ -2,11 +2,10 @@
 /*
  * kernel_blas - the one matrix product that the tensor engine needs, from OpenBLAS.
  *
- * The library is loaded by the first core and not by the program that links this: OpenBLAS starts
- * one thread for each CPU as soon as it is loaded, and a program that only asks for a version, or
- * never opens a core, must not get them. It is loaded so that it starts none: cores are the unit of
- * parallel work, and a product stays on the thread that asks for it. That setting is the process's:
- * an application that calls the same library itself becomes single-threaded too.
+ * The first core loads the library, because OpenBLAS starts a thread per CPU when loaded, which a
+ * program that only reads a version must not get. It is loaded in a way that starts none: cores are
+ * the unit of parallelism, and a product stays on the calling thread. This setting applies to the
+ * process: an application that uses the same library also becomes single-threaded.
  *
  * Threads: any.
  */
@@ -17,11 +16,11 @@
 
 #include "shared/base/err.h"
 
-/* Loads the library when it is not there yet. A failure is tried again by the next call. */
+/* Loads the library if necessary. After a failure the next call tries again. */
 int ntk_kernel_blas_open(struct ntk_err *err);
 
-/* out (rows x columns) = a^T x b, added to what out holds when adds is true. a is depth x rows, b
- * is depth x columns; all are row-major, a step is the distance of two rows in elements. */
+/* out (rows x columns) = a^T x b, added to the old content if adds is true. a is depth x rows, b is
+ * depth x columns; all are row-major, a step is the distance of two rows in elements. */
 struct ntk_kernel_blas_product {
     int rows;
     int columns;

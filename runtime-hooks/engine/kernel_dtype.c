@@ -7,7 +7,7 @@
 #include "runtime-hooks/engine/kernel_clones.h"
 #include "runtime-hooks/engine/kernel_half.h"
 
-/* Rows are converted in pieces of this many elements where a value goes through a buffer. */
+/* Rows are converted in pieces of this size if values go through a buffer. */
 #define PIECE 256
 
 static inline float bits_to_f32(uint32_t bits)
@@ -29,8 +29,8 @@ static inline uint32_t f32_to_bits(float value)
 /* --- narrow floats: exponent and mantissa widths are constants of the caller, so each folds --- */
 
 /*
- * Widening: exponent and mantissa moved to fp32's place are the value times 2^(bias - 127); one
- * multiplication by a power of two puts that right, subnormals included, and is exact.
+ * Widening: exponent and mantissa moved to fp32's place give the value times 2^(bias - 127); one
+ * exact multiplication by a power of two corrects this, including subnormals.
  */
 static inline float narrow_to_f32(uint32_t narrow, unsigned exponent_bits, unsigned mantissa_bits,
                                   bool has_infinity)
@@ -55,8 +55,9 @@ static inline float narrow_to_f32(uint32_t narrow, unsigned exponent_bits, unsig
 }
 
 /*
- * Narrowing. Normal results: add half a unit (ties to even) to the fp32 bits and cut. Subnormal
- * results: an fp32 addition to a power of two whose unit is the narrow type's unit rounds for us.
+ * Narrowing. Normal results: add half a unit (ties to even) to the fp32 bits and truncate.
+ * Subnormal results: an fp32 addition to a power of two with the narrow type's unit does the
+ * rounding.
  */
 static inline uint32_t f32_to_narrow(float value, unsigned exponent_bits, unsigned mantissa_bits,
                                      bool has_infinity, bool saturates)
@@ -78,7 +79,8 @@ static inline uint32_t f32_to_narrow(float value, unsigned exponent_bits, unsign
         magnitude + ((magnitude >> (23 - mantissa_bits)) & 1) + ((1u << (22 - mantissa_bits)) - 1);
     uint32_t normal = (rounded - ((127u - bias) << 23)) >> (23 - mantissa_bits);
     uint32_t result = magnitude < ((128u - bias) << 23) ? small : normal;
-    /* Compared before the subtraction above can wrap: 2^emax rounded up is beyond the largest. */
+    /* Compared before the subtraction above can wrap: 2^emax rounded up exceeds the largest
+     * number. */
     uint32_t limit = (largest << (23 - mantissa_bits)) + ((127u - bias) << 23);
 
     result =
@@ -107,7 +109,7 @@ static inline uint16_t f32_to_bf16(float value)
     return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : rounded);
 }
 
-/* Round to nearest even through the addition that leaves no fraction bits; |value| < 2^22. */
+/* Rounds to nearest even by an addition that leaves no fraction bits; |value| < 2^22. */
 static inline int32_t f32_round_small(float value)
 {
     const float magic = 12582912.0F; /* 1.5 x 2^23 */
@@ -123,7 +125,7 @@ static inline int32_t f32_to_small_integer(float value, float low, float high)
     return f32_round_small(value);
 }
 
-/* Ties to even for any magnitude below 2^63; from 2^24 on an fp32 is a whole number already. */
+/* Ties to even for any magnitude below 2^63; from 2^24 on, every fp32 is a whole number. */
 static inline int64_t f32_round_large(float value)
 {
     const float whole = 8388608.0F; /* 2^23 */
@@ -393,7 +395,7 @@ bool ntk_kernel_from_f32_by(enum ntk_dtype dtype, unsigned fp8, const float *fro
         uint8_t code = f32_to_fp8_by(dtype, fp8, from[i]);
         float back;
 
-        /* What is too large may have become a NaN. */
+        /* An overflow may have become a NaN. */
         ntk_kernel_to_f32_by(dtype, fp8, &code, 1, 1, &back);
         nan |= back != back;
         at[(ptrdiff_t)i * step] = code;
@@ -509,7 +511,7 @@ bool ntk_kernel_cast_by(unsigned fp8, enum ntk_dtype from_dtype, const void *fro
     uint8_t *target = to;
     bool nan = false;
 
-    if (from_dtype == to_dtype) { /* bits stay: uint64 keeps its value, a NaN its payload */
+    if (from_dtype == to_dtype) { /* copies bits: uint64 keeps its value, a NaN its payload */
         if (from_step == (ptrdiff_t)bytes && to_step == (ptrdiff_t)bytes) {
             memmove(to, from, count * bytes);
             return false;

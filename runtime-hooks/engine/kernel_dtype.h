@@ -26,19 +26,19 @@
 extern "C" {
 #endif
 
-/* What a program may change about its fp8 elements (docs/decisions/instruction-set.md); bits of a
- * tile or a walk. */
+/* Options of a program for its fp8 elements (docs/decisions/instruction-set.md), as bits of a tile
+ * or walk. */
 enum ntk_kernel_fp8 {
-    NTK_KERNEL_FP8_OVERFLOWS = 1, /* too large: infinity, or NaN where the format has none */
-    NTK_KERNEL_FP8_E4_IEEE = 2,   /* float8e4 ends at 240, then come infinity and NaN */
+    NTK_KERNEL_FP8_OVERFLOWS = 1, /* overflow: infinity, or NaN if the format has none */
+    NTK_KERNEL_FP8_E4_IEEE = 2,   /* float8e4 ends at 240, followed by infinity and NaN */
 };
 
 void ntk_kernel_to_f32(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        float *to);
-/* True when a NaN was written to a float dtype. */
+/* True if a NaN was written to a float dtype. */
 bool ntk_kernel_from_f32(enum ntk_dtype dtype, const float *from, size_t count, void *to,
                          ptrdiff_t step);
-/* The same by a program's rules; 0 are those above. */
+/* The same with a program's options; 0 means the defaults above. */
 void ntk_kernel_to_f32_by(enum ntk_dtype dtype, unsigned fp8, const void *from, ptrdiff_t step,
                           size_t count, float *to);
 bool ntk_kernel_from_f32_by(enum ntk_dtype dtype, unsigned fp8, const float *from, size_t count,
@@ -46,14 +46,14 @@ bool ntk_kernel_from_f32_by(enum ntk_dtype dtype, unsigned fp8, const float *fro
 /* Integer dtypes give their value (uint64 saturates at INT64_MAX), float dtypes their bits. */
 void ntk_kernel_to_i64(enum ntk_dtype dtype, const void *from, ptrdiff_t step, size_t count,
                        int64_t *to);
-/* Saturates to integer dtypes; float dtypes take the low bits as they are. */
+/* Saturates for integer dtypes; float dtypes take the low bits. */
 void ntk_kernel_from_i64(enum ntk_dtype dtype, const int64_t *from, size_t count, void *to,
                          ptrdiff_t step);
 /* Low bits without saturation: results of bitwise operations. */
 void ntk_kernel_from_bits(enum ntk_dtype dtype, const int64_t *from, size_t count, void *to,
                           ptrdiff_t step);
-/* Converts count elements by the rules above; equal dtypes keep all bits. Rows must not overlap
- * unless they are equal in place, step and width. True when a conversion wrote a NaN to a float
+/* Converts count elements by the rules above; equal dtypes keep all bits. Rows must not overlap,
+ * unless they have the same place, step and width. True if a conversion wrote a NaN to a float
  * dtype. */
 bool ntk_kernel_cast(enum ntk_dtype from_dtype, const void *from, ptrdiff_t from_step,
                      enum ntk_dtype to_dtype, void *to, ptrdiff_t to_step, size_t count);

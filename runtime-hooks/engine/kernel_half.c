@@ -9,7 +9,7 @@
 
 enum { LANES = 8 };
 
-/* Whether the system keeps their registers is asked along with AVX2. */
+/* The AVX2 check includes whether the system saves the registers. */
 static bool ask(void)
 {
     unsigned a;
@@ -22,7 +22,7 @@ static bool ask(void)
 
 static bool has_instructions(void)
 {
-    static int known; /* 0 not asked, 1 yes, 2 no; a second query gets the same answer */
+    static int known; /* 0 unknown, 1 yes, 2 no; repeated queries have the same answer */
     int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
 
     if (answer == 0) {
@@ -45,7 +45,7 @@ __attribute__((target("avx2,f16c"))) static size_t widen(const uint16_t *from, s
     return i;
 }
 
-/* Not a number becomes the one that a float16 has for it, so lanes with one are left to others. */
+/* A NaN becomes float16's own one, so lanes with a NaN are left to other code. */
 __attribute__((target("avx2,f16c"))) static size_t narrow(const float *from, size_t count,
                                                           uint16_t *to)
 {

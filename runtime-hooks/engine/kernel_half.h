@@ -12,8 +12,8 @@
 
 #include <stddef.h>
 
-/* Elements of a dense row that were converted, from the first on: at most count, 0 where the CPU
- * cannot. */
+/* Converts elements of a dense row from the first on and returns their number: at most count, 0 if
+ * unsupported by the CPU. */
 size_t ntk_half_widen(const void *from, size_t count, float *to);
 size_t ntk_half_narrow(const float *from, size_t count, void *to);
 

@@ -25,8 +25,8 @@ static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *
     return buffer;
 }
 
-/* out (a row is this many elements from the next) = stationary^T x moving, or += that. Returns
- * whether a result is not a number, when the chain ends here. */
+/* out = stationary^T x moving, or += that; rows of out are this many elements apart. Returns
+ * whether a result is NaN, if the chain ends here. */
 static bool multiply(const struct ntk_tile *stationary, const float *stationary_packed,
                      const struct ntk_tile *moving, const float *moving_packed, unsigned chain,
                      float *out, int out_step, const struct ntk_tile_scratch *scratch)
@@ -75,7 +75,7 @@ static bool multiply(const struct ntk_tile *stationary, const float *stationary_
     return nan;
 }
 
-/* Rows lie in their own pages, where no processor searches for them by itself. */
+/* Rows are on separate pages, which hardware prefetchers do not cross. */
 static inline void fetch_ahead(const struct ntk_tile *tile, uint32_t partition)
 {
     enum { AHEAD = 8, LINE = 64 };

@@ -2,11 +2,11 @@
 /*
  * kernel_matmul - products of matrices and transposes.
  *
- * docs/isa.md describes what each computes. Products are sums in float32 by kernel_product, on
- * machines without its instructions by OpenBLAS. MX products always go through OpenBLAS: their
+ * docs/isa.md describes what each computes. Products are sums in float32 by kernel_product, or by
+ * OpenBLAS on machines without its instructions. MX products always go through OpenBLAS: their
  * elements times their scales are float32 numbers.
  *
- * Threads: any; no state but the memory of the caller; scratch belongs to one call at a time.
+ * Threads: any; only accesses the caller's memory; scratch belongs to one call at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_MATMUL_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_MATMUL_H
@@ -21,18 +21,18 @@ extern "C" {
 #endif
 
 enum ntk_tile_chain {
-    NTK_TILE_CHAIN_ADDS = 1, /* to what the destination holds */
+    NTK_TILE_CHAIN_ADDS = 1, /* to the old content of the destination */
     NTK_TILE_CHAIN_GOES_ON =
-        2, /* the next product adds to this one and searches for NaN too: a NaN stays */
+        2, /* the next product adds to this one and also checks for NaN: a NaN persists */
 };
 
-/* The tile as one side of a product: what multiplies here needs, which depends on the machine. to
- * has room for NTK_TILE_PACK_ROWS x 128 floats, x 512 for a moving tile, aligned to 64 bytes. */
+/* The tile as one side of a product, in a machine-dependent format. `to` has room for
+ * NTK_TILE_PACK_ROWS x 128 floats, x 512 for a moving tile, aligned to 64 bytes. */
 #define NTK_TILE_PACK_ROWS (NTK_ISA_PARTITIONS + 1)
 void ntk_tile_pack(const struct ntk_tile *tile, enum ntk_product_side side, float *to);
 
-/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: what ntk_tile_pack() made
- * of the tiles where the caller has it, else NULL. */
+/* chain: bits of enum ntk_tile_chain. stationary_packed, moving_packed: results of ntk_tile_pack()
+ * if available, else NULL. */
 bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationary,
                      const float *stationary_packed, const struct ntk_tile *moving,
                      const float *moving_packed, unsigned chain,
@@ -45,9 +45,9 @@ void ntk_tile_load_stationary(const struct ntk_tile *from, float *to);
 
 /* --- microscaling formats (OCP MX 1.0) -------------------------------------------------------- */
 
-#define NTK_MX_PACK 4   /* elements of a column side by side in a partition */
+#define NTK_MX_PACK 4   /* adjacent elements of a column in a partition */
 #define NTK_MX_ROWS 8   /* partitions of a block: 8 x 4 = 32 elements share a scale */
-#define NTK_MX_NAN 0xff /* the scale that makes its block not a number */
+#define NTK_MX_NAN 0xff /* a scale that makes its block NaN */
 
 /* Tiles of float8e4 or float8e5, or of uint16 with four e2m1 in each; scales uint8. */
 bool ntk_tile_matmul_mx(const struct ntk_tile *to, const struct ntk_tile *stationary,

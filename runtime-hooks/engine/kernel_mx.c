@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Products and quantisation of microscaling formats: blocks of 32 elements with one power of
- * two. */
+/* Products and quantisation in microscaling formats: blocks of 32 elements with a power-of-two
+ * scale. */
 #include <math.h>
 
 #include "runtime-hooks/engine/kernel_blas.h"
 #include "runtime-hooks/engine/kernel_dtype.h"
 #include "runtime-hooks/engine/kernel_matmul.h"
 
-/* Exponent of the largest number of each element format. */
+/* Exponent of the largest number in each element format. */
 enum { EMAX_E2M1 = 2, EMAX_E4M3 = 8, EMAX_E5M2 = 15, SCALE_BIAS = 127, SCALE_MAX = 254 };
 
 static const float e2m1_values[8] = { 0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F };
@@ -26,7 +26,7 @@ static float from_e2m1(unsigned code)
     return code & 8 ? -value : value;
 }
 
-/* Nearest, ties to the code that is even; above 6: 6. */
+/* Rounds to nearest, ties to the even code; above 6: 6. */
 static unsigned to_e2m1(float value)
 {
     float magnitude = fabsf(value);

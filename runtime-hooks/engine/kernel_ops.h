@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/* out[i] = a[i] op b[i]; with step 0 b is one value for the row. A unary op ignores b, none gives
- * a. out may be a or b. */
+/* out[i] = a[i] op b[i]; with step 0 b is one value for the row. A unary op ignores b; op none
+ * copies a. out may be a or b. */
 void ntk_kernel_alu_f32(enum ntk_isa_alu op, const float *a, const float *b, size_t b_step,
                         size_t count, float *out);
 /* out[i] = s op b[i]. */
@@ -32,8 +32,8 @@ void ntk_kernel_alu_f32_reverse(enum ntk_isa_alu op, float scalar, const float *
 /* Bits of elements of one dtype: width and sign matter to shifts and to invert. */
 void ntk_kernel_alu_bits(enum ntk_isa_alu op, enum ntk_dtype dtype, const int64_t *a,
                          const int64_t *b, size_t b_step, size_t count, int64_t *out);
-/* ((start op v0) op v1) ... : the order is part of the instruction set. For ops that reduce; those
- * on bits go to the second. */
+/* ((start op v0) op v1) ... : the order is part of the instruction set. For ops that reduce; the
+ * second is for bit operations. */
 float ntk_kernel_reduce_f32(enum ntk_isa_alu op, float start, const float *values, size_t count);
 int64_t ntk_kernel_reduce_bits(enum ntk_isa_alu op, int64_t start, const int64_t *values,
                                size_t count);

@@ -8,8 +8,8 @@
 
 #define COLUMN_BYTES 1024
 #define COLUMNS (NTK_ISA_SBUF_PARTITION_BYTES_MAX / COLUMN_BYTES)
-/* 6 MiB of stationary matrices at most, the weights of a layer, which every block of its input
- * meets again; 5 MiB of moving ones, which every block of its output meets. */
+/* At most 6 MiB of stationary matrices, the weights of a layer, which are reused for every block of
+ * its input; 5 MiB of moving ones, which are reused for every block of its output. */
 #define STATIONARY_KEPT 96
 #define MOVING_KEPT 20
 
@@ -127,7 +127,7 @@ const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_product_s
             break;
         }
         if (kept[i].used < pack->used) {
-            pack = &kept[i]; /* the one that has waited longest gives way */
+            pack = &kept[i]; /* replaces the least recently used one */
         }
     }
     pack->used = ++packs->clock;
@@ -135,7 +135,7 @@ const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_product_s
         pack->tile = *tile;
         pack->packed = 0;
         if (is_plain) {
-            return NULL; /* used once it may as well be read where it is */
+            return NULL; /* used only once: reading it in place is as fast */
         }
     } else if (pack->packed != 0 && !is_stale(packs, pack, offset)) {
         return pack->matrix;

@@ -7,20 +7,19 @@
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
-/* A block of results in registers: unit x HEIGHTS rows at most, one or two vectors wide. */
+/* A block of results in registers: at most unit x HEIGHTS rows, one or two vectors wide. */
 enum { HEIGHTS = 3, WIDTHS = 2, ROWS_MAX = 12, COLUMNS_MAX = 32 };
 
 typedef bool block_fn(uint32_t depth, const float *a, const float *b, bool adds, float *out,
                       ptrdiff_t step);
 
 struct shape {
-    uint32_t unit;  /* rows; panels are one to HEIGHTS of it wide */
-    uint32_t lanes; /* columns of a vector; panels are one or two of it wide */
+    uint32_t unit;  /* rows; panels are one to HEIGHTS units wide */
+    uint32_t lanes; /* columns of a vector; panels are one or two vectors wide */
     block_fn *block[HEIGHTS][WIDTHS];
 };
 
-/* The loops over rows and vectors have constant bounds and go away; what is summed stays in
- * registers. */
+/* The loops over rows and vectors have constant bounds and are unrolled; sums stay in registers. */
 #define BLOCK(name, isa, vector, p, lanes, height, width, is_nan)                                 \
     __attribute__((target(isa))) static bool name(uint32_t depth, const float *a, const float *b, \
                                                   bool adds, float *out, ptrdiff_t step)          \
@@ -108,7 +107,7 @@ static const struct shape *ask(void)
 
 static const struct shape *shape_get(void)
 {
-    static const struct shape *known; /* a second query gets the same answer */
+    static const struct shape *known; /* repeated queries have the same answer */
     static bool asked;
     const struct shape *shape;
 
@@ -117,7 +116,7 @@ static const struct shape *shape_get(void)
     }
     shape = ask();
     __atomic_store_n(&known, shape, __ATOMIC_RELAXED);
-    /* Pairs with the load above: who sees that it was asked sees the answer. */
+    /* Pairs with the load above, so that the answer is visible with the flag. */
     __atomic_store_n(&asked, true, __ATOMIC_RELEASE);
     return shape;
 }
@@ -132,14 +131,14 @@ static inline uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Units of the panel that begins where this many columns are left. */
+/* Units of the panel when this many columns are left. */
 static inline uint32_t panel_units(uint32_t unit, uint32_t units_max, uint32_t left)
 {
     return smaller((left + unit - 1) / unit, units_max);
 }
 
-/* Floats before the panel of column `at`. Moving panels are a little apart, or all of them would
- * begin in the same lines of the first cache. */
+/* Offset in floats of the panel of column `at`. Moving panels are slightly apart, so that they do
+ * not all start in the same lines of the L1 cache. */
 static inline size_t panel_offset(enum ntk_product_side side, uint32_t depth, uint32_t at)
 {
     return (size_t)at * (depth + (side == NTK_PRODUCT_MOVING ? 1 : 0));
@@ -165,7 +164,7 @@ void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t r
     }
 }
 
-/* Rows lie in their own pages, so the prefetch is some rows ahead. */
+/* Rows are on separate pages, so the prefetch is some rows ahead. */
 enum { AHEAD = 8, LINE = 64 };
 
 __attribute__((target("avx512f"))) static void
@@ -200,7 +199,7 @@ bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch,
     return true;
 }
 
-/* Of a whole block, the rows and columns that are results. */
+/* The rows and columns of a block that are results. */
 static bool put_edge(const float *whole, bool adds, float *out, ptrdiff_t step, uint32_t rows,
                      uint32_t columns)
 {
@@ -225,7 +224,7 @@ bool ntk_product_multiply(uint32_t rows, uint32_t columns, uint32_t depth, const
     const struct shape *shape = shape_get();
     bool nan = false;
 
-    /* A moving panel stays in the first cache while all stationary ones pass. */
+    /* A moving panel stays in the L1 cache while all stationary ones pass. */
     for (uint32_t c = 0; c < columns; c += WIDTHS * shape->lanes) {
         uint32_t width = panel_units(shape->lanes, WIDTHS, columns - c);
         const float *b = moving + panel_offset(NTK_PRODUCT_MOVING, depth, c);

@@ -26,21 +26,21 @@ extern "C" {
 
 enum ntk_product_side { NTK_PRODUCT_STATIONARY, NTK_PRODUCT_MOVING };
 
-/* Whether this machine has the instructions; else nothing below may be called. */
+/* Whether this machine has the instructions; otherwise nothing below may be called. */
 bool ntk_product_is_there(void);
 
-/* Row `row` of a matrix of depth rows and count columns goes to its places in packed, which is
+/* Copies row `row` of a matrix of depth rows and count columns to its places in packed, which is
  * aligned to 64 bytes and has room for depth + 1 times count floats, count rounded up to 32. */
 void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t row,
                           const float *from, uint32_t count, float *packed);
 
-/* The same for a whole moving matrix of dense rows of float16, pitch bytes apart. False, and
- * nothing done: not with the instructions of this machine. */
+/* The same for a whole moving matrix of dense rows of float16, pitch bytes apart. False, without
+ * effect, if not supported by this machine. */
 bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch, uint32_t count,
                            float *packed);
 
-/* out (rows x columns, its rows step elements apart) = stationary^T x moving, added to what out
- * holds when adds is true. Returns whether a result is not a number. */
+/* out (rows x columns, its rows step elements apart) = stationary^T x moving, added to the old
+ * content if adds is true. Returns whether a result is NaN. */
 bool ntk_product_multiply(uint32_t rows, uint32_t columns, uint32_t depth, const float *stationary,
                           const float *moving, bool adds, float *out, ptrdiff_t step);
 

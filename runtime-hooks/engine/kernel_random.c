@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The generator, rounding by its numbers, and the operations of kernel_select.h on them. */
+/* The generator, stochastic rounding, and the random operations of kernel_select.h. */
 #include "runtime-hooks/engine/kernel_random.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ void ntk_rng_round(struct ntk_rng *rng, enum ntk_dtype dtype, const float *from,
             continue;
         }
         if (magnitude < (uint32_t)(narrow->exponent_min + 127) << 23) {
-            /* Below the normal numbers all neighbours are equally far apart. */
+            /* Below the normal numbers, all neighbours have the same distance. */
             double unit = ldexp(1.0, narrow->exponent_min - (int)narrow->mantissa_bits);
             double units = fabs((double)from[i]) / unit;
             double whole = floor(units);
@@ -80,7 +80,7 @@ void ntk_rng_round(struct ntk_rng *rng, enum ntk_dtype dtype, const float *from,
             to[i] = (float)copysign(whole * unit, (double)from[i]);
             continue;
         }
-        /* Otherwise the noise is less than one unit of what stays, and carries by itself. */
+        /* Otherwise the noise is less than one remaining unit, and carries correctly. */
         uint32_t below = (1U << (23 - narrow->mantissa_bits)) - 1;
 
         bits = (bits & 0x80000000U) | ((magnitude + (noise >> 9 & below)) & ~below);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_random - the random numbers of a NeuronCore, and rounding by chance.
+ * kernel_random - the random numbers of a NeuronCore, and stochastic rounding.
  *
  * Threads: one at a time per generator.
  */
@@ -23,17 +23,16 @@ struct ntk_rng {
     uint32_t word[NTK_RNG_WORDS];
 };
 
-/* A state that is never all zero, the same for equal seeds. */
+/* Sets a state that is never all zero and is the same for equal seeds. */
 void ntk_rng_seed(struct ntk_rng *rng, uint32_t seed);
 uint32_t ntk_rng_next(struct ntk_rng *rng);
 
 /*
- * Each value becomes one of its two neighbours in the float dtype, the nearer with the greater
- * chance, so that the mean of many roundings is the value: up with the probability of its distance
- * from the lower one, in units between them. What the dtype holds already stays as it is, as do
- * NaN, infinity, and every value of another dtype. What is beyond the largest finite value is left
- * to whoever converts. The source of the rule: M. Croci et al., Stochastic rounding:
- * implementation, error analysis and applications, 2022.
+ * Rounds each value to one of its two neighbours in the float dtype, up with a probability equal to
+ * its distance from the lower one in units between them, so that the mean of many roundings is the
+ * value. Representable values, NaN, infinity and values of other dtypes are unchanged. Values
+ * beyond the largest finite one are left to the conversion. Source of the rule: M. Croci et al.,
+ * Stochastic rounding: implementation, error analysis and applications, 2022.
  */
 void ntk_rng_round(struct ntk_rng *rng, enum ntk_dtype dtype, const float *from, size_t count,
                    float *to);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Searches of kernel_select.h: values and their places, the greatest of a group. */
+/* Searches of kernel_select.h: values and their positions, the largest of a group. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* --- places of values ------------------------------------------------------------------------- */
 
-/* The partition of the core that row p of source 0 lies in. */
+/* The partition of the core with row p of source 0. */
 static unsigned physical(const struct ntk_select_work *w, uint32_t p)
 {
     const struct ntk_isa_operand *operand = &w->instr->operand[NTK_ISA_SRC0];
@@ -22,7 +22,7 @@ bool ntk_select_match_value_load(const struct ntk_select_work *w, uint32_t p)
     return false;
 }
 
-/* The places of eight values: for the k-th request of a value, its k-th place; -1: none. */
+/* The positions of eight values: for the k-th request of a value, its k-th position; -1: none. */
 static void find8(const struct ntk_select_work *w, uint32_t p, int64_t places[NTK_SELECT_TOP])
 {
     ntk_tile_read_f32(w->a, p, w->x);
@@ -99,7 +99,7 @@ bool ntk_select_nonzero_with_count(const struct ntk_select_work *w, uint32_t p)
     return false;
 }
 
-/* For each element: where the run of equal ids it is in starts, and where it ends. */
+/* For each element: start and end of its run of equal ids. */
 bool ntk_select_sequence_bounds(const struct ntk_select_work *w, uint32_t p)
 {
     uint32_t n = w->a->elements;
@@ -130,7 +130,7 @@ struct candidate {
     uint32_t place;
 };
 
-/* Falling; NaN before all numbers; of equals the first. */
+/* Descending; NaN before all numbers; of equals the first. */
 static int compare(const void *left, const void *right)
 {
     const struct candidate *a = left;
@@ -145,7 +145,7 @@ static int compare(const void *left, const void *right)
     return a->place < b->place ? -1 : 1;
 }
 
-/* A list goes through 16 partitions like a snake: down the first column, up the second. */
+/* A list winds through 16 partitions: down the first column, up the second. */
 static uint32_t snake(uint32_t lane, uint32_t column)
 {
     return column * NTK_SELECT_GROUP + (column % 2 == 0 ? lane : NTK_SELECT_GROUP - 1 - lane);

@@ -9,7 +9,7 @@
 #include "runtime-hooks/engine/kernel_ops.h"
 #include "runtime-hooks/engine/kernel_select_private.h"
 
-#define QUADRANT 32 /* partitions that nc_stream_shuffle permutes */
+#define QUADRANT 32 /* partitions permuted by nc_stream_shuffle */
 #define SHUFFLE_KEEP 255
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static float apply(enum ntk_isa_alu op, bool reverse, float a, float b)
     return out;
 }
 
-/* The second destination: the row just written, folded. */
+/* The second destination: a reduction of the row just written. */
 static bool fold_second(const struct ntk_select_work *w, uint32_t partition)
 {
     const struct ntk_isa_instr *instr = w->instr;
@@ -257,7 +257,7 @@ static bool select_reduce(const struct ntk_select_work *w, uint32_t p)
 
 /* --- gathers ---------------------------------------------------------------------------------- */
 
-/* The indices of 16 partitions count down the partitions first, then along the row. */
+/* The indices of 16 partitions are numbered down the partitions first, then along the row. */
 static bool local_gather(const struct ntk_select_work *w, uint32_t p)
 {
     uint32_t width = w->instr->imm[0];
@@ -312,7 +312,7 @@ static bool load_mask_register(const struct ntk_select_work *w)
     return false;
 }
 
-/* Blocks of D, as many as indices; block b is the row of A from index b times step on. */
+/* As many blocks of D as indices; block b is the row of A from index b times step on. */
 static bool copy_dynamic_src(const struct ntk_select_work *w, uint32_t p)
 {
     const int64_t *indices = (void *)w->y;
@@ -327,7 +327,7 @@ static bool copy_dynamic_src(const struct ntk_select_work *w, uint32_t p)
     return ntk_select_place(w, p, p, 0);
 }
 
-/* The other way round: what would lie outside of D's row is omitted, of two the later one stays. */
+/* The reverse: elements outside of D's row are omitted; of two the later one is kept. */
 static bool copy_dynamic_dst(const struct ntk_select_work *w, uint32_t p)
 {
     const int64_t *indices = (void *)w->y;
@@ -367,7 +367,7 @@ static bool stream_shuffle(const struct ntk_select_work *w)
         for (uint32_t i = 0; i < w->to->elements; i++) {
             w->map[i] = (int64_t)i;
         }
-        /* Masks above 31 take the low bits, as five wires would. */
+        /* Masks above 31 use their low bits, like five wires. */
         nan |=
             ntk_select_place(w, p, p / QUADRANT * QUADRANT + (uint32_t)(from & (QUADRANT - 1)), 0);
     }
@@ -376,7 +376,7 @@ static bool stream_shuffle(const struct ntk_select_work *w)
 
 /* --- statistics ------------------------------------------------------------------------------- */
 
-/* count, mean, sum of squared distances of the elements from first on, step 2 */
+/* count, mean, sum of squared distances of the elements from `first` on, step 2 */
 static void statistics(const float *values, uint32_t first, uint32_t count, float *out)
 {
     uint32_t n = 0;
@@ -405,7 +405,7 @@ static bool bn_stats(const struct ntk_select_work *w, uint32_t p)
     return ntk_tile_write_f32(w->to, p, w->out);
 }
 
-/* Chan's rule for joining (count, mean, squares). */
+/* Chan's rule for combining (count, mean, squares). */
 static bool bn_aggr(const struct ntk_select_work *w, uint32_t p)
 {
     double count = 0;

@@ -22,19 +22,20 @@
 extern "C" {
 #endif
 
-/* What load instructions leave in an engine for later ones; as it is at the start of an execution
- * after ntk_latches_reset(). */
+/* State that load instructions leave in an engine for later ones; ntk_latches_reset() sets it for
+ * the start of an execution. */
 struct ntk_latches {
     float stationary[NTK_ISA_PARTITIONS * NTK_ISA_STATIONARY_MAX]; /* PE: row by row */
     float match[NTK_ISA_PARTITIONS][8];                            /* DVE: values to search for */
-    uint8_t mask[32];                                              /* DVE: whence in a quadrant */
+    /* DVE: source within a quadrant */
+    uint8_t mask[32];
 };
 void ntk_latches_reset(struct ntk_latches *latches);
 
-/* True when an operation, of this file or not, reads other partitions than the one it writes. */
+/* True if an operation, of this file or not, reads other partitions than it writes. */
 bool ntk_select_crosses(enum ntk_isa_op op);
-/* One of this file's operations. tiles in the order of the operand roles; rng: one per partition of
- * the engine. True when a NaN was written. */
+/* Executes one of this file's operations. tiles in the order of the operand roles; rng: one per
+ * partition of the engine. True if a NaN was written. */
 bool ntk_select_run(const struct ntk_isa_instr *instr, const struct ntk_tile *tiles,
                     struct ntk_rng *rng, struct ntk_latches *latches,
                     const struct ntk_tile_scratch *scratch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_select_private - what the files of kernel_select.h share: the operands of an instruction,
- * and the way rows are moved.
+ * kernel_select_private - shared by the files of kernel_select.h: the operands of an instruction,
+ * and the movement of rows.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_SELECT_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_SELECT_PRIVATE_H
@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 #define NTK_SELECT_GROUP 16  /* partitions that share indices, or a list */
-#define NTK_SELECT_TOP 8     /* values of max8 and its kin */
+#define NTK_SELECT_TOP 8     /* number of values of max8 and similar operations */
 #define NTK_SELECT_KEEP (-1) /* in a map: the destination's element stays */
 #define NTK_SELECT_FILL (-2) /* in a map: the fill value */
 
@@ -27,10 +27,10 @@ struct ntk_select_work {
     int64_t *map;       /* its last row */
 };
 
-/* A column's value of a partition, or the immediate float32 without a column. */
+/* A column's value in a partition, or the immediate float32 without a column. */
 float ntk_select_column(const struct ntk_tile *tile, uint32_t partition, uint32_t immediate);
-/* out[i] = a[map[i]] of partition from, in integers where both sides are, so that no bit is
- * lost. */
+/* out[i] = a[map[i]] of partition from, in integers if both sides are integers, so that it is
+ * exact. */
 bool ntk_select_place(const struct ntk_select_work *w, uint32_t partition, uint32_t from,
                       float fill);
 

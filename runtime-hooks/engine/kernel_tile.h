@@ -30,7 +30,7 @@ struct ntk_tile {
     ptrdiff_t pitch; /* bytes to the next partition of the tile; 0 repeats */
     enum ntk_dtype dtype;
     uint8_t fp8;           /* enum ntk_kernel_fp8 */
-    struct ntk_rng *noise; /* floats that are written are rounded by it; NULL: to nearest */
+    struct ntk_rng *noise; /* rounds written floats stochastically; NULL: to nearest */
     uint32_t partitions;
     uint32_t elements; /* per partition: product of the counts */
     uint8_t dim_count; /* normalised: dense dimensions are merged */
@@ -56,17 +56,17 @@ struct ntk_tile_scalar {
     int64_t bits;
 };
 
-/* One row as numbers: room for all its elements. Writing floats tells whether there was a NaN. */
+/* One row as numbers: room for all its elements. Writing floats reports whether there was a NaN. */
 void ntk_tile_read_f32(const struct ntk_tile *tile, uint32_t partition, float *to);
 bool ntk_tile_write_f32(const struct ntk_tile *tile, uint32_t partition, const float *from);
 void ntk_tile_read_i64(const struct ntk_tile *tile, uint32_t partition, int64_t *to);
 void ntk_tile_write_i64(const struct ntk_tile *tile, uint32_t partition, const int64_t *from);
 void ntk_tile_write_bits(const struct ntk_tile *tile, uint32_t partition, const int64_t *from);
 
-struct ntk_tile_reduce { /* behind an element-wise operation; column.base NULL: none */
+struct ntk_tile_reduce { /* after an element-wise operation; column.base NULL: none */
     struct ntk_tile column;
     enum ntk_isa_alu op;
-    bool from_old; /* start from what the column holds */
+    bool from_old; /* start from the old value of the column */
 };
 
 bool ntk_tile_activation(const struct ntk_tile *to, const struct ntk_tile *from,
@@ -84,8 +84,7 @@ struct ntk_tile_stage { /* t op scalar, or scalar op t */
     struct ntk_tile_scalar scalar;
 };
 
-/* f((from first scalar) second scalar): a stage whose op is NONE is omitted; operators on
- * numbers. */
+/* f((from first scalar) second scalar): a stage with op NONE is omitted; operators on numbers. */
 bool ntk_tile_activate2(const struct ntk_tile *to, const struct ntk_tile *from,
                         enum ntk_isa_act function, float alpha, const struct ntk_tile_stage *first,
                         const struct ntk_tile_stage *second, const struct ntk_tile_reduce *reduce,
@@ -96,7 +95,7 @@ bool ntk_tile_tensor_scalar(const struct ntk_tile *to, const struct ntk_tile *fr
                             const struct ntk_tile_stage *first, const struct ntk_tile_stage *second,
                             const struct ntk_tile_reduce *reduce,
                             const struct ntk_tile_scratch *scratch);
-/* (a op0 scalar) op1 b, each turned round when its reverse is set. */
+/* (a op0 scalar) op1 b, each reversed if its reverse flag is set. */
 bool ntk_tile_scalar_tensor_tensor(const struct ntk_tile *to, const struct ntk_tile *a,
                                    const struct ntk_tile_stage *first, enum ntk_isa_alu op1,
                                    bool reverse1, const struct ntk_tile *b,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * env - variables of the environment as values, for every front.
+ * env - environment variables as values, for every front.
  *
  * Threads: any; reads the environment at each call.
  */
@@ -14,8 +14,8 @@
 
 /* NULL when unset or empty. */
 const char *ntk_env_text(const char *name);
-/* Leave *out_value alone when the variable is unset or empty. -EINVAL with the variable in the
- * sentence: it is not a number, or neither 0, 1, false nor true. */
+/* Leave *out_value unchanged if the variable is unset or empty. -EINVAL with a message that names
+ * the variable: not a number, or not one of 0, 1, false and true. */
 int ntk_env_u64(const char *name, uint64_t *out_value, struct ntk_err *err);
 int ntk_env_bool(const char *name, bool *out_value, struct ntk_err *err);
 

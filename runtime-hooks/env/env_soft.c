@@ -10,7 +10,7 @@
 
 #define DEFAULT_FEATURES UINT64_C(0x8000000000000FFF)
 
-/* How the runtime of the vendor words places, failures and files (docs/formats/memory-log.md). */
+/* The vendor runtime's wording for places, failures and files (docs/formats/memory-log.md). */
 #define FATAL "(FATAL-RT-UNDEFINED-STATE) "
 #define HERE "[ND $device][NC $core] "
 #define AT " (engine $engine, slot $slot)"

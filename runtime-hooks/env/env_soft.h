@@ -13,14 +13,14 @@
 
 /* NEURON_SOFT_INSTANCE, NEURON_SOFT_SYSFS. -EINVAL. */
 int ntk_env_soft_machine_get(struct ntk_core_machine_options *out_machine, struct ntk_err *err);
-/* Those, NEURON_SOFT_FAULT and NEURON_SOFT_PACE, and the texts of the vendor's runtime; other
- * options stay as they are. -EINVAL. */
+/* Sets these, NEURON_SOFT_FAULT and NEURON_SOFT_PACE, and the texts of the vendor's runtime; other
+ * options are unchanged. -EINVAL. */
 int ntk_env_soft_options_get(struct ntk_core_options *options, struct ntk_err *err);
-/* NEURON_SOFT_OPAQUE and NEURON_SOFT_NEFF_FEATURES, and how a refusal names what would allow a
- * file; other options stay as they are. -EINVAL. */
+/* NEURON_SOFT_OPAQUE and NEURON_SOFT_NEFF_FEATURES, and the advice in messages about rejected
+ * files; other options are unchanged. -EINVAL. */
 int ntk_env_soft_load_options_get(struct ntk_core_load_options *options, struct ntk_err *err);
 
-/* NEURON_SOFT_CPU_NODES: which NEFFs may bring code that runs on the host. */
+/* NEURON_SOFT_CPU_NODES: which NEFFs may contain code that runs on the host. */
 enum ntk_env_cpu_nodes {
     NTK_ENV_CPU_NODES_NONE,
     NTK_ENV_CPU_NODES_OWN, /* those of this user and of root; the default */

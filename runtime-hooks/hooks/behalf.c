@@ -117,7 +117,7 @@ void ntk_hooks_behalf_lost(uint64_t records)
 void ntk_hooks_behalf_flag(uint32_t flags)
 {
     if (!is_off()) {
-        /* Pairs with ntk_ring_segment_process(), which looks again. */
+        /* Pairs with ntk_ring_segment_process(), which reads again. */
         ntk_abi_store_release(&hooks.segment.process->flags, hooks.segment.process->flags | flags);
     }
 }

@@ -2,8 +2,8 @@
 /*
  * comms - the process as a rank: the table of communicators, and the operation that each is in.
  *
- * An operation is one that the host calls, or the execution of a model that was loaded for
- * collectives. All of an entry changes under its sequence word and its lock.
+ * An operation is a call of the host, or the execution of a model loaded for collectives. Entries
+ * change under their sequence word and lock.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static uint64_t hash_add(uint64_t hash, const void *bytes, size_t count)
     return hash;
 }
 
-/* The same on every rank, whichever host it is on. */
+/* The same on every rank, on any host. */
 static uint64_t key_of(const struct ntk_hooks_rank *rank, const uint8_t *uuid)
 {
     const char *rendezvous = rank->rendezvous != NULL ? rank->rendezvous : "";
@@ -41,7 +41,7 @@ static uint64_t key_of(const struct ntk_hooks_rank *rank, const uint8_t *uuid)
     return key != 0 ? key : 1;
 }
 
-/* Its place in the group; 0 also when it has none. */
+/* Its index in the group; 0 also if it has none. */
 static uint32_t place_of(const struct ntk_hooks_rank *rank)
 {
     if (rank->group == NULL) {
@@ -74,7 +74,7 @@ static uint32_t group_name(const struct ntk_hooks_rank *rank)
     return ntk_hooks_name(text);
 }
 
-/* An entry for a new one, under the table's lock: never used, else the oldest that was left. */
+/* An entry for a new one, under the table's lock: an unused one, else the one left longest ago. */
 static uint32_t slot_take(void)
 {
     uint64_t oldest = UINT64_MAX;
@@ -95,18 +95,17 @@ static uint32_t slot_take(void)
     return found;
 }
 
-/* From here to entry_close() readers look elsewhere. Pairs with read_comm() in
- * ring_segment_tables.c. */
+/* From here to entry_close() readers skip it. Pairs with read_comm() in ring_segment_tables.c. */
 static void entry_open(struct ntk_segment_comm *entry)
 {
-    /* Odd, also where a thread that is gone left it so. */
+    /* Odd, even if a thread that exited left it odd. */
     ntk_abi_store(&entry->seq, ntk_abi_load(&entry->seq) | 1);
     ntk_abi_fence_release();
 }
 
 static void entry_close(struct ntk_segment_comm *entry)
 {
-    /* Even, also where another thread took the lock from one that it held to be gone. */
+    /* Even, even if another thread took the lock from one presumed dead. */
     ntk_abi_store_release(&entry->seq, (ntk_abi_load(&entry->seq) | 1) + 1);
 }
 
@@ -122,8 +121,9 @@ static void entry_fill(struct ntk_segment_comm *entry, const struct ntk_segment_
     entry_close(entry);
 }
 
-/* Under the table's lock. A rank that joins twice what has one key, such as a model that is loaded
- * twice, joins two: ranks do so alike, and one that begins again finds the same places free. */
+/* Under the table's lock. A rank that joins the same key twice, for example with a model loaded
+ * twice, joins two communicators: all ranks do so alike, and a restarted one finds the same places
+ * free. */
 static uint64_t key_free(uint64_t key, uint32_t rank)
 {
     uint64_t wanted = key;
@@ -213,7 +213,7 @@ uint64_t ntk_hooks_comm_key(ntk_hooks_comm comm)
                : ntk_abi_load(&hooks.segment.comms[comm - 1].key);
 }
 
-/* The process ends in order, and no other rank will miss it. */
+/* The process exits regularly, and no other rank will miss it. */
 void hooks_comms_leave_all(void)
 {
     for (uint32_t i = 0; i < NTK_SEGMENT_COMMS; i++) {
@@ -231,7 +231,7 @@ void hooks_comms_leave_all(void)
 
 /* ---- operations ---- */
 
-/* Of those in flight that so many are distinguished; of more, the latest ones. */
+/* Number of operations in flight that are distinguished; with more, the latest ones. */
 #define WAITING 64
 
 struct operation {
@@ -249,7 +249,8 @@ static struct operation *waiting_at(const struct ntk_segment_comm *entry, uint64
     return &waiting[entry - hooks.segment.comms][sequence % WAITING];
 }
 
-/* The calling thread; 0 where it records nothing. Before the lock: its ring may have to be made. */
+/* The calling thread; 0 if it records nothing. Call it before locking, because it may create the
+ * ring. */
 static uint32_t own_tid(void)
 {
     const struct ntk_ring_writer *writer =
@@ -268,7 +269,7 @@ static void at_hand(struct ntk_segment_comm *entry, const struct operation *oper
     ntk_abi_store(&entry->tid, operation->tid);
 }
 
-/* With the lock. One that comes while others are there waits for them. */
+/* With the lock. An operation that arrives while others are in flight waits for them. */
 static void enter(struct ntk_segment_comm *entry, const struct operation *operation, uint64_t now)
 {
     uint64_t in_flight = ntk_abi_load(&entry->in_flight);
@@ -293,8 +294,8 @@ struct ended {
     uint64_t bytes;
 };
 
-/* With the lock: the oldest of those in flight ended, and the next one is at hand from now on.
- * false: none was. */
+/* With the lock: the oldest in flight ended, and the next one becomes current. false: none was in
+ * flight. */
 static bool leave(struct ntk_segment_comm *entry, uint64_t now, uint64_t wait_ticks,
                   uint32_t status, struct ended *out)
 {
@@ -334,7 +335,7 @@ static bool leave(struct ntk_segment_comm *entry, uint64_t now, uint64_t wait_ti
     return true;
 }
 
-/* The record is written without the lock: the ring of the thread may have to be made. */
+/* The record is written without the lock, because the thread's ring may have to be created. */
 static void end(uint32_t comm, uint64_t now, uint64_t wait_ticks, uint32_t status)
 {
     struct ntk_segment_comm *entry = &hooks.segment.comms[comm - 1];
@@ -403,7 +404,7 @@ void hooks_comm_program_begin(uint32_t slot, uint16_t core, uint64_t now)
     struct operation what = { .kind = NTK_COLLECTIVE_PROGRAM };
     uint32_t comm = hooks.model_comm[slot];
 
-    /* What continues on a further core has started on the first. */
+    /* A part on a further core was already counted on the first. */
     if (comm == 0 || hooks.segment.comms[comm - 1].core != core) {
         return;
     }
@@ -423,7 +424,7 @@ void hooks_comm_program_end(uint32_t slot, uint64_t now, uint32_t status)
     }
 }
 
-/* It never ran: as if it had not been started. */
+/* It never ran: undoes its start. */
 void hooks_comm_program_cancel(uint32_t slot, uint64_t now)
 {
     uint32_t comm = hooks.model_comm[slot];

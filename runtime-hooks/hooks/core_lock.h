@@ -22,7 +22,7 @@ struct hooks_core_lock {
     const void *holder; /* hooks_core_lock_self() of a thread; NULL: free */
 } __attribute__((aligned(HOOKS_CACHE_LINE)));
 
-/* Tells the calling thread apart. */
+/* Identifies the calling thread. */
 extern __thread char hooks_core_lock_mark __attribute__((tls_model("initial-exec")));
 static inline const void *hooks_core_lock_self(void)
 {
@@ -31,7 +31,7 @@ static inline const void *hooks_core_lock_self(void)
 
 int hooks_core_lock_wait(struct hooks_core_lock *lock);
 
-/* 1, or 0: the thread holds it already. */
+/* 1, or 0 if the thread already holds it. */
 static inline int hooks_core_lock_take(struct hooks_core_lock *lock)
 {
     const void *none = NULL;

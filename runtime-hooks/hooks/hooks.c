@@ -29,7 +29,7 @@ static void in_child(void)
     hooks_segment_forget();
 }
 
-/* NEURON_HOOKS as 0 off, 1 counters, 2 all; unknown values say so and are all. */
+/* NEURON_HOOKS as 0 off, 1 counters, 2 all; unknown values are reported and mean all. */
 static uint32_t mode_wanted(char *note, size_t note_bytes)
 {
     const char *text = getenv("NEURON_HOOKS");
@@ -109,7 +109,7 @@ static void detach(bool is_in_order)
     }
     __atomic_store_n(&hooks_mask, 0u, __ATOMIC_SEQ_CST);
     if (hooks.writer_pid != (uint32_t)getpid()) {
-        hooks_segment_forget(); /* a child that was made behind the back of pthread_atfork */
+        hooks_segment_forget(); /* a child created without pthread_atfork */
         return;
     }
     hooks_segment_end();
@@ -120,7 +120,7 @@ void ntk_hooks_detach(void)
     detach(true);
 }
 
-/* A program that ends, or unloads us, without saying so: as a rank it is missed. */
+/* A program that exits or unloads us without a regular end counts as a lost rank. */
 __attribute__((destructor)) static void detach_at_end(void)
 {
     detach(false);
@@ -166,9 +166,8 @@ static inline void count(uint64_t *counter, uint64_t amount, uint32_t is_shared)
     }
 }
 
-/* What executions count on a core has one writer: the thread that holds the core, or whoever has
- * this lock. 0: a signal handler interrupted the holder; what it would count is dropped, and that
- * is counted. */
+/* The counts of a core have one writer: the thread that holds the core, or the holder of this lock.
+ * 0: a signal handler interrupted the holder; its counts are dropped, which is counted. */
 static inline int core_lock(uint16_t core)
 {
     if (hooks_likely(!hooks.cores_shared) || hooks_core_lock_take(&hooks.core_lock[core])) {
@@ -191,10 +190,10 @@ static inline void core_unlock(uint16_t core)
 enum turn {
     TURN_BEGIN,
     TURN_END,
-    TURN_CANCEL, /* it never ran: its time is nobody's, unless others run */
+    TURN_CANCEL, /* it never ran: its time does not count unless others run */
 };
 
-/* With the lock: an execution begins or ends on the core. Pairs with read_core() in
+/* With the lock: an execution starts or ends on the core. Pairs with read_core() in
  * segment_copy.c. */
 static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t model)
 {
@@ -203,7 +202,7 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
     uint64_t since;
     uint64_t seq;
 
-    /* Odd from here, also where a thread that is gone left it so. */
+    /* Odd from here, even if a thread that exited left it odd. */
     seq = ntk_abi_load(&block->seq) | 1;
     in_flight = ntk_abi_load(&block->in_flight);
     since = ntk_abi_load(&block->since_ticks);
@@ -272,7 +271,7 @@ int ntk_hooks_core_is_idle(uint16_t core)
     if (ntk_abi_load(&hooks.segment.cores[core].in_flight) != 0) {
         return 0;
     }
-    if (core_lock(core)) { /* whoever ended the last one counts it under the lock */
+    if (core_lock(core)) { /* the thread that ends the last one counts it under the lock */
         core_unlock(core);
     }
     return 1;
@@ -304,7 +303,7 @@ static void store_text(char *field, size_t field_bytes, const char *text)
     memset(field + bytes, 0, field_bytes - bytes);
 }
 
-/* A slot for a new model, under the lock: never used, else the longest unloaded. */
+/* A slot for a new model, under the lock: an unused one, else the one unloaded longest ago. */
 static uint32_t take_model_slot(void)
 {
     uint32_t found = NTK_SEGMENT_MODELS;
@@ -379,7 +378,7 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
     }
 }
 
-/* What the event of a load or an unload says about its model. */
+/* The model's data in its load and unload events. */
 struct model_facts {
     uint16_t core;
     uint32_t core_count;
@@ -400,7 +399,7 @@ static struct model_facts model_facts_get(const struct ntk_segment_model *entry,
     return facts;
 }
 
-/* The memory rows of a model that is gone. */
+/* Frees the memory rows of an unloaded model. */
 static void rows_give_back(uint32_t id)
 {
     if (hooks_table_lock()) {
@@ -510,7 +509,7 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
     now = ntk_hooks_now();
     entry = model_entry(model);
     if (entry != NULL && entry->id != model.id) {
-        entry = NULL; /* the slot is another model's by now */
+        entry = NULL; /* the slot has another model by now */
     }
     facts = model_facts_get(entry, mask);
     if (entry != NULL) {
@@ -531,15 +530,15 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
 
 /* ---- executions ---- */
 
-/* Whether others may write the model's counters now: not while the thread holds its core, or the
- * lock of it. */
+/* Whether others may write the model's counters now: not while the thread holds its core or the
+ * core's lock. */
 static inline uint32_t model_is_shared(struct ntk_hooks_model_ref model,
                                        const struct ntk_segment_model *entry, uint16_t core)
 {
     return !hooks.model_owned[model_slot(model)] || (hooks.cores_shared && entry->core != core);
 }
 
-/* What the lock's instruction would make wait one after the other. */
+/* Lines that the lock instruction would otherwise make us wait for one after the other. */
 static inline void prefetch_core(struct ntk_hooks_model_ref model, uint16_t core)
 {
     const struct ntk_segment_model *entry = model_entry(model);
@@ -584,7 +583,7 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
     return now;
 }
 
-/* What an execution counts: runs of this length each; on the core for 0 ns is unknown. */
+/* The counts of an execution: runs, each of this length; 0 ns on the core is unknown. */
 struct exec_span {
     uint64_t runs;
     uint64_t total_ns;
@@ -625,7 +624,7 @@ void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t no
     }
 }
 
-/* Completed ones as the only writer; others from any thread. */
+/* Completed ones as the only writer; other outcomes from any thread. */
 static void count_outcome(struct ntk_segment_core *block, uint32_t status, uint64_t runs,
                           uint64_t now)
 {
@@ -665,7 +664,7 @@ static void count_core(struct ntk_segment_core *block, const struct ntk_hooks_ex
     count(&block->tensor_engine_ns[2], device_ns > tensor_ns ? device_ns - tensor_ns : 0, 0);
 }
 
-/* The EXEC record and an ENGINE record for each engine that worked. */
+/* The EXEC record, and an ENGINE record for each engine that worked. */
 static void record_exec(const struct ntk_hooks_exec *exec, uint64_t now, uint64_t core_ticks,
                         uint32_t cores)
 {
@@ -709,8 +708,7 @@ static inline void prefetch_histogram(const struct ntk_histogram_pair *pair, uin
     __builtin_prefetch(&pair->total_sum_ns, 1);
 }
 
-/* What an execution worked on has pushed our lines out of the cache: they are fetched all at once
- * here, not one after the other as they are written. */
+/* The execution's data has evicted our cache lines: fetch them all at once here. */
 static void prefetch_exec(const struct ntk_hooks_exec *exec, const struct exec_span *span)
 {
     const struct ntk_segment_core *block = &hooks.segment.cores[exec->core];
@@ -732,7 +730,8 @@ static void prefetch_exec(const struct ntk_hooks_exec *exec, const struct exec_s
     }
 }
 
-/* With the lock: the end on one core, and what its engines did; the operations of its program. */
+/* With the lock: the end on one core, the work of its engines, and the operations of its
+ * program. */
 static uint64_t end_on_core(const struct ntk_hooks_exec *exec, uint32_t index, uint64_t core_end)
 {
     const struct ntk_hooks_exec_core *core = exec->per_core != NULL ? &exec->per_core[index] : NULL;
@@ -745,7 +744,7 @@ static uint64_t end_on_core(const struct ntk_hooks_exec *exec, uint32_t index, u
     return core->effective_flops;
 }
 
-/* The core is done with the execution, which is not at its end. */
+/* The core has finished its part of an execution that continues. */
 static void count_part(const struct ntk_hooks_exec *exec, struct ntk_segment_model *entry,
                        uint64_t flops)
 {
@@ -758,7 +757,7 @@ static void count_part(const struct ntk_hooks_exec *exec, struct ntk_segment_mod
     }
 }
 
-/* With the lock of the first core: what its execution and its model count. */
+/* With the lock of the first core: counts of its execution and its model. */
 static void count_execution(const struct ntk_hooks_exec *exec, const struct exec_span *span,
                             uint64_t flops, uint64_t core_end)
 {
@@ -811,7 +810,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     if (cores > NTK_SEGMENT_CORES - exec->core) {
         cores = NTK_SEGMENT_CORES - exec->core;
     }
-    /* At which run one that failed did so is unknown. */
+    /* It is unknown which run failed. */
     span.runs = exec->run_count != 0 && exec->status == 0 ? exec->run_count : 1;
     span.is_unknown = exec->call_start_ticks == 0;
     span.total_ns = span.is_unknown ? 0 : hooks_span_ns(exec->call_start_ticks, now);
@@ -971,7 +970,7 @@ void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row 
     if (hooks_unlikely(mask == 0)) {
         return;
     }
-    /* Row 0: allocated while the hooks were off, so there is nothing to take back. */
+    /* Row 0: allocated while the hooks were off, so nothing was counted. */
     if (row != 0 && row <= NTK_SEGMENT_MEMORY_ROWS) {
         struct ntk_segment_memory_row *entry = &hooks.segment.rows[row - 1];
 

@@ -40,18 +40,18 @@ enum ntk_hooks_config_flags {
     NTK_HOOKS_CORES_SHARED = 1, /* several threads may execute on one core at once (interpose) */
 };
 
-/* The process that a program next to it speaks for. Its segment counts in CLOCK_MONOTONIC, see
- * ntk_hooks_behalf_at(); one writer at a time: -EBUSY while another one has a segment of it. */
+/* An observed process of another program. Its segment uses CLOCK_MONOTONIC, see
+ * ntk_hooks_behalf_at(). One writer at a time: -EBUSY while another one has a segment for it. */
 struct ntk_hooks_behalf {
     uint32_t pid; /* as the calling process sees it */
-    uint32_t uid; /* whose it is: gets the file where other users may look into the folder */
+    uint32_t uid; /* its user, who gets the file if other users may read the folder */
     uint64_t start_time;
     const char *tag;
     const char *command;
 };
 
-/* NULL texts are empty. NEURON_PROCESS_TAG, NEURON_HOOKS, NEURON_HOOKS_MEMORY and NEURON_HOOKS_DIR
- * are read from the environment at attach. */
+/* NULL texts are empty. Attach reads NEURON_PROCESS_TAG, NEURON_HOOKS, NEURON_HOOKS_MEMORY and
+ * NEURON_HOOKS_DIR from the environment. */
 struct ntk_hooks_config {
     const char *instance_type;
     const char *runtime_version;
@@ -63,17 +63,17 @@ struct ntk_hooks_config {
     uint32_t cores_per_device;             /* physical */
     uint32_t process_flags;                /* enum ntk_process_flags */
     uint32_t flags;                        /* enum ntk_hooks_config_flags */
-    const struct ntk_hooks_behalf *behalf; /* NULL: the calling process speaks for itself */
+    const struct ntk_hooks_behalf *behalf; /* NULL: the calling process */
 };
 
 /*
- * Makes the segment. 0: attached, or off because NEURON_HOOKS=0. -errno: no segment (no permission,
- * no space, ...), all calls do nothing and the program continues. out_note (may be NULL) gets one
- * message for the log when there is something to say, else the empty text; that includes unknown
- * values of NEURON_HOOKS and less space than asked for. -EALREADY when attached.
+ * Creates the segment. 0: attached, or off because NEURON_HOOKS=0. -errno: no segment (no
+ * permission, no space, ...): all calls do nothing and the program continues. out_note (may be
+ * NULL) gets one message for the log, or the empty text; for example about unknown values of
+ * NEURON_HOOKS or less space than requested. -EALREADY if attached.
  */
 int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size_t note_bytes);
-/* The clean end: marks the process ended and removes the file unless a reader waits for it. No
+/* The regular end: marks the process as ended and removes the file unless a reader waits for it. No
  * other thread may be in a call of this module. Without attach it does nothing. */
 void ntk_hooks_detach(void);
 
@@ -82,33 +82,33 @@ const char *ntk_hooks_segment_path(void);
 /* Whether counters are on. */
 int ntk_hooks_counters_on(void);
 
-/* The raw clock. Works without attach (then CLOCK_MONOTONIC in ns, or the cheaper raw clock). */
+/* The raw clock. Works without attach (CLOCK_MONOTONIC in ns, or the cheaper raw clock). */
 uint64_t ntk_hooks_now(void);
-/* A span of ticks in nanoseconds, by the calibration of attach. */
+/* A span of ticks in nanoseconds, using the calibration of attach. */
 uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks);
 
-/* The id of a text, the same for the same text; 0 for NULL, "" and when the table is full. Ids are
- * never returned: for tensor, model and file names, not for text made at run time. */
+/* The id of a text, the same for equal texts; 0 for NULL, "" and if the table is full. Ids are
+ * never freed: use it for tensor, model and file names, not for texts made at run time. */
 uint32_t ntk_hooks_name(const char *text);
 
-/* A physical core is the process's now; is_first: it is the first of its logical core and carries
- * the execution counts and histograms. */
+/* The process acquired a physical core; is_first: it is the first of its logical core, with the
+ * execution counts and histograms. */
 void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first);
 void ntk_hooks_core_release(uint16_t core);
-/* Whether no execution is on this core and all that were are counted. Any thread. */
+/* Whether no execution is on this core and all previous ones are counted. Any thread. */
 int ntk_hooks_core_is_idle(uint16_t core);
 
-/* A model as the other calls name it. Zeroed: no model. */
+/* A model in the other calls. Zeroed: no model. */
 struct ntk_hooks_model_ref {
-    uint32_t id;            /* the caller's: from 10001 upward, never reused in the process */
-    uint32_t slot_plus_one; /* ours; 0: the table was full, the model counts as model 0 */
+    uint32_t id;            /* of the caller: from 10001 on, never reused in the process */
+    uint32_t slot_plus_one; /* internal; 0: the table was full, the model counts as model 0 */
 };
 
-/* The process as a rank, and of what. */
+/* The process as a rank, and its world. */
 struct ntk_hooks_rank {
-    const char *rendezvous; /* where the ranks meet; NULL is "" */
+    const char *rendezvous; /* the rendezvous; NULL is "" */
     uint32_t world_rank, world_count;
-    const uint32_t *group; /* world ranks in order, this one among them; NULL: all */
+    const uint32_t *group; /* its world ranks in order, including this one; NULL: all */
     uint32_t group_count;
 };
 
@@ -119,33 +119,33 @@ struct ntk_hooks_model {
     uint8_t uuid[16];
     uint16_t core;       /* first physical core */
     uint16_t core_count; /* physical cores */
-    /* enum ntk_process_flags; how long an ESTIMATED one takes is nobody's latency */
+    /* enum ntk_process_flags; the time of an ESTIMATED one is not a latency */
     uint32_t flags;
-    const struct ntk_hooks_rank *rank; /* NULL: its executions concern no other process */
+    const struct ntk_hooks_rank *rank; /* NULL: its executions involve no other process */
 };
 
-/* Before the first memory of a model is counted. Always fills *out_ref. */
+/* Call it before counting memory of a model. Always sets *out_ref. */
 void ntk_hooks_model_begin(const struct ntk_hooks_model *model,
                            struct ntk_hooks_model_ref *out_ref);
-/* The load ended with this status (of shared/abi/result.def, as every one here); on failure the
- * model is gone. */
+/* The load ended with this status (from shared/abi/result.def, like all here); on failure the model
+ * is gone. */
 void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks, uint32_t status,
                             uint64_t device_bytes);
-/* A core was cleared for another node of the model: its nodes take turns there. */
+/* A core was cleared for another node of the model, whose nodes take turns there. */
 void ntk_hooks_model_switched(struct ntk_hooks_model_ref model);
-/* A caller made it take executions from now on, or no more: a stop waits for those under way. */
+/* A caller started or stopped it: a stop waits for running executions. */
 void ntk_hooks_model_started(struct ntk_hooks_model_ref model, uint64_t start_ticks,
                              uint32_t status);
 void ntk_hooks_model_stopped(struct ntk_hooks_model_ref model, uint64_t start_ticks,
                              uint32_t status);
-/* After its memory was freed. */
+/* Call it after its memory was freed. */
 void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_ticks,
                               uint32_t status);
 
-/* What one physical core did in one execution. */
+/* The work of one physical core in one execution. */
 struct ntk_hooks_exec_core {
-    /* Of core_counts.def what executions count; engines without instructions and busy time:
-     * none. */
+    /* The counts of core_counts.def for executions; without those of instructions and busy time of
+     * engines. */
 #define LIST_ONE
 #define LIST_ENGINE [NTK_ENGINE_COUNT]
 #define NTK_CORE_EXEC_COUNT(id, member, list, ...) uint64_t member LIST_##list;
@@ -160,69 +160,70 @@ struct ntk_hooks_exec_core {
 
 struct ntk_hooks_exec {
     struct ntk_hooks_model_ref model;
-    uint64_t execution_id; /* a number that is unique among the executions of the process */
-    /* When the caller called: total latency counts from here. 0: it is unknown when it ended, no
-     * latency counts. */
+    uint64_t execution_id; /* unique among the executions of the process */
+    /* Time of the call: total latency counts from here. 0: its end is unknown, and no latency
+     * counts. */
     uint64_t call_start_ticks;
-    uint64_t core_start_ticks; /* what ntk_hooks_exec_begin() returned */
+    uint64_t core_start_ticks; /* result of ntk_hooks_exec_begin() */
     uint64_t core_end_ticks;   /* 0: now */
     uint64_t device_ns;        /* duration in device time; 0 unknown */
-    uint64_t parts_ticks;      /* on cores in parts of the execution before this one */
-    /* It continues on other cores: busy time, work and an EXEC record of this part; outcome,
+    uint64_t parts_ticks;      /* on cores in earlier parts of the execution */
+    /* It continues on other cores: counts busy time, work and an EXEC record of this part; outcome,
      * latency and the execution itself count with the last part. */
     bool is_part;
     uint32_t status;
-    uint32_t run_count;  /* runs in a row of one call, all of them done when it succeeded; 0: 1 */
+    uint32_t run_count;  /* number of runs in one call, all completed on success; 0: 1 */
     uint16_t core;       /* first physical core: carries counts and histograms */
-    uint16_t core_count; /* physical cores in a row that were busy; 0 counts as 1 */
+    uint16_t core_count; /* number of consecutive busy physical cores; 0 counts as 1 */
     uint16_t queue;      /* number of the caller's queue, 1 to NTK_EXEC_QUEUES; 0: none */
-    const struct ntk_hooks_exec_core *per_core; /* core_count of them, or NULL when unknown */
+    const struct ntk_hooks_exec_core *per_core; /* core_count of them, or NULL if unknown */
 };
 
-/* The execution starts on these cores: they are busy from now on. Returns now. */
+/* The execution starts on these cores, which are busy from now on. Returns the current ticks. */
 uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, uint16_t core_count);
-/* It ended: outcome, error, latency histograms, busy time, engines, and one EXEC and up to six
- * ENGINE records per core. Pairs with exactly one ntk_hooks_exec_begin(). */
+/* The execution ended: counts outcome, error, latency histograms, busy time and engines, and writes
+ * one EXEC and up to six ENGINE records per core. Pairs with exactly one ntk_hooks_exec_begin(). */
 void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec);
-/* An execution that never reached a core (bad input, queue full, core busy ...): outcome and error
- * only, EXEC record. Any thread. Of *exec: model, execution_id, call_start_ticks, status, core. */
+/* An execution that never reached a core (bad input, queue full, core busy ...): counts outcome and
+ * error, and writes an EXEC record. Any thread. Uses model, execution_id, call_start_ticks, status
+ * and core of *exec. */
 void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec);
 
-/* What others ask of this process; NULL while detached. Valid until ntk_hooks_detach(). */
+/* Requests of others to this process; NULL while detached. Valid until ntk_hooks_detach(). */
 struct ntk_segment_trigger *ntk_hooks_trigger(void);
 
-/* Whether a runtime that is not ours answers so when no core had the execution. */
+/* Whether another runtime returns this status if no core had the execution. */
 int ntk_hooks_is_refusal(uint32_t status);
-/* An execution that was started never reached a core, as turns out: no busy time, no latency, no
- * execution of the model, no outcome, which _exec_refused() counts if there is one. Pairs with
- * ntk_hooks_exec_begin(); *exec as for _end. Time that other executions found counted stays. */
+/* A started execution turned out never to reach a core: no busy time, latency, execution of the
+ * model, or outcome; _exec_refused() counts an outcome if there is one. Pairs with
+ * ntk_hooks_exec_begin(); *exec like for _end. Time already counted for other executions stays. */
 void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec);
 
-/* The process as a rank of a communicator; 0: none, everything below does nothing. One thread at a
- * time for one of them. */
+/* Joins the process as a rank of a communicator; 0: none, and everything below does nothing. One
+ * thread at a time per communicator. */
 typedef uint32_t ntk_hooks_comm;
 ntk_hooks_comm ntk_hooks_comm_join(const struct ntk_hooks_rank *rank, uint16_t core);
-/* is_broken: because a rank was missed. */
+/* is_broken: because a rank was lost. */
 void ntk_hooks_comm_leave(ntk_hooks_comm comm, bool is_broken);
-/* The same number for all its ranks, on whichever host; 0: none. */
+/* The same number for all its ranks, on any host; 0: none. */
 uint64_t ntk_hooks_comm_key(ntk_hooks_comm comm);
-/* Every rank counts its operations alike. bytes: of this rank; returns now. */
+/* Every rank counts the same operations. bytes: of this rank; returns the current ticks. */
 uint64_t ntk_hooks_collective_begin(ntk_hooks_comm comm, enum ntk_collective operation,
                                     uint32_t dtype, uint64_t bytes);
-/* wait_ticks: of them until the last rank had come; 0 unknown. */
+/* wait_ticks: ticks until the last rank arrived; 0 unknown. */
 void ntk_hooks_collective_end(ntk_hooks_comm comm, uint64_t wait_ticks, uint32_t status);
 
 struct ntk_hooks_memory {
     uint64_t address; /* device address, or host pointer for host memory */
     uint64_t bytes;
     uint16_t core;    /* physical; host memory: first core of the logical one; NTK_NO_CORE none */
-    uint8_t category; /* enum ntk_memory_category; the location follows from it */
+    uint8_t category; /* enum ntk_memory_category, which determines the location */
     uint8_t reserved;
     uint32_t name;                    /* ntk_hooks_name(), or 0 */
     struct ntk_hooks_model_ref model; /* zeroed: belongs to the core, not to a model */
 };
 
-/* The row in which an allocation counts: keep it with the allocation and give it to _free. */
+/* The row of an allocation: store it with the allocation and pass it to _free. */
 typedef uint32_t ntk_hooks_row;
 ntk_hooks_row ntk_hooks_memory_alloc(const struct ntk_hooks_memory *memory);
 void ntk_hooks_memory_free(const struct ntk_hooks_memory *memory, ntk_hooks_row row);
@@ -233,64 +234,64 @@ struct ntk_hooks_transfer {
     uint64_t address; /* of the tensor on the device */
     uint64_t offset;  /* in the tensor */
     uint32_t name;
-    uint16_t core;      /* NTK_NO_CORE: counted nowhere, recorded only */
+    uint16_t core;      /* NTK_NO_CORE: only recorded, not counted */
     uint16_t direction; /* enum ntk_transfer */
     struct ntk_hooks_model_ref model;
 };
-/* At the end of the transfer. */
+/* Call it at the end of the transfer. */
 void ntk_hooks_transfer(const struct ntk_hooks_transfer *transfer);
 
 struct ntk_hooks_error {
     uint64_t execution_id;
     uint64_t value;
     uint32_t status;
-    uint32_t error_class; /* enum ntk_error_class; NTK_ERROR_CLASS_NONE records without counting */
+    uint32_t error_class; /* enum ntk_error_class; NTK_ERROR_CLASS_NONE only records */
     uint32_t error_code;  /* enum ntk_error_code */
-    uint16_t core;        /* NTK_NO_CORE: recorded only */
+    uint16_t core;        /* NTK_NO_CORE: only recorded */
     struct ntk_hooks_model_ref model;
 };
-/* An error that is not an execution's outcome: those are counted by _exec_end and _exec_refused. */
+/* An error that is not the outcome of an execution; _exec_end and _exec_refused count those. */
 void ntk_hooks_error(const struct ntk_hooks_error *error);
 
-/* A device profile begins; returns now. name: ntk_hooks_name() of the file, or 0. */
+/* A device profile starts; returns the current ticks. name: ntk_hooks_name() of the file, or 0. */
 uint64_t ntk_hooks_profile_start(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
                                  uint32_t name);
 void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uint64_t session,
                             uint32_t name, uint64_t start_ticks, uint64_t bytes_written,
                             uint32_t status);
 
-/* A point, or a span when start_ticks is not 0, that a program marks. */
+/* A mark of the program: an instant, or a span if start_ticks is not 0. */
 void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
                     uint64_t value_1);
-/* The same of a text, cut to 256 bytes; _begin: where a span starts, 0 when it is not recorded. */
+/* The same for a text, truncated to 256 bytes; _begin: start of a span, 0 if not recorded. */
 uint64_t ntk_hooks_mark_begin(void);
 void ntk_hooks_mark_text(const char *name, uint64_t start_ticks, uint64_t value);
 
 /* ---- of a program that speaks for another process (config.behalf), from one thread ---- */
 
-/* The next reports are for that time, in nanoseconds of CLOCK_MONOTONIC, in that thread of the
+/* Sets the time of the next reports, in nanoseconds of CLOCK_MONOTONIC, and their thread in the
  * process (its name has 16 bytes). 0: now. */
 void ntk_hooks_behalf_at(uint64_t monotonic_ns, uint32_t tid, const char *thread_name);
-/* A model that began (ntk_hooks_model_begin()) is loaded; when and how long that took is
- * unknown. */
+/* A model from ntk_hooks_model_begin() is loaded, at an unknown time and with an unknown
+ * duration. */
 void ntk_hooks_behalf_model_found(struct ntk_hooks_model_ref model);
 
-/* Executions that are known as sums only. They count as any; they have no record, and their time is
+/* Executions known only as sums. They are counted, but have no record, and their time is
  * unknown. */
 struct ntk_hooks_missed {
     struct ntk_hooks_model_ref model;
     uint64_t count;
     uint64_t sum_ns;
     uint32_t status;
-    uint32_t bucket; /* of ntk_histogram_bucket(): that of each of them */
+    uint32_t bucket; /* ntk_histogram_bucket() of each of them */
     uint16_t core;
 };
 void ntk_hooks_behalf_missed(const struct ntk_hooks_missed *missed);
-/* Cores were busy for this long at an unknown time. */
+/* Cores were busy for this long, at an unknown time. */
 void ntk_hooks_behalf_busy(uint16_t core, uint16_t core_count, uint64_t busy_ns);
-/* Records that never came. */
+/* Counts lost records. */
 void ntk_hooks_behalf_lost(uint64_t records);
-/* Of enum ntk_process_flags, for good. */
+/* Sets flags of enum ntk_process_flags permanently. */
 void ntk_hooks_behalf_flag(uint32_t flags);
 
 #ifdef __cplusplus

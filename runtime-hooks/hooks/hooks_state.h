@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_state - the private state of the hooks: shared by the files of this folder only.
+ * hooks_state - the private state of the hooks: only for the files of this folder.
  */
 #ifndef NTK_RUNTIME_HOOKS_HOOKS_HOOKS_STATE_H
 #define NTK_RUNTIME_HOOKS_HOOKS_HOOKS_STATE_H
@@ -56,10 +56,10 @@ struct hooks_state {
     uint32_t attach_count;
     uint32_t writer_pid; /* of the process that attached */
     uint32_t is_behalf;
-    uint64_t given_ns; /* the time of the current report, when it is another's; 0: it happens now */
+    uint64_t given_ns; /* the time of the current report about another process; 0: now */
 
-    /* Names and rows: open addressing, entries are the name id and row + 1, 0 is empty; looked up
-     * without a lock, changed under hooks_table_lock(). */
+    /* Names and rows: open addressing with the name id or row + 1, 0 is empty; read without a lock,
+     * changed under hooks_table_lock(). */
     uint32_t name_hash[HOOKS_NAME_HASH];
     uint32_t row_hash[HOOKS_ROW_HASH];
     uint32_t names_used;
@@ -72,7 +72,7 @@ struct hooks_state {
     uint32_t threads_used;
 
     uint32_t rings_used;
-    uint32_t rings_free; /* claimed once and returned; a hint for threads without a ring */
+    uint32_t rings_free; /* claimed before and returned; a hint for threads without a ring */
     uint64_t slots_used;
     uint64_t ring_slots; /* capacity of the next new ring; 0: no more */
     struct hooks_core_lock core_lock[NTK_SEGMENT_CORES];
@@ -85,14 +85,14 @@ extern struct hooks_state hooks;
 /* Read first by every hook; 0 while detached. */
 extern uint32_t hooks_mask;
 
-/* segment.c: makes the file of the calling process and maps it; fills hooks.segment and the clock.
- * 0 or -errno; note gets a message when there is something to say. */
+/* segment.c: creates and maps the file of the calling process; sets hooks.segment and the clock. 0
+ * or -errno; note may get a message. */
 int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, char *note,
                          size_t note_bytes);
-/* The end of the process's segment: ended, unlinked unless a reader waits. Stray writers afterwards
- * hit private memory. */
+/* The end of the process's segment: marks it as ended and unlinks it unless a reader waits. Late
+ * writers then write to private memory. */
 void hooks_segment_end(void);
-/* In a fork's child: the parent's segment becomes private memory. */
+/* In a fork's child: turns the parent's segment into private memory. */
 void hooks_segment_forget(void);
 /* Reserves and populates bytes of the segment; 0 or -errno. */
 int hooks_segment_reserve(uint64_t offset, uint64_t bytes);
@@ -100,18 +100,18 @@ int hooks_segment_reserve(uint64_t offset, uint64_t bytes);
 /* tables.c */
 void hooks_tables_reset(void);
 void hooks_tables_after_fork(void);
-int hooks_table_lock(void); /* 0: not now (a signal handler inside it) */
+int hooks_table_lock(void); /* 0: not possible now (a signal handler inside it) */
 void hooks_table_unlock(void);
 uint32_t hooks_row_of(uint64_t key);
-/* Rows of a model without memory may be used again. */
+/* Rows of a model without memory may be reused. */
 void hooks_rows_release(uint32_t model_id);
-/* 1 when the pair may be used; cleared for its new owner. */
+/* 1 if the pair may be used; clears it for its new owner. */
 int hooks_histogram_prepare(uint32_t pair, uint64_t owner);
 
-/* threads.c: the ring of the calling thread, claimed when it has none; NULL: none, dropped and
+/* threads.c: the ring of the calling thread, claimed if it has none; NULL: none, dropped and
  * counted. */
 struct ntk_ring_writer *hooks_ring(void);
-/* Fetches what the next record of the thread writes. */
+/* Prefetches the lines of the thread's next record. */
 void hooks_ring_prefetch(void);
 int hooks_threads_prepare(void);
 void hooks_threads_reset(void);
@@ -119,9 +119,9 @@ void hooks_threads_after_fork(void);
 /* The entry of another process's thread; 0: the table is full. */
 uint32_t hooks_thread_entry(uint32_t tid, const char *name);
 
-/* comms.c: at the end of the process's part in all of it. */
+/* comms.c: leaves all communicators at the regular end of the process. */
 void hooks_comms_leave_all(void);
-/* The executions of a model that was loaded for collectives; slot is the model's. */
+/* The executions of a model loaded for collectives; slot is the model's. */
 void hooks_comm_program_join(uint32_t slot, const struct ntk_hooks_model *model);
 void hooks_comm_program_leave(uint32_t slot);
 void hooks_comm_program_begin(uint32_t slot, uint16_t core, uint64_t now);
@@ -137,7 +137,7 @@ static inline uint64_t hooks_scale(uint64_t value, uint64_t factor)
     return factor == 0 ? value : (uint64_t)((wide)value * factor >> 32);
 }
 
-/* A span of ticks that other cores may have taken: never below zero. */
+/* A span of ticks that other cores may have measured: never negative. */
 static inline uint64_t hooks_span_ns(uint64_t start_ticks, uint64_t end_ticks)
 {
     return end_ticks > start_ticks ? hooks_scale(end_ticks - start_ticks, hooks.ns_per_tick) : 0;
@@ -148,8 +148,8 @@ static inline uint64_t hooks_span_ticks(uint64_t start_ticks, uint64_t end_ticks
     return end_ticks > start_ticks ? end_ticks - start_ticks : 0;
 }
 
-/* Before a count of the bucket: readers find its line. Pairs with read_buckets() in
- * ring_segment_tables.c. */
+/* Call it before counting in the bucket, so that readers find its line. Pairs with read_buckets()
+ * in ring_segment_tables.c. */
 static inline void hooks_histogram_mark(struct ntk_histogram_pair *pair, uint32_t bucket)
 {
     uint32_t line = bucket / NTK_HISTOGRAM_LINE_BUCKETS;
@@ -161,10 +161,10 @@ static inline void hooks_histogram_mark(struct ntk_histogram_pair *pair, uint32_
     }
 }
 
-/* An execution ended on the core: since when do they fail there. */
+/* An execution ended on the core: updates since when executions fail there. */
 void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t now);
 
-/* meta is NTK_SLOT_META() of thread 0: the thread is that of the ring. */
+/* meta is NTK_SLOT_META() of thread 0: the ring supplies the thread. */
 static inline void hooks_record(uint64_t meta, uint64_t start_ticks, uint64_t word_0,
                                 uint64_t word_1, uint64_t word_2, uint64_t word_3, uint64_t word_4)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* marks - what the program reports about itself. */
+/* marks - marks of the program about its own work. */
 #include <string.h>
 
 #include "runtime-hooks/hooks/hooks_state.h"

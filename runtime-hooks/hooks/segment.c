@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment - the file of the observed process: made at attach, ended at detach.
+ * segment - the file of the observed process: created at attach, ended at detach.
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 
@@ -30,12 +30,13 @@
 #define BRACKET_TRIES 32
 #define NAME_ATTEMPTS 100u
 #define FOLDER_ATTEMPTS 3u
-#define SWEEP_ENTRIES 10000u /* files that one start checks */
+#define SWEEP_ENTRIES 10000u /* maximum number of files checked at a start */
 #define SWEEP_AGE_S 60
-#define SWEEP_UNREADY_AGE_S 2    /* when it has no magic, no lock and no process */
-#define SWEEP_FOREIGN_AGE_S 3600 /* when the writer's process cannot be judged from here */
-#define LEFT_FILES_MAX 128u /* segments in a folder, with which one more is not left for a reader */
-#define LEFT_SPACE_TIMES 8u /* its own size must stay free this many times */
+#define SWEEP_UNREADY_AGE_S 2 /* age for removal without magic, lock and process */
+/* age for removal if the writer's process is not visible from here */
+#define SWEEP_FOREIGN_AGE_S 3600
+#define LEFT_FILES_MAX 128u /* with this many segments in a folder, no more are left for a reader */
+#define LEFT_SPACE_TIMES 8u /* ... or unless this multiple of its size stays free */
 #define RINGS_BYTES_MAX (2ull << 30)
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -75,7 +76,7 @@ static size_t read_text(const char *path, char *buf, size_t buf_bytes)
     return (size_t)bytes;
 }
 
-/* When the process of a /proc stat file began, see process_stat.h; 0: none, or it has ended. */
+/* Start time of the process in a /proc stat file, see process_stat.h; 0: none, or it has exited. */
 static uint64_t process_start_time(const char *stat_path)
 {
     char text[NTK_STAT_BYTES];
@@ -133,8 +134,8 @@ static uint64_t rings_bytes_wanted(char *note, size_t note_bytes)
     return (value << shift) / NTK_SLOT_BYTES * NTK_SLOT_BYTES;
 }
 
-/* A writer locks its file right after it made it: without a lock and a magic it was killed before,
- * or is in between. */
+/* A writer locks its file right after creating it: without lock and magic it was killed before, or
+ * is in between. */
 static int never_became_ready(int fd)
 {
     uint64_t magic = 0;
@@ -150,7 +151,8 @@ static int process_runs(unsigned int pid, unsigned long long start_time)
     return process_start_time(path) == start_time;
 }
 
-/* Whether the process that wrote this segment may still live although no process holds byte 0. */
+/* Whether the process that wrote this segment may still be alive although no process holds byte
+ * 0. */
 static int writer_may_live(int fd, time_t age_s)
 {
     struct ntk_segment_header header;
@@ -163,7 +165,7 @@ static int writer_may_live(int fd, time_t age_s)
         return 0; /* never became ready */
     }
     if (process.ended != 0 || (process.flags & NTK_PROCESS_ATTACHED) != 0) {
-        return 0; /* an attached program prevents the closing of its files */
+        return 0; /* an attached program keeps its files from being closed */
     }
     if (process.pid_namespace != own_pid_namespace()) {
         return age_s < SWEEP_FOREIGN_AGE_S;
@@ -171,7 +173,7 @@ static int writer_may_live(int fd, time_t age_s)
     return process_runs(process.pid, process.start_time);
 }
 
-/* Whether a process that removes dead segments reads this folder, or will be back soon: see
+/* Whether a process that removes dead segments reads this folder, or may restart soon: see
  * NTK_READER_MARK_NAME. */
 static int is_marked(int folder)
 {
@@ -191,7 +193,7 @@ static int is_marked(int folder)
     return is_marked;
 }
 
-/* Removes what killed processes of this user left, when no reader waits for it. */
+/* Removes segments of this user's killed processes, unless a reader waits for them. */
 static void sweep(int folder, unsigned int own_pid, unsigned long long own_start_time)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -239,7 +241,7 @@ static void sweep(int folder, unsigned int own_pid, unsigned long long own_start
     closedir(list);
 }
 
-/* Opens the folder for segments, made when missing; the descriptor or -errno. */
+/* Opens the folder for segments, created if missing; the descriptor or -errno. */
 static int open_folder_once(char *path, size_t path_bytes, char *note, size_t note_bytes)
 {
     int is_own = ntk_paths_hooks_dir_variable() == NULL;
@@ -259,11 +261,11 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
         return note_set(note, note_bytes, code, "cannot create '%.300s': %s", path,
                         strerror(-code));
     }
-    /* Links are followed in a name that the user gave, nowhere else. */
+    /* Symbolic links are followed only in a name given by the user. */
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
                         (ntk_paths_hooks_dir_variable() == NULL ? O_NOFOLLOW : 0));
     if (fd >= 0 && path[0] != '/') {
-        /* The program may go to another folder before the file is to be removed. */
+        /* The program may change its working folder before the file is removed. */
         char *absolute = realpath(path, NULL);
         int length = absolute != NULL ? snprintf(path, path_bytes, "%s", absolute) : -1;
 
@@ -288,12 +290,12 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
     return fd;
 }
 
-/* The same; the user's folder has another name where another process took the usual one first, even
+/* The same; the user's folder gets another name if another process took the usual one first, even
  * meanwhile. */
 static int open_folder(char *path, size_t path_bytes, char *note, size_t note_bytes)
 {
     char usual[NTK_PATH_BYTES];
-    char before[512]; /* what was wrong already */
+    char before[512]; /* an earlier message */
     unsigned int attempt = 0;
     int fd;
 
@@ -301,7 +303,7 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     do {
         fd = open_folder_once(path, path_bytes, note, note_bytes);
     } while (fd < 0 && ++attempt < FOLDER_ATTEMPTS);
-    if (fd >= 0) { /* an attempt that failed is not news */
+    if (fd >= 0) { /* a failed attempt is not reported */
         (void)snprintf(note, note_bytes, "%s", before);
     }
     (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
@@ -313,7 +315,7 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     return fd;
 }
 
-/* Whether a process writes this file, or is about to: it exists before it is locked and has its
+/* Whether a process writes this file, or is about to: it exists before it is locked, and gets its
  * magic after. */
 static int has_writer(int folder, const char *name)
 {
@@ -331,7 +333,7 @@ static int has_writer(int folder, const char *name)
     return has_writer;
 }
 
-/* A new file with its own name, out of the way of programs that close low descriptors. */
+/* A new file with a unique name, on a high descriptor, because programs close low ones. */
 static int create_file(int folder, const char *folder_path, unsigned int pid,
                        unsigned long long start_time, const struct ntk_hooks_behalf *behalf,
                        char *note, size_t note_bytes)
@@ -395,7 +397,7 @@ static void set_text(char *field, size_t field_bytes, const char *text)
     }
 }
 
-/* Two brackets a few milliseconds apart give the frequency; the second one is the triple. */
+/* Two brackets a few milliseconds apart determine the frequency; the second one is the triple. */
 static struct ntk_segment_clock calibrate(uint32_t kind)
 {
     uint64_t known = ntk_raw_clock_counter_frequency();
@@ -452,7 +454,7 @@ static struct layout lay_out(uint64_t rings_bytes)
 
     for (i = 0; i < NTK_SECTION_COUNT; i++) {
         if (i == NTK_SECTION_SLOTS || i == NTK_SECTION_HISTOGRAMS) {
-            continue; /* behind what is reserved from the start */
+            continue; /* after the part reserved from the start */
         }
         layout.offset[i] = at;
         at = round_up(at + (uint64_t)section_shape[i].entry_bytes * section_shape[i].count,
@@ -487,7 +489,8 @@ int hooks_segment_reserve(uint64_t offset, uint64_t bytes)
     if (madvise(hooks.segment.base + first, end - first, MADV_POPULATE_WRITE) != 0) {
         uint64_t page;
 
-        /* An older kernel: fault the pages in by reading; the rest costs one fault each. */
+        /* An older kernel: faults the pages in by reading; the first write then costs one more
+         * fault each. */
         for (page = first; page < end; page += PAGE_BYTES) {
             (void)*(volatile const uint8_t *)(hooks.segment.base + page);
         }
@@ -547,7 +550,7 @@ static void fill_header(const struct layout *layout, uint64_t rings_bytes)
     header->section[NTK_SECTION_SLOTS].count = (uint32_t)(rings_bytes / NTK_SLOT_BYTES);
 }
 
-/* Sections in the mapping. */
+/* The sections within the mapping. */
 static void locate(const struct layout *layout)
 {
     struct hooks_segment *segment = &hooks.segment;
@@ -594,7 +597,7 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
 
     unmap_earlier();
     layout = lay_out(0);
-    /* Beyond the limit the kernel would send SIGXFSZ, which ends the job. */
+    /* Beyond the limit the kernel would send SIGXFSZ, which terminates the job. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         if (limit.rlim_cur < layout.segment_bytes) {
             return note_set(note, note_bytes, -EFBIG,
@@ -645,7 +648,7 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
     locate(&layout);
     fill_process(config, mode, pid, start_time);
     fill_header(&layout, rings_bytes);
-    /* Pairs with the acquire load in ring_registry.c: a file with its magic is whole. */
+    /* Pairs with the acquire load in ring_registry.c: a file with its magic is complete. */
     ntk_abi_store_release(&hooks.segment.header->magic, NTK_SEGMENT_MAGIC);
     return 0;
 
@@ -657,19 +660,20 @@ out:
     return ret;
 }
 
-/* Pages of the segment become private zeros at the same place: late writers do no harm. */
+/* Replaces pages of the segment by private zeros at the same place, so that late writes are
+ * harmless. */
 static void make_private(void)
 {
     (void)mmap(hooks.segment.base, hooks.segment.bytes, PROT_READ | PROT_WRITE,
                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-/* A reader that hangs must not fill the folder, which others need too. */
+/* A hanging reader must not fill the folder, which others need. */
 static int folder_has_room(int folder)
 {
-    DIR *list = fdopendir(folder); /* takes the descriptor */
+    DIR *list = fdopendir(folder); /* takes ownership of the descriptor */
     struct statvfs space;
-    struct stat left; /* of this user: another's files must not fill the number */
+    struct stat left; /* only of this user: files of others must not use up the limit */
     struct stat own;
     struct dirent *entry;
     unsigned int entries = 0;
@@ -724,7 +728,8 @@ static int folder_has_reader(void)
 
 void hooks_segment_end(void)
 {
-    /* Pairs with the acquire load in ring_registry.c: whoever sees it sees the last counters. */
+    /* Pairs with the acquire load in ring_registry.c: readers that see it also see the last
+     * counters. */
     ntk_abi_store_release(&hooks.segment.process->ended, 1);
     if (!lock_test(hooks.segment.fd, 1) && !folder_has_reader()) {
         (void)unlink(hooks.segment.path);
@@ -738,7 +743,7 @@ void hooks_segment_end(void)
 void hooks_segment_forget(void)
 {
     make_private();
-    close(hooks.segment.fd); /* the lock is the parent's and stays */
+    close(hooks.segment.fd); /* the lock belongs to the parent and stays */
     hooks.segment.fd = -1;
     hooks.segment.path[0] = '\0';
 }

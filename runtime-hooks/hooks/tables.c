@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tables - names, memory rows and histograms of the segment: looked up without a lock, extended
- * under one. Only what is new takes the lock, so the hot path never does.
+ * tables - names, memory rows and histograms of the segment: read without a lock, extended under
+ * one. Only new entries need the lock, so the hot path never takes it.
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 
 #include <string.h>
 
 static pthread_mutex_t table_mutex = PTHREAD_MUTEX_INITIALIZER;
-/* A signal handler that interrupts its own thread inside the lock must not wait for itself. */
+/* A signal handler that interrupts its own thread inside the lock must not wait for it. */
 static __thread volatile int inside_lock __attribute__((tls_model("initial-exec")));
 
 int hooks_table_lock(void)
@@ -41,7 +41,7 @@ void hooks_tables_reset(void)
     hooks.names_used = 1; /* 0 is "no name" */
     hooks.name_bytes_used = 0;
     hooks.row_hash_used = 0;
-    /* The rows of last resort: when the table is full, allocations count here. */
+    /* Fallback rows: if the table is full, allocations count here. */
     ntk_abi_store_release(&hooks.segment.rows[0].key, NTK_MEMORY_KEY(NTK_MEMORY_DEVICE, NTK_NO_CORE,
                                                                      0, NTK_MEMORY_UNCATEGORIZED));
     ntk_abi_store_release(
@@ -71,7 +71,7 @@ static uint32_t hash_text(const char *text, size_t bytes)
     return hash;
 }
 
-/* The id of the text or 0; *out_place is where it would go (HOOKS_NAME_HASH: nowhere). */
+/* The id of the text or 0; *out_place is its place in the table (HOOKS_NAME_HASH: none). */
 static uint32_t find_name(const char *text, size_t bytes, uint32_t hash, uint32_t *out_place)
 {
     uint32_t i;
@@ -140,7 +140,7 @@ static uint32_t hash_key(uint64_t key)
     return (uint32_t)(key >> 32);
 }
 
-/* The row of the key, or UINT32_MAX; *out_place as in find_name(). */
+/* The row of the key, or UINT32_MAX; *out_place like in find_name(). */
 static uint32_t find_row(uint64_t key, uint32_t *out_place)
 {
     uint32_t hash = hash_key(key);
@@ -155,7 +155,7 @@ static uint32_t find_row(uint64_t key, uint32_t *out_place)
             *out_place = place;
             return UINT32_MAX;
         }
-        /* Entries of rows that were used again point to a row of another key: not ours. */
+        /* Entries of reused rows point to a row with another key: not a match. */
         if (ntk_abi_load_acquire(&hooks.segment.rows[entry - 1].key) == key) {
             return entry - 1;
         }
@@ -164,8 +164,7 @@ static uint32_t find_row(uint64_t key, uint32_t *out_place)
     return UINT32_MAX;
 }
 
-/* Drops the entries of rows that were used again. A lookup that misses meanwhile takes the lock and
- * looks again. */
+/* Drops the entries of reused rows. A lookup that misses meanwhile takes the lock and retries. */
 static void rebuild_row_hash(void)
 {
     uint32_t i;
@@ -282,9 +281,9 @@ int hooks_histogram_prepare(uint32_t pair, uint64_t owner)
         }
         hooks.histogram_reserved[pair] = 1;
     } else if (ntk_abi_load(&histogram->owner) == owner) {
-        return 1; /* a core claimed again continues counting */
+        return 1; /* a core that is claimed again continues its counts */
     } else {
-        /* Pairs with ntk_ring_segment_model_histogram(): a copy whose owner changed is refused. */
+        /* Pairs with ntk_ring_segment_model_histogram(): a copy whose owner changed is rejected. */
         ntk_abi_store(&histogram->owner, 0);
         ntk_abi_fence_release();
         ntk_abi_store(&histogram->total_sum_ns, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads - which ring a thread writes: claimed at its first event, returned at its end.
+ * threads - the ring of each thread: claimed at its first event, returned at its exit.
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 
@@ -12,8 +12,8 @@
 
 #include "shared/abi/raw_clock.h"
 
-/* NULL: not asked yet. &no_ring: none could be had. &claiming: the thread is in claim(), and what
- * interrupts it has no ring. */
+/* NULL: not requested yet. &no_ring: none available. &claiming: the thread is in claim(), and code
+ * that interrupts it has no ring. */
 static __thread struct ntk_ring_writer *own_ring __attribute__((tls_model("initial-exec")));
 static __thread uint32_t no_ring_attach __attribute__((tls_model("initial-exec")));
 static struct ntk_ring_writer no_ring;
@@ -74,7 +74,7 @@ static struct ntk_ring_writer *take_ring(void)
     uint32_t i;
 
     for (i = 0; i < hooks.rings_used; i++) {
-        /* Pairs with the release store in give_back(): its last record is seen. */
+        /* Pairs with the release store in give_back(), so that its last record is visible. */
         if (__atomic_load_n(&hooks.writer[i].owner, __ATOMIC_ACQUIRE) == NULL) {
             __atomic_sub_fetch(&hooks.rings_free, 1, __ATOMIC_RELAXED);
             return &hooks.writer[i];
@@ -117,7 +117,7 @@ static uint32_t take_own_entry(void)
     uint64_t name[2] = { 0, 0 };
 
     if (hooks.is_behalf) {
-        return 0; /* this thread is none of the process's */
+        return 0; /* this thread does not belong to the process */
     }
     (void)prctl(PR_GET_NAME, name);
     return take_thread_entry(ntk_raw_clock_now(hooks.clock_kind), (uint32_t)syscall(SYS_gettid),
@@ -127,7 +127,7 @@ static uint32_t take_own_entry(void)
 static void claim(void)
 {
     struct ntk_ring_writer *writer;
-    int error = errno; /* of the call that is observed, or that a signal interrupted */
+    int error = errno; /* of the observed or interrupted call */
 
     own_ring = &claiming;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -157,7 +157,7 @@ static void claim(void)
     errno = error;
 }
 
-/* At the end of a thread. Destructors that record after this one claim again. */
+/* At the exit of a thread. Destructors that record later claim a ring again. */
 static void give_back(void *value)
 {
     struct ntk_ring_writer *writer = value;
@@ -181,7 +181,8 @@ struct ntk_ring_writer *hooks_ring(void)
 {
     struct ntk_ring_writer *writer = own_ring;
 
-    /* The owner check tells a ring of an earlier segment, or of the parent, from one's own. */
+    /* The owner check distinguishes one's own ring from that of an earlier segment or of the
+     * parent. */
     if (__builtin_expect(writer != NULL && writer->owner == (const void *)&own_ring, 1)) {
         return writer;
     }
@@ -231,7 +232,7 @@ void hooks_threads_reset(void)
     hooks.rings_free = 0;
     hooks.slots_used = 0;
     hooks.ring_slots = NTK_RING_SLOTS;
-    /* With little memory, several small rings say more than one large one. */
+    /* With little memory, several small rings are more useful than one large one. */
     while (hooks.ring_slots > NTK_RING_SLOTS_MIN && hooks.ring_slots > limit / 4) {
         hooks.ring_slots /= 2;
     }
@@ -268,7 +269,7 @@ uint32_t hooks_thread_entry(uint32_t tid, const char *name)
         oldest = oldest == 0 || used[i] < used[oldest] ? i : oldest;
     }
     if (hooks.threads_used == NTK_SEGMENT_THREADS) {
-        /* The end of a thread is not reported: the one that was quiet for longest makes room. */
+        /* The exit of a thread is not reported: the least recently used entry is replaced. */
         ntk_abi_store_release(&threads[oldest].state, (uint32_t)NTK_THREAD_ENDED);
         ntk_abi_store(&threads[oldest].first_ticks, 0);
     }
@@ -277,7 +278,7 @@ uint32_t hooks_thread_entry(uint32_t tid, const char *name)
     return i;
 }
 
-/* Before the library goes away: no thread may run give_back() from unmapped code. */
+/* Before the library is unloaded: no thread may call give_back() from unmapped code. */
 __attribute__((destructor)) static void forget_key(void)
 {
     if (end_key_made) {

@@ -2,9 +2,9 @@
 /*
  * ndl - the user's side of the Neuron driver.
  *
- * Declarations only: libnrt exports none of these, and a software machine has no driver. They are
- * here so that programs which include this header compile. 0 is success and -1 failure where the
- * answer is an int.
+ * Declarations only: libnrt exports none of these, and a software machine has no driver. They only
+ * let programs that include this header compile. Functions that return int return 0 for success and
+ * -1 for failure.
  */
 #ifndef NDL_NDL_H
 #define NDL_NDL_H
@@ -50,7 +50,8 @@ typedef struct ndl_device {
     uint8_t device_type;
     uint16_t device_revision;
     uint8_t connected_device_count;
-    uint8_t connected_devices[MAX_NEURON_DEVICE_COUNT]; /* the first connected_device_count count */
+    /* the first connected_device_count are valid */
+    uint8_t connected_devices[MAX_NEURON_DEVICE_COUNT];
     uint64_t csr_base[2];
     uint64_t csr_size[2];
     ndl_copy_buf_t cpy_bufs[MAX_NC_PER_DEVICE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron_driver_shared - what the Neuron driver and its users agree on: numbers of features, memory
- * kinds, queues and states, and the counters of the process datastore.
+ * neuron_driver_shared - constants shared by the Neuron driver and its users: numbers of features,
+ * memory kinds, queues and states, and the counters of the process datastore.
  *
  * Declarations only; libnrt exports none of it.
  */
@@ -123,7 +123,7 @@ struct neuron_dma_queue_state {
 
 /* ---- memory ---- */
 
-/* What an allocation is for; counted per category by the driver. */
+/* The purpose of an allocation; counted per category by the driver. */
 typedef enum mem_alloc_category {
     NEURON_MEMALLOC_TYPE_UNKNOWN_HOST = 0,
     NEURON_MEMALLOC_TYPE_CODE_HOST = 1,
@@ -148,7 +148,7 @@ typedef enum mem_alloc_category {
     NEURON_MEMALLOC_TYPE_MAX = 20
 } mem_alloc_category_t;
 
-/* What of a device can be mapped. */
+/* The mappable parts of a device. */
 enum neuron_dm_block_type {
     NEURON_DM_BLOCK_INVALID = -1,
     NEURON_DM_BLOCK_TPB = 0,

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marks - what a program does, in its own words: ranges and moments that monitors, neuron-top and
- * traces show next to what the runtime does.
+ * marks - names for a program's own work: ranges and instants that monitors, neuron-top and traces
+ * show next to the activity of the runtime.
  *
- *     uint64_t began = neuron_mark_begin();
- *     ... the step ...
- *     neuron_mark_end(began, "step", step);
+ *     uint64_t began = neuron_mark_begin(); ... the step ... neuron_mark_end(began, "step", step);
  *     neuron_mark("epoch", epoch);
  *
  * and in C++: { neuron::range step("step", number); ... }
@@ -15,12 +13,12 @@
  * them, or with hooks that are off, the calls cost almost nothing, and none ever fails. With glibc
  * before 2.34 link with -ldl.
  *
- * name:  a few words that come again and again ("step", "forward", "save"). Each is kept once, and
- *        a process has room for some thousand: what counts goes into value. Names longer than 256
- *        bytes are cut; bytes that are not printable UTF-8 are replaced where they are shown.
- * value: a number of the program's: the step, a batch, bytes.
- * A range may end in another thread than it began in; ranges may overlap and nest. One that does
- * not end is not shown. Threads: any. Not for signal handlers.
+ * name:  a few recurring words ("step", "forward", "save"). Each is stored once, and a process has
+ *        room for some thousand: put numbers in value. Names longer than 256 bytes are cut; bytes
+ *        that are not printable UTF-8 are replaced where they are shown.
+ * value: a number of the program's: the step, a batch, bytes. A range may end in another thread
+ * than it started in; ranges may overlap and nest. One that does not end is not shown. Threads:
+ * any. Not for signal handlers.
  */
 #ifndef NEURON_MARKS_H
 #define NEURON_MARKS_H
@@ -34,18 +32,19 @@
 extern "C" {
 #endif
 
-/* What the hooks export, and stays as it is: the raw clock, and a range up to now (began: of
- * neuron_mark_now(); 0: a moment). */
+/* Exported by the hooks, with a stable interface: the raw clock, and a range up to now (began: from
+ * neuron_mark_now(); 0: an instant). */
 typedef uint64_t neuron_mark_now_function(void);
 typedef void neuron_mark_write_function(const char *name, uint64_t began, uint64_t value);
 
 struct neuron_marks {
     neuron_mark_now_function *now;
     neuron_mark_write_function *write; /* NULL: no hooks so far */
-    uint32_t looked;                   /* how often for nothing */
+    uint32_t looked;                   /* number of failed searches */
 };
 
-/* Of each file that includes this; words are written alone, and always the same. */
+/* One per file that includes this header; words are written atomically and always with the same
+ * value. */
 static struct neuron_marks neuron_marks;
 
 static inline void *neuron_marks_symbol(const char *library, const char *name)
@@ -73,7 +72,7 @@ static inline int neuron_marks_look(const char *library)
     return 1;
 }
 
-/* The runtime may be loaded later: calls 1, 2, 4, 8, ... look again. */
+/* The runtime may be loaded later: calls 1, 2, 4, 8, ... search again. */
 static inline neuron_mark_write_function *neuron_marks_get(void)
 {
     neuron_mark_write_function *write = __atomic_load_n(&neuron_marks.write, __ATOMIC_ACQUIRE);

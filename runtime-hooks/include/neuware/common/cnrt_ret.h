@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnrt_ret - what every call of CNRT returns. The numbers are those of all generations; where one
- * has a name for a number that another has not, the name is there for that one alone. Included by a
- * cnrt.h, which defines CNRT_GENERATION (1, 2 or 3) first.
+ * cnrt_ret - the return codes of all CNRT calls. The numbers are those of all generations; a name
+ * that only one generation has is only defined for that one. Included by a cnrt.h, which defines
+ * CNRT_GENERATION (1, 2 or 3) first.
  */
 #ifndef NEUWARE_CNRT_RET_H
 #define NEUWARE_CNRT_RET_H
@@ -13,11 +13,11 @@
 
 typedef enum cnrtRet {
     CNRT_RET_SUCCESS = 0,
-    CNRT_RET_WARNING_FAKE_DEVICE = 1, /* the call needs a device, and there is only a fake one */
+    CNRT_RET_WARNING_FAKE_DEVICE = 1, /* the call needs a device, but there is only a fake one */
 #if CNRT_GENERATION >= 3
     CNRT_RET_ERR_NOT_READY = 632006,
 #endif
-    CNRT_RET_ERR_INVALID = 632007, /* an argument cannot be */
+    CNRT_RET_ERR_INVALID = 632007, /* an invalid argument */
     CNRT_RET_ERR_NOMEM = 632008,
     CNRT_RET_ERR_NODEV = 632009,
     CNRT_RET_ERR_IO = 632010,

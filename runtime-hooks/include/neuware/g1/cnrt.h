@@ -94,7 +94,7 @@ typedef enum cnrtMemTransDir {
     CNRT_MEM_TRANS_DIR_HOST2HOST = 3
 } cnrtMemTransDir_t;
 
-/* On how many cores a function runs. */
+/* The number of cores that run a function. */
 typedef enum cnrtFunctionType {
     CNRT_FUNC_TYPE_BLOCK = 0,
     CNRT_FUNC_TYPE_BLOCK0 = 1,
@@ -196,7 +196,7 @@ typedef cnrtKernelParamsBuffer *cnrtKernelParamsBuffer_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Again is not an error. */
+/* Repeated calls are not an error. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
 /* Frees everything. */
 extern CNRT_DLL_API void cnrtDestroy(void);
@@ -250,17 +250,17 @@ extern CNRT_DLL_API cnrtRet_t cnrtEventElapsedTime(cnrtEvent_t start, cnrtEvent_
 /* --- memory ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
-/* NULL is fine. Tasks that use it keep it until they end. */
+/* NULL is fine. Running tasks keep it until they end. */
 extern CNRT_DLL_API cnrtRet_t cnrtFree(void *ptr);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeArray(void **ptr, int length);
 
-/* parallelism parts of this many bytes, each of them aligned. */
+/* parallelism aligned parts of this size. */
 extern CNRT_DLL_API cnrtRet_t cnrtMallocBatch(void **ptr, size_t bytes, int parallelism);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeHost(void *ptr);
 
-/* Returns when it is done. */
+/* Returns after completion. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemcpy(void *dst, const void *src, size_t bytes,
                                          cnrtMemTransDir_t dir);
 
@@ -276,7 +276,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetModelSize(const char *path, int *size);
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetFunctionNumber(cnrtModel_t model, int *count);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateFunction(cnrtFunction_t *function);
-/* symbol: "subnet0" where the model was saved without one */
+/* symbol: "subnet0" if the model was saved without one */
 extern CNRT_DLL_API cnrtRet_t cnrtExtractFunction(cnrtFunction_t *function, cnrtModel_t model,
                                                   const char *symbol);
 extern CNRT_DLL_API cnrtRet_t cnrtCopyFunction(cnrtFunction_t *dst, cnrtFunction_t src);
@@ -289,7 +289,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtInvokeFunction(cnrtFunction_t function, cnrtDi
                                                  void **params, cnrtFunctionType_t type,
                                                  cnrtStream_t stream, void *extra);
 
-/* The array and what it points to are the function's. */
+/* The function owns the array and what it points to. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetInputDataDesc(cnrtDataDescArray_t *descs, int *count,
                                                    cnrtFunction_t function);
 extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, int *count,
@@ -297,7 +297,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, 
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* 0 for a type without a size. */
+/* 0 for a type of unknown size. */
 extern CNRT_DLL_API int cnrtDataTypeSize(cnrtDataType_t type);
 
 extern CNRT_DLL_API cnrtRet_t cnrtConvertFloatToHalf(int16_t *half, float value);

@@ -48,7 +48,7 @@ typedef enum cnrtMemTransDir {
     CNRT_MEM_TRANS_DIR_NODIR = 4
 } cnrtMemTransDir_t;
 
-/* On how many cores a function runs. */
+/* The number of cores that run a function. */
 typedef enum cnrtFunctionType {
     CNRT_FUNC_TYPE_BLOCK = 1,
     CNRT_FUNC_TYPE_UNION1 = 4,
@@ -105,7 +105,7 @@ typedef struct cnrtDim3 {
 
 /* How a function is invoked; NULL members set nothing. */
 typedef struct cnrtInvokeFuncParam {
-    int *data_parallelism;  /* batches side by side; NULL is 1 */
+    int *data_parallelism;  /* parallel batches; NULL is 1 */
     unsigned int *affinity; /* bit c: on cluster c of cores; NULL is any */
     void *end;              /* CNRT_PARAM_END */
 } cnrtInvokeFuncParam_t;
@@ -123,7 +123,7 @@ typedef cnrtDataDesc_t *cnrtDataDescArray_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Again is not an error. */
+/* Repeated calls are not an error. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
 /* Frees everything. */
 extern CNRT_DLL_API void cnrtDestroy(void);
@@ -168,17 +168,17 @@ extern CNRT_DLL_API cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNot
 /* --- memory ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
-/* NULL is fine. Tasks that use it keep it until they end. */
+/* NULL is fine. Running tasks keep it until they end. */
 extern CNRT_DLL_API cnrtRet_t cnrtFree(void *ptr);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeArray(void **ptr, int length);
 
-/* parallelism parts of this many bytes, each of them aligned. */
+/* parallelism aligned parts of this size. */
 extern CNRT_DLL_API cnrtRet_t cnrtMallocBatch(void **ptr, size_t bytes, int parallelism);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeHost(void *ptr);
 
-/* Returns when it is done. */
+/* Returns after completion. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemcpy(void *dst, void *src, size_t bytes, cnrtMemTransDir_t dir);
 
 /* Of device memory. */
@@ -195,7 +195,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtQueryModelParallelism(cnrtModel_t model, int *
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetFunctionNumber(cnrtModel_t model, int *count);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateFunction(cnrtFunction_t *function);
-/* symbol: "subnet0" where the model was saved without one */
+/* symbol: "subnet0" if the model was saved without one */
 extern CNRT_DLL_API cnrtRet_t cnrtExtractFunction(cnrtFunction_t *function, cnrtModel_t model,
                                                   const char *symbol);
 extern CNRT_DLL_API cnrtRet_t cnrtCopyFunction(cnrtFunction_t *dst, cnrtFunction_t src);
@@ -209,7 +209,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtInvokeFunction_V2(cnrtFunction_t function, cnr
                                                     void **params, cnrtFunctionType_t type,
                                                     cnrtQueue_t queue, void *extra);
 
-/* The array and what it points to are the function's. */
+/* The function owns the array and what it points to. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetInputDataDesc(cnrtDataDescArray_t *descs, int *count,
                                                    cnrtFunction_t function);
 extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, int *count,
@@ -217,7 +217,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, 
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* 0 for a type without a size. */
+/* 0 for a type of unknown size. */
 extern CNRT_DLL_API int cnrtDataTypeSize(cnrtDataType_t type);
 
 extern CNRT_DLL_API cnrtRet_t cnrtConvertFloatToHalf(uint16_t *half, float value);

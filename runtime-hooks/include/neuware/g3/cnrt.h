@@ -55,7 +55,7 @@ typedef enum cnrtMemTransDir {
     CNRT_MEM_TRANS_DIR_NODIR = 5
 } cnrtMemTransDir_t;
 
-/* On how many cores a function runs: the number of them. */
+/* The number of cores that run a function. */
 typedef enum cnrtFunctionType {
     CNRT_FUNC_TYPE_BLOCK = 1,
     CNRT_FUNC_TYPE_BLOCK0 = 1,
@@ -131,7 +131,7 @@ typedef struct cnrtDim3 {
 
 /* How a function is invoked; NULL members set nothing. */
 typedef struct cnrtInvokeFuncParam {
-    int *data_parallelism;  /* batches side by side; NULL is 1 */
+    int *data_parallelism;  /* parallel batches; NULL is 1 */
     unsigned int *affinity; /* bit c: on cluster c of cores; NULL is any */
     void *end;              /* CNRT_PARAM_END */
 } cnrtInvokeFuncParam_t;
@@ -164,7 +164,8 @@ typedef cnrtKernelParamsBuffer *cnrtKernelParamsBuffer_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* 0: the devices of the machine; 1: a fake device, for what needs none. Again is not an error. */
+/* 0: the devices of the machine; 1: a fake device, for calls that need none. Repeated calls are not
+ * an error. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
 /* Frees everything. */
 extern CNRT_DLL_API void cnrtDestroy(void);
