@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_kernel - work that a front does itself on the cores of the machine: a function of the host
- * stands for what the engines would run.
+ * core_kernel - work of a front on the cores of the machine: a host function replaces the program
+ * of the engines.
  *
- * Monitors see a kernel as a model and each run of it as an execution. A run holds some cores in a
- * row, and lasts in device time what its counts of work ask of these cores (docs/cost-model.md).
+ * Monitors see a kernel as a model and each run of it as an execution. A run holds some consecutive
+ * cores, and its device time follows from its amounts of work (docs/cost-model.md).
  *
  * Owner:   _create gives a reference, _hold one more, _drop ends it; runs need one of the caller.
  * Threads: any. A run waits for its cores: it comes from a thread that may.

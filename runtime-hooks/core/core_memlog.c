@@ -328,7 +328,7 @@ void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const cha
     }
     struct core_usage_view view =
         stack_view(core, physical_core / per_device, local / core->row->cores_per_stack);
-    /* The first shortage of a process is the most useful: files are written once. */
+    /* The first shortage of a process explains more than later ones: files are written once. */
     if (!atomic_exchange(&core->has_dumped, true)) {
         files_dump(core, &view, local, path, sizeof path);
     }

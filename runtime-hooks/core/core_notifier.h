@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_notifier - marks in queues: when a queue got there, and its waiters.
+ * core_notifier - marks in queues, with the time at which a queue reached them, and waiters.
  *
- * A notifier stands for its latest placement. A placement is an item of its queue like any other,
- * takes its place in the order and in the depth, and needs no worker: it is reached at the moment
- * when everything before it is complete. A waiter waits for the latest placement at its start.
+ * A notifier represents its latest placement. A placement is an item of its queue that counts for
+ * order and depth, but needs no worker: it is reached when everything before it is complete. A
+ * waiter waits for the placement that was the latest when it started.
  *
- * Owner:   ntk_core_notifier_create() allocates, ntk_core_notifier_destroy() frees at any time:
- *          placements that are not reached, and the queues and threads that wait for them, are not
- *          touched by it.
+ * Owner:   ntk_core_notifier_create() allocates, ntk_core_notifier_destroy() frees at any time,
+ *          without affecting pending placements and their waiters.
  * Threads: any. A notifier is for the queues of one crew.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_NOTIFIER_H

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_once - one software machine per process, however many libraries of it brought a copy of this
+ * core_once - one software machine per process, even if several libraries contain a copy of this
  * code.
  *
- * Locks of files and the slot of a process are the process's, not a library's: a second copy would
- * take cores that the first has, and would drop all locks of both when it closes. No variable of
- * one copy is seen by the other, so the mark is one that the kernel lists for all of them: a page
- * without memory whose name is in /proc/self/maps. It ends with exec and is absent in the child
- * of a fork. Two copies that come at the same moment may both be refused, never both accepted;
- * where the kernel cannot list, no process is refused.
+ * File locks and the slot of a process belong to the process, not to a library: a second copy would
+ * take the first one's cores, and would drop all locks of both when it closes. Copies do not share
+ * variables, so the mark is one that the kernel lists for all of them: a page without memory whose
+ * name is in /proc/self/maps. It disappears at exec and in the child of a fork. Two simultaneous
+ * copies may both be rejected, but never both accepted; if the kernel cannot list mappings, none is
+ * rejected.
  *
- * Owner:   the mark is the claimant's, until ntk_core_once_release().
+ * Owner:   the claimant owns the mark, until ntk_core_once_release().
  * Threads: any.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_ONCE_H

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_queue - queues of items, each worked off in order, by a crew of workers that they share.
+ * core_queue - queues of items, each processed in order by a common crew of workers.
  *
  * Items of one queue are numbered from 1, and run and complete in that order, one at a time. Queues
- * that have something to run wait in line: a worker takes the first, runs one item of it and puts
- * it at the end. A crew starts its workers when they are needed; as many items run at a time as it
- * may have workers. Give it one for every queue when items wait for items of other queues.
+ * with runnable items wait in line: a worker takes the first, runs one item of it and puts the
+ * queue at the end. A crew starts workers on demand; their maximum number limits parallel items. If
+ * items wait for items of other queues, it needs one worker per queue.
  *
- * Owner:   a queue's items are the caller's structs with ntk_core_queue_item first; submitted, one
- *          belongs to the queue until its destroy function has been called. All queues of a crew
- *          end before it.
+ * Owner:   items are the caller's structs that start with ntk_core_queue_item; from submission
+ *          until its destroy function is called, an item belongs to the queue. Destroy all queues
+ *          of a crew before it.
  * Threads: any; stop and destroy from one at a time, and not from a worker. run and destroy are
  *          called in a worker, with nothing locked.
  */

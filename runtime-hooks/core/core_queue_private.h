@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_queue_private - what crew, queues and notifiers know of one another.
+ * core_queue_private - private interfaces between crew, queues and notifiers.
  *
  * One lock per crew guards all of it. A queue is driven from the moment it gets an item until it is
- * empty: it waits in line, a worker has it, or it waits for a placement, so in one list at most.
+ * empty: it waits in line, is held by a worker, or waits for a placement, so it is in at most one
+ * list.
  *
- * Owner:   an item that was taken is its taker's.
+ * Owner: the taker owns an item.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_PRIVATE_H

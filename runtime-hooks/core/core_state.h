@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_state - what the files of this module share: the open machine, memory, tensors, models.
+ * core_state - shared by the files of this module: the open machine, memory, tensors, models.
  *
- * Locks, in the order in which they are taken: a logical core's execution lock, core->lock (lists
- * of models, scratchpads), weights_lock, a stack's lock, a tensor's lock. Nothing is locked while a
- * hook is called but the execution lock and weights_lock.
+ * Lock order: a logical core's execution lock, core->lock (lists of models, scratchpads),
+ * weights_lock, a stack's lock, a tensor's lock. While a hook is called, only the execution lock
+ * and weights_lock may be held.
  *
- * Owner:   the core owns all of it; each create has its destroy here.
+ * Owner: the core owns all of it; each create has its destroy here.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_thread - threads of our own in the program of another process.
+ * core_thread - threads of this library in a user's process.
  *
- * Its signals are for its own threads: all that can be blocked is blocked in ours.
+ * They block all signals, which are for the process's own threads.
  *
  * Owner:   the thread that starts one joins it.
  * Threads: any.

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_trace - the system trace: what host and cores did when, one ring of events per logical core.
+ * core_trace - the system trace: times of host and core activity, with one ring of events per
+ * logical core.
  *
- * Several sinks may be on at once, each with its own rings, filter and reader. While none is on, a
- * place that records costs one predictable branch; while one is, a clock, a lock and 64 bytes an
- * event. What happens at one moment, as the end of one phase and the begin of the next, shares
- * clock and lock. A full ring overwrites its oldest events and counts them. Events leave a ring by
- * being taken.
+ * Several sinks may be on at once, each with its own rings, filter and reader. While none is on,
+ * recording costs one predictable branch; otherwise reading a clock, a lock, and 64 bytes per
+ * event. Simultaneous events, such as the end of one phase and the start of the next, share clock
+ * and lock. A full ring overwrites its oldest events and counts them. Events leave a ring by being
+ * taken.
  *
  * Owner:   rings and names live inside the module, from start to stop of a sink.
  * Threads: any; one sink is started, taken from and stopped by one thread at a time. After a fork

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_tree - the device tree of the software machine as a list of files, each with where its text
- * comes from (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c describes
- * when.
+ * core_tree - the device tree of the software machine as a list of files, each with the source of
+ * its text (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c decides when to
+ * write.
  *
- * Every file of the tree carries one time of modification, a second before the machine was made.
- * Another time says that another process has written to it, which asks for something: a counter is
- * cleared, a device reset. The publisher is notified by inotify; without it, it checks a part of
- * the files each round.
+ * Every file of the tree has the same modification time, a second before the machine was created.
+ * Another time means that a process has written to it to request an action: to clear a counter or
+ * reset a device. The publisher is notified by inotify; without it, it checks a part of the files
+ * in each round.
  *
- * A new tree is written aside, at `sys.new`, and renamed when every fact of the devices is in it:
- * no reader finds half a machine.
+ * A new tree is written to `sys.new` and renamed when complete, so that readers never find half a
+ * machine.
  *
  * Owner:   the publisher; ntk_core_tree_init() and _fini().
  * Threads: one at a time.

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost_model - how long things take in device time.
+ * cost_model - durations in device time.
  *
- * Every number and where it comes from: docs/cost-model.md. The table of cost_model.c is the only
- * place in the code that holds one. Times are whole picoseconds; cycles are those of the engine's
- * own clock.
+ * docs/cost-model.md has every number and its source; in the code they are only in the table of
+ * cost_model.c. Times are whole picoseconds; cycles are those of the engine's own clock.
  *
  * Threads: any; constant data.
  */

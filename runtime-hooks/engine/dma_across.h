@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma_across - planes of elements of two bytes whose rows become columns.
+ * dma_across - transposes planes of two-byte elements.
  *
- * What loads the innermost dimension of a tensor onto the partitions, or stores it from there,
- * moves one element at a time on each side; eight by eight they go through registers.
+ * Loading the innermost dimension of a tensor onto partitions, or storing it from there, moves
+ * single elements on each side; here blocks of eight by eight go through registers.
  *
- * Threads: any; no state but the memory of the caller.
+ * Threads: any; only accesses the caller's memory.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_DMA_ACROSS_H
 #define NTK_RUNTIME_HOOKS_ENGINE_DMA_ACROSS_H

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine - one software NeuronCore: what it is, what a program for it is, and running one on the
- * other.
+ * engine - one software NeuronCore, its programs, and their execution.
  *
- * A program is decoded and checked as a whole when it is created, so that a run can neither meet an
- * unknown operation nor leave the memory it was given. A run is a discrete-event loop in device
- * time: an instruction starts when its engine is free and its semaphores allow, lasts what
- * docs/cost-model.md says, and its data is computed for real at that moment. The timeline depends
- * on the program and on the values that steer it, never on the host, its load or its threads.
+ * A program is decoded and checked completely when it is created, so that a run never finds an
+ * unknown operation or accesses other memory. A run is a discrete-event loop in device time: an
+ * instruction starts when its engine is free and its semaphores permit it, its duration follows
+ * docs/cost-model.md, and its data is computed at that moment. The timeline depends on the program
+ * and on values that control it, never on the host, its load or its threads.
  *
- * This module knows no machine, no tensor and no model: the caller gives it host memory for every
- * variable and adds up what comes out.
+ * This module is independent of machines, tensors and models: the caller provides host memory for
+ * every variable and adds up the results.
  *
- * Owner:   *_create() allocates, *_destroy() frees (NULL is fine). A program may be destroyed when
- *          no run uses it; a core when it runs nothing. Bound memory stays the caller's.
+ * Owner:   *_create() allocates, *_destroy() frees (NULL is fine). Destroy a program when no run
+ *          uses it, and a core when it runs nothing. The caller owns bound memory.
  * Threads: a program is immutable after its creation: any number of cores may run it at once. One
  *          core is used by one thread at a time. There is no global mutable state.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_core - the hardware state of one software core, and the buffers its runs reuse.
+ * engine_core - the hardware state of one software core, and the buffers of its runs.
  *
- * Private to the engine: engine.h is what others see.
+ * Private to the engine: the public interface is engine.h.
  *
  * Threads: one at a time per core.
  */

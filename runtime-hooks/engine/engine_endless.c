@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops that can never end. The timeline depends on nothing but the state of the sequencers and
- * what they take from memory. So when an engine jumps back and finds program counters, registers,
- * semaphores, events and everything under way exactly as at an earlier such moment, and between the
- * two nothing was taken from memory, or nothing in it may have changed, then this will continue for
- * ever, and the time until the limit need not be played. What changes from round to round (a
- * counter, a value that is loaded) is not an endless loop; the limit ends it, or its own end.
+ * Detects loops that never end. The timeline depends only on the state of the sequencers and the
+ * values they read from memory. An engine jumps back; if program counters, registers, semaphores,
+ * events and everything in progress are the same as at an earlier jump, and no changed value was
+ * read from memory in between, the loop continues for ever, and the time until the limit need not
+ * be simulated. A loop in which something changes (a counter, a loaded value) is not endless; it
+ * ends by itself or at the limit.
  *
- * The earlier moment is taken again each time the number of jumps has doubled (after Brent), so a
- * loop of any length is found after at most three times as many rounds as it takes, at the cost of
- * a comparison that mostly ends at the first register.
+ * The earlier state is stored each time the number of jumps has doubled (Brent), so a loop of any
+ * length is found after at most three times its length, at the cost of a comparison that usually
+ * ends at the first register.
  */
 #include "runtime-hooks/engine/engine_run.h"
 

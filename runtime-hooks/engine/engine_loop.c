@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_loop - what happens when.
+ * engine_loop - the discrete-event loop.
  *
- * All that will end is in one heap per core, ordered by device time and then by the order in which
- * it began. The cores of a logical core go through time together: all that ends at one moment ends,
- * core after core, then every engine that waits is asked, in the order of the cores and of the
- * engine ids, whether its next instruction can start. Compute instructions work on their data when
- * they start; DMA moves its data when it completes, so a program that forgets to wait for a load
- * computes with what was there before, as it would on hardware.
+ * Pending ends are in one heap per core, ordered by device time and then by start. The cores of a
+ * logical core advance in time together: first everything that ends at this moment ends, core after
+ * core; then, in the order of cores and engine ids, every waiting engine checks whether its next
+ * instruction can start. Compute instructions process their data when they start; DMA moves data
+ * when it completes, so a program that forgets to wait for a load computes with the old content, as
+ * on hardware.
  */
 #include "runtime-hooks/engine/engine_run.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_program - a program as the event loop runs it: everything decoded, bounded and priced.
+ * engine_program - a program for the event loop: decoded, with bounds and costs.
  *
- * Private to the engine: engine.h is what others see. Whatever is in these structs has been checked
- * by engine_program.c, so engine_run.c and the kernels check nothing again but what only a run
- * can know: the memory it is given and the indices of indirect copies.
+ * Private to the engine: the public interface is engine.h. engine_program.c has checked everything
+ * in these structs, so engine_run.c and the kernels only check what is known at run time: bound
+ * memory and the indices of indirect copies.
  *
  * Threads: any; immutable after ntk_engine_program_create().
  */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_run - what the files of the event loop share: the state of a run and what they ask of each
- * other.
+ * engine_run - shared by the files of the event loop: the state of a run and their interfaces.
  *
- * Private to the engine: engine.h is what others see. engine_loop.c describes what happens when,
- * engine_run.c starts and completes transfers, engine_kernels.c computes, engine_flow.c steers,
- * engine_pair.c lets the cores of one logical core meet, engine_endless.c finds loops that cannot
- * end.
+ * Private to the engine: the public interface is engine.h. engine_loop.c is the event loop,
+ * engine_run.c starts and completes transfers, engine_kernels.c computes, engine_flow.c handles
+ * control flow, engine_pair.c synchronises the cores of one logical core, engine_endless.c detects
+ * endless loops.
  *
  * Owner:   the run owns the group; each init has its fini.
  * Threads: one at a time per run.

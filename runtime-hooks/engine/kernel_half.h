@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_half - rows of float16 by the instructions that x86-64 has for them.
+ * kernel_half - converts rows of float16 with x86-64 instructions.
  *
- * The bits are those that kernel_dtype.c computes; there for CPUs without them, and for what is
- * left of a row.
+ * Results are bit-identical to kernel_dtype.c, which handles CPUs without these instructions and
+ * the rest of a row.
  *
  * Threads: any.
  */

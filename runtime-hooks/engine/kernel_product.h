@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_product - products of matrices that were packed for the instructions of this machine.
+ * kernel_product - products of matrices packed for the instructions of this machine.
  *
- * A library for products of any size packs both matrices at each call. The tensor engine meets the
- * same tiles repeatedly, so here packing is its own step, whose result kernel_pack keeps. A packed
- * matrix is a row of panels, each some columns wide, row after row, filled up with zeros: a
- * stationary panel is as wide as the rows of the result that fit into registers, a moving one as
- * their columns.
+ * A general library packs both matrices at each call. The tensor engine uses the same tiles
+ * repeatedly, so packing is a separate step here, and kernel_pack caches the result. A packed
+ * matrix is a series of panels, each some columns wide, row after row, padded with zeros: a
+ * stationary panel is as wide as the number of result rows that fit in registers, a moving one as
+ * the number of columns.
  *
  * Every element is summed in order of depth with fused multiply-adds, beginning at zero, and then
  * added to what was there: the same bits with AVX-512 and with AVX2.

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_tile - what the compute engines do to tiles of state buffer and PSUM.
+ * kernel_tile - operations of the compute engines on tiles of state buffer and PSUM.
  *
  * docs/isa.md describes what each operation computes. A kernel reads row (= partition) by row into
- * float32, computes and writes back rounded; a dense float32 row is used in place. Sources that
- * overlap a destination in another partition are the caller's to copy away first (engine_program.c
- * finds them at load); inside one partition a kernel reads all before it writes.
+ * float32, computes and writes back rounded; a dense float32 row is used in place. The caller first
+ * copies sources that overlap a destination in another partition (engine_program.c finds them at
+ * load); within one partition a kernel reads everything before it writes.
  *
- * Every kernel returns true when it wrote a NaN to a float destination.
+ * Every kernel returns true if it wrote a NaN to a float destination.
  *
- * Threads: any; no state but the memory of the caller; scratch belongs to one call at a time.
+ * Threads: any; only accesses the caller's memory; scratch belongs to one call at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_TILE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_TILE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * env_soft - the NEURON_SOFT_* variables as options of the core (docs/environment.md): they say how
- * software NeuronCores behave, whichever front they follow.
+ * env_soft - the NEURON_SOFT_* variables as options of the core (docs/environment.md): they control
+ * the behaviour of software NeuronCores with any front.
  *
- * Owner:   texts are those of the environment.
+ * Owner:   texts belong to the environment.
  * Threads: any; reads the environment at each call.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENV_ENV_SOFT_H

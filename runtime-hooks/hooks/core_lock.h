@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * core_lock - guards the counts of a core while several threads execute on it: one locked
- * instruction for all that an execution counts there.
+ * instruction for all counts of an execution.
  *
- * Held for a few dozen stores, never across a call of anybody else's. A waiter spins, then sleeps
- * so that a holder of lower priority continues, and after a second takes it from a holder that
- * is gone: a thread that was cancelled in the middle blocks no other thread. A signal handler that
- * interrupted the holder does not get it.
+ * Held for a few dozen stores, never during foreign calls. A waiter spins, then sleeps so that a
+ * holder of lower priority continues, and after a second takes it from a holder that has exited, so
+ * a thread cancelled in between blocks no other. A signal handler that interrupted the holder does
+ * not get it.
  *
  * Threads: any.
  */

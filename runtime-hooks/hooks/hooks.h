@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks - report events of the observed process to monitors: one function per kind of event.
+ * hooks - reports events of the observed process to monitors: one function per kind of event.
  *
  * Each function updates the counters and tables of the process's segment (shared/abi/segment_abi.h)
  * and records an event in the ring of the calling thread. Before ntk_hooks_attach(), after
- * ntk_hooks_detach(), in a fork's child and with NEURON_HOOKS=0 every one of them does nothing, at
- * the cost of one predictable branch, so callers never ask first.
+ * ntk_hooks_detach(), in a fork's child and with NEURON_HOOKS=0 they do nothing, at the cost of one
+ * predictable branch, so callers need no check.
  *
- * After attach nothing here blocks, allocates or makes a system call, but for two moments: a
- * thread's first event (it claims a ring) and the load of a model or the claim of a core (their
- * histograms get memory). Nothing here logs or fails the caller; what cannot be kept is counted in
- * the segment.
+ * After attach no function blocks, allocates or makes a system call, with two exceptions: a
+ * thread's first event (it claims a ring), and loading a model or claiming a core (their histograms
+ * get memory). No function logs or fails the caller; dropped data is counted in the segment.
  *
  * Core numbers are global physical ones. Ticks are the raw clock (ntk_hooks_now()).
  *
@@ -18,8 +17,8 @@
  * Threads: any, at any time, except: attach and detach by one thread at a time; for one core the
  *          calls ntk_hooks_exec_begin() .. _end() by the thread that holds the core (unless
  *          attached with NTK_HOOKS_CORES_SHARED); no memory call for a model during its unload.
- * Signals: a handler that interrupts a record may call anything here but attach, detach and model
- *          calls; its own record is dropped and counted.
+ * Signals: a handler that interrupts a record may call anything here except attach, detach and
+ *          model calls; its own record is dropped and counted.
  * Fork:    the child is detached until it attaches again; it never writes to its parent's segment.
  */
 #ifndef NTK_RUNTIME_HOOKS_HOOKS_HOOKS_H

@@ -15,13 +15,13 @@
 
 #define PATH_BYTES 4096
 
-/* A file that was left. */
+/* A file that was written. */
 struct saved {
     uint32_t nc;
     char *path;
 };
 
-/* Taken inside the front's gate, before those of an inspection and of the core. */
+/* Locked inside the front's gate, before the locks of inspections and of the core. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_on;
 static uint32_t saved_count; /* files since the start of the process */
@@ -68,7 +68,7 @@ int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_b
     return ret;
 }
 
-/* The oldest files of a core beyond the bound go. The lock is held. */
+/* Removes the oldest files of a core beyond the limit. The lock is held. */
 static void saved_add(uint32_t nc, const char *path)
 {
     struct saved added = { .nc = nc, .path = strdup(path) };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * continuous - the latest execution of every core is at hand, and becomes a file on request.
+ * continuous - keeps the latest execution of every core, and writes it to a file on request.
  *
- * At most NTK_CONTINUOUS_FILES files of a core stay; older ones of this runtime are removed.
+ * At most NTK_CONTINUOUS_FILES files per core are kept; older ones of this runtime are removed.
  *
  * Threads: any, between ntk_core_open() and ntk_core_close(). It ends with ntk_inspect_closing().
  */
@@ -13,17 +13,17 @@
 
 #define NTK_CONTINUOUS_FILES 16U
 
-/* -EINVAL: it is on already, or an inspection records the device. */
+/* -EINVAL: already on, or an inspection records the device. */
 int ntk_continuous_start(struct ntk_core *core, const struct ntk_core_recorder_bounds *bounds,
                          struct ntk_err *err);
-/* Into the folder of this process below `folder`, which is made. As ntk_core_recorder_save();
- * -EINVAL: it is off, or the path is too long. */
+/* Writes to the folder of this process below `folder`, which is created. Like
+ * ntk_core_recorder_save(); -EINVAL: off, or the path is too long. */
 int ntk_continuous_save(struct ntk_core *core, uint32_t nc, const char *folder,
                         struct ntk_err *err);
 /* -ENOENT: it is off. */
 int ntk_continuous_stop(struct ntk_core *core, struct ntk_err *err);
 
-/* For inspect.c: the recorders end with their cores; in the child of a fork. */
+/* For inspect.c: stops recorders with their cores; in the child of a fork. */
 void ntk_continuous_closing(void);
 void ntk_continuous_forget(void);
 

@@ -21,21 +21,21 @@
 /* A loaded model. */
 struct seen_model {
     struct ntk_core_model *model;
-    char *capture; /* path while it is recorded */
+    char *capture; /* path while recording */
 };
 
 struct inspection {
     bool is_on;
-    bool is_lazy; /* there is no folder until an execution fails */
+    bool is_lazy; /* the folder is created only when an execution fails */
     bool has_recorders, has_failed;
-    struct ntk_inspect_options options; /* its folder belongs to the inspection */
+    struct ntk_inspect_options options; /* the inspection owns its folder */
     char *below;                        /* the output folder */
     char *folder;                       /* of this inspection, in it */
     struct ntk_core_inspect_info info;
     struct ntk_core_sampler *sampler;
 };
 
-/* Taken inside the front's gate, before every lock of the core. */
+/* Locked inside the front's gate, before every lock of the core. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct inspection inspection;
 static struct ntk_vec models = NTK_VEC_INIT(struct seen_model);
@@ -57,7 +57,7 @@ int ntk_inspect_instance_folder(const char *folder, char *out_path, size_t bytes
     return length < 0 || (size_t)length >= bytes ? -ENAMETOOLONG : 0;
 }
 
-/* "<hash><end>" in the folder, for the program of a model. NULL if out of memory. */
+/* "<hash><suffix>" in the folder, for the program of a model. NULL if out of memory. */
 static char *model_path(const struct ntk_core_model *model, const char *before, const char *format,
                         uint32_t nc)
 {
@@ -98,7 +98,7 @@ static bool core_is_enabled(uint32_t nc)
     return nc < NTK_INSPECT_CORES && inspection.options.core_enabled[nc];
 }
 
-/* The lock is held. A model whose capture cannot start stays unrecorded, and the log says so. */
+/* The lock is held. A model whose capture cannot start is not recorded, which is logged. */
 static void capture_start(struct seen_model *seen)
 {
     struct ntk_err err = { 0 };
@@ -111,7 +111,7 @@ static void capture_start(struct seen_model *seen)
     if (!path) {
         tell(NTK_INSPECT_STEP_BEGIN, ntk_err_no_memory(&err), err.text);
     }
-    /* The first of several models of one NEFF on one core is recorded. */
+    /* Of several models of one NEFF on one core, the first is recorded. */
     if (!path || access(path, F_OK) == 0) {
         free(path);
         return;
@@ -151,12 +151,12 @@ static int folder_make(const char *below, struct ntk_err *err)
     }
     gmtime_r(&now, &utc);
     (void)strftime(time_text, sizeof time_text, "%Y%m%dT%H%M%SZ", &utc);
-    if (inspection.options.is_vendor) { /* the time that trace_info.pb says */
+    if (inspection.options.is_vendor) { /* the time for trace_info.pb */
         (void)snprintf(time_text, sizeof time_text, "%llu",
                        (unsigned long long)inspection.info.begin_ns);
     }
     char *folder = NULL;
-    for (unsigned i = 0; !folder; i++) { /* a second inspection in this second gets its own */
+    for (unsigned i = 0; !folder; i++) { /* a second inspection in the same second gets its own */
         int length = i == 0 ? asprintf(&folder, "%s/%s", instance, time_text)
                             : asprintf(&folder, "%s/%s-%u", instance, time_text, i);
 
@@ -189,7 +189,7 @@ static void inspection_fini(struct ntk_core *core)
     inspection = (struct inspection){ 0 };
 }
 
-/* On the enabled cores: sessions, or what keeps a failed execution. */
+/* On the enabled cores: sessions, or recorders of failed executions. */
 static int recorders_start(struct ntk_core *core, enum ntk_core_recorder_keeps keeps,
                            struct ntk_err *err)
 {
@@ -236,7 +236,7 @@ static int recording_start(struct ntk_core *core, struct ntk_err *err)
         ret = ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &trace, err);
     }
     if (ret == 0 && ntk_inspect_has_recordings(options)) {
-        /* A session holds the executions that fail anyway. */
+        /* A session also contains failed executions. */
         ret = recorders_start(
             core, has_sessions(options) ? NTK_CORE_KEEPS_ALL : NTK_CORE_KEEPS_FAILED, err);
     }
@@ -288,10 +288,10 @@ int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *o
     return ret;
 }
 
-/* The first failure is reported; the other files are written all the same. */
+/* Reports the first failure; the other files are written nevertheless. */
 static int keep_first(int first, int ret, const struct ntk_err *err)
 {
-    if (ret > 0) { /* there, but shorter: the disk is full */
+    if (ret > 0) { /* written, but incomplete: the disk is full */
         ret = err->code;
     }
     if (ret < 0) {
@@ -300,7 +300,7 @@ static int keep_first(int first, int ret, const struct ntk_err *err)
     return first < 0 ? first : ret;
 }
 
-/* The same two files in the vendor's layout; trace NULL: the second alone. */
+/* The same two files in the vendor's layout; trace NULL: only the second. */
 static int vendor_save(struct ntk_core *core, const char *trace, const char *info)
 {
     struct ntk_core_vendor_trace saved_trace = { 0 };
@@ -319,7 +319,7 @@ static int vendor_save(struct ntk_core *core, const char *trace, const char *inf
     return ret;
 }
 
-/* The system trace as it is now, and what the folder is about. The lock is held. */
+/* Writes the current system trace and the general files. The lock is held. */
 static int trace_save(struct ntk_core *core)
 {
     char *trace = path_of("ntrace.pb");
@@ -364,7 +364,7 @@ static int host_save(void)
     return ret;
 }
 
-/* The session of each core that ran something. */
+/* Writes the session of each core with executions. */
 static int sessions_save(struct ntk_core *core)
 {
     char name[96];
@@ -384,7 +384,8 @@ static int sessions_save(struct ntk_core *core)
                  : ntk_err_no_memory(&err);
         if (ret > 0 && err.code == -ENOBUFS) {
             tell(NTK_INSPECT_STEP_STOP, 0, err.text);
-        } else if (ret != -ENODATA && ret != -ENOENT) { /* that core ran nothing, or is omitted */
+            /* nothing ran on that core, or it is excluded */
+        } else if (ret != -ENODATA && ret != -ENOENT) {
             first = keep_first(first, ret, &err);
         }
         free(path);
@@ -392,7 +393,7 @@ static int sessions_save(struct ntk_core *core)
     return first;
 }
 
-/* The lock is held and an inspection on. */
+/* The lock is held and an inspection is on. */
 static int stop(struct ntk_core *core)
 {
     int ret = 0;
@@ -400,7 +401,7 @@ static int stop(struct ntk_core *core)
     ntk_vec_each(struct seen_model, seen, &models) {
         capture_stop(core, seen);
     }
-    if (inspection.folder) { /* else nothing failed that should have been written */
+    if (inspection.folder) { /* else nothing failed, so there is nothing to write */
         int sessions = sessions_save(core);
         int trace = trace_save(core);
         int host = host_save();
@@ -424,7 +425,7 @@ void ntk_inspect_forget(void)
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
     lock = fresh;
-    inspection = (struct inspection){ 0 }; /* files, thread and memory are the parent's */
+    inspection = (struct inspection){ 0 }; /* files, thread and memory belong to the parent */
     ntk_vec_clear(&models);
     ntk_continuous_forget();
     ntk_session_forget();
@@ -444,7 +445,7 @@ void ntk_inspect_closing(struct ntk_core *core)
     (void)ntk_session_drop(0, NTK_CORE_ANY);
 }
 
-/* The program next to its captures. The lock is held. */
+/* Writes the program next to its captures. The lock is held. */
 static void neff_save(const struct ntk_core_model *model, const char *format, const void *neff,
                       size_t bytes)
 {
@@ -469,7 +470,7 @@ void ntk_inspect_model_loaded(struct ntk_core_model *model, const void *neff, si
         neff_save(model, ".neff", neff, bytes);
     }
     if (ntk_vec_push(&models, &seen) < 0 && seen.capture) {
-        free(seen.capture); /* its capture ends with the runtime */
+        free(seen.capture); /* its capture stops with the runtime */
     }
     pthread_mutex_unlock(&lock);
 }
@@ -489,18 +490,18 @@ void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *m
     pthread_mutex_unlock(&lock);
 }
 
-/* The kept execution of one core, as its own file; false when there is none that is not there yet.
- * The lock is held. */
+/* Writes the kept execution of one core to a separate file; false if there is no new one. The lock
+ * is held. */
 static bool failed_save(struct ntk_core *core, const struct ntk_core_model *model, uint32_t nc)
 {
     bool is_saved = false;
     struct ntk_err err = { 0 };
-    /* Next to the capture of the first execution it needs another name. */
+    /* The capture of the first execution already has the usual name. */
     char *path = model_path(
         model, "", model_mode_is_on() ? "_instid_0_vnc_%u_failed.ntff" : "_instid_0_vnc_%u.ntff",
         nc);
 
-    /* One per program and core: a job with repeated failures does not fill the disk. */
+    /* One per program and core, so that repeated failures do not fill the disk. */
     if (path && access(path, F_OK) != 0) {
         int ret = ntk_core_recorder_save(core, nc, NTK_CORE_RECORDER_INSPECT,
                                          ntk_core_model_uuid(model), path, &err);
@@ -536,7 +537,7 @@ void ntk_inspect_execution_failed(struct ntk_core *core, struct ntk_core_model *
             for (uint32_t nc = first; nc < end && !session_mode_is_on(); nc++) {
                 is_news = failed_save(core, model, nc) || is_news;
             }
-            if (is_news) { /* now: the job may not live to its end */
+            if (is_news) { /* now: the job may not reach its end */
                 (void)trace_save(core);
             }
         }

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define NTK_INSPECT_CORES 1024U /* those beyond are recorded always */
+#define NTK_INSPECT_CORES 1024U /* further cores are always recorded */
 
 enum ntk_inspect_activity {
     NTK_INSPECT_SYSTEM_PROFILE = 1,
@@ -32,10 +32,10 @@ enum ntk_inspect_activity {
 
 enum ntk_inspect_device {
     NTK_INSPECT_BY_MODEL,   /* a capture of every model, one execution each */
-    NTK_INSPECT_BY_SESSION, /* a recording of every core from begin to end */
+    NTK_INSPECT_BY_SESSION, /* a recording of every core from start to end */
 };
 
-/* What was under way when something failed. */
+/* The step at which something failed. */
 enum ntk_inspect_step {
     NTK_INSPECT_STEP_BEGIN,
     NTK_INSPECT_STEP_LOAD,
@@ -46,45 +46,45 @@ enum ntk_inspect_step {
 
 struct ntk_inspect_options {
     uint64_t session_id;
-    const char *folder; /* the inspection makes its own below */
+    const char *folder; /* the inspection creates its own folder in it */
     uint32_t activities;
     enum ntk_inspect_device device;
-    bool records; /* false: nothing is written until an execution fails */
-    bool on_fail; /* a failed execution is written */
+    bool records; /* false: write nothing until an execution fails */
+    bool on_fail; /* write failed executions */
     bool core_enabled[NTK_INSPECT_CORES];
     uint64_t trace_kinds; /* bits of enum ntk_core_trace_kind */
     uint64_t events_per_core;
     bool is_vendor;                         /* .pb files in the layout of the vendor's runtime */
     struct ntk_core_recorder_bounds bounds; /* of recordings */
 
-    const char *const *kind_names; /* what the trace calls its kinds, by number */
+    const char *const *kind_names; /* the trace's names of kinds, by number */
     const char *runtime_version;
-    /* error: -errno, or 0 for what is only worth knowing. */
+    /* error: -errno, or 0 for information only. */
     void (*tell)(enum ntk_inspect_step step, int error, const char *sentence);
 };
 
-/* Whether it records whole cores: only then are its bounds examined. */
+/* Whether it records whole cores: only then do its limits matter. */
 bool ntk_inspect_has_recordings(const struct ntk_inspect_options *options);
-/* -EINVAL: one is on already, or the folder's path is too long. */
+/* -EINVAL: already on, or the folder's path is too long. */
 int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *options,
                       struct ntk_err *err);
-/* Writes its files. else the first failure, which was logged */
+/* Writes its files. 0, else the first failure, which was logged. */
 int ntk_inspect_stop(struct ntk_core *core);
-/* Before the core is closed: ends one that is on, continuous profiling too; drops sessions, forgets
- * all models. */
+/* Before the core is closed: stops a running inspection and continuous profiling; drops sessions,
+ * forgets all models. */
 void ntk_inspect_closing(struct ntk_core *core);
 void ntk_inspect_forget(void);
 
-/* Models are reported as they come and go, also while no inspection is on. neff: for a copy in the
+/* Reports loaded and unloaded models, also while no inspection is on. neff: for a copy in the
  * folder. */
 void ntk_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes);
 void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *model);
-/* Its execution did not end well. */
+/* An execution of the model failed. */
 void ntk_inspect_execution_failed(struct ntk_core *core, struct ntk_core_model *model);
 
 /* Whether the device is recorded now. */
 bool ntk_inspect_records_device(void);
-/* The folder of this process's inspections below `folder`; -ENAMETOOLONG when it does not fit. */
+/* The folder of this process's inspections below `folder`; -ENAMETOOLONG if it does not fit. */
 int ntk_inspect_instance_folder(const char *folder, char *out_path, size_t bytes);
 
 #ifdef __cplusplus

@@ -14,7 +14,7 @@ struct session {
     struct ntk_core_recording *recording;
 };
 
-/* Taken inside the front's gate, before every lock of the core. */
+/* Locked inside the front's gate, before every lock of the core. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ntk_vec sessions = NTK_VEC_INIT(struct session);
 static uint64_t last_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The implicit asynchronous mode: nrt_execute queues, a callback of the client's hears how each
- * execution ended.
+ * The implicit asynchronous mode: nrt_execute queues, and the client's callback gets the result of
+ * each execution.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ void interpose_implicit_find(const nrt_version_t *version)
                             version->rt_minor <= LAST_MINOR;
 }
 
-/* What a client registered. One each, never freed: the runtime may call an earlier one still. */
+/* Registered callbacks: one each, never freed, because the runtime may still call an earlier
+ * one. */
 struct registration {
     NRT_ASYNC_EXEC_STATUS_CALLBACK callback;
     void *params;
@@ -68,7 +69,7 @@ static void depth_restore(const uint32_t *depth)
 static void ended(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_id, NRT_STATUS status)
 {
     const struct registration *registration = params;
-    /* The client's own calls begin again, whatever call of its the runtime is in. */
+    /* Calls in the callback are the client's own, whichever call the runtime is in. */
     uint32_t depth __attribute__((unused, cleanup(depth_restore))) = interpose_thread.depth;
 
     pending_end_first(PENDING_IMPLICIT(interpose_core_get(vnc)), status);
@@ -92,7 +93,7 @@ NRT_STATUS observed_nrt_async_drain_queued_execs(int32_t vnc)
     INTERPOSE_SCOPE;
     NRT_STATUS status = REAL(nrt_async_drain_queued_execs)(vnc);
 
-    /* Callbacks have ended theirs; what is left has none. */
+    /* Callbacks have ended their executions; the rest have none. */
     if (status == NRT_SUCCESS && interpose_is_on(&scope)) {
         pending_end_implicit(interpose_core_get(vnc), status);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The explicit interface in its 2.x form: failed requests are in the list of an error tracker.
+ * The explicit interface in its 2.x form: failed requests are in an error tracker's list.
  */
 #include <stdlib.h>
 
@@ -19,8 +19,8 @@
 #define OUTCOME nrta_error_tracker_t
 #define PASS_ON(name, ...)
 
-/* The list is good until the next call for the tracker: where the client may hold one, it is not
- * requested. */
+/* The list is valid until the next call for the tracker: it is not requested while the client may
+ * hold one. */
 static NRT_STATUS status_get(const struct pending_request *request)
 {
     const nrta_error_t *list = NULL;

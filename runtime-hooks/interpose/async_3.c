@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The explicit interface in its 3.0 form: a status of the caller's per request, written at its
+ * The explicit interface in its 3.0 form: the caller's status per request, written at its
  * completion.
  *
- * A library without versions may have the 2.x form behind the same names. Its callers pass fewer
- * parameters, so those of the tensor calls are taken as whole registers and passed on as they came.
+ * A library without versions may have the 2.x form with the same names. Its callers pass fewer
+ * parameters, so those of tensor calls are passed on unchanged as whole registers.
  */
 #include <errno.h>
 #include <sys/uio.h>
@@ -26,8 +26,8 @@
         }                                                      \
     } while (0)
 
-/* The caller keeps its status until completion, and that has ended: it may be gone. What is not a
- * status is none. */
+/* The caller may free its status after completion, so it may be gone. An invalid status is treated
+ * as none. */
 static NRT_STATUS status_get(const struct pending_request *request)
 {
     NRT_STATUS status = NRT_SUCCESS;
@@ -52,7 +52,7 @@ __typeof__(nrta_cc_schedule) observed_3_nrta_cc_schedule;
 __typeof__(nrta_is_completed) observed_3_nrta_is_completed;
 __typeof__(nrta_get_sequence) observed_3_nrta_get_sequence;
 
-/* Of async_2.c: their parameters are those of here, or fewer registers of the same width. */
+/* Of async_2.c: the same parameters, or fewer registers of the same width. */
 uint64_t observed_2_nrta_execute_schedule(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                                           uint64_t);
 __typeof__(nrta_cc_prepare) observed_2_nrta_cc_prepare;
@@ -85,7 +85,7 @@ static bool is_form_2(enum interpose_call call)
 
 /* ---- tensors ---- */
 
-/* Registers as what they are. */
+/* Registers with their types. */
 #define POINTER(word) ((void *)(uintptr_t)(word))
 #define INTEGER(word) ((int)(uint32_t)(word))
 

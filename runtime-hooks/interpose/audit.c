@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libneuron-hooks-audit.so, for LD_AUDIT next to the preloaded libneuron-hooks.so: bindings to a
- * runtime that was opened by its path, or in its own namespace, go to the functions that observe.
- * It has no state of a process: that is the preloaded library's, whatever namespace the runtime is
- * in.
+ * runtime opened by path, or in another namespace, are redirected to the observing functions. The
+ * state is in the preloaded library, whatever the runtime's namespace.
  *
- * Owner:   what is known of an object lives until the process ends; cookies point to it.
- * Threads: as the loader calls.
+ * Owner:   data about an object lives until the process exits; cookies point to it.
+ * Threads: as called by the loader.
  */
 #include <link.h>
 #include <stdlib.h>
@@ -23,7 +22,8 @@ struct runtime {
     uintptr_t base;
 };
 
-/* A cookie: of the hooks themselves, of another object, else the address of its struct runtime. */
+/* A cookie: for the hooks themselves, for another object, else the address of its struct
+ * runtime. */
 #define COOKIE_HOOKS 1
 #define COOKIE_OTHER 0
 
@@ -42,7 +42,7 @@ unsigned int la_version(unsigned int version)
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-/* The hooks count in the namespace of the program. */
+/* The hooks must be in the program's namespace. */
 static void hooks_found(const struct link_map *map, Lmid_t space, const struct ntk_elf_file *file)
 {
     struct ntk_elf_export export;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ranks do together and the host calls itself: the process as a rank, and the operation it is
- * in.
+ * Collective operations called by the host: the process as a rank, and its current operation.
  */
 #include "runtime-hooks/interpose/collectives.h"
 
@@ -12,14 +11,14 @@
 
 #include "runtime-hooks/interpose/handles.h"
 
-#define WORLDS 256     /* ranks that the process has; more are passed on unseen */
-#define GROUP_MAX 4096 /* ranks of a group that is distinguished from others */
+#define WORLDS 256     /* ranks of the process; more are passed on unobserved */
+#define GROUP_MAX 4096 /* ranks by which a group is distinguished */
 #define QUEUES 3       /* of operations, on each core */
 
-/* A rank of the whole world, or of a group. Each queue is its own communicator, as is what the host
- * calls itself: order matters within one only. */
+/* A rank of the whole world, or of a group. Each queue is a separate communicator, and so are the
+ * host's own calls: order matters only within one. */
 struct world {
-    uint32_t generation; /* when it joined; another: free */
+    uint32_t generation; /* when it joined; any other value: free */
     uint32_t rank, count;
     uint32_t *group; /* its own copy; NULL: all */
     uint32_t group_count;
@@ -30,7 +29,7 @@ struct world {
 static struct world worlds[WORLDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What was prepared, by its context. */
+/* Prepared operations, by context. */
 struct prepared {
     uint32_t generation;
     uint32_t vnc;
@@ -69,14 +68,14 @@ static bool world_fill(struct world *world, const struct world *wanted)
     return true;
 }
 
-/* With the lock. Its group is the caller's, and copied. NULL: too many, or out of memory. */
+/* With the lock. The caller's group is copied. NULL: too many, or out of memory. */
 static struct world *world_get(const struct world *wanted)
 {
     for (size_t i = 0; i < WORLDS; i++) {
         if (is_world(&worlds[i], wanted)) {
             return &worlds[i];
         }
-        if (worlds[i].generation != wanted->generation) { /* those of now come first */
+        if (worlds[i].generation != wanted->generation) { /* current ones come first */
             return world_fill(&worlds[i], wanted) ? &worlds[i] : NULL;
         }
     }
@@ -94,7 +93,7 @@ static ntk_hooks_comm join(const struct world *world, const char *rendezvous, ui
     return ntk_hooks_comm_join(&about, core);
 }
 
-/* The rank's communicator, joined at the first request; 0 none. */
+/* The rank's communicator, joined at the first request; 0 if none. */
 static ntk_hooks_comm comm_get(const struct interpose_scope *scope, int32_t vnc, uint32_t rank,
                                uint32_t count)
 {
@@ -201,7 +200,7 @@ ntk_hooks_comm interpose_prepared_begin(const struct interpose_scope *scope, con
 
 /* ---- what the host calls itself ---- */
 
-/* Ends with the call, however that ends. */
+/* Ended at the end of the call, also by exceptions. */
 struct operation {
     ntk_hooks_comm comm;
     NRT_STATUS status;

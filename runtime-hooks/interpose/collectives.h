@@ -9,12 +9,12 @@
 
 #include "runtime-hooks/interpose/observe.h"
 
-/* The runtime made `context` of this. */
+/* The runtime prepared `context`. */
 void interpose_prepared_add(const struct interpose_scope *scope, const nrt_cc_comm_t *comm,
                             const nrt_tensor_list_t *input, nrt_dtype_t dtype,
                             nrt_cc_op_type_t operation, const void *context);
-/* The runtime has queued it: the operation has started, or waits for those before it in the
- * communicator that is returned, whose core is *out_vnc. 0: nothing is known of it. */
+/* The runtime has queued it: the operation has started, or waits for earlier ones in the returned
+ * communicator, whose core is *out_vnc. 0: unknown. */
 ntk_hooks_comm interpose_prepared_begin(const struct interpose_scope *scope, const void *context,
                                         int queue, uint32_t *out_vnc);
 

@@ -28,14 +28,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Set by our constructor: the C library can be used freely. */
+/* Set by our constructor: the C library can be used from then on. */
 extern uint32_t interpose_started;
 static inline bool early_is_over(void)
 {
     return __atomic_load_n(&interpose_started, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* A variable of the environment; NULL also for a program with the rights of others. */
+/* A variable of the environment; NULL in setuid programs. */
 const char *early_getenv(const char *name);
 
 static inline long early_call(long number, long a, long b, long c, long d, long e, long f)
@@ -113,7 +113,7 @@ static inline int early_mprotect(void *at, size_t bytes, int access)
     return (int)early_call(SYS_mprotect, (long)at, (long)bytes, access, 0, 0, 0);
 }
 
-/* In a loop: the compiler makes no call of it. */
+/* In a loop: keeps the compiler from making it a library call. */
 #define EARLY_LOOP __asm__ volatile("" ::: "memory")
 
 static inline int early_memcmp(const void *a, const void *b, size_t bytes)

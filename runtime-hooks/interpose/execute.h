@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execute - an execution from its call on: what queued ones share with those that the caller waits
- * for.
+ * execute - an execution from its call on: common to queued and synchronous ones.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_EXECUTE_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_EXECUTE_H
@@ -12,15 +11,15 @@ struct interpose_execution {
     const struct interpose_scope *scope;
     struct ntk_hooks_exec hook;
     const nrt_model_t *handle;
-    uint32_t vnc; /* the core as the process counts */
+    uint32_t vnc; /* the core in the process's numbering */
     bool is_open;
-    bool is_queued; /* in the implicit mode, and the call has not returned */
+    bool is_queued; /* implicit mode, and the call has not returned */
 };
 
-/* false: it is not reported, the call is passed on. */
+/* false: not reported, pass the call on. */
 bool interpose_execution_begin(struct interpose_execution *execution, const nrt_model_t *handle);
 void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS status);
-/* Also on the way of an exception, or of a thread that is cancelled: how it ended is unknown. */
+/* Also after an exception or thread cancellation: its result is then unknown. */
 void interpose_execution_cleanup(struct interpose_execution *execution);
 
 /* After INTERPOSE_SCOPE. */
@@ -28,7 +27,7 @@ void interpose_execution_cleanup(struct interpose_execution *execution);
     struct interpose_execution execution \
         __attribute__((cleanup(interpose_execution_cleanup))) = { .scope = &scope }
 
-/* async.c: nrt_execute only queues; of attach. */
+/* async.c: nrt_execute only queues; set at attach. */
 extern bool interpose_is_implicit;
 void interpose_implicit_find(const nrt_version_t *version);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explicit - what both forms of the explicit interface (nrta_*) do with a request.
+ * explicit - common code of both forms of the explicit interface (nrta_*).
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_EXPLICIT_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_EXPLICIT_H
@@ -8,13 +8,13 @@
 #include "runtime-hooks/interpose/execute.h"
 #include "runtime-hooks/interpose/pending.h"
 
-/* How a form asks the runtime, and where its requests say how they ended. */
+/* How a form queries the runtime, and where its requests report their result. */
 struct explicit_form {
     pending_latest_function *latest;
     pending_status_function *status_get;
 };
 
-/* After the schedule call: status of it, sequence of the request. */
+/* After the schedule call: its status, and the sequence of the request. */
 void explicit_execution_scheduled(struct interpose_execution *execution,
                                   const struct explicit_form *form, uint32_t unit, int queue,
                                   void *outcome, NRT_STATUS status, uint64_t sequence);
@@ -22,11 +22,12 @@ void explicit_transfer_scheduled(const struct interpose_scope *scope,
                                  const struct explicit_form *form, uint32_t unit, int queue,
                                  void *outcome, const struct ntk_hooks_transfer *transfer,
                                  uint64_t sequence);
-/* context: what it was before the call, which took it. */
+/* context: its value before the call, which took it. */
 void explicit_collective_scheduled(const struct interpose_scope *scope,
                                    const struct explicit_form *form, uint32_t unit, int queue,
                                    void *outcome, const void *context, uint64_t sequence);
-/* The transfer of a tensor between host and device; core, name and direction are the tensor's. */
+/* A transfer of a tensor between host and device; core, name and direction are those of the
+ * tensor. */
 struct ntk_hooks_transfer explicit_transfer(const nrt_tensor_t *tensor, enum ntk_transfer direction,
                                             uint64_t start_ticks, uint64_t offset, uint64_t bytes);
 struct ntk_hooks_transfer explicit_copy(const nrt_tensor_t *from, uint64_t from_offset,

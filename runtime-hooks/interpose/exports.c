@@ -8,14 +8,14 @@
 
 #define VERSION_HIDDEN 0x8000u
 
-/* The linker's: our own image. */
+/* From the linker: our own image. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 /* The entries of a call in the tables of symbols and versions. */
 struct entry {
     ElfW(Sym) * symbol; /* NULL: it has none */
     ElfW(Half) * version;
-    bool is_old;         /* of the 2.x form, where the 3.0 form is the default of the name */
+    bool is_old;         /* of the 2.x form, if the 3.0 form is the default of the name */
     uint32_t newer_call; /* that one */
 };
 static struct entry entries[INTERPOSE_CALLS];
@@ -32,7 +32,7 @@ static void *dynamic_get(ElfW(Sxword) tag)
         if (at->d_tag == tag) {
             uintptr_t value = at->d_un.d_ptr;
 
-            /* glibc has made an address of it. */
+            /* glibc may have relocated it. */
             return (void *)(value < image_base() ? value + image_base() : value);
         }
     }
@@ -53,7 +53,7 @@ static const struct interpose_export *export_get(uint32_t call)
                                              : &interpose_exports_3[call];
 }
 
-/* A symbol is its call's by the address that the linker gave it. */
+/* A symbol's address identifies its call. */
 static void entries_find(ElfW(Sym) * symbols, ElfW(Half) * versions, uint32_t count)
 {
     for (uint32_t s = 0; s < count; s++) {
@@ -83,8 +83,7 @@ static void entries_find(ElfW(Sym) * symbols, ElfW(Half) * versions, uint32_t co
     }
 }
 
-/* The access that the file gives to the memory at an address; what it is aligned to, at least a
- * page. */
+/* The file's access rights for the memory at an address, and its alignment, at least a page. */
 static uintptr_t segment_get(uintptr_t address, int *out_access)
 {
     const ElfW(Phdr) *segment = (const void *)(image_base() + __ehdr_start.e_phoff);
@@ -102,7 +101,7 @@ static uintptr_t segment_get(uintptr_t address, int *out_access)
     return 1;
 }
 
-/* One store each, of a byte or a word: a thread that looks a name up meanwhile finds it or not. */
+/* Single stores of a byte or word: a concurrent lookup finds the name or not. */
 static void entry_write(const struct entry *entry, uint32_t call, bool is_absent, bool is_hidden,
                         bool is_certain)
 {
@@ -121,7 +120,7 @@ void interpose_exports_show(const struct interpose_absent *absent, bool is_certa
 {
     ElfW(Sym) *symbols = dynamic_get(DT_SYMTAB);
     ElfW(Half) *versions = dynamic_get(DT_VERSYM);
-    const uint32_t *hash = dynamic_get(DT_HASH); /* of buckets, of symbols */
+    const uint32_t *hash = dynamic_get(DT_HASH); /* number of buckets, of symbols */
 
     if (!symbols || !versions || !hash) {
         return;

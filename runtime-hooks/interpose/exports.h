@@ -17,7 +17,7 @@
 
 #include "runtime-hooks/interpose/calls.h"
 
-/* Set when the calls are absent from the runtime. */
+/* Set for calls that the runtime lacks. */
 struct interpose_absent {
     uint64_t words[(INTERPOSE_CALLS + 63) / 64];
 };
@@ -28,16 +28,16 @@ static inline bool interpose_absent_has(const struct interpose_absent *absent, u
 }
 
 /*
- * Hides the absent calls and shows the others. From the first time on each name is an indirect
- * function. is_certain: no other runtime can come; else references that name a version still find
- * the name, and the loader asks interpose_pick() whether the runtime of that moment has it.
+ * Hides missing calls and shows the others. From the first time on each name is an indirect
+ * function. is_certain: the runtime is final; else references with a version still find the name,
+ * and the loader asks interpose_pick() whether the current runtime has it.
  */
 void interpose_exports_show(const struct interpose_absent *absent, bool is_certain);
-/* Whether the latest _show() listed the call as absent. */
+/* Whether the latest _show() hid the call. */
 bool interpose_exports_lack(enum interpose_call call);
 
-/* forward_2.c, forward_3.c: the exported function of a call, and the one that the loader asks which
- * function it is; NULL in the table of the other form. */
+/* forward_2.c, forward_3.c: the exported function of a call, and its resolver for the loader; NULL
+ * in the table of the other form. */
 struct interpose_export {
     interpose_function forward;
     interpose_function pick;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of us the child of a fork must not find as its parent left it: locks whose holders are
- * threads of the parent, tables of what the parent uses, and a library that is half open.
+ * Resets state for the child of a fork: locks held by threads of the parent, tables of the parent's
+ * objects, and a half-open library.
  */
 #include <pthread.h>
 
@@ -20,6 +20,7 @@ void interpose_fork_watch(void)
 
     if (__atomic_exchange_n(&is_watched, 1, __ATOMIC_ACQ_REL) == 0 &&
         pthread_atfork(interpose_real_before_fork, NULL, in_child) != 0) {
-        __atomic_store_n(&is_watched, 0, __ATOMIC_RELEASE); /* out of memory: the next one tries */
+        /* out of memory: the next one retries */
+        __atomic_store_n(&is_watched, 0, __ATOMIC_RELEASE);
     }
 }

@@ -21,7 +21,7 @@
     FORWARD(CALL_##name, result, parameters, arguments) \
     result name parameters __attribute__((alias("forward_CALL_" #name)));
 
-/* How the version is bound to a name: one that the other form has too is not the default. */
+/* The version binding of a name: not the default if the other form has it, too. */
 #define BIND_nrta_cc_prepare "@"
 #define BIND_nrta_cc_schedule "@"
 #define BIND_nrta_error_tracker_create "@@"

@@ -2,10 +2,10 @@
 /*
  * handles - the known models and tensors of the runtime, by their pointers.
  *
- * Looking up takes no lock and allocates nothing; a writer that is at work makes it try again.
+ * Lookups take no lock and allocate nothing; they retry while a writer is active.
  *
- * Owner:   a table is in static memory, zeroed but for its lock. Its entries are allocated in
- *          blocks, used again, and never returned: a reader may still stand on one.
+ * Owner:   a table is in static memory, zeroed except for its lock. Its entries are allocated in
+ *          blocks, reused and never freed, because a reader may still use one.
  * Threads: any. After a fork, _after_fork() in the child first.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_HANDLES_H
@@ -18,7 +18,7 @@
 #define INTERPOSE_HANDLE_BUCKETS 8192u
 #define INTERPOSE_HANDLE_WORDS 4
 
-/* What a caller keeps by a handle: its struct, copied as words. */
+/* A caller's data for a handle: its struct, copied as words. */
 struct interpose_handle_value {
     uint64_t word[INTERPOSE_HANDLE_WORDS];
 };
@@ -27,7 +27,7 @@ struct interpose_handle;
 
 struct interpose_handles {
     pthread_mutex_t lock; /* writers */
-    uint64_t seq;         /* odd while one is at work */
+    uint64_t seq;         /* odd during a write */
     struct interpose_handle *free;
     struct interpose_handle *bucket[INTERPOSE_HANDLE_BUCKETS];
 };
@@ -36,13 +36,13 @@ struct interpose_handles {
         .lock = PTHREAD_MUTEX_INITIALIZER, \
     }
 
-/* The same as before: nothing has changed. Odd: something is. */
+/* The same value: nothing has changed. Odd: a write is in progress. */
 static inline uint64_t interpose_handles_seq(const struct interpose_handles *handles)
 {
     return __atomic_load_n(&handles->seq, __ATOMIC_ACQUIRE);
 }
 
-/* Adds or replaces. false: out of memory. */
+/* Adds or replaces. False if out of memory. */
 bool interpose_handles_put(struct interpose_handles *handles, const void *key,
                            const struct interpose_handle_value *value);
 bool interpose_handles_get(struct interpose_handles *handles, const void *key,
@@ -50,10 +50,10 @@ bool interpose_handles_get(struct interpose_handles *handles, const void *key,
 /* Gets and removes. */
 bool interpose_handles_take(struct interpose_handles *handles, const void *key,
                             struct interpose_handle_value *out_value);
-/* Removes when this is what it has: a handle may be another's by now. */
+/* Removes the entry if it has this value: the handle may have been reused. */
 void interpose_handles_remove(struct interpose_handles *handles, const void *key,
                               const struct interpose_handle_value *value);
-/* One after the other, removed; false: there is none left. *cursor is 0 before the first. */
+/* Removes one entry per call; false if none is left. *cursor is 0 before the first. */
 bool interpose_handles_take_next(struct interpose_handles *handles, uint32_t *cursor,
                                  struct interpose_handle_value *out_value);
 void interpose_handles_after_fork(struct interpose_handles *handles);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What neuron/marks.h searches for, around another runtime. Where that is one of ours, with its own
- * hooks, it is the one that keeps them.
+ * The functions that neuron/marks.h searches for, with another runtime. If that is one of ours,
+ * with its own hooks, it keeps the marks.
  */
 #include "neuron/marks.h"
 
@@ -25,8 +25,7 @@ void interpose_marks_pass_on(void)
     if (!dladdr((void *)(uintptr_t)REAL(nrt_init), &about) || !about.dli_fname) {
         return;
     }
-    handle =
-        dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* it stays open, as the runtime does */
+    handle = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* it stays open, like the runtime */
     now = handle ? dlvsym(handle, "neuron_mark_now", MARKS_NODE) : NULL;
     write = handle ? dlvsym(handle, "neuron_mark_write", MARKS_NODE) : NULL;
     if (now && write) {

@@ -7,7 +7,7 @@
 
 #include "runtime-hooks/interpose/observe.h"
 
-/* false: a handle that is none, or was loaded before the process was observed. */
+/* false: an invalid handle, or one loaded before the process was observed. */
 bool interpose_model_get(const nrt_model_t *handle, struct interpose_model *out_model);
 
 #endif

@@ -9,7 +9,7 @@
 
 #define MAPS_LINE_BYTES 1024
 
-/* The file whose mapping holds the address; "" when it is memory of the process. */
+/* The file mapped at the address; "" if it is anonymous memory. */
 static void mapped_path(uintptr_t address, char *path, size_t path_bytes)
 {
     char line[MAPS_LINE_BYTES];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observe - what every observed call does first and last, and what the files of this folder share.
+ * observe - the start and end of every observed call, and common code of this folder.
  *
- * A call of the client is observed while the process is; a call that the runtime makes to itself,
- * through the same exported names, is passed on. Exceptions and the cancelling of threads may cross
- * each of these functions: what has to be undone is undone by a cleanup.
+ * A call of the client is observed while the process is attached; calls of the runtime to itself,
+ * through the same exported names, are passed on. Exceptions and thread cancellation may pass
+ * through these functions: a cleanup undoes what is necessary.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_OBSERVE_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_OBSERVE_H
@@ -26,31 +26,31 @@
 #define OBSERVED_3(name)
 #include "runtime-hooks/interpose/interpose.def"
 
-/* First physical core, and what the hooks call it, of a model of the runtime. */
+/* First physical core of a model of the runtime, and its reference in the hooks. */
 struct interpose_model {
     struct ntk_hooks_model_ref ref;
     uint16_t core;
     uint16_t core_count;
-    uint32_t vnc; /* the first, as the process counts */
+    uint32_t vnc; /* the first, in the process's numbering */
     uint32_t is_unloading;
 };
 
-/* One cache line of each thread. */
+/* One cache line per thread. */
 struct interpose_thread {
-    uint32_t depth;                  /* observed calls that the thread is in */
-    struct interpose_model model;    /* the latest it looked up, */
+    uint32_t depth;                  /* nesting of observed calls in the thread */
+    struct interpose_model model;    /* its last lookup, */
     const nrt_model_t *model_handle; /* by this */
-    uint64_t model_seq;              /* when the table stood here */
-    uint64_t execution_id;           /* the latest; of a block of the thread's own */
+    uint64_t model_seq;              /* with this state of the table */
+    uint64_t execution_id;           /* the latest, from the thread's block of numbers */
 } __attribute__((aligned(64)));
 extern __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 
-/* Counts up at each attach; 0 while nothing is observed. What began under another number has
+/* Incremented at each attach; 0 while nothing is observed. Operations with another number have
  * ended. */
 extern uint32_t interpose_generation;
 
 struct interpose_scope {
-    uint32_t generation; /* 0: pass the call on unseen */
+    uint32_t generation; /* 0: pass the call on */
 };
 
 static inline struct interpose_scope interpose_enter(void)
@@ -72,14 +72,14 @@ static inline void interpose_leave(const struct interpose_scope *scope)
 #define INTERPOSE_SCOPE \
     struct interpose_scope scope __attribute__((cleanup(interpose_leave))) = interpose_enter()
 
-/* Whether what began in the scope may be reported. */
+/* Whether an operation that started in the scope may be reported. */
 static inline bool interpose_is_on(const struct interpose_scope *scope)
 {
     return scope->generation != 0 &&
            scope->generation == __atomic_load_n(&interpose_generation, __ATOMIC_RELAXED);
 }
 
-/* cores.c: the physical cores behind those of the process. */
+/* cores.c: the physical cores of the process's cores. */
 struct interpose_cores {
     uint32_t count;
     uint32_t lnc; /* physical cores of each */
@@ -95,23 +95,22 @@ void interpose_cores_find(void);
 /* First physical core of a core of the process; NTK_NO_CORE. */
 uint16_t interpose_core_get(int64_t vnc);
 
-/* The core of the process whose first physical one this is; 0 when none is. */
+/* The process's core with this first physical core; 0 if none. */
 uint32_t interpose_vnc_get(uint16_t core);
 
-/* The tables of handles at the end of the process's use of the runtime, and in the child of a
- * fork. */
+/* Clears the tables of handles when the process closes the runtime, and in the child of a fork. */
 void interpose_models_forget(void);
 void interpose_tensors_forget(void);
-/* First physical core of a tensor on the device; NTK_NO_CORE. name: 0 where it is unknown. */
+/* First physical core of a tensor on the device; NTK_NO_CORE. name: 0 if unknown. */
 uint16_t interpose_tensor_core_get(const nrt_tensor_t *handle, uint32_t *out_name);
 void interpose_models_after_fork(void);
 void interpose_tensors_after_fork(void);
 void interpose_captures_after_fork(void);
 void interpose_callbacks_after_fork(void);
-/* process.c: all of that. */
+/* process.c: calls all of these. */
 void interpose_process_after_fork(void);
 void interpose_collectives_after_fork(void);
-/* marks.c: the runtime behind us has its own hooks. */
+/* marks.c: the runtime has its own hooks. */
 void interpose_marks_pass_on(void);
 
 #endif

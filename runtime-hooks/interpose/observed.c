@@ -12,7 +12,7 @@
 
 #include "runtime-hooks/interpose/early.h"
 
-/* For the explicit interface addresses alone: each form has its own types. */
+/* For the explicit interface only addresses, because each form has its own types. */
 #define OBSERVED(name)
 #define OBSERVED_2(name) extern void observed_2_##name(void);
 #define OBSERVED_3(name) extern void observed_3_##name(void);
@@ -38,7 +38,7 @@ interpose_function interpose_pick(enum interpose_call call, interpose_function f
     return interpose_observed[call] ? interpose_observed[call] : forward;
 }
 
-/* From here on a client may ask for any name. */
+/* From here on a client may look up any name. */
 static void names_show(void)
 {
     interpose_real_look(false);
@@ -46,12 +46,12 @@ static void names_show(void)
 }
 
 #ifdef INTERPOSE_IS_INSTRUMENTED
-/* Nothing instrumented runs before the constructors of the sanitizer's library. */
+/* Instrumented code must not run before the constructors of the sanitizer's library. */
 #define NAMES_BEGIN names_show
 #else
-/* The loader asks which function this is when it relocates us, before it relocates the objects that
- * need us. Those bind what they find then. Where no object does, weak references of the program
- * find nothing without us. */
+/* The loader calls this resolver when it relocates us, before the objects that need us, which then
+ * bind what they find. Without a dependent object, weak references of the program find nothing
+ * without us. */
 static void (*names_pick(void))(void)
 {
     bool is_needed = interpose_real_is_needed();

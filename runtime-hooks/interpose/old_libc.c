@@ -21,14 +21,14 @@
 #define OLDEST_SCANF "GLIBC_2.7"
 #define STAT_VERSION 1
 #else
-#define OLDEST "GLIBC_2.17" /* the first one for AArch64 */
+#define OLDEST "GLIBC_2.17" /* the first version for AArch64 */
 #define OLDEST_AT OLDEST
 #define OLDEST_NAME OLDEST
 #define OLDEST_SCANF OLDEST
 #define STAT_VERSION 0
 #endif
 
-/* One call: the name that the linker puts in its place, and the old version as old_NAME. */
+/* One call: its replacement for the linker, and the old version as old_NAME. */
 #define OLD(returns, name, parameters, arguments, version) \
     returns old_##name parameters;                         \
     returns __wrap_##name parameters;                      \
@@ -54,7 +54,7 @@ OLD(int, pthread_setspecific, (pthread_key_t key, const void *value), (key, valu
 OLD(int, pthread_setname_np, (pthread_t thread, const char *name), (thread, name), OLDEST_NAME)
 OLD(int, pthread_sigmask, (int how, const sigset_t *set, sigset_t *old), (how, set, old), OLDEST)
 
-/* Before 2.33 these took the version of the struct. */
+/* Before 2.33 these had a version argument. */
 #define OLD_STAT(name, old_name, parameters, arguments, old_parameters, version) \
     int old_##name old_parameters;                                               \
     int __wrap_##name parameters;                                                \

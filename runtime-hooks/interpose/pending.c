@@ -12,12 +12,12 @@
 struct queue {
     struct pending_place place;
     pthread_mutex_t lock;
-    uint64_t head; /* of the oldest request; counts up */
+    uint64_t head; /* of the oldest request; increasing */
     uint64_t tail;
     struct pending_request requests[PENDING_REQUESTS];
 };
 
-/* Filled from the front under the lock, never emptied. */
+/* Filled from the start under the lock, never emptied. */
 static struct queue *queues[PENDING_QUEUES];
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -93,7 +93,7 @@ static void request_end_with_status(struct pending_request *request)
                              : request->status);
 }
 
-/* The oldest request up to the sequence; false: there is none. */
+/* Removes the oldest request up to the sequence; false: none. */
 static bool queue_pop(struct queue *queue, uint64_t sequence, struct pending_request *out_request)
 {
     bool is_found = false;
@@ -212,11 +212,11 @@ static struct {
     pthread_cond_t wake;
     pthread_t thread;
     bool is_running;
-    bool is_waiting; /* nothing is left anywhere */
+    bool is_waiting; /* all queues are empty */
     bool stop;
 } poller = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
-/* Whether something is left. */
+/* Whether any request is left. */
 static bool poll_once(void)
 {
     bool is_left = false;
@@ -247,7 +247,7 @@ static void *poller_run(void *unused)
     const struct timespec pause = { .tv_nsec = POLL_NS };
 
     (void)unused;
-    interpose_thread.depth = 1; /* what it calls is nobody's call */
+    interpose_thread.depth = 1; /* its own calls are not observed */
     pthread_mutex_lock(&poller.lock);
     while (!poller.stop) {
         pthread_mutex_unlock(&poller.lock);
@@ -268,7 +268,7 @@ static void *poller_run(void *unused)
     return NULL;
 }
 
-/* Before the destructors of the runtime, which is older than this handler. */
+/* Before the destructors of the runtime, which was loaded before this handler was set. */
 static void at_exit(void)
 {
     pending_stop();
@@ -287,7 +287,8 @@ static void poller_start(void)
         }
         poller.stop = false;
         (void)sigfillset(&all);
-        (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* the client's signals are its own */
+        /* signals are for the client's threads */
+        (void)pthread_sigmask(SIG_SETMASK, &all, &before);
         poller.is_running =
             has_handler && pthread_create(&poller.thread, NULL, poller_run, NULL) == 0;
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -346,7 +347,7 @@ void pending_add(const struct pending_place *place, const struct pending_request
     }
 }
 
-/* Its threads and requests are the parent's. */
+/* Threads and requests belong to the parent. */
 void pending_after_fork(void)
 {
     memcpy(&queues_lock, &fresh_mutex, sizeof fresh_mutex);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process is observed from the success of nrt_init to nrt_close: before, it has nothing to tell,
- * and most programs that a preload meets are shells and compilers.
+ * A process is observed from a successful nrt_init to nrt_close: before, there is nothing to
+ * report, and most programs with a preload are shells and compilers.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "runtime-hooks/interpose/pending.h"
 #include "runtime-hooks/interpose/say.h"
 
-/* How the detail of the version begins when our own core, with its own hooks, lies behind us. */
+/* The prefix of the version detail if our own core, with its own hooks, follows us. */
 #define OWN_RUNTIME "software NeuronCores"
 
 #define SETTLE_PAUSE_NS 50000
@@ -22,11 +22,11 @@
 __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 uint32_t interpose_generation;
 
-/* nrt_init and nrt_close one at a time. */
+/* Serialises nrt_init and nrt_close. */
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t attach_count;
 
-/* Whether there is anything of a use of the runtime to forget. */
+/* Whether there is state of an earlier use of the runtime. */
 static bool was_attached;
 
 void interpose_process_after_fork(void)
@@ -59,7 +59,7 @@ static void cores_claim(void)
 /* With the lock, once the runtime is open. */
 static void attach(nrt_framework_type_t framework, const char *fw_version, const char *fal_version)
 {
-    static bool is_said; /* once a process, however often it opens the runtime */
+    static bool is_said; /* once per process, however often it opens the runtime */
     char note[256] = "";
     char runtime_version[NTK_VERSION_TEXT_BYTES] = "";
     nrt_version_t version = { 0 };
@@ -103,9 +103,9 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
     __atomic_store_n(&interpose_generation, attach_count, __ATOMIC_RELEASE);
 }
 
-/* The runtime is closed, so that none of its calls lasts; a thread that has just returned from one
+/* The runtime is closed, so none of its calls is running; a thread that has just returned from one
  * counts it before the segment is removed. Queued items that will never be reported delay the exit
- * only shortly. */
+ * only briefly. */
 static void executions_settle(void)
 {
     static const struct timespec pause = { .tv_nsec = SETTLE_PAUSE_NS };
@@ -130,7 +130,8 @@ static void detach(void)
     if (interpose_generation == 0) {
         return;
     }
-    pending_end_implicit(NTK_NO_CORE, NRT_SUCCESS); /* the runtime has run what it had taken */
+    /* the runtime has run everything that it accepted */
+    pending_end_implicit(NTK_NO_CORE, NRT_SUCCESS);
     executions_settle();
     __atomic_store_n(&interpose_generation, 0u, __ATOMIC_SEQ_CST);
     interpose_models_forget();
@@ -145,8 +146,8 @@ static void detach(void)
     ntk_hooks_detach();
 }
 
-/* What the two do next to the call is done whole: files are read and threads waited for in it,
- * where a thread could be cancelled. */
+/* Work of these two in addition to the call must be completed: it reads files and waits for
+ * threads, where a thread could be cancelled. */
 static void lifecycle_enter(int *out_cancel_state)
 {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, out_cancel_state);

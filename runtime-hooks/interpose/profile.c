@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Captures: which file or folder the runtime writes, from when to when, how large it got.
+ * Captures: the file or folder that the runtime writes, its start and stop, and its size.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "runtime-hooks/interpose/model.h"
 
-#define CAPTURES 64 /* under way at once; more are passed on unseen */
+#define CAPTURES 64 /* simultaneous ones; more are passed on unobserved */
 
 struct capture {
     uint64_t key; /* 0: free */
@@ -21,8 +21,7 @@ struct capture {
     uint64_t start_ticks;
 };
 
-/* What a capture is stopped by: its file, its core, the session that the runtime named, or the one
- * inspection. */
+/* The key to stop a capture: its file, its core, the runtime's session, or the only inspection. */
 enum key_kind {
     KEY_FILE = 1,
     KEY_CORE,
@@ -91,7 +90,7 @@ static uint64_t file_bytes(const char *path)
                                                                        : 0;
 }
 
-/* path: its location, if that was unknown at its start; else NULL. */
+/* path: its place, if unknown at the start; else NULL. */
 static void capture_end(const struct interpose_scope *scope, uint64_t key, const char *path,
                         uint64_t bytes, NRT_STATUS status)
 {
@@ -150,7 +149,7 @@ NRT_STATUS observed_nrt_profile_session_start(int32_t vnc)
     return status;
 }
 
-/* It waits under the runtime's name until it is written or dropped. */
+/* It is kept under the runtime's id until written or dropped. */
 NRT_STATUS observed_nrt_profile_session_stop(int32_t vnc, uint64_t *session_id)
 {
     INTERPOSE_SCOPE;
@@ -217,7 +216,7 @@ NRT_STATUS observed_nrt_inspect_begin_with_options(nrt_inspect_config_t *options
     INTERPOSE_SCOPE;
     NRT_STATUS status = REAL(nrt_inspect_begin_with_options)(options);
 
-    /* Its options name a folder that nothing tells. */
+    /* Its options contain a folder that cannot be queried. */
     if (status == NRT_SUCCESS && interpose_is_on(&scope)) {
         capture_begin(&scope, key_make(KEY_INSPECTION, 0), (struct ntk_hooks_model_ref){ 0 },
                       NTK_NO_CORE, NULL);

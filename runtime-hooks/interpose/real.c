@@ -17,7 +17,7 @@
 
 #include "runtime-hooks/interpose/early.h"
 
-/* How long a fork waits for a thread that opens the library: 2 s. It may wait for us, in a
+/* Maximum wait of a fork for a thread that opens the library: 2 s. The thread may wait for us, in a
  * constructor that forks. */
 #define FORK_PAUSE_NS 1000000
 #define FORK_PAUSES 2000
@@ -34,24 +34,24 @@ const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 interpose_function interpose_real[INTERPOSE_CALLS];
 bool interpose_real_is_form_2;
 
-/* A library as it was found, until the first of them is published. */
+/* A library that was found, until the first one is published. */
 struct library {
     bool is_open;
     bool is_form_2;
     interpose_function functions[INTERPOSE_CALLS]; /* NULL: it has none */
 };
 
-/* Held while words are copied and nothing else: threads that come first each open the library,
- * which the loader puts in an order, and find the same. So no thread waits for the loader with a
- * lock of ours, neither a thread that is in a constructor nor the child of a fork. */
+/* Held only while copying words: several first threads each open the library, which the loader
+ * serialises, and find the same one. So no thread waits for the loader while holding our lock,
+ * neither in a constructor nor in the child of a fork. */
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 static bool is_published; /* one that is open */
 
-/* Threads that are opening the library, and whether this one is. */
+/* Number of threads that are opening the library, and whether this one is. */
 static uint32_t opening_count;
 static __thread bool is_opening __attribute__((tls_model("initial-exec")));
 
-/* The library that our names show, once that is certain: the one that will be opened. */
+/* The library that our names represent, once it is certain to be opened. */
 static char decided_path[PATH_MAX];
 static uint32_t is_decided;
 
@@ -60,7 +60,7 @@ static interpose_function absent_get(enum interpose_call call)
     return interpose_absent_2[call] ? interpose_absent_2[call] : interpose_absent_3[call];
 }
 
-/* Only the first message of a process. */
+/* Only the first message of a process is printed. */
 static uint32_t was_said;
 #define say(...)                                                        \
     do {                                                                \
@@ -69,7 +69,7 @@ static uint32_t was_said;
         }                                                               \
     } while (0)
 
-/* The library of the path, or NULL with the reason said. */
+/* The library of the path, or NULL after printing the reason. */
 static void *library_open(const char *path)
 {
     void *library = dlopen(path, RTLD_LAZY | RTLD_GLOBAL);
@@ -83,7 +83,7 @@ static void *library_open(const char *path)
     return library;
 }
 
-/* In the version of the call's form; what has no versions has one form. */
+/* In the version of the call's form; libraries without versions have one form. */
 static interpose_function symbol_get(void *library, const struct ntk_elf_file *file,
                                      const struct interpose_call_row *call)
 {
@@ -123,7 +123,7 @@ static void absent_add(struct interpose_absent *absent, uint32_t call)
     absent->words[call / 64] |= (uint64_t)1 << call % 64;
 }
 
-/* The first that is open stays; until then each call fails. */
+/* The first open library is kept; until then every call fails. */
 static void publish(const struct library *library)
 {
     struct interpose_absent absent = { 0 };
@@ -182,7 +182,7 @@ interpose_function interpose_real_open(enum interpose_call call)
     int cancel_state;
 
     if (is_opening) {
-        return absent_get(call); /* the library's own constructors call it, through us */
+        return absent_get(call); /* called by the library's own constructors, through us */
     }
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     interpose_fork_watch();
@@ -219,8 +219,7 @@ void interpose_real_after_fork(void)
     opening_count = is_opening;
 }
 
-/* Where the file, loaded at base, has the call; 0: nowhere, or where the loader would have to
- * ask. */
+/* The address of the call in the file, loaded at base; 0: missing, or an indirect function. */
 static uintptr_t call_address(const struct ntk_elf_file *file, uintptr_t base,
                               const struct interpose_call_row *call)
 {
@@ -279,7 +278,7 @@ static uint32_t name_bucket(const char *name)
     return hash % NAME_BUCKETS;
 }
 
-/* Every program that is preloaded with us waits for this: one pass over the exports of the file. */
+/* Every program with our preload waits for this: one pass over the exports of the file. */
 static void file_calls(const struct ntk_elf_file *file, struct interpose_absent *out_absent)
 {
     uint16_t first[NAME_BUCKETS] = { 0 }; /* a call + 1 */
@@ -308,7 +307,7 @@ static void file_calls(const struct ntk_elf_file *file, struct interpose_absent 
     }
 }
 
-/* Two threads that come first both read; they find the same. False: there is no library. */
+/* Two simultaneous first threads both read it, with the same result. False: no library. */
 static bool file_look(bool is_taken)
 {
     struct interpose_absent absent = { 0 };

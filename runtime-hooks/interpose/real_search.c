@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path of the library that we are in front of: the places of ld.so(8), in its order, and the
- * vendor's folder before those that the job does not name itself.
+ * The path of the wrapped library: the places of ld.so(8), in order, and the vendor's folder before
+ * the default folders.
  */
 #include "runtime-hooks/interpose/real.h"
 
@@ -16,7 +16,7 @@
 #define SONAME "libnrt.so.1"
 #define VENDOR_FOLDER "/opt/aws/neuron/lib"
 
-/* The runtime, and not these hooks once more: neither our file nor a copy of it. */
+/* The runtime, and not our own file or a copy of it. */
 static bool is_runtime(const char *path)
 {
     struct ntk_elf_export export;
@@ -40,7 +40,7 @@ static bool text_copy(char to[PATH_MAX], const char *text)
     return true;
 }
 
-/* The library in a folder; an empty folder is the working one. */
+/* The library in a folder; an empty name is the working folder. */
 static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
 {
     static const char name[] = "/" SONAME;
@@ -56,7 +56,7 @@ static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
 
 /* ---- paths of loaded objects ---- */
 
-/* Defined by the linker: the start of the image that contains this code. */
+/* From the linker: the start of the image that contains this code. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 struct object {
@@ -68,7 +68,7 @@ struct object {
     bool is_of_name; /* another libnrt.so.1 */
 };
 
-/* What the dynamic section of a loaded object says; false: nothing. */
+/* Reads the dynamic section of a loaded object; false if it has none. */
 static bool object_read(const char *path, uintptr_t base, const ElfW(Dyn) * dynamic,
                         struct object *out_object)
 {
@@ -77,7 +77,7 @@ static bool object_read(const char *path, uintptr_t base, const ElfW(Dyn) * dyna
     *out_object = (struct object){ .path = path ? path : "" };
     for (const ElfW(Dyn) *entry = dynamic; entry && entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_STRTAB) {
-            /* The loader has made an address of it; but for the kernel's own object. */
+            /* The loader has relocated it, except for the vDSO. */
             strings = (const char *)entry->d_un.d_ptr;
         }
     }
@@ -125,7 +125,7 @@ static size_t origin_get(const struct object *object, char origin[PATH_MAX])
     return (size_t)(slash - origin);
 }
 
-/* One folder of a list with $ORIGIN and $LIB put in; false when it is too long. */
+/* One folder of a list, with $ORIGIN and $LIB replaced; false if it is too long. */
 static bool folder_expand(const struct object *object, const char *text, size_t bytes,
                           char folder[PATH_MAX])
 {
@@ -163,7 +163,7 @@ static bool folder_expand(const struct object *object, const char *text, size_t 
     return true;
 }
 
-/* The first of a list of folders that has the library. */
+/* The first folder of a list with the library. */
 static bool list_has(const struct object *object, const char *list, const char *separators,
                      char path[PATH_MAX])
 {
@@ -182,18 +182,18 @@ static bool list_has(const struct object *object, const char *list, const char *
 }
 
 enum where {
-    WHERE_LOADED,  /* it is loaded itself, behind us */
-    WHERE_RPATH,   /* what the loader checks before LD_LIBRARY_PATH */
+    WHERE_LOADED,  /* it is already loaded, after us */
+    WHERE_RPATH,   /* searched by the loader before LD_LIBRARY_PATH */
     WHERE_RUNPATH, /* and after it */
 };
 
 struct walk {
     enum where where;
-    bool needs_us; /* only of objects that name the library; else of the others */
+    bool needs_us; /* only objects that need the library; else the others */
     char *path;
 };
 
-/* Calls the function for each loaded object until it says true. */
+/* Calls the function for each loaded object until it returns true. */
 struct visit {
     bool (*fn)(const struct object *object, const struct walk *walk);
     const struct walk *walk;
@@ -288,7 +288,7 @@ static bool cache_has(char path[PATH_MAX])
 
 /* ---- all of them ---- */
 
-/* Where loaders look without a list, as distributions build them. */
+/* Default folders of loaders, as built by distributions. */
 #if defined(__aarch64__)
 #define MULTIARCH "aarch64-linux-gnu"
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* say - a line on stderr of the observed process, which must survive it. */
+/* say - prints a line on stderr of the observed process, without endangering it. */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_SAY_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_SAY_H
 

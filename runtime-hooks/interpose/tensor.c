@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors: the memory that they hold, and what is moved in and out of them.
+ * Tensors: their memory, and transfers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "runtime-hooks/interpose/handles.h"
 #include "runtime-hooks/interpose/observe.h"
 
-/* Memory that a tensor and its slices share; counted once, until the last of them goes. */
+/* Memory shared by a tensor and its slices; counted once, until the last one is freed. */
 struct storage {
     struct ntk_hooks_memory memory;
     ntk_hooks_row row;
@@ -101,7 +101,7 @@ static bool tensor_put(const nrt_tensor_t *handle, const struct tensor *tensor)
     return interpose_handles_put(&tensors, handle, &value);
 }
 
-/* What is not in the table is not counted either: it could not be taken back. */
+/* A tensor missing in the table is not counted, because its end could not be matched. */
 static void tensor_add(const nrt_tensor_t *handle, struct tensor *tensor)
 {
     if (!tensor_put(handle, tensor)) {
@@ -198,7 +198,7 @@ NRT_STATUS observed_nrt_tensor_allocate_slice(const nrt_tensor_t *tensor_source,
     return status;
 }
 
-/* The buffer is the caller's, on the host; what the runtime held before is free. */
+/* The buffer belongs to the caller, on the host; the runtime's old memory is freed. */
 NRT_STATUS observed_nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t size)
 {
     INTERPOSE_SCOPE;
@@ -220,7 +220,7 @@ void observed_nrt_tensor_free(nrt_tensor_t **tensor)
     struct interpose_handle_value value;
     struct tensor known = { 0 };
 
-    /* Out of the table first: the runtime may give the address away before it returns. */
+    /* Remove it from the table first: the runtime may reuse the address before it returns. */
     if (scope.generation && tensor && *tensor &&
         interpose_handles_take(&tensors, *tensor, &value)) {
         memcpy(&known, &value, sizeof known);
@@ -283,7 +283,7 @@ NRT_STATUS observed_nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size
     return status;
 }
 
-/* One transfer per operation, each as long as the whole batch took. */
+/* One transfer per operation, each with the time of the whole batch. */
 static void batches_tell(const nrt_tensor_batch_t *batches, uint64_t count,
                          enum ntk_transfer direction, uint64_t start_ticks)
 {

@@ -48,7 +48,7 @@ static struct ntk_core_handle_pool contexts =
 /* --- requests
  * ----------------------------------------------------------------------------------- */
 
-/* NRT_INVALID for what is not a collective operation. */
+/* NRT_INVALID for anything but a collective operation. */
 static NRT_STATUS collective_get(nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
                                  struct ntk_core_collective *out_collective)
 {
@@ -80,7 +80,7 @@ static NRT_STATUS collective_get(nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_
             return NRT_SUCCESS;
         }
     }
-    return NRT_INVALID; /* a sum of products has no meaning over ranks */
+    return NRT_INVALID; /* a sum of products is meaningless across ranks */
 }
 
 static NRT_STATUS refuse(const char *sentence)
@@ -89,7 +89,7 @@ static NRT_STATUS refuse(const char *sentence)
     return NRT_INVALID;
 }
 
-/* Holds the tensor; it must be reachable from the core. */
+/* Holds the tensor, which must be reachable from the core. */
 static bool tensor_hold(nrt_tensor_t *tensor, uint32_t nc, struct nrt_tensor **out_tensor)
 {
     struct ntk_core_tensor_info info;
@@ -131,7 +131,7 @@ static NRT_STATUS pairs_make(struct nrt_cc_context *context, const nrt_cc_comm_t
     return NRT_SUCCESS;
 }
 
-/* Copies what the caller may change afterwards, and what a thread of a queue cannot read safely. */
+/* Copies what the caller may change later, and what a queue's thread cannot read safely. */
 static NRT_STATUS context_fill(struct nrt_cc_context *context, const nrt_cc_comm_t *comm,
                                const nrt_tensor_list_t *input, const nrt_tensor_list_t *output)
 {
@@ -251,8 +251,8 @@ NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue)
     struct ntk_err err = { 0 };
     char rendezvous[RENDEZVOUS_BYTES];
 
-    /* Queues of one world run at once, and next to what the host calls itself: each has its own
-     * meeting place, so that order matters within a queue only. */
+    /* Queues of one world run in parallel with each other and with the host's own calls: each has a
+     * separate rendezvous, so that order matters only within a queue. */
     (void)snprintf(rendezvous, sizeof rendezvous, "queue %u of %s", queue, options.rendezvous);
     options.rendezvous = rendezvous;
     int ret = ntk_core_comm_join(nrt_front_core_get(), &options, &comm, &err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_cc - collective operations that are prepared first and queued later: what they are to do.
+ * nrt_cc - collective operations that are prepared first and queued later.
  *
- * Owner:   nrt_cc_prepare() makes a context, which holds its tensors; it goes when it has been
- *          scheduled and run, at the latest with nrt_close().
+ * Owner:   nrt_cc_prepare() creates a context, which holds its tensors; it is freed after it was
+ *          scheduled and run, at the latest by nrt_close().
  * Threads: any, between nrt_front_enter() and nrt_front_leave() unless said otherwise.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_CC_H
@@ -21,10 +21,10 @@ NRT_STATUS nrt_cc_prepare(const nrt_cc_comm_t *comm, const nrt_tensor_list_t *in
                           const nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
                           nrt_cc_op_type_t cc_op, struct nrt_cc_context **cc_ctx);
 
-/* With one more reference; NULL when it is none. */
+/* With one more reference; NULL if invalid. */
 struct nrt_cc_context *nrt_cc_take(const struct nrt_cc_context *context);
 void nrt_cc_drop(struct nrt_cc_context *context);
-/* The caller's hold on it ends. */
+/* Ends the caller's hold on it. */
 void nrt_cc_close(struct nrt_cc_context *context);
 uint32_t nrt_cc_core(const struct nrt_cc_context *context);
 /* Waits for the other ranks. */
@@ -34,11 +34,12 @@ NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue);
 void nrt_cc_close_all(void);
 void nrt_cc_forget_after_fork(void);
 
-/* The rest of options but rendezvous is set; the communicator of this rank or a logged error. */
+/* The other options except rendezvous are set; joins as this rank, or logs an error. */
 NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
                                        struct ntk_core_comm_options *options);
 
-/* The system trace of ranks that move or wait for each other; vnc -1: told on the first core. */
+/* The system trace of ranks that transfer data or wait for each other; vnc -1: reported on the
+ * first core. */
 void nrt_collectives_trace_begin(struct ntk_core_trace_span *span, enum ntk_collective operation,
                                  const struct ntk_core_comm *comm, int32_t vnc, uint64_t bytes);
 void nrt_collectives_trace_end(const struct ntk_core_trace_span *span,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the ranks of a world do together, called by the host.
+ * Collective operations called by the host.
  */
 #include "runtime-hooks/libnrt/nrt_cc.h"
 
@@ -34,8 +34,7 @@ NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
     return NRT_SUCCESS;
 }
 
-/* Between enter and leave: the communicator of this rank, NRT_SUCCESS or a logged error. vnc -1:
- * any core. */
+/* Between enter and leave: joins as this rank, NRT_SUCCESS or a logged error. vnc -1: any core. */
 static NRT_STATUS comm_join(const char *function, int32_t vnc, uint32_t rank, uint32_t rank_count,
                             struct ntk_core_comm **out_comm)
 {
@@ -157,7 +156,7 @@ NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_c
     return status;
 }
 
-/* Queues order collective operations here; a stream says nothing more. */
+/* Queues order collective operations here, so streams have no effect. */
 NRT_STATUS nrt_cc_create_stream(uint32_t stream_id)
 {
     NRT_STATUS status = nrt_front_enter();

@@ -16,7 +16,7 @@
 #define CHUNK_BYTES (UINT64_C(1) << 20)
 #define FUNCTION "tensor_dump_inputs"
 
-/* <where>/input_dump_<random>_h_nn_<id>, new. */
+/* Creates <where>/input_dump_<random>_h_nn_<id>. */
 static int folder_make(uint32_t model_id, char path[PATH_BYTES])
 {
     const char *where = getenv("NEURON_RT_DBG_INPUT_DUMP_DIRECTORY");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_dump - the inputs of an execution that failed, as files (NEURON_RT_DBG_DUMP_INPUTS_ON_ERR).
+ * nrt_dump - writes the inputs of a failed execution to files (NEURON_RT_DBG_DUMP_INPUTS_ON_ERR).
  *
  * Threads: any.
  */
@@ -9,8 +9,7 @@
 
 #include "runtime-hooks/libnrt/nrt_front.h"
 
-/* Writes them when this is the status that the variable names. tensors: one per input and
- * output. */
+/* Writes them if this is the status in the variable. tensors: one per input and output. */
 void nrt_dump_inputs(struct nrt_model *model, struct ntk_core_tensor *const *tensors, size_t count,
                      NRT_STATUS status);
 

@@ -137,7 +137,7 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
-    /* On unless it is switched off: docs/decisions/execution.md. */
+    /* On by default: docs/decisions/execution.md. */
     options.report_numerical_errors =
         !(verbosity && (strcasecmp(verbosity, "none") == 0 || strcasecmp(verbosity, "off") == 0 ||
                         strcmp(verbosity, "0") == 0));
@@ -197,7 +197,7 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
         timeout_s = UINT64_MAX / NTK_NS_PER_SECOND;
     }
     options.execution_timeout_ns = timeout_s * NTK_NS_PER_SECOND;
-    /* No run should wait ten minutes for a default limit: docs/decisions/execution.md. */
+    /* A run must not wait ten minutes for a default limit: docs/decisions/execution.md. */
     options.hangs_last = ntk_env_text("NEURON_RT_EXEC_TIMEOUT") != NULL;
     ret = ntk_env_bool("NEURON_RT_VALIDATE_HASH", &options.validate_hash, err);
     if (ret < 0) {

@@ -24,7 +24,7 @@ static const struct {
 #undef NRT_ENV
 };
 
-/* Names with these beginnings are the runtime's alone. */
+/* Only the runtime uses names with these prefixes. */
 static const char *const families[] = { "NEURON_RT_", "NEURON_SOFT_", "NEURON_HOOKS" };
 
 enum nrt_env_use nrt_env_use_get(const char *name)
@@ -67,7 +67,7 @@ static void tell(const char *assignment, void *ctx)
 
     (void)ctx;
     if (bytes >= sizeof name) {
-        return; /* no name of ours is that long */
+        return; /* longer than any name of ours */
     }
     memcpy(name, assignment, bytes);
     name[bytes] = '\0';

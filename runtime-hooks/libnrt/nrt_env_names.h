@@ -14,10 +14,10 @@ enum nrt_env_use {
 };
 
 enum nrt_env_use nrt_env_use_get(const char *name);
-/* One line for each variable that is set and changes nothing: INFO for a known one, WARN for one of
- * the runtime's families that is unknown, as after a typing error. */
+/* One line for each set variable without effect: INFO for a known one, WARN for an unknown one of
+ * the runtime's families, such as a misspelling. */
 void nrt_env_tell(void);
-/* Calls line for each variable that begins with NEURON_, as "name=value"; at most
+/* Calls line for each variable that starts with NEURON_, as "name=value"; at most
  * NRT_ENV_LINES_MAX. */
 #define NRT_ENV_LINES_MAX 256
 void nrt_env_each(void (*line)(const char *assignment, void *ctx), void *ctx);

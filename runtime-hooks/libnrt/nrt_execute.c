@@ -12,8 +12,8 @@
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-/* Calls that may have one model at once: further callers have to try again. Far more than there are
- * threads that gain by it, and a bound on what is between the nodes of all of them. */
+/* Limit of simultaneous calls per model; further callers must try again. Far more than useful
+ * threads, but it bounds the intermediate memory of all of them. */
 #define CALLS_MAX 1024
 
 void nrt_execute_call_fini(struct nrt_execute_call *call)
@@ -87,8 +87,7 @@ static NRT_STATUS run_once(struct nrt_model *model, struct ntk_core_tensor *cons
     return status;
 }
 
-/* Run n-1's outputs feed run n: the i-th output is copied into the first input of its size that no
- * earlier output took. */
+/* Run n-1's outputs feed run n: the i-th output is copied to the first unused input of its size. */
 static NRT_STATUS outputs_feed_inputs(struct nrt_model *model, const struct nrt_execute_call *call)
 {
     size_t count = 0;
@@ -138,7 +137,7 @@ static NRT_STATUS run(struct nrt_model *model, struct nrt_set *input, struct nrt
 {
     struct nrt_execute_call call;
 
-    /* Its creator has it too. */
+    /* Its creator also holds it. */
     if (ntk_core_handle_references(model) > CALLS_MAX + 1) {
         nrt_log_error("nrt_execute", "model '%s': %d calls in progress (NRT_QUEUE_FULL)",
                       ntk_core_model_name(model->core), CALLS_MAX);

@@ -21,7 +21,7 @@ struct nrt_execute_call {
     size_t count;
 };
 
-/* NRT_INVALID, logged, when the sets lack a tensor of the model. To be ended in any case. */
+/* NRT_INVALID, logged, if the sets lack a tensor of the model. Must be ended in any case. */
 NRT_STATUS nrt_execute_call_init(struct nrt_execute_call *call, struct nrt_model *model,
                                  struct nrt_set *input, struct nrt_set *output);
 void nrt_execute_call_fini(struct nrt_execute_call *call);

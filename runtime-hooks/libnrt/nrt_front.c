@@ -26,14 +26,15 @@ enum state {
     STATE_CLOSED,
 };
 
-/* Read by every call, written by init and close, which must not starve. */
+/* Read-locked by every call, write-locked by init and close, which must not starve. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-/* Held by init and close from beginning to end; state changes with both held. */
+/* Held by init and close throughout; state changes with both locks held. */
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static enum state state;
 static struct ntk_core *core;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
-/* A limit of file sizes held when the runtime was opened: calls that may write are made quiet. */
+/* A file size limit was set when the runtime was opened: calls that may write must block its
+ * signal. */
 static bool is_limited;
 static __thread struct ntk_quiet call_quiet __attribute__((tls_model("initial-exec")));
 
@@ -71,7 +72,7 @@ struct ntk_core_handle_pool nrt_front_tensors =
     NTK_CORE_HANDLE_POOL_INIT(struct nrt_tensor, tensor_release);
 struct ntk_core_handle_pool nrt_front_sets = NTK_CORE_HANDLE_POOL_INIT(struct nrt_set, set_release);
 
-/* The parent's threads, locks and cores are not here. */
+/* The child does not have the parent's threads, locks and cores. */
 static void child_after_fork(void)
 {
     static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -157,7 +158,7 @@ void nrt_front_execution_failed(const char *function, const struct nrt_model *mo
                   "Failed to execute model %s with status %d (%s)",
                   ntk_core_model_name(model->core), (int)status, nrt_get_status_as_str(status));
     ntk_inspect_execution_failed(nrt_front_core_get(), model->core);
-    if (status != NRT_EXEC_COMPLETED_WITH_NUM_ERR) { /* whose outputs are there */
+    if (status != NRT_EXEC_COMPLETED_WITH_NUM_ERR) { /* whose outputs are valid */
         nrt_infodump(NRT_INFODUMP_EXECUTE, status, core);
     }
 }
@@ -167,7 +168,7 @@ static void warn(const char *sentence)
     nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init", "%s", sentence);
 }
 
-/* A line of the log for each line of the table. */
+/* One log line for each line of the table. */
 static void shortage(const char *cause, const char *cores, const char *table)
 {
     nrt_log_write(NRT_LOG_TDRV, NRT_LOG_ERROR, "log_dev_mem", "%s", cause);
@@ -180,7 +181,7 @@ static void shortage(const char *cause, const char *cores, const char *table)
     }
 }
 
-/* The message with the cause is the last line before what the program says. */
+/* The message with the cause is the last line before the program's own output. */
 static NRT_STATUS open_failed(const char *function, int error, const struct ntk_err *err)
 {
     nrt_infodump(NRT_INFODUMP_INIT, nrt_status_from_error(error), NULL);
@@ -253,7 +254,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
         return refuse_worker("nrt_init");
     }
     pthread_mutex_lock(&lifecycle);
-    /* No thread waits for the gate of an open runtime: callbacks could not enter after it. */
+    /* No thread may wait for the gate of an open runtime: callbacks could not enter after it. */
     if (state != STATE_OPEN) {
         struct ntk_quiet quiet;
 
@@ -282,7 +283,7 @@ NRT_STATUS nrt_close(void)
 
         ntk_quiet_enter(&quiet);
         nrt_trigger_stop();
-        /* What is queued runs to its end, and its callbacks may call us. */
+        /* Queued requests run to the end, and their callbacks may call us. */
         nrt_request_stop();
         pthread_rwlock_wrlock(&gate);
         nrt_request_close();

@@ -33,10 +33,10 @@
 #include "nrt/nrt_version.h"
 #pragma GCC visibility pop
 
-/* The vendor release whose calls and answers these are. */
+/* The vendor release that is implemented. */
 #define NRT_FRONT_RUNTIME_VERSION "2.31.24.0"
 
-/* What a caller holds: nrt_model_t, nrt_tensor_t and nrt_tensor_set_t point to these. */
+/* Handles of callers: nrt_model_t, nrt_tensor_t and nrt_tensor_set_t point to these. */
 struct nrt_model {
     struct ntk_core_handle handle;
     struct ntk_core_model *core;
@@ -64,28 +64,27 @@ extern struct ntk_core_handle_pool nrt_front_tensors;
 extern struct ntk_core_handle_pool nrt_front_sets;
 
 /* NRT_SUCCESS: the runtime stays open until nrt_front_leave(). Else NRT_UNINITIALIZED or
- * NRT_CLOSED, and there is nothing to leave. */
+ * NRT_CLOSED, without a leave. */
 NRT_STATUS nrt_front_enter(void);
 void nrt_front_leave(void);
-/* nrt_load(), and for monitors which rank it is of how many that execute the model together; 0 of
- * 0: none. */
+/* nrt_load(), with the rank and the number of ranks that execute the model together, for monitors;
+ * 0 of 0: none. */
 NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                           uint32_t rank, uint32_t rank_count, nrt_model_t **model);
-/* What a call answers whose model handle is none: nothing was given, or it was and is gone. */
+/* The status for an invalid model handle: never valid, or freed. */
 NRT_STATUS nrt_front_no_model(const nrt_model_t *model);
 /* Between enter and leave only. */
 struct ntk_core *nrt_front_core_get(void);
-/* Logs the message of err under the name of the public call; returns the status. */
+/* Logs the message of err with the name of the public call; returns the status. */
 NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err *err);
-/* Logs an execution that a core ended with this status as the vendor does: the cause, the model,
- * the call. */
+/* Logs a failed execution like the vendor: the cause, the model, the call. */
 void nrt_front_execution_failed(const char *function, const struct nrt_model *model,
                                 NRT_STATUS status, const struct ntk_err *err);
 
-/* In the child of a fork, of nrt_sys_trace.c: its lock is free again. */
+/* nrt_sys_trace.c, in the child of a fork: resets its lock. */
 void nrt_sys_trace_forget(void);
 
-/* The tensor with that name with one more reference; NULL when there is none or it is gone. */
+/* The tensor with that name with one more reference; NULL if there is none or it was freed. */
 struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name);
 
 #endif

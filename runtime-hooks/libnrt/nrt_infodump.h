@@ -19,7 +19,7 @@ enum nrt_infodump_call {
     NRT_INFODUMP_EXECUTE,
 };
 
-/* core: NULL before it is open. Nothing after the first time for this call. */
+/* core: NULL before it is open. Only the first failure of this call is logged. */
 void nrt_infodump(enum nrt_infodump_call call, NRT_STATUS status, const struct ntk_core *core);
 /* The next failure of each call is logged again. */
 void nrt_infodump_reset(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inspection by its public calls and by the environment.
+ * Inspection through public calls and the environment.
  */
 #include "runtime-hooks/libnrt/nrt_inspect.h"
 
@@ -53,7 +53,7 @@ static int begin(struct ntk_core *core, const struct nrt_inspect_config *config,
     return ret < 0 ? ret : ntk_inspect_begin(core, &options, err);
 }
 
-/* options NULL: by_environment says which defaults. */
+/* options NULL: by_environment selects the defaults. */
 static NRT_STATUS begin_public(const nrt_inspect_config_t *options, bool by_environment)
 {
     struct nrt_inspect_config defaults = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of an inspection: the calls that set them, the variables that say the same. */
+/* The options of an inspection: the calls that set them, and the equivalent variables. */
 #include "runtime-hooks/libnrt/nrt_inspect_config.h"
 
 #include <errno.h>
@@ -218,8 +218,7 @@ void nrt_inspect_config_free_activity_types(const char **activity_types, size_t 
 
 /* --- environment ------------------------------------------------------------------------------ */
 
-/* A value that is neither on nor off is wanted, too: nrt_inspect_config_from_environment() says
- * what is wrong. */
+/* An invalid value also requests one: nrt_inspect_config_from_environment() reports the error. */
 bool nrt_inspect_config_is_wanted(void)
 {
     bool is_on = false;

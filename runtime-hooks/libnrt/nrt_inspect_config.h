@@ -10,8 +10,7 @@
 #include "runtime-hooks/libnrt/nrt_trace_types.h"
 
 struct nrt_inspect_config {
-    struct ntk_inspect_options
-        options; /* without what is the same for all, and but for these three: */
+    struct ntk_inspect_options options; /* without common settings and these three: */
     char *folder;
     uint64_t types;
     bool enable_inspect;
@@ -19,13 +18,13 @@ struct nrt_inspect_config {
 
 #define NRT_DEFAULT_FOLDER "./output"
 
-/* Frees the folder it had. NRT_INVALID: no text; NRT_RESOURCE: out of memory, nothing changed. */
+/* Frees the old folder. NRT_INVALID: no text; NRT_RESOURCE: out of memory, nothing changed. */
 NRT_STATUS nrt_folder_set(char **folder, const char *to);
-/* Frees the folder it had; the defaults then. NRT_RESOURCE: out of memory, nothing changed. */
+/* Frees the old folder and sets the defaults. NRT_RESOURCE: out of memory, nothing changed. */
 NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config);
-/* Whether the environment asks for an inspection at all. */
+/* Whether the environment requests an inspection at all. */
 bool nrt_inspect_config_is_wanted(void);
-/* Takes what NEURON_RT_INSPECT_* say. -EINVAL: a value that means nothing; -ENOMEM. */
+/* Applies NEURON_RT_INSPECT_*. -EINVAL: an invalid value; -ENOMEM. */
 int nrt_inspect_config_from_environment(struct nrt_inspect_config *config, struct ntk_err *err);
 
 #endif

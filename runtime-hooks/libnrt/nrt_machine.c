@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the machine is: counts, instance, memory. Most of it works before nrt_init().
+ * Properties of the machine: counts, instance, memory. Most of it works before nrt_init().
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -21,7 +21,7 @@ static int machine_find(struct ntk_core_machine *out_machine, struct ntk_err *er
     return ret < 0 ? ret : ntk_core_machine_find(&wanted, out_machine, err);
 }
 
-/* Machine and what the environment makes of it, as the running runtime sees them, else as
+/* The machine and the effects of the environment, as the running runtime sees them, else as
  * nrt_init() would. out_count: logical cores of the machine; out_visible: of this process. */
 static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t *out_visible)
 {
@@ -89,7 +89,7 @@ NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
     return count_get("nrt_get_visible_vnc_count", true, vnc_count);
 }
 
-/* The machine of the open runtime, else the one that nrt_init() would take. */
+/* The machine of the open runtime, else the one that nrt_init() would use. */
 static NRT_STATUS machine_get(const char *function, struct ntk_core_machine *out_machine)
 {
     struct ntk_err err = { 0 };
@@ -153,7 +153,7 @@ NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t instance_info
     return NRT_SUCCESS;
 }
 
-/* No container renumbers the devices of a software machine. */
+/* Containers do not renumber the devices of a software machine. */
 NRT_STATUS nrt_host_device_id_get(int neuron_dev, uint32_t *host_device_id)
 {
     struct ntk_core_machine machine = { 0 };
@@ -216,8 +216,8 @@ NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
     return status;
 }
 
-/* Software NeuronCores have no network plugin. Older callers pass err alone, so the other two
- * arguments are never checked. */
+/* Software NeuronCores have no network plugin. Older callers only pass err, so the other two
+ * arguments are never used. */
 void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size)
 {
     (void)err_msg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loading and unloading of models, and what a model needs and gives.
+ * Loading and unloading of models, and their inputs and outputs.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -16,8 +16,8 @@
 #include "runtime-hooks/libnrt/nrt_neff_source.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-/* The lines of the vendor's components, then the message with the cause: the last before what the
- * program says. */
+/* The log lines of the vendor's components, then the message with the cause, which is the last
+ * before the program's own output. */
 static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
                               const struct ntk_err *err)
 {
@@ -25,7 +25,7 @@ static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
     NRT_STATUS status = nrt_status_from_error(error);
 
     ntk_core_file_name(neff_bytes, size, name);
-    if (status == NRT_RESOURCE || status == NRT_LOAD_NOT_ENOUGH_NC) { /* it was good so far */
+    if (status == NRT_RESOURCE || status == NRT_LOAD_NOT_ENOUGH_NC) { /* valid so far */
         nrt_log_write(NRT_LOG_NMGR, NRT_LOG_ERROR, "stage_kelf_models",
                       "Failed to stage graph: %s to NeuronCore", name);
     }
@@ -114,7 +114,7 @@ NRT_STATUS nrt_unload(nrt_model_t *model)
     return status;
 }
 
-/* Enters and takes the model, or leaves again with the status of a handle that is none. */
+/* Enters and takes the model, or leaves again with the status of an invalid handle. */
 static NRT_STATUS model_enter(const nrt_model_t *model, struct nrt_model **out_model)
 {
     NRT_STATUS status = nrt_front_enter();
@@ -190,7 +190,7 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, 
     return status;
 }
 
-/* fp8 tensors show as bytes, as the vendor's library does. */
+/* fp8 tensors are reported as bytes, as in the vendor's library. */
 static nrt_dtype_t dtype_shown(uint32_t dtype)
 {
     static const uint8_t legacy[] = {
@@ -209,7 +209,7 @@ static nrt_dtype_t dtype_shown(uint32_t dtype)
     return (nrt_dtype_t)dtype;
 }
 
-/* One block: the array, then all shapes, so that freeing needs no look inside. */
+/* One block: the array, then all shapes, so that it can be freed without reading it. */
 static nrt_tensor_info_array_t *info_make(const struct ntk_core_io *ios, size_t count)
 {
     size_t shapes = 0;
@@ -264,7 +264,7 @@ NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t
     return status;
 }
 
-/* Works in every state: the array is the caller's alone. */
+/* Works in every state, because only the caller uses the array. */
 NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info)
 {
     if (!tensor_info) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the vendor's collectives library asks of the runtime. Software NeuronCores have no such
- * hardware: each call answers as if there were none, and says so the first time.
+ * Calls of the vendor's collectives library to the runtime. Software NeuronCores lack the hardware:
+ * each call behaves so, and logs it the first time.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -21,7 +21,7 @@ static void say_once(atomic_flag *was_said, const char *function)
     }
 }
 
-/* The body of a call: one line the first time, then the answer. */
+/* The body of a call: one log line the first time, then the result. */
 #define ANSWER(...)                                 \
     static atomic_flag was_said = ATOMIC_FLAG_INIT; \
                                                     \

@@ -40,7 +40,7 @@ static bool file_is_ours(const struct mapping *mapping)
     if (mapping->inode == 0) {
         return true; /* anonymous */
     }
-    /* A file that cannot be checked, is gone or is another one by now: it is not trusted. */
+    /* A file that cannot be checked, is missing or was replaced is not trusted. */
     if (stat(mapping->path, &status) != 0 || status.st_ino != mapping->inode) {
         return false;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording of whole cores: the latest execution, to be written at any time, and sessions.
+ * Recording of whole cores: the latest execution, written at any time, and sessions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,12 +17,12 @@ struct nrt_profile_continuous_options {
     char *folder;
 };
 
-/* The result, for the public call that was entered; leaves it. */
+/* The result of the entered public call; leaves it. */
 static NRT_STATUS done(const char *function, int ret, const struct ntk_err *err)
 {
     NRT_STATUS status = NRT_SUCCESS;
 
-    if (ret < 0) { /* the caller's mistake: nothing is recorded there, or something already */
+    if (ret < 0) { /* the caller's mistake: nothing is recorded there, or a recording exists */
         bool is_invalid = ret == -ENODATA || ret == -ENOENT || ret == -EALREADY;
 
         status = nrt_front_fail(function, is_invalid ? -EINVAL : ret, err);
@@ -86,7 +86,7 @@ static int continuous_start(struct ntk_core *core, struct ntk_err *err)
     return ret < 0 ? ret : ntk_continuous_start(core, &bounds, err);
 }
 
-/* Where files go is asked when there is one. */
+/* The destination is determined when there is a file. */
 NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t *options)
 {
     struct ntk_err err = { 0 };

@@ -76,8 +76,8 @@ int nrt_queues_open(uint32_t count, uint32_t compute_depth, uint32_t implicit_de
 
 void nrt_queues_stop(void)
 {
-    /* All are notified before any is waited for: the items that one core still accepts may wait for
-     * those that another refuses. */
+    /* All are notified before waiting for any: items still accepted by one core may wait for those
+     * that another rejects. */
     for (uint32_t i = 0; i < core_count; i++) {
         ntk_core_crew_shut(cores[i].crew);
     }

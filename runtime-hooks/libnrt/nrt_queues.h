@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_queues - the queues of the runtime, by core, unit and index, and the sequence ids of what is
- * in them.
+ * nrt_queues - the queues of the runtime, by core, unit and index, and the sequence ids of their
+ * items.
  *
  * A sequence id: 11 bits of core, 3 of unit, 2 of index, then 48 of the number in the queue. A
- * core's queues share a crew with a worker for each: what one waits for may be in another.
+ * core's queues share a crew with a worker for each, because items of one queue may wait for
+ * another.
  *
  * Owner:   the module; found queues are borrowed until nrt_queues_close().
  * Threads: any, between nrt_queues_open() and nrt_queues_close().
@@ -14,7 +15,7 @@
 
 #include "runtime-hooks/core/core_queue.h"
 
-/* The 2.x form knows the first five, by these numbers; the 3.0 form the middle three. */
+/* The 2.x form has the first five, with these numbers; the 3.0 form the middle three. */
 enum nrt_queue_unit {
     NRT_QUEUE_READ,
     NRT_QUEUE_WRITE,
@@ -26,7 +27,7 @@ enum nrt_queue_unit {
 };
 
 struct nrt_queue {
-    struct ntk_core_queue *items; /* NULL: there is no such queue */
+    struct ntk_core_queue *items; /* NULL: no such queue */
     uint32_t core;
     uint32_t unit;
     uint32_t index;
@@ -34,10 +35,10 @@ struct nrt_queue {
 
 /* Depths are per queue; implicit_depth 0 opens no implicit queue. -ENOMEM: nothing is open. */
 int nrt_queues_open(uint32_t core_count, uint32_t compute_depth, uint32_t implicit_depth);
-/* Everything that is queued runs to its end, everything else is refused. */
+/* Everything queued runs to its end; new items are rejected. */
 void nrt_queues_stop(void);
 void nrt_queues_close(void);
-/* The workers are the parent's. */
+/* The workers belong to the parent. */
 void nrt_queues_forget_after_fork(void);
 
 /* NULL: there is no such queue. */

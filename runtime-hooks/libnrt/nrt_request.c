@@ -23,7 +23,7 @@ struct nrt_tracker {
     struct ntk_core_handle handle;
     pthread_mutex_t lock;
     struct ntk_vec errors; /* of struct error */
-    struct error *list;    /* what the caller was given last */
+    struct error *list;    /* the caller's last list */
     uint64_t lost;
 };
 
@@ -137,7 +137,7 @@ static void tracker_add(struct nrt_tracker *tracker, uint64_t sequence, NRT_STAT
     pthread_mutex_unlock(&tracker->lock);
 }
 
-/* What the request holds; afterwards it is mere memory. */
+/* Releases what the request holds; its memory stays. */
 static void request_release(struct request *request)
 {
     if (request->model) {
@@ -198,7 +198,7 @@ static NRT_STATUS work_do(const struct request *request)
     return ret < 0 ? nrt_front_fail("nrta_request", ret, &err) : NRT_SUCCESS;
 }
 
-/* Hardware errors leave no unit that could continue. */
+/* After hardware errors no unit can continue. */
 static bool status_is_fatal(NRT_STATUS status)
 {
     return status == NRT_HW_ERROR || status == NRT_EXEC_UNIT_UNRECOVERABLE ||
@@ -218,8 +218,7 @@ static bool request_run(struct ntk_core_queue_item *item, bool is_broken)
     if (request->tracker && status != NRT_SUCCESS) {
         tracker_add(request->tracker, sequence, status);
     }
-    /* Before the caller learns about it: it may unload the model, or free and allocate, in the next
-     * line. */
+    /* Before the caller is notified, because it may then unload the model, or free and allocate. */
     request_release(request);
     if (request->kind == KIND_IMPLICIT) {
         pthread_mutex_lock(&callback_lock);
@@ -247,7 +246,7 @@ static struct request *request_create(enum kind kind)
 
 static NRT_STATUS request_refuse(struct request *request, int error)
 {
-    /* As with a call made at once, what comes after the end of the runtime is not an execution. */
+    /* As with a synchronous call, the end of the runtime is not an execution. */
     if (request->model && error != -ESHUTDOWN) {
         ntk_core_execute_refused(request->model->core, error);
     }
@@ -255,7 +254,7 @@ static NRT_STATUS request_refuse(struct request *request, int error)
     return nrt_status_from_error(error);
 }
 
-/* The request is gone after it, to the queue or for good. */
+/* The request belongs to the queue or is freed after this. */
 static NRT_STATUS request_submit(struct request *request, uint32_t core,
                                  const struct nrt_request_place *place)
 {
@@ -285,8 +284,7 @@ static NRT_STATUS request_submit(struct request *request, uint32_t core,
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-/* Holds the tensor; checks the range and, when the caller named a core, that the tensor is
- * there. */
+/* Holds the tensor; checks the range and, if the caller named a core, that the tensor is on it. */
 static NRT_STATUS tensor_hold(const nrt_tensor_t *tensor, uint64_t offset, uint64_t bytes,
                               struct nrt_tensor **out_tensor, uint32_t *core)
 {
@@ -384,7 +382,7 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
 
 /* --- executions ------------------------------------------------------------------------------- */
 
-/* The model is held by the caller too. */
+/* The caller also holds the model. */
 static NRT_STATUS submit_traced(struct request *request, enum kind kind,
                                 const struct ntk_core_model *model,
                                 const struct nrt_request_place *place)
@@ -421,7 +419,7 @@ static NRT_STATUS execution_submit(enum kind kind, struct nrt_model *model, stru
     request->repeat_count = repeat_count;
     NRT_STATUS status = nrt_execute_call_init(&request->call, model, input, output);
     if (status == NRT_SUCCESS) {
-        /* Whatever began before an unload is executed: the unload waits for it. */
+        /* Everything submitted before an unload is executed: the unload waits for it. */
         ntk_core_handle_hold(model);
         request->model = model;
         return submit_traced(request, kind, model->core, place);
@@ -645,7 +643,7 @@ void nrt_request_tracker_destroy(void *tracker)
     }
 }
 
-/* The lock is held. The list is a copy, which later errors do not move. */
+/* The lock is held. The list is a copy, independent of later errors. */
 static NRT_STATUS tracker_copy(struct nrt_tracker *tracker, const uint64_t **list, size_t *count)
 {
     size_t bytes = tracker->errors.count * sizeof(struct error);

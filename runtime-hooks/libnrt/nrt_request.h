@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_request - what is queued: implicit executions, and the requests of both forms of the explicit
+ * nrt_request - queued work: implicit executions, and the requests of both forms of the explicit
  * interface.
  *
  * A request holds its model and tensors until it completes.
  *
- * Owner:   a tracker is the application's, from create to destroy; requests are this module's.
+ * Owner:   the application owns a tracker, from create to destroy; this module owns requests.
  * Threads: any, between nrt_front_enter() and nrt_front_leave() unless said otherwise.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_REQUEST_H
@@ -17,17 +17,17 @@
 struct nrt_cc_context;
 struct nrt_tracker; /* an error tracker of the 2.x form */
 
-/* Where a request goes and where its end is reported. */
+/* The destination of a request, and where its result is reported. */
 struct nrt_request_place {
     uint32_t core; /* NTK_CORE_ANY: the tensor's */
     enum nrt_queue_unit unit;
     int queue;
-    NRT_STATUS *status; /* NULL: nowhere; written at completion */
-    void *tracker;      /* handle as the caller gave it; NULL: none */
-    uint64_t *sequence; /* NULL: nowhere; written at once */
+    NRT_STATUS *status; /* NULL: none; written at completion */
+    void *tracker;      /* the caller's handle; NULL: none */
+    uint64_t *sequence; /* NULL: none; written at once */
 };
 
-/* nrt_init() and nrt_close(), with the gate held for writing; stop without it. */
+/* nrt_init() and nrt_close(), with the gate write-locked; stop without it. */
 int nrt_request_open(const struct ntk_core *core, struct ntk_err *err);
 void nrt_request_stop(void);
 void nrt_request_close(void);
@@ -35,7 +35,7 @@ void nrt_request_forget_after_fork(void);
 
 /* Whether nrt_execute() only queues. */
 bool nrt_request_is_implicit(void);
-/* Queues an execution; its end goes to the registered callback. */
+/* Queues an execution; the registered callback gets its result. */
 NRT_STATUS nrt_request_execute_implicit(struct nrt_model *model, struct nrt_set *input,
                                         struct nrt_set *output, int repeat_count);
 
@@ -49,7 +49,7 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
                             const struct nrt_request_place *place);
 NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input,
                                nrt_tensor_set_t *output, const struct nrt_request_place *place);
-/* Takes the context and sets *cc_ctx NULL, on success only. */
+/* On success only, takes the context and sets *cc_ctx NULL. */
 NRT_STATUS nrt_request_collective(struct nrt_cc_context **cc_ctx,
                                   const struct nrt_request_place *place);
 NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed);

@@ -61,7 +61,7 @@ static void request_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool requests =
     NTK_CORE_HANDLE_POOL_INIT(struct nrt_async_sendrecv_request, request_release);
 
-/* Which cores were initialised, and their communicators. */
+/* The initialised cores, and their communicators. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     bool is_open;
@@ -87,7 +87,7 @@ void nrt_sendrecv_forget_after_fork(void)
     memset(cores, 0, sizeof cores);
 }
 
-/* The process's core of an absolute number; CORES_MAX when it is not ours. */
+/* The process's core with an absolute number; CORES_MAX if it is not ours. */
 static uint32_t core_find(int lnc)
 {
     const struct ntk_core *core = nrt_front_core_get();
@@ -100,7 +100,7 @@ static uint32_t core_find(int lnc)
     return (uint32_t)lnc - first;
 }
 
-/* Enters for a core that is ours. */
+/* Enters for one of our cores. */
 static NRT_STATUS core_enter(int lnc, uint32_t *out_nc)
 {
     NRT_STATUS status = nrt_front_enter();
@@ -165,7 +165,7 @@ NRT_STATUS nrt_async_sendrecv_close(int lnc)
     for (uint32_t i = 0; i < cores[nc].comm_count; i++) {
         struct nrt_async_sendrecv_comm *comm = cores[nc].comms[i];
 
-        /* Requests may hold it still: they fail. */
+        /* Requests may still hold it: they fail. */
         ntk_core_channel_shutdown(comm->channel);
         (void)ntk_core_handle_close(&comms, comm);
     }
@@ -300,7 +300,7 @@ NRT_STATUS nrt_async_sendrecv_test_comm(nrt_async_sendrecv_comm_t *comm, bool *d
     return status;
 }
 
-/* tensor and comm are held by the caller. */
+/* The caller holds tensor and comm. */
 static NRT_STATUS request_create(struct nrt_tensor *tensor, size_t offset, size_t length,
                                  struct nrt_async_sendrecv_comm *comm,
                                  nrt_async_sendrecv_request_t **out_request)
@@ -426,7 +426,7 @@ NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request
     return status;
 }
 
-/* What a done request received is in the tensor already. */
+/* The data of a completed request is already in the tensor. */
 NRT_STATUS nrt_async_sendrecv_flush(int lnc)
 {
     uint32_t nc = 0;

@@ -36,7 +36,7 @@ static const NRT_STATUS statuses[] = {
 };
 static_assert(sizeof statuses / sizeof *statuses == NTK_CORE_OUTCOMES, "a row for each outcome");
 
-/* What a caller gets is what the record of it says. */
+/* The status for callers follows from that of the record. */
 enum {
 #define NTK_RESULT(symbol, status, outcome, error_class, counter) RECORDED_##symbol = (status),
 #include "shared/abi/result.def"

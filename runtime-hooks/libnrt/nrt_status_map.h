@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_status_map - from the core's errors and outcomes to NRT_STATUS; the one such table.
+ * nrt_status_map - the only table from the core's errors and outcomes to NRT_STATUS.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_STATUS_MAP_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_STATUS_MAP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system trace for clients in the process: configuration, start, fetch as JSON, stop. And the
- * older trace of all cores into one file.
+ * The system trace for clients in the process: configuration, start, fetch as JSON, stop; and the
+ * older trace of all cores to one file.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -200,8 +200,8 @@ void nrt_sys_trace_fetch_options_set_nc_idx(nrt_sys_trace_fetch_options_t *optio
     }
 }
 
-/* What is in the ring of a core now, at most count events: a core that still records does not block
- * the fetch. */
+/* The current events of a core, at most count, so that a core that still records does not block the
+ * fetch. */
 static void core_write(struct ntk_json *json, uint32_t nc, uint64_t count)
 {
     static struct ntk_ntrace_event batch[FETCH_BATCH]; /* under lock */
@@ -221,7 +221,7 @@ static void core_write(struct ntk_json *json, uint32_t nc, uint64_t count)
     }
 }
 
-/* Between enter and leave, the lock held, the trace on. */
+/* Between enter and leave, with the lock held and the trace on. */
 static void events_write(struct ntk_json *json, const nrt_sys_trace_fetch_options_t *options)
 {
     uint32_t core_count = ntk_core_trace_core_count(NTK_CORE_TRACE_API);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors: checks of arguments and handles around the core's.
+ * Tensors: checks arguments and handles around the core's calls.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -22,7 +22,7 @@ static void tensor_drop(struct nrt_tensor *tensor)
     }
 }
 
-/* Enters and takes the tensor: NRT_INVALID for a bad handle, and the runtime is left again. */
+/* Enters and takes the tensor; for a bad handle leaves again and returns NRT_INVALID. */
 static NRT_STATUS tensor_enter(const nrt_tensor_t *tensor, struct nrt_tensor **out_tensor)
 {
     NRT_STATUS status = nrt_front_enter();
@@ -147,7 +147,7 @@ void nrt_tensor_free(nrt_tensor_t **tensor)
     if (!tensor || !*tensor) {
         return;
     }
-    /* After nrt_close() the handle is closed already and stays harmless. */
+    /* After nrt_close() the handle is already closed and harmless. */
     if (nrt_front_enter() == NRT_SUCCESS) {
         (void)ntk_core_handle_close(&nrt_front_tensors, *tensor);
         nrt_front_leave();
@@ -208,7 +208,7 @@ NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset
     return transfer("nrt_tensor_write", tensor, NULL, buf, offset, size);
 }
 
-/* The first operation that fails ends the batch. */
+/* The first failed operation ends the batch. */
 static NRT_STATUS batch_run(const nrt_tensor_batch_t *batches, uint64_t num_batches, bool is_write)
 {
     NRT_STATUS open = nrt_front_enter(); /* an empty batch needs an open runtime too */
@@ -243,7 +243,7 @@ static NRT_STATUS batch_run(const nrt_tensor_batch_t *batches, uint64_t num_batc
 NRT_STATUS nrt_tensor_read_batch(const nrt_tensor_batch_t *batches, uint64_t num_batches,
                                  bool unsafe)
 {
-    (void)unsafe; /* a software core's transfers need no tracking to skip */
+    (void)unsafe; /* software cores do not track transfers */
     return batch_run(batches, num_batches, false);
 }
 
@@ -375,7 +375,7 @@ NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *output_tensor)
     return status;
 }
 
-/* A device address of ours is an address of the host. */
+/* A device address of ours is a host address. */
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t size)
 {
     NRT_STATUS status = nrt_front_enter();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensor sets: names to tensors. A set does not own its tensors: they may be freed before it.
+ * Tensor sets: map names to tensors. A set does not own its tensors: they may be freed before it.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
@@ -37,7 +37,7 @@ struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name)
     if (entry) {
         tensor = ntk_core_handle_take(&nrt_front_tensors, entry->tensor);
         if (tensor && tensor->handle.generation != entry->generation) {
-            /* Freed, and its place is another tensor's now. */
+            /* Freed, and its memory is reused by another tensor. */
             ntk_core_handle_drop(&nrt_front_tensors, tensor);
             tensor = NULL;
         }

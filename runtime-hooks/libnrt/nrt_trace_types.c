@@ -27,7 +27,7 @@ static const struct {
 #define TYPE_COUNT (sizeof types / sizeof *types)
 static_assert(TYPE_COUNT < 64, "a set is one word");
 
-/* Words that other releases use. */
+/* Spellings of other releases. */
 static const struct {
     const char *word;
     const char *name;
@@ -221,7 +221,7 @@ static void data_write(struct ntk_json *json, const struct ntk_ntrace_event *eve
         model_write(json, event);
         break;
     case NTK_CORE_TRACE_SCHEDULE:
-        if (event->phase == NTK_NTRACE_STOP) { /* before that it has none */
+        if (event->phase == NTK_NTRACE_STOP) { /* unknown before */
             ntk_json_key_u64(json, "nrt_sequence_id", event->execution_id);
         }
         model_write(json, event);

@@ -4,7 +4,7 @@
  * events are written as JSON.
  *
  * A set of types is a mask: bit i is row i of nrt_trace_types.def.
- * Owner:   lists of names are the application's, freed with nrt_trace_names_free().
+ * Owner:   the application owns lists of names and frees them with nrt_trace_names_free().
  * Threads: any.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRACE_TYPES_H
@@ -21,23 +21,23 @@
 #define NRT_TRACE_CORES 1024U
 
 uint64_t nrt_trace_types_all(void);
-/* Adds or removes what a word names: an event, an older spelling of one, hardware, software. False
- * for another word. */
+/* Adds or removes the types that a word names: an event, an older spelling, hardware, software.
+ * False for an unknown word. */
 bool nrt_trace_types_set(uint64_t *types, const char *word, bool enabled);
-/* "a,b,^c": commas between words, ^ removes, * or all is everything; a list that begins with ^
- * starts from all. False when a word is unknown: *out_word says which, truncated. */
+/* "a,b,^c": commas between words, ^ removes, * or all means everything; a list that starts with ^
+ * starts from all. False for an unknown word, stored truncated in *out_word. */
 bool nrt_trace_types_parse(const char *list, uint64_t *out_types, char *out_word,
                            size_t word_bytes);
-/* What the core shall record. */
+/* The kinds for the core to record. */
 uint64_t nrt_trace_types_kinds(uint64_t types);
 /* NTK_CORE_TRACE_KINDS of them, by kind; "" for one without a public name. */
 const char *const *nrt_trace_kind_names(void);
-/* malloc'ed array of malloc'ed names, as the public calls give it. */
+/* malloc'ed array of malloc'ed names, as public calls return it. */
 NRT_STATUS nrt_trace_types_list(uint64_t types, const char ***out_names, size_t *out_count);
 NRT_STATUS nrt_trace_names_dup(const char *const *names, size_t count, const char ***out_names);
 void nrt_trace_names_free(const char **names, size_t count);
 
-/* One element of "events". The sink that it is from is on. */
+/* One element of "events". Its sink must be on. */
 void nrt_trace_event_write(struct ntk_json *json, const struct ntk_ntrace_event *event, uint32_t nc,
                            uint32_t worker);
 

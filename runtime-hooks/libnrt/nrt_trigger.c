@@ -18,7 +18,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 
-#define LOOK_NS (5 * NTK_NS_PER_MS) /* while a recording waits or runs */
+#define LOOK_NS (5 * NTK_NS_PER_MS) /* polling interval while a recording waits or runs */
 #define PATH_BYTES (NTK_TRIGGER_FOLDER_BYTES + 96)
 
 static struct {
@@ -27,12 +27,12 @@ static struct {
     struct ntk_segment_trigger *trigger; /* NULL: no listener */
     pthread_t thread;
     _Atomic bool is_over;
-    /* Files of the last recording that another user takes over: they have no names any more. */
+    /* Unlinked files of the last recording, for another user to copy. */
     int held[NTK_TRIGGER_FILES_MAX];
     uint32_t held_count;
 } listener;
 
-/* Shared: the asking process is another one. timeout NULL: for ever. False when that has ended. */
+/* A process-shared futex. timeout NULL: no limit. False after a timeout. */
 static bool word_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
     return syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0) == 0 || errno != ETIMEDOUT;
@@ -70,7 +70,7 @@ static void answer_clear(struct ntk_segment_trigger *trigger)
     answer_set(trigger, 0, "");
 }
 
-/* Until all of them have ended, or they are not needed any more. */
+/* Waits until all of them have ended, or are no longer needed. */
 static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t number,
                             uint64_t count, uint64_t timeout_ns)
 {
@@ -87,10 +87,9 @@ static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t 
 /* ---- files for another user ------------------------------------------------------------------ */
 
 /*
- * The asking process may belong to another user, or live in another mount namespace: then no folder
- * suits both. The files are written to a private folder of this user, opened, and unlinked. The
- * asking process opens them in /proc/PID/fd. So nothing that this user owns lies in a folder of the
- * other one.
+ * The asking process may belong to another user or mount namespace, so no folder suits both. The
+ * files are written to a private folder of this user, opened, and unlinked; the asking process
+ * opens them in /proc/PID/fd. So no file of this user is in a folder of the other.
  */
 static int hold_folder_make(char *folder, size_t folder_bytes, struct ntk_err *err)
 {
@@ -131,8 +130,8 @@ static void held_close(void)
     }
 }
 
-/* Stops the recorder of a core and writes what it has. 0: nothing ran there; 1 with a file; 2 with
- * one that lacks records, which err says; -errno. */
+/* Stops the recorder of a core and writes its recording. 0: nothing ran; 1 with a file; 2 with an
+ * incomplete one, as err explains; -errno. */
 static int core_save(struct ntk_segment_trigger *trigger, const char *folder, bool is_held,
                      uint32_t nc, uint64_t first, struct ntk_err *err)
 {
@@ -170,7 +169,7 @@ static int core_save(struct ntk_segment_trigger *trigger, const char *folder, bo
     return 1 + ret;
 }
 
-/* What it has is of nobody's use. */
+/* Drops its recording. */
 static void core_drop(uint32_t nc)
 {
     struct ntk_core_recording *recording = NULL;
@@ -189,7 +188,7 @@ static bool makes_sense(const char *folder, uint64_t first, uint64_t count)
            first <= UINT64_MAX - count;
 }
 
-/* For each kind of records; 0: no bound. */
+/* Per kind of records; 0: no limit. */
 static uint64_t bytes_of_core(uint64_t bytes_max, uint32_t cores)
 {
     uint64_t each = bytes_max / cores / ntk_core_lnc(listener.core) / 4;
@@ -292,7 +291,7 @@ static void *listen_run(void *ctx)
             record(trigger, number);
         } else if (trigger->command == NTK_TRIGGER_LOOK) {
             answer_clear(trigger);
-        } /* what a recording that was cancelled answered stays */
+        } /* keep the answer of a cancelled recording */
         answer(trigger, number);
     }
     held_close();
@@ -307,7 +306,7 @@ void nrt_trigger_start(struct ntk_core *core, const struct ntk_clock *clock)
     listener.trigger = ntk_core_trigger_get();
     atomic_store(&listener.is_over, false);
     if (listener.trigger && ntk_core_thread_start(&listener.thread, listen_run, NULL) < 0) {
-        listener.trigger = NULL; /* no thread answers, which the asking process learns */
+        listener.trigger = NULL; /* without a thread, which the asking process sees */
     }
 }
 
@@ -317,7 +316,7 @@ void nrt_trigger_stop(void)
         return;
     }
     atomic_store(&listener.is_over, true);
-    /* It may be about to sleep: the word that it compares changes, too. */
+    /* It may be about to sleep: change the word that it compares. */
     (void)__atomic_fetch_add(&listener.trigger->asked, 1, __ATOMIC_ACQ_REL);
     word_wake(&listener.trigger->asked);
     (void)pthread_join(listener.thread, NULL);

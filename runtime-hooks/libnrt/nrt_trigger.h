@@ -13,9 +13,9 @@
 
 #include "runtime-hooks/core/core.h"
 
-/* clock: of the timeout of a recording; borrowed; NULL: the system's. */
+/* clock: for the timeout of a recording; borrowed; NULL: the system's. */
 void nrt_trigger_start(struct ntk_core *core, const struct ntk_clock *clock);
-/* Ends a recording as it is; before the core is closed. */
+/* Ends a running recording; call it before the core is closed. */
 void nrt_trigger_stop(void);
 void nrt_trigger_forget(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* marks_export - what neuron/marks.h searches for, in a runtime of ours. */
+/* marks_export - the functions that neuron/marks.h searches for, in our runtimes. */
 #include "neuron/marks.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "runtime-hooks/hooks/hooks.h"

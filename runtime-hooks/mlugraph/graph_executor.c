@@ -36,7 +36,7 @@ void graph_executor_fini(struct graph_executor *graph)
     *graph = (struct graph_executor){ 0 };
 }
 
-/* A place for every value. */
+/* Allocates every value. */
 static int make_entries(struct graph_executor *graph, struct ntk_err *err)
 {
     const struct mlu_symbol *symbol = graph->symbol;
@@ -104,7 +104,7 @@ static int infer_shapes_and_types(struct graph_executor *graph, const struct mlu
     uint64_t available = ntk_memory_available();
     uint64_t bytes = 0;
 
-    for (uint32_t n = 0; n < symbol->node_count; n++) { /* variables may follow operators */
+    for (uint32_t n = 0; n < symbol->node_count; n++) { /* variables may come after operators */
         if (types[n] && !symbol->nodes[n].op) {
             graph_executor_entry(graph, n, 0)->type = *types[n];
         }
@@ -157,8 +157,8 @@ static bool has_device(const struct mlu_op_executor *executor)
     return executor->node->device >= 0 && executor->node->op->kind != MLU_OP_COPY;
 }
 
-/* A stream per MLU that is used. A copy between devices needs none: a reader of a value elsewhere
- * has it copied. */
+/* A stream per used MLU. A copy between devices needs none: the reader of a value elsewhere has it
+ * copied. */
 static int attach_op_resource(struct graph_executor *graph, struct ntk_err *err)
 {
     uint32_t *stream_of = calloc(MLU_DEVICE_ID_MAX + 1, sizeof *stream_of); /* + 1 */
@@ -222,8 +222,8 @@ static void init_cached_ops(struct graph_executor *graph)
     }
 }
 
-/* The proposal's InitOpSegs gathers operators for an engine with threads; with the naive engine,
- * the only one it supports, every operator stands for itself. */
+/* The proposal's InitOpSegs groups operators for a threaded engine; with the naive engine, the only
+ * one it supports, every operator is separate. */
 static int init_mlu_ops(struct graph_executor *graph, struct ntk_err *err)
 {
     for (uint32_t i = 0; i < graph->symbol->operator_count; i++) {

@@ -2,10 +2,10 @@
 /*
  * graph_executor - a bound symbol that runs operator by operator: MXNet's GraphExecutor.
  *
- * Its steps have the names and the order that they have there: infer context, types and shapes,
- * AttachOpExecs, AttachOpResource, InitCachedOps, Init() of every MLU operator, InitOpSegs; and
- * Forward, which is RunOps. Context and storage type were decided when the symbol was read; shapes
- * and types of variables are given, not guessed from the operators.
+ * Its steps have MXNet's names and order: infer context, types and shapes, AttachOpExecs,
+ * AttachOpResource, InitCachedOps, Init() of every MLU operator, InitOpSegs; and Forward, which is
+ * RunOps. Context and storage type were determined when the symbol was read; shapes and types of
+ * variables are given, not inferred from the operators.
  *
  * Owner:   caller's storage, zeroed before _simple_bind; graph_executor_fini() frees. The symbol is
  *          borrowed.
@@ -28,8 +28,8 @@ struct graph_executor {
 };
 
 /* SimpleBind: types per node of the symbol, NULL for operators and for variables without a reader.
- * Values of variables (arg_dict) are zero until they are written. -EINVAL: they do not fit the
- * operators, or one that is needed has none. */
+ * Values of variables (arg_dict) are zero until written. -EINVAL: they do not fit the operators, or
+ * a required one is missing. */
 int graph_executor_simple_bind(struct graph_executor *graph, const struct mlu_symbol *symbol,
                                const struct mlu_device_ops *ops,
                                const struct mlu_type *const *types, struct ntk_err *err);
@@ -42,16 +42,17 @@ void graph_executor_fini(struct graph_executor *graph);
 /* Output `output` of a node, or the value of a variable: 0. Borrowed. */
 struct mlu_ndarray *graph_executor_entry(const struct graph_executor *graph, uint32_t node,
                                          uint32_t output);
-/* Writes the value of a variable, which has its type. Constants count until the first Forward. */
+/* Writes the value of a variable with the same type. Constants only take effect before the first
+ * Forward. */
 int graph_executor_set_arg(struct graph_executor *graph, uint32_t node,
                            const struct mlu_array *value, struct ntk_err *err);
-/* Forward: every operator, each waited for. */
+/* Forward: runs every operator and waits for it. */
 int graph_executor_forward(struct graph_executor *graph, struct ntk_err *err);
 /* A head, on the host. Borrowed until the next Forward; NULL with the message in err. */
 const struct mlu_array *graph_executor_output(struct graph_executor *graph, uint32_t head,
                                               struct ntk_err *err);
 
-/* Types of values per node, for _bind in terms of _simple_bind. */
+/* Types of values per node, to implement _bind with _simple_bind. */
 int graph_executor_types_of(const struct mlu_symbol *symbol, const struct mlu_array *const *args,
                             struct mlu_type **out_storage, const struct mlu_type ***out_types,
                             struct ntk_err *err);

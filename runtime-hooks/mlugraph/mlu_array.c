@@ -144,7 +144,7 @@ static uint16_t double_to_half(double value)
     if (isnan(value)) {
         return sign | 0x7e00;
     }
-    if (size >= 65520) { /* half way from the largest to what would come next */
+    if (size >= 65520) { /* half way from the largest number to the next one */
         return sign | 0x7c00;
     }
     if (size < ldexp(1, -14)) { /* subnormal; nearbyint() may carry into the first normal one */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_array - an array in host memory: what MXNet calls an NDArray on the CPU.
+ * mlu_array - an array in host memory, like an NDArray of MXNet on the CPU.
  *
  * Owner:   caller's storage; a zeroed struct is not an array; mlu_array_fini() frees.
  * Threads: any; one at a time per array.
@@ -43,7 +43,7 @@ bool mlu_dtype_is_float(enum mlu_dtype dtype);
 bool mlu_dtype_parse(const char *name, enum mlu_dtype *out_dtype);
 
 bool mlu_shape_equal(const struct mlu_shape *a, const struct mlu_shape *b);
-/* 1 for no dimensions; UINT64_MAX when it is more than a number can hold. */
+/* 1 for no dimensions; UINT64_MAX on overflow. */
 uint64_t mlu_shape_count(const struct mlu_shape *shape);
 #define MLU_SHAPE_TEXT_BYTES 200
 /* "(1,3,224,224)". Returns to. */
@@ -60,7 +60,7 @@ void mlu_array_fini(struct mlu_array *array);
 double mlu_array_get(const struct mlu_array *array, size_t index);
 void mlu_array_set(struct mlu_array *array, size_t index, double value);
 
-/* The bytes of a .npy file, in C or Fortran order, with elements that mlu_dtype.def has. */
+/* Reads a .npy file in C or Fortran order, with element types of mlu_dtype.def. */
 int mlu_array_from_npy(struct mlu_array *array, const void *bytes, size_t bytes_count,
                        struct ntk_err *err);
 int mlu_array_read_npy(struct mlu_array *array, const char *path, struct ntk_err *err);

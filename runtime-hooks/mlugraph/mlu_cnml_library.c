@@ -55,8 +55,7 @@ static void *library_open(struct ntk_err *err)
         library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
     } else {
         if (beside_get(folder)) {
-            /* What is loaded already is not searched for: libcnml finds the libcnrt of its
-             * folder. */
+            /* A loaded library is not searched for: libcnml finds the libcnrt of its folder. */
             (void)open_in(folder, CNRT_NAME);
             library = open_in(folder, CNML_NAME);
         }

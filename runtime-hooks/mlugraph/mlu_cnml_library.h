@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mlu_cnml_library - libcnml opened at run time, ours or another, with the calls of its second
- * generation that MLUs are run with.
+ * generation that MLUs need.
  *
  * The library is $NEURON_LIBCNML when set, else the one next to the program (../lib), else that of
- * $NEUWARE_HOME (lib64), else the loader's. It brings libcnrt, whose calls are found through it.
+ * $NEUWARE_HOME (lib64), else the loader's. It loads libcnrt, whose calls are found through it.
  *
- * Owner:   the library stays open until the process ends: its threads end on their own.
- * Threads: what was opened is only read.
+ * Owner:   the library stays open until the process exits, because it has threads.
+ * Threads: read-only after opening.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_CNML_LIBRARY_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_CNML_LIBRARY_H
@@ -109,7 +109,7 @@ struct mlu_cnml {
 #undef MEMBER
 };
 
-/* -ELIBACC: there is none; -ENOSYS: one without a call that is needed. */
+/* -ELIBACC: not found; -ENOSYS: a required call is missing. */
 int mlu_cnml_open(struct mlu_cnml *out_cnml, struct ntk_err *err);
 
 #endif

@@ -59,7 +59,7 @@ static void compute_scalar(const struct mlu_call *call)
     }
 }
 
-/* Where an element of the output comes from in an input whose dimensions of 1 are stretched. */
+/* The source of an output element in an input whose dimensions of 1 are broadcast. */
 static size_t stretched(const struct mlu_array *out, size_t index, const struct mlu_array *in)
 {
     size_t at = 0;
@@ -111,7 +111,7 @@ static void compute_batch_norm(const struct mlu_call *call)
     }
 }
 
-/* One line of numbers that add up to 1. */
+/* One line of numbers, normalised to a sum of 1. */
 static void softmax_line(const struct mlu_call *call, size_t first, size_t count, size_t step)
 {
     double largest = -INFINITY;

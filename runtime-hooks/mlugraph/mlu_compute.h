@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_compute - what operators compute, in plain loops over host memory.
+ * mlu_compute - operators in plain loops over host memory.
  *
- * This is what nodes of the CPU run, and what an MLU is compared with. Sums are kept in double and
- * rounded once, to the type of the output; the result depends on neither threads nor machine.
- * Shapes and types are those that mlu_infer() accepted.
+ * Nodes of the CPU run this, and MLU results are compared with it. Sums are computed in double and
+ * rounded once to the output type, so results do not depend on threads or machine. Shapes and types
+ * are those accepted by mlu_infer().
  *
  * Threads: any.
  */
@@ -13,7 +13,7 @@
 
 #include "runtime-hooks/mlugraph/mlu_infer.h"
 
-/* in: per input of the node, NULL where the operator ignores it; out: of its shapes, written. */
+/* in: per input of the node, NULL if the operator ignores it; out: written, with its shapes. */
 int mlu_compute(const struct mlu_node *node, const struct mlu_op_param *param,
                 const struct mlu_array *const *in, struct mlu_array *const *out,
                 struct ntk_err *err);

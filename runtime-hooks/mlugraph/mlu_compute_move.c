@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that move elements and change none: joined, cut, turned, framed. */
+/* Operators that only move elements: concatenate, slice, transpose, pad. */
 #include <string.h>
 
 #include "runtime-hooks/mlugraph/mlu_compute_private.h"
@@ -106,7 +106,7 @@ void mlu_compute_transpose(const struct mlu_call *call)
     }
 }
 
-/* The place in the input for one of a dimension of the output; -1: the constant. */
+/* The input index for an index of an output dimension; -1: the constant. */
 static int64_t source_of(enum mlu_pad mode, int64_t place, int64_t before, int64_t size)
 {
     int64_t at = place - before;

@@ -26,7 +26,7 @@ int mlu_compute_convolution(const struct mlu_call *call);
 int mlu_compute_deconvolution(const struct mlu_call *call);
 int mlu_compute_fully_connected(const struct mlu_call *call);
 int mlu_compute_pooling(const struct mlu_call *call);
-/* mlu_compute_move.c: elements that stay what they are */
+/* mlu_compute_move.c: moves elements unchanged */
 void mlu_compute_copy(const struct mlu_call *call);
 void mlu_compute_concat(const struct mlu_call *call);
 void mlu_compute_split(const struct mlu_call *call);

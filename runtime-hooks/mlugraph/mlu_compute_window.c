@@ -32,7 +32,7 @@ static int sums_init(const struct mlu_call *call, struct sums *s)
                : ntk_err_no_memory(call->err);
 }
 
-/* The bias of each channel, which is the second dimension, is where sums begin. */
+/* Sums start with the bias of each channel, the second dimension. */
 static void begin_with_bias(const struct mlu_call *call, struct sums *s)
 {
     const struct mlu_array *out = call->out[0];
@@ -50,7 +50,7 @@ static void round_out(const struct mlu_call *call, const struct sums *s)
     }
 }
 
-/* One image, one channel in, one filter: every weight over the rows it meets. */
+/* One image, one input channel, one filter: multiplies every weight with the rows it covers. */
 static void convolve_plane(const struct mlu_op_param *p, const double *in, uint64_t h, uint64_t w,
                            const double *weight, double *out, uint64_t out_h, uint64_t out_w)
 {
@@ -77,7 +77,7 @@ static void convolve_plane(const struct mlu_op_param *p, const double *in, uint6
     }
 }
 
-/* The same way back: every element of the input is spread over what it was made of. */
+/* The transpose: adds every input element to all output elements of its window. */
 static void spread_plane(const struct mlu_op_param *p, const double *in, uint64_t h, uint64_t w,
                          const double *weight, double *out, uint64_t out_h, uint64_t out_w)
 {
@@ -175,7 +175,7 @@ int mlu_compute_fully_connected(const struct mlu_call *call)
     return ret;
 }
 
-/* A window of one dimension: what of it is inside, and how long it is with its padding. */
+/* A window in one dimension: its part inside, and its length including padding. */
 struct reach {
     int64_t from;
     int64_t to;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_device - the operations of MLUs for executors, by libcnml or by the host itself.
+ * mlu_device - the operations of MLUs for executors, implemented by libcnml or on the host.
  *
- * The life of an operator is the vendor's: create, compile (constants are bound by then and are
- * consumed), run. Buffers of tensors exist once an operator that uses them is compiled. Running
- * puts work into a stream and returns; stream_wait() waits for all of it. Operators in a fusion
- * operator are compiled with it and not by themselves; tensors inside it have no buffers.
+ * An operator is used as in the vendor's interface: create, compile (which consumes bound
+ * constants), run. Buffers of tensors exist once an operator that uses them is compiled. Running
+ * queues work in a stream and returns; stream_wait() waits for all of it. Operators in a fusion
+ * operator are only compiled with it; tensors inside it have no buffers.
  *
- * Owner:   what _create and _open give is ended by the _destroy or _close next to it, which takes
- *          NULL. Operators before their tensors, all of a stream before it.
- * Threads: one stream and all that was made with it belong to one thread at a time.
+ * Owner:   the matching _destroy or _close, which accept NULL, undo _create and _open. Destroy
+ *          operators before their tensors, and everything of a stream before it.
+ * Threads: a stream and everything made with it belong to one thread at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_DEVICE_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_DEVICE_H
 
 #include "runtime-hooks/mlugraph/mlu_infer.h"
 
-/* What a tensor is to the device. */
+/* The role of a tensor on the device. */
 enum mlu_tensor_kind {
     MLU_TENSOR_DATA,
     MLU_TENSOR_FILTER, /* the weight of a product */
@@ -26,7 +26,7 @@ enum mlu_tensor_kind {
 struct mlu_device_ops {
     const char *name;
 
-    /* What the vendor calls to initialise its library; as often closed as opened. */
+    /* Initialises the vendor's library; close it as often as it was opened. */
     int (*open)(struct ntk_err *err);
     void (*close)(void);
     int (*stream_open)(int32_t device, void **out_stream, struct ntk_err *err);
@@ -36,15 +36,15 @@ struct mlu_device_ops {
     int (*tensor_create)(void *stream, enum mlu_tensor_kind kind, const struct mlu_type *type,
                          void **out_tensor, struct ntk_err *err);
     void (*tensor_destroy)(void *tensor);
-    /* For FILTER and CONST, before what uses it is compiled; the array may go after that. */
+    /* For FILTER and CONST, before compiling a user of it; the array may then be freed. */
     int (*tensor_bind)(void *tensor, const struct mlu_array *array, struct ntk_err *err);
-    /* For DATA, after what uses it is compiled. */
+    /* For DATA, after compiling a user of it. */
     int (*tensor_allocate)(void *tensor, struct ntk_err *err);
     int (*tensor_upload)(void *tensor, const struct mlu_array *from, struct ntk_err *err);
     int (*tensor_download)(void *tensor, struct mlu_array *to, struct ntk_err *err);
 
-    /* One operator of MXNet, which may be several of the device. in: NULL where it ignores one.
-     * -ENOTSUP: the device cannot. The node outlives it. */
+    /* One operator of MXNet, which may be several of the device. in: NULL for ignored inputs.
+     * -ENOTSUP: not supported by the device. The node outlives it. */
     int (*op_create)(void *stream, const struct mlu_node *node, const struct mlu_op_param *param,
                      void *const *in, void *const *out, void **out_op, struct ntk_err *err);
     void (*op_destroy)(void *op);
@@ -63,7 +63,7 @@ struct mlu_device_ops {
 /* The host instead of MLUs: computes with mlu_compute() and enforces the rules above. */
 extern const struct mlu_device_ops mlu_device_host;
 
-/* MLUs by libcnml (mlu_cnml_library.h). Float32 stays float32 on the device. */
+/* MLUs through libcnml (mlu_cnml_library.h). Float32 stays float32 on the device. */
 extern const struct mlu_device_ops mlu_device_cnml;
 
 #endif

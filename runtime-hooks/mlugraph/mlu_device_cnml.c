@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MLUs by libcnml: what mlu_device.h asks, in the calls of its second generation.
+ * MLUs by libcnml: implements mlu_device.h with the calls of its second generation.
  *
  * An operator of MXNet is one or two of CNML (internal_ops of the proposal) with a tensor between
- * them (inter_data). Values of up to four dimensions become n, c, h, w; what is not there is 1, and
- * a single dimension is c. What CNML does not compute as MXNet does is -ENOTSUP.
+ * them (inter_data). Values of up to four dimensions become n, c, h, w; missing ones are 1, and a
+ * single dimension is c. Operators that CNML computes differently are -ENOTSUP.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "runtime-hooks/mlugraph/mlu_device.h"
 #include "shared/base/vec.h"
 
-/* What the second generation compiles for; a software machine takes any. */
+/* The target of compilation in the second generation; a software machine accepts any. */
 #define CORE_VERSION CNML_MLU100
 #define INTERNAL_OPS_MAX 2
 #define CONSTANTS_MAX 4
@@ -40,7 +40,7 @@ struct tensor {
     struct mlu_array value; /* of a constant, until it is compiled */
 };
 
-/* A constant that is another than what was bound: made when the operator is compiled. */
+/* A constant that differs from the bound one: computed when the operator is compiled. */
 struct derived {
     struct tensor *tensor;
     double (*value)(const struct op *op, size_t index);
@@ -71,7 +71,7 @@ struct op {
     struct tensor **out;
     struct internal_op internal_ops[INTERNAL_OPS_MAX];
     int internal_count;
-    struct tensor *inter_data; /* between the two; NULL: there is one */
+    struct tensor *inter_data; /* between the two; NULL: only one operator */
     struct derived derived[CONSTANTS_MAX];
     int derived_count;
     void **addresses; /* for a forward with lists */
@@ -214,7 +214,7 @@ static bool cnml_dtype(enum mlu_dtype dtype, cnmlDataType_t *out_dtype)
     }
 }
 
-/* False when it has more than four dimensions, or one that is too large. */
+/* False if it has more than four dimensions, or one is too large. */
 static bool four_dims(const struct mlu_shape *shape, int dims[4])
 {
     for (uint32_t i = 0; i < 4; i++) {
@@ -263,7 +263,7 @@ static int tensor_create(void *stream, enum mlu_tensor_kind kind, const struct m
     tensor->stream = stream;
     tensor->kind = kind;
     tensor->type = *type;
-    /* What has no tensor there may still be a value of the CPU; operators search for the handle. */
+    /* A value without a tensor may still belong to the CPU; operators look for the handle. */
     if (cnml_dtype(type->dtype, &dtype) && four_dims(&type->shape, dims) &&
         mlu_shape_count(&type->shape) > 0) {
         ret = cnml_answer(cnml.cnmlCreateTensor(&tensor->handle, kinds[kind], dtype, dims[0],
@@ -351,7 +351,7 @@ static struct internal_op *add_one(struct op *op,
     return internal;
 }
 
-/* A constant that is worked out from those that are bound: its tensor, NULL with the message. */
+/* A constant computed from bound ones: its tensor, or NULL with a message. */
 static struct tensor *derive(struct op *op, enum mlu_tensor_kind kind, enum mlu_dtype dtype,
                              const struct mlu_shape *shape,
                              double (*value)(const struct op *op, size_t index),
@@ -367,7 +367,7 @@ static struct tensor *derive(struct op *op, enum mlu_tensor_kind kind, enum mlu_
     return tensor;
 }
 
-/* The handles of what an operator reads as constants; NULL when there is none such input. */
+/* The handles of an operator's constant inputs; NULL for other inputs. */
 static cnmlTensor_t constant_of(const struct op *op, uint32_t input)
 {
     return input < op->node->input_count && op->in[input] ? op->in[input]->handle : NULL;
@@ -401,7 +401,7 @@ static int create_conv(struct op *op, struct ntk_err *err)
     return cnml_answer(status, "cnmlCreateConvOp", op->node->name, err);
 }
 
-/* MXNet has the channels of the input first in this filter, CNML those of the output. */
+/* In this filter, MXNet has the input channels first, CNML the output channels. */
 static double turned_filter(const struct op *op, size_t index)
 {
     const struct mlu_array *weight = &op->in[1]->value;
@@ -462,7 +462,7 @@ static int create_mlp(struct op *op, struct ntk_err *err)
         "cnmlCreateMlpOp", op->node->name, err);
 }
 
-/* Whether a window reaches beyond the padding: MXNet does not count what is there. */
+/* Whether a window extends beyond the padding, which MXNet does not count. */
 static bool overhangs(const struct op *op)
 {
     const struct mlu_op_param *p = op->param;
@@ -577,7 +577,7 @@ static int create_active(struct op *op, struct ntk_err *err)
                        "cnmlCreateActiveOp", op->node->name, err);
 }
 
-/* Which of n, c, h, w an axis of the value is. */
+/* The position of an axis of the value in n, c, h, w. */
 static uint32_t place_of(const struct mlu_shape *shape, uint32_t axis)
 {
     return shape->dim_count == 1 ? 1 : axis;
@@ -624,7 +624,7 @@ static int create_binary(struct op *op, struct ntk_err *err)
     enum mlu_binary binary = op->param->binary;
     bool is_plain = mlu_shape_equal(&op->in[0]->type.shape, &op->in[1]->type.shape);
 
-    /* CNML stretches the second only. */
+    /* CNML only broadcasts the second. */
     if (!is_plain && (!stretched[binary].create ||
                       !mlu_shape_equal(&op->in[0]->type.shape, &op->out[0]->type.shape))) {
         return UNSUPPORTED("node '%s': CNML broadcasts only the second value, and only in a sum, "
@@ -684,7 +684,7 @@ static cnmlTensor_t *handles_of(struct tensor *const *tensors, uint32_t count)
     return handles;
 }
 
-/* Concat and split number dimensions alike: c, n, h, w. */
+/* Concat and split use the same order of dimensions: c, n, h, w. */
 static int create_lists(struct op *op, struct ntk_err *err)
 {
     static const int modes[] = { CNML_CONCAT_BATCH, CNML_CONCAT_FEAT, CNML_CONCAT_HIGHT,
@@ -754,7 +754,7 @@ static int create_reshape(struct op *op, struct ntk_err *err)
     return cnml_answer(status, "cnmlCreateReshapeOp", op->node->name, err);
 }
 
-/* CNML sees from shapes alone which dimensions change places: they must tell it. */
+/* CNML infers the exchanged dimensions from shapes, so they must be unambiguous. */
 static bool is_told_by_shapes(const struct op *op)
 {
     const struct mlu_op_param *p = op->param;
@@ -775,7 +775,7 @@ static bool is_told_by_shapes(const struct op *op)
             }
         }
     }
-    /* What was added has dimensions of 1, which are equal too. */
+    /* Added dimensions are 1, and equal to each other. */
     return count == 4 || mlu_shape_count(in) == 0 ||
            (count == 2 && in->dims[0] > 1 && in->dims[1] > 1);
 }
@@ -873,7 +873,7 @@ static void op_destroy(void *handle)
     free(op);
 }
 
-/* Values that CNML has no tensors for, and constants that are made at run time. */
+/* Values without CNML tensors, and constants made at run time. */
 static int check_tensors(const struct op *op, struct ntk_err *err)
 {
     for (uint32_t i = 0; i < op->node->input_count; i++) {
@@ -946,7 +946,7 @@ static int bind_value(struct tensor *tensor, const struct op *op, struct ntk_err
                        "cnmlBindConstData", op->node->name, err);
 }
 
-/* All constants get their values; those that are derived are worked out now. */
+/* Sets all constants; derived ones are computed now. */
 static int bind_constants(struct op *op, struct ntk_err *err)
 {
     int ret = make_current(op->stream, err);

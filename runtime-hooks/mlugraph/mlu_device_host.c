@@ -12,9 +12,9 @@
 struct tensor {
     enum mlu_tensor_kind kind;
     struct mlu_type type;
-    bool is_usable;         /* what uses it is compiled */
-    struct mlu_array array; /* the buffer, or what is bound */
-    uint32_t mark;          /* in a fusion: place among its tensors + 1 */
+    bool is_usable;         /* a user of it is compiled */
+    struct mlu_array array; /* the buffer, or the bound value */
+    uint32_t mark;          /* in a fusion: index among its tensors + 1 */
 };
 
 struct op {
@@ -32,7 +32,7 @@ struct fusion {
     uint32_t in_count;
     struct tensor **out;
     uint32_t out_count;
-    struct ntk_vec inside; /* struct tensor *: made and read in it alone */
+    struct ntk_vec inside; /* struct tensor *: only used inside it */
     bool is_compiled;
 };
 
@@ -46,7 +46,7 @@ static void close_host(void)
 {
 }
 
-/* Work is done at once, so a stream has nothing to remember. */
+/* Work is done at once, so a stream has no state. */
 static int stream_open(int32_t device, void **out_stream, struct ntk_err *err)
 {
     (void)device;
@@ -209,7 +209,7 @@ static int op_compile(void *handle, struct ntk_err *err)
     return ret;
 }
 
-/* inside: buffers of tensors with a mark, without their own. */
+/* inside: buffers of marked tensors, which have none of their own. */
 static int run(const struct op *op, struct mlu_array *inside, struct ntk_err *err)
 {
     uint32_t inputs = op->node->input_count;
@@ -315,8 +315,8 @@ static bool is_in(struct tensor *const *list, uint32_t count, const struct tenso
     return false;
 }
 
-/* Every tensor that is read is an input, a constant, or made before; what is made and is not an
- * output is inside. */
+/* Every tensor read must be an input, a constant, or made earlier; tensors made that are not
+ * outputs are inside. */
 static int fusion_compile(void *handle, struct ntk_err *err)
 {
     struct fusion *fusion = handle;

@@ -29,11 +29,11 @@ void mlu_fuse_graph_executor_fini(struct mlu_fuse_graph_executor *executor)
 
 /* ---- what goes in and out ---- */
 
-/* Which entries are needed outside their segment, or not at all; seen: which were listed. */
+/* Classifies entries as needed outside of their segment, or not at all; seen: already listed. */
 struct marks {
     bool *is_needed_outside;
     bool *is_read;
-    uint32_t *seen; /* the fusion that listed it last, + 1 */
+    uint32_t *seen; /* the last fusion that listed it, + 1 */
 };
 
 static uint32_t entry_of(const struct mlu_fuse_graph_executor *e, const struct mlu_entry *entry)
@@ -41,7 +41,7 @@ static uint32_t entry_of(const struct mlu_fuse_graph_executor *e, const struct m
     return e->graph.first_entry[entry->node] + entry->output;
 }
 
-/* The fusion that a node is in, + 1; 0 for variables and what runs by itself. */
+/* The fusion of a node, + 1; 0 for variables and separate operators. */
 static uint32_t fusion_of_node(const struct mlu_fuse_graph_executor *e, uint32_t node)
 {
     uint32_t order = e->graph.symbol->nodes[node].order;
@@ -175,7 +175,7 @@ static int init_fusion(struct mlu_fuse_graph_executor *e, uint32_t index, struct
     return create_fusion_op(e, fusion, err);
 }
 
-/* The fusion operators, when what they give to others is known. */
+/* Builds the fusion operators, after their outputs are known. */
 static int init_each(struct mlu_fuse_graph_executor *e, struct ntk_err *err)
 {
     size_t entries = (size_t)e->graph.first_entry[e->graph.symbol->node_count] + 1;
@@ -204,7 +204,7 @@ static int init_fusions(struct mlu_fuse_graph_executor *e, struct ntk_err *err)
     int ret = mlu_fuse_symbol_init(symbol, &e->fuse, err);
 
     for (uint32_t i = 0; ret == 0 && i < symbol->operator_count; i++) {
-        if (!e->graph.op_nodes[i].stream) { /* also one that its device does not have */
+        if (!e->graph.op_nodes[i].stream) { /* also for a device that does not exist */
             e->fuse.nodes[i].device = MLU_DEVICE_CPU;
         }
     }

@@ -3,15 +3,15 @@
  * mlu_fuse_graph_executor - a bound symbol whose segments run as fusion operators: the proposal's
  * MluFuseGraphExecutor.
  *
- * Binding is that of graph_executor, then the segments (mlu_segments.h), then one fusion operator
- * per segment with its operators in order and its inputs and outputs set. MluRunOps compiles all of
- * them once and walks over the operators: one in no segment runs by itself; a segment runs at its
- * last input operator, and its other operators are skipped.
+ * Binding consists of that of graph_executor, the segments (mlu_segments.h), and one fusion
+ * operator per segment with its operators in order and its inputs and outputs set. MluRunOps
+ * compiles all of them once and walks over the operators: an operator outside of segments runs
+ * separately; a segment runs at its last input operator, and its other operators are skipped.
  *
  * Inputs of a fusion operator are in order of (operator that reads, input), its outputs in order of
  * (operator that makes, output), each once.
  *
- * Owner:   caller's storage, zeroed before a bind; _fini frees. Threads: one.
+ * Owner: caller's storage, zeroed before a bind; _fini frees. Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_FUSE_GRAPH_EXECUTOR_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_FUSE_GRAPH_EXECUTOR_H
@@ -38,7 +38,7 @@ struct mlu_fuse_graph_executor {
     bool is_compiled;
 };
 
-/* MluFuseSimpleBind and MluFuseBind: as those of graph_executor. */
+/* MluFuseSimpleBind and MluFuseBind: like those of graph_executor. */
 int mlu_fuse_simple_bind(struct mlu_fuse_graph_executor *executor, const struct mlu_symbol *symbol,
                          const struct mlu_device_ops *ops, const struct mlu_type *const *types,
                          struct ntk_err *err);

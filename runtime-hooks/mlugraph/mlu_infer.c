@@ -248,7 +248,7 @@ static void turn_around(int64_t *list, uint32_t count)
     }
 }
 
-/* A reshape as it is worked out, from the codes to the dimensions. */
+/* A reshape during computation, from codes to dimensions. */
 struct reshape {
     const struct mlu_node *node;
     const struct mlu_type *in;
@@ -258,14 +258,14 @@ struct reshape {
     uint32_t code_count;
     int64_t dims[MLU_DIMS_MAX];
     uint32_t count;
-    int64_t left; /* the place of the -1; -1: none */
+    int64_t left; /* the position of the -1; -1: none */
 };
 
-/* With reverse, codes and dimensions are matched from the last one. */
+/* With reverse, codes and dimensions are matched from the end. */
 static int reshape_reverse(struct reshape *r, struct ntk_err *err)
 {
     for (uint32_t i = 0; i + 2 < r->code_count; i++) {
-        if (r->codes[i] == -4) { /* its two numbers would be before it */
+        if (r->codes[i] == -4) { /* its two numbers would precede it */
             return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
                                "node '%s': reshape with reverse does not support -4",
                                r->node->name);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ndebug_stream - reading what a program prints while it runs.
+ * ndebug_stream - reads tensors that a program prints while it runs.
  *
- * One client per core, in the process that runs the program. What is printed while no client is
- * connected is dropped, and so is what a full buffer cannot hold
- * (NEURON_RT_DEBUG_STREAM_BUFFER_SIZE events).
+ * One client per core, in the process that runs the program. Tensors printed without a client are
+ * dropped, and so are those that do not fit in a full buffer (NEURON_RT_DEBUG_STREAM_BUFFER_SIZE
+ * events).
  */
 #ifndef NRT_NDEBUG_STREAM_H
 #define NRT_NDEBUG_STREAM_H
@@ -40,11 +40,11 @@ typedef struct ndebug_stream_payload_debug_tensor_read {
     char tensor_data[]; /* tensor_data_size bytes */
 } ndebug_stream_payload_debug_tensor_read_t;
 
-/* *stream_fd is for poll, select and epoll only: readable while there are events. NRT_INVALID: no
- * such core, or it has a client. */
+/* *stream_fd is for poll, select and epoll only: readable while there are events. NRT_INVALID:
+ * unknown core, or it has a client. */
 NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd);
 void nrt_debug_client_connect_close(int stream_fd);
-/* Never waits: NRT_QUEUE_EMPTY when there is no event. The caller frees *payload with free(). */
+/* Never waits: NRT_QUEUE_EMPTY if there is no event. The caller frees *payload with free(). */
 NRT_STATUS nrt_debug_client_read_one_event(int stream_fd, ndebug_stream_event_header_t *header,
                                            void **payload);
 

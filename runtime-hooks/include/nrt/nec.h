@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nec - what the collectives library of the vendor asks of the runtime.
+ * nec - calls of the vendor's collectives library to the runtime.
  *
- * Software NeuronCores have none of the hardware behind these calls: they exist so that programs
- * which name them load. The structs of the collectives library are opaque, of the right size.
+ * Software NeuronCores lack the hardware behind these calls, which only exist so that programs that
+ * name them load. The structs of the collectives library are opaque, of the right size.
  */
 #ifndef NRT_NEC_H
 #define NRT_NEC_H
@@ -36,7 +36,7 @@ typedef enum nec_pod_type {
     NEC_POD_TYPE_INVALID = 3,
 } nec_pod_type_t;
 
-/* What is inside is nobody's but the collectives library's: 64-bit words. */
+/* The content is private to the collectives library: 64-bit words. */
 #define NEC_OPAQUE_STRUCT(tag, type, bytes)          \
     typedef struct tag {                             \
         uint64_t opaque[(bytes) / sizeof(uint64_t)]; \
@@ -91,7 +91,7 @@ int nec_get_device_count(int *available_devices_array, uint32_t array_size);
 int nec_get_device_pci_bdf(int neuron_dev, uint32_t *domain, uint32_t *bus_num, uint8_t *pci_slot,
                            uint8_t *dev_func);
 NRT_STATUS nec_get_virtual_core_size(uint32_t *virtual_core_size);
-/* Not among the exports of every version of the vendor's library, but of its header. */
+/* Not exported by every version of the vendor's library, but in its header. */
 NRT_STATUS nec_get_version_info(nec_version_info_t *version_info);
 NRT_STATUS nec_build_port_and_rid_map(int local_nec_dev_id, int *mla_indexes, int *host_device_ids,
                                       int count);

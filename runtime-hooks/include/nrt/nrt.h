@@ -32,7 +32,7 @@ typedef struct nrt_cc_context nrt_cc_context_t;
 
 typedef enum {
     NRT_TENSOR_PLACEMENT_DEVICE = 0,
-    NRT_TENSOR_PLACEMENT_HOST = 1,    /* host memory that DMA can reach */
+    NRT_TENSOR_PLACEMENT_HOST = 1,    /* host memory reachable by DMA */
     NRT_TENSOR_PLACEMENT_VIRTUAL = 2, /* ordinary host memory */
 } nrt_tensor_placement_t;
 
@@ -137,8 +137,8 @@ typedef struct nrt_vnc_memory_stats {
 } nrt_vnc_memory_stats_t;
 
 typedef struct nrt_cc_comm {
-    uint32_t *replica_group;   /* rank_n ranks of the world that take part; NULL: all */
-    uint32_t rank;             /* place of this one in the group */
+    uint32_t *replica_group;   /* rank_n participating ranks of the world; NULL: all */
+    uint32_t rank;             /* index of this one in the group */
     uint32_t rank_n;           /* size of the group */
     uint32_t ctx_device_id;    /* rank of this one in the world */
     uint32_t ctx_device_count; /* size of the world */
@@ -154,7 +154,7 @@ typedef struct nrt_tensor_list {
 NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
                     const char *fal_version);
 #ifdef NRT_CLOSE_RETURNS_STATUS
-NRT_STATUS nrt_close(void); /* as older programs declare it; the symbol serves both */
+NRT_STATUS nrt_close(void); /* the declaration of older programs; the symbol serves both */
 #else
 void nrt_close(void);
 #endif
@@ -175,8 +175,8 @@ NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
 NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *input_set,
                               nrt_tensor_set_t *output_set, int repeat_count);
 
-/* With NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS above 0 nrt_execute() returns when the execution
- * is queued; its status goes to the callback, in a thread of the library. */
+/* With NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS above 0 nrt_execute() returns once the execution
+ * is queued; the callback gets its status, in a thread of the library. */
 typedef void (*NRT_ASYNC_EXEC_STATUS_CALLBACK)(void *params, uint32_t model_id, uint32_t vnc,
                                                uint64_t job_id, NRT_STATUS status);
 NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callback, void *params);
@@ -215,7 +215,7 @@ void *nrt_tensor_get_va(const nrt_tensor_t *tensor);
 NRT_STATUS
 nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tensor,
                                       nrt_tensor_device_allocation_info_t *alloc_info);
-/* timeout in microseconds, negative waits without end, 0 only looks. */
+/* timeout in microseconds; negative: no limit, 0: only checks. */
 NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *output_tensor, int64_t timeout,
                                               uint64_t expected_completion_count);
 NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *output_tensor);
@@ -228,14 +228,14 @@ NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *tensor_set, const char
 NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *tensor_set, const char *tensor_name,
                                           nrt_tensor_t **tensor);
 
-/* Memory that other devices reach */
+/* Memory that other devices can reach */
 NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_idx, void **addr, size_t *size);
 NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd);
 NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len);
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t size);
 
-/* Ranks of a world: g_device_id of g_device_count. Those with the same NEURON_RT_ROOT_COMM_ID on
- * one machine meet; the first call that needs the others waits for them. */
+/* Ranks of a world: g_device_id of g_device_count. Ranks with the same NEURON_RT_ROOT_COMM_ID on
+ * one machine form a world; the first call that needs the others waits for them. */
 NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
 NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);

@@ -2,13 +2,13 @@
 /*
  * nrt_async - requests that are queued and complete later.
  *
- * Each core has execution units (XU) with queues; the requests of one queue complete in the order
- * in which they were made. Tensors, models, buffers and statuses must stay until then. A full queue
- * answers NRT_QUEUE_FULL: try again.
+ * Each core has execution units (XU) with queues; the requests of one queue complete in order of
+ * submission. Tensors, models, buffers and statuses must stay valid until then. A full queue
+ * returns NRT_QUEUE_FULL: try again.
  *
- * The eight calls that both forms of this interface have exist twice in the library. Here they are
- * those of the 2.x form, version NRT_2.0.0; with NRT_ASYNC_3 defined, those of the 3.0 form,
- * version NRT_3.0.0, which is also what a program gets that declares them itself.
+ * The eight calls common to both forms of this interface exist twice in the library. This header
+ * declares those of the 2.x form, version NRT_2.0.0; with NRT_ASYNC_3 defined, those of the 3.0
+ * form, version NRT_3.0.0, which are also the default for programs that declare them themselves.
  */
 #ifndef NRT_NRT_ASYNC_H
 #define NRT_NRT_ASYNC_H
@@ -24,12 +24,12 @@
 extern "C" {
 #endif
 
-/* XU id (16 bit) above the number (48 bit) of the request in its queue, from 1; number 0: none
+/* XU id (16 bits) above the number (48 bits) of the request in its queue, from 1; number 0: none
  * yet. */
 typedef uint64_t nrta_seq_t;
 typedef uint16_t nrta_xu_id_t;
 
-/* A collective operation that is ready to be queued. */
+/* A collective operation ready to be queued. */
 typedef struct nrt_cc_context nrt_cc_context_t;
 
 #define NRTA_SEQ_NUM_MAX ((UINT64_C(1) << 48) - 1)
@@ -78,7 +78,7 @@ typedef struct nrta_error {
     uint64_t error_code; /* NRT_STATUS */
 } nrta_error_t;
 
-/* err (may be NULL) collects the requests that fail. */
+/* err (may be NULL) collects failed requests. */
 NRT_STATUS nrta_tensor_write(nrt_tensor_t *tensor, const void *buf, uint64_t offset, uint64_t size,
                              int queue, nrta_error_tracker_t *err, nrta_seq_t *req_sequence);
 NRT_STATUS nrta_tensor_read(void *buf, nrt_tensor_t *tensor, uint64_t offset, uint64_t size,
@@ -92,38 +92,38 @@ NRT_STATUS nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *inp
 NRT_STATUS nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
                             nrta_seq_t *req_sequence);
 
-/* A descriptor that becomes readable when the request is complete; for poll and close only. */
+/* A descriptor that becomes readable at completion; only for poll and close. */
 NRT_STATUS nrta_get_completion_handle(nrta_seq_t seq, int *fd);
 NRT_STATUS nrta_error_tracker_create(uint32_t lnc_idx, nrta_error_tracker_t **error_tracker);
 void nrta_error_tracker_destroy(nrta_error_tracker_t *error_tracker);
-/* All errors so far, oldest first; the list is good until the next call for this tracker. */
+/* All errors so far, oldest first; the list is valid until the next call for this tracker. */
 NRT_STATUS nrta_error_tracker_get_list(nrta_error_tracker_t *error_tracker,
                                        const nrta_error_t **list, size_t *error_count);
 
 #endif
 
-/* Takes the i-th input to the i-th output. Scheduled, the context is the library's and *cc_ctx
- * NULL; on failure it stays the caller's, to be scheduled again. The ranks of a group schedule the
- * same operations in the same order on the same queue. op: not NRT_OP_FMA; means nothing to an
+/* Combines the i-th inputs into the i-th output. After scheduling the library owns the context and
+ * *cc_ctx is NULL; on failure the caller keeps it and may try again. The ranks of a group schedule
+ * the same operations in the same order on the same queue. op: not NRT_OP_FMA; ignored by an
  * all-gather. */
 NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input, nrt_tensor_list_t *output,
                            nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
                            nrt_cc_context_t **cc_ctx);
 
-/* NRT_INVALID for a sequence that was never given out. */
+/* NRT_INVALID for an unknown sequence. */
 NRT_STATUS nrta_is_completed(nrta_seq_t seq, bool *is_completed);
 /* The latest completed sequence of the queue. */
 NRT_STATUS nrta_get_sequence(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *seq);
 
 #ifdef NRT_ASYNC_3
-/* fd is an eventfd, which is signalled when the request is complete (at once when it is), or each
- * time a request of the queue completes; -1 ends that. */
+/* fd is an eventfd, which is signalled when the request completes (at once if it has), or whenever
+ * a request of the queue completes; -1 stops this. */
 NRT_STATUS nrta_event_register_seq_id_completion(nrta_seq_t seq, int fd);
 NRT_STATUS nrta_event_register_xu_completion(int lnc, nrta_xu_t xu, int queue, int fd);
 #endif
 
 #if defined(__GNUC__) && !defined(NRT_ASYNC_3)
-/* What is declared above is not the default version of these names. */
+/* The declarations above are not the default versions of these names. */
 __asm__(".symver nrta_tensor_write,nrta_tensor_write@NRT_2.0.0");
 __asm__(".symver nrta_tensor_read,nrta_tensor_read@NRT_2.0.0");
 __asm__(".symver nrta_tensor_copy,nrta_tensor_copy@NRT_2.0.0");

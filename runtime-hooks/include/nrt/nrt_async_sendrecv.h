@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_async_sendrecv - tensors from core to core, also between processes.
+ * nrt_async_sendrecv - sends tensors between cores, also between processes.
  *
- * Cores are counted over the whole machine here. A tensor must stay until its request is done, and
- * both sides test theirs until then.
+ * Core numbers refer to the whole machine here. A tensor must stay valid until its request is done,
+ * and both sides must test their requests until then.
  */
 #ifndef NRT_NRT_ASYNC_SENDRECV_H
 #define NRT_NRT_ASYNC_SENDRECV_H
@@ -37,7 +37,7 @@ NRT_STATUS nrt_async_sendrecv_send_tensor(nrt_tensor_t *tensor, size_t offset, s
 NRT_STATUS nrt_async_sendrecv_recv_tensor(nrt_tensor_t *tensor, size_t offset, size_t length,
                                           nrt_async_sendrecv_comm_t *recv_comm,
                                           nrt_async_sendrecv_request_t **request);
-/* The request is gone when done, and when the call fails. */
+/* The request is freed when done, and if the call fails. */
 NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request, bool *done,
                                            size_t *size);
 NRT_STATUS nrt_async_sendrecv_flush(int lnc);

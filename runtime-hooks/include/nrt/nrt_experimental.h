@@ -46,7 +46,7 @@ typedef struct nrt_ucode_info {
     nrt_ucode_img dram;
 } nrt_ucode_info;
 
-/* Inputs, then outputs, in the order of the NEFF. Freed by the next call only, also after
+/* Inputs, then outputs, in the order of the NEFF. Freed only by the next call, also after
  * nrt_unload(). */
 NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **tensor_info);
 NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info);
@@ -58,16 +58,16 @@ void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size);
 NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info);
 
 /* Records a system trace of all cores (memory events only with trace_mem) and writes it to a file
- * in the format of docs/formats/ntrace.md. NRT_INVALID: on already, or none to stop. */
+ * in the format of docs/formats/ntrace.md. NRT_INVALID: already on, or none to stop. */
 NRT_STATUS nrt_trace_start(bool trace_mem);
 NRT_STATUS nrt_trace_stop(const char *filename);
 
-/* Accepted and without effect: software NeuronCores order collective operations by their queues.
- * NRT_INVALID for a stream that hardware has not (NEC_MAX_STREAM_N). */
+/* Accepted without effect: software NeuronCores order collective operations by their queues.
+ * NRT_INVALID for a stream that hardware lacks (NEC_MAX_STREAM_N). */
 NRT_STATUS nrt_cc_create_stream(uint32_t stream_id);
 
-/* Writes the users of device memory to the log, as when it runs out; and all allocations, one file
- * per HBM stack in NEURON_RT_OOM_DUMP_DIRECTORY. */
+/* Writes the users of device memory to the log, as when memory runs out; and all allocations, one
+ * file per HBM stack in NEURON_RT_OOM_DUMP_DIRECTORY. */
 NRT_STATUS nrt_debug_log_oom_report(void);
 NRT_STATUS nrt_dump_device_allocation_info(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_profile - recording what a model does on its core.
+ * nrt_profile - records the activity of a model on its core.
  */
 #ifndef NRT_NRT_PROFILE_H
 #define NRT_NRT_PROFILE_H
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* From now on executions of the model are recorded; the file is emptied at once. */
+/* Records executions of the model from now on; the file is emptied at once. */
 NRT_STATUS nrt_profile_start(nrt_model_t *model, const char *filename);
 /* The same name as at the start; writes the NTFF. */
 NRT_STATUS nrt_profile_stop(const char *filename);
@@ -22,31 +22,31 @@ typedef struct nrt_profile_continuous_options nrt_profile_continuous_options_t;
 
 NRT_STATUS nrt_profile_continuous_options_allocate(nrt_profile_continuous_options_t **options);
 NRT_STATUS nrt_profile_continuous_options_free(nrt_profile_continuous_options_t *options);
-/* "./output" if never called. */
+/* "./output" by default. */
 NRT_STATUS
 nrt_profile_continuous_options_set_output_dir(nrt_profile_continuous_options_t *options,
                                               const char *output_dir);
 /* All models, all cores. options NULL: the defaults. NRT_INVALID while it is on, while an
- * inspection records the device, and while executions are queued
+ * inspection records the device, or while executions are queued
  * (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS). */
 NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t *options);
-/* Writes the latest execution of a core as a file with a name that the library chooses, and
- * continues. NRT_INVALID: nothing has run there yet. */
+/* Writes the latest execution of a core to a file with a name chosen by the library, and continues.
+ * NRT_INVALID: nothing has run there yet. */
 NRT_STATUS nrt_profile_continuous_save(uint32_t vnc, nrt_profile_continuous_options_t *options);
 /* Writes nothing. */
 NRT_STATUS nrt_profile_continuous_stop(void);
 
 /* --- sessions: everything that runs on one core between start and stop, in one capture -------- */
 
-/* NRT_INVALID: no such core, or a session is on there. */
+/* NRT_INVALID: unknown core, or it already has a session. */
 NRT_STATUS nrt_profile_session_start(int32_t vnc);
-/* The session waits in the library until it is dropped. NRT_RESOURCE: too many wait; it
+/* The session is kept in the library until dropped. NRT_RESOURCE: too many are kept; it
  * continues. */
 NRT_STATUS nrt_profile_session_stop(int32_t vnc, uint64_t *session_id);
-/* Any number of times. NRT_INVALID: no such session, or nothing ran in it. */
+/* May be called repeatedly. NRT_INVALID: unknown session, or nothing ran in it. */
 NRT_STATUS nrt_profile_session_serialize(uint64_t session_id, const char *filename);
 NRT_STATUS nrt_profile_session_drop(uint64_t session_id);
-/* Those of a core, negative: of all. One that is on stays on. */
+/* Those of a core; negative: of all. Running ones continue. */
 NRT_STATUS nrt_profile_session_drop_all(int32_t vnc);
 
 /* --- inspection: system trace, device profiles and the host, into a separate folder ----------- */
@@ -55,7 +55,7 @@ NRT_STATUS nrt_profile_session_drop_all(int32_t vnc);
  * (docs/formats/ntrace.md). */
 typedef struct nrt_inspect_config nrt_inspect_config_t;
 
-/* The settings of the NEURON_RT_INSPECT_* variables. NRT_INVALID while an inspection is on. */
+/* Uses the NEURON_RT_INSPECT_* variables. NRT_INVALID while an inspection is on. */
 NRT_STATUS nrt_inspect_begin(void);
 /* Options override the variables; NULL: the defaults. */
 NRT_STATUS nrt_inspect_begin_with_options(nrt_inspect_config_t *options);
@@ -75,11 +75,11 @@ NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *o
 NRT_STATUS
 nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_t *options,
                                                              const char *event_type, bool enabled);
-/* Matters with enable_inspect_on_fail only: begin is what turns an inspection on. */
+/* Only matters with enable_inspect_on_fail: begin turns an inspection on. */
 NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options,
                                                  bool enable_inspect);
-/* An execution that fails leaves its device profile, with the trace up to then. Without
- * enable_inspect nothing is written unless one fails. */
+/* A failed execution writes its device profile, and the trace up to it. Without enable_inspect
+ * nothing is written unless one fails. */
 NRT_STATUS nrt_inspect_config_set_enable_inspect_on_fail(nrt_inspect_config_t *options,
                                                          bool enable_inspect_on_fail);
 /* The vendor's numbers are not public: docs/decisions/captures.md. */
@@ -88,20 +88,20 @@ typedef enum nrt_inspect_device_profile_mode {
     NRT_INSPECT_DEVICE_PROFILE_MODE_MODEL = 1,   /* the first execution of each NEFF on each core */
     NRT_INSPECT_DEVICE_PROFILE_MODE_SESSION = 2, /* all executions, a file per core */
 } nrt_inspect_device_profile_mode_t;
-/* Turns the activity "device_profile" on or off too. */
+/* Also turns the activity "device_profile" on or off. */
 NRT_STATUS
 nrt_inspect_config_set_inspect_device_profile_mode(nrt_inspect_config_t *options,
                                                    nrt_inspect_device_profile_mode_t mode);
 /* "system_profile", "device_profile", "host_memory", "cpu_util" or "all". */
 NRT_STATUS nrt_inspect_config_set_activity(nrt_inspect_config_t *options, const char *activity_type,
                                            bool enabled);
-/* Freed by the last of the three. */
+/* The last of the three calls frees it. */
 NRT_STATUS nrt_inspect_config_get_all_activity_types(const char ***activity_types, size_t *count);
 NRT_STATUS nrt_inspect_config_get_enabled_activity_types(nrt_inspect_config_t *options,
                                                          const char ***activity_types,
                                                          size_t *count);
 void nrt_inspect_config_free_activity_types(const char **activity_types, size_t count);
-/* The folder of this process below output_dir. NRT_INVALID when it does not fit into buf. */
+/* The folder of this process below output_dir. NRT_INVALID if it does not fit in buf. */
 NRT_STATUS nrt_inspect_get_instance_output_dir(const char *output_dir, char *buf, size_t buf_size);
 
 #ifdef __cplusplus

@@ -15,21 +15,21 @@ extern "C" {
 typedef enum {
     NRT_SUCCESS = 0,
     NRT_FAILURE = 1,        /* unspecific */
-    NRT_INVALID = 2,        /* bad argument or bad NEFF */
-    NRT_INVALID_HANDLE = 3, /* not a handle, or one that is gone */
-    NRT_RESOURCE = 4,       /* out of memory or of another resource */
-    NRT_TIMEOUT = 5,        /* an execution or a wait took too long */
+    NRT_INVALID = 2,        /* invalid argument or NEFF */
+    NRT_INVALID_HANDLE = 3, /* not a handle, or a closed one */
+    NRT_RESOURCE = 4,       /* out of memory or another resource */
+    NRT_TIMEOUT = 5,        /* an execution or a wait timed out */
     NRT_HW_ERROR = 6,       /* hardware failure */
     NRT_QUEUE_FULL = 7,     /* try again later */
     NRT_LOAD_NOT_ENOUGH_NC = 9,
     NRT_UNSUPPORTED_NEFF_VERSION = 10,
-    NRT_FAIL_HOST_MEM_ALLOC = 11, /* kept for old programs, never returned */
+    NRT_FAIL_HOST_MEM_ALLOC = 11, /* for old programs, never returned */
     NRT_UNINITIALIZED = 13,       /* nrt_init() has not been called */
     NRT_CLOSED = 14,              /* nrt_close() has been called */
     NRT_QUEUE_EMPTY = 15,
     NRT_EXEC_UNIT_UNRECOVERABLE = 101,
     NRT_EXEC_BAD_INPUT = 1002,
-    NRT_EXEC_COMPLETED_WITH_NUM_ERR = 1003, /* finished, the results hold NaN */
+    NRT_EXEC_COMPLETED_WITH_NUM_ERR = 1003, /* completed, but the results contain NaN */
     NRT_EXEC_COMPLETED_WITH_ERR = 1004,
     NRT_EXEC_NC_BUSY = 1005,
     NRT_EXEC_OOB = 1006, /* indirect access out of bounds */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_sys_trace - the system trace: what host and NeuronCores did when, fetched as JSON.
+ * nrt_sys_trace - the system trace: times of host and NeuronCore activity, fetched as JSON.
  *
- *   nrt_sys_trace_start(NULL);
- *   nrt_execute(...);
- *   nrt_sys_trace_fetch_events(&json, &bytes, NULL);
- *   nrt_sys_trace_buffer_free(json);
- *   nrt_sys_trace_stop();
+ *   nrt_sys_trace_start(NULL); nrt_execute(...); nrt_sys_trace_fetch_events(&json, &bytes, NULL);
+ *   nrt_sys_trace_buffer_free(json); nrt_sys_trace_stop();
  *
  * docs/formats/system-trace.md describes the JSON and every event.
  */
@@ -35,11 +32,11 @@ void nrt_sys_trace_config_set_max_events_per_nc(nrt_sys_trace_config_t *options,
                                                 uint64_t max_events_per_nc);
 void nrt_sys_trace_config_set_capture_enabled_for_nc(nrt_sys_trace_config_t *options,
                                                      uint32_t nc_idx, bool enabled);
-/* A name, or "hardware" or "software" for a group. NRT_INVALID: no such event. */
+/* A name, or "hardware" or "software" for a group. NRT_INVALID: unknown event. */
 NRT_STATUS nrt_sys_trace_config_set_capture_enabled_for_event_type(nrt_sys_trace_config_t *options,
                                                                    const char *event_type,
                                                                    bool enabled);
-/* Every name of an event. The strings and the array are freed with free() each, or by the last. */
+/* All names of events. Free each string and the array with free(), or all with the last call. */
 NRT_STATUS nrt_sys_trace_get_event_types(const char ***event_types, size_t *count);
 NRT_STATUS nrt_sys_trace_config_get_enabled_event_types(nrt_sys_trace_config_t *options,
                                                         const char ***event_types, size_t *count);
@@ -47,7 +44,7 @@ void nrt_sys_trace_free_event_types(const char **event_types, size_t count);
 
 /* NULL: the defaults. NRT_INVALID while a trace is on. */
 NRT_STATUS nrt_sys_trace_start(nrt_sys_trace_config_t *options);
-/* What was not fetched is lost. */
+/* Unfetched events are lost. */
 NRT_STATUS nrt_sys_trace_stop(void);
 
 NRT_STATUS nrt_sys_trace_fetch_options_allocate(nrt_sys_trace_fetch_options_t **options);
@@ -60,7 +57,8 @@ void nrt_sys_trace_fetch_options_set_max_events_per_nc(nrt_sys_trace_fetch_optio
 /* Only this core. */
 void nrt_sys_trace_fetch_options_set_nc_idx(nrt_sys_trace_fetch_options_t *options,
                                             uint64_t nc_idx);
-/* JSON, NUL-ended; *written_size is without the NUL. What is fetched leaves the ring. NULL: all. */
+/* JSON, NUL-terminated; *written_size excludes the NUL. Fetched events are removed from the ring.
+ * NULL: all. */
 NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
                                       const nrt_sys_trace_fetch_options_t *options);
 void nrt_sys_trace_buffer_free(char *buffer);

@@ -219,14 +219,14 @@ extern CNRT_DLL_API cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNot
 /* --- memory ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
-/* NULL is fine. Tasks that use it keep it until they end. */
+/* NULL is fine. Running tasks keep it until they end. */
 extern CNRT_DLL_API cnrtRet_t cnrtFree(void *ptr);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeArray(void **ptr, int length);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeHost(void *ptr);
 
-/* Returns when it is done. */
+/* Returns after completion. */
 extern CNRT_DLL_API cnrtRet_t cnrtMemcpy(void *dst, void *src, size_t bytes, cnrtMemTransDir_t dir);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMemcpyAsync(void *dst, void *src, size_t bytes, cnrtQueue_t queue,
@@ -246,13 +246,13 @@ extern CNRT_DLL_API cnrtRet_t cnrtQueryModelParallelism(cnrtModel_t model, int *
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetFunctionNumber(cnrtModel_t model, int *count);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateFunction(cnrtFunction_t *function);
-/* symbol: "subnet0" where the model was saved without one */
+/* symbol: "subnet0" if the model was saved without one */
 extern CNRT_DLL_API cnrtRet_t cnrtExtractFunction(cnrtFunction_t *function, cnrtModel_t model,
                                                   const char *symbol);
 extern CNRT_DLL_API cnrtRet_t cnrtCopyFunction(cnrtFunction_t *dst, cnrtFunction_t src);
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyFunction(cnrtFunction_t function);
 
-/* The array is the function's. */
+/* The function owns the array. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetInputDataSize(int64_t **sizes, int *count,
                                                    cnrtFunction_t function);
 extern CNRT_DLL_API cnrtRet_t cnrtGetOutputDataSize(int64_t **sizes, int *count,
@@ -275,7 +275,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtDestroyRuntimeContext(cnrtRuntimeContext_t con
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* 0 for a type without a size. */
+/* 0 for a type of unknown size. */
 extern CNRT_DLL_API int cnrtDataTypeSize(cnrtDataType_t type);
 
 extern CNRT_DLL_API cnrtRet_t cnrtConvertFloatToHalf(uint16_t *half, float value);
@@ -287,7 +287,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtDestroyQuantizedParam(cnrtQuantizedParam_t par
 extern CNRT_DLL_API cnrtRet_t cnrtCastDataType(void *src, cnrtDataType_t src_type, void *dst,
                                                cnrtDataType_t dst_type, int count,
                                                cnrtQuantizedParam_t param);
-/* dims of src; order[i]: the dimension of src that is dimension i of dst. */
+/* dims of src; order[i]: the dimension of src for dimension i of dst. */
 extern CNRT_DLL_API cnrtRet_t cnrtTransDataOrder(void *src, cnrtDataType_t type, void *dst,
                                                  int dim_num, int dims[], int order[]);
 

@@ -2,11 +2,11 @@
 /*
  * neuron_ds - the datastore in which a process keeps its counters and models for monitors.
  *
- * Not part of libnrt.so.1: the functions are in libnds.a. They answer 0 for success and something
- * else for failure; functions that return a handle or pointer answer NULL.
+ * Not part of libnrt.so.1: the functions are in libnds.a. They return 0 for success and another
+ * number for failure, or NULL instead of a handle or pointer.
  *
- * Owner:   nds_close() frees an instance and every object of it. An object's data live as long as
- *          it.
+ * Owner:   nds_close() frees an instance and every object of it. An object's data lives as long as
+ *          the object.
  * Threads: any, at any time; closing an instance or deleting an object ends all other use of it.
  */
 #ifndef NRT_NDS_NEURON_DS_H
@@ -102,12 +102,12 @@ int nds_or_nd_counter(nds_instance_t *inst, uint32_t counter_index, uint64_t bit
 int nds_get_nd_counter(nds_instance_t *inst, uint32_t counter_index, uint64_t *value);
 int nds_set_nd_counter(nds_instance_t *inst, uint32_t counter_index, uint64_t *value);
 
-/* A new object of enum nds_object_type, zeroed; readers see it from its commit on. */
+/* A new zeroed object of enum nds_object_type; readers see it after its commit. */
 nds_obj_handle_t nds_obj_new(nds_instance_t *inst, int type);
 int nds_obj_commit(nds_obj_handle_t obj);
 int nds_obj_delete(nds_obj_handle_t obj);
 
-/* The data of an object; NULL when it is of another type. */
+/* The data of an object; NULL if it has another type. */
 nds_model_node_info_t *nds_obj_handle_to_model_node_info(nds_obj_handle_t obj);
 nds_model_node_mem_usage_info_t *nds_obj_handle_to_model_node_mem_usage(nds_obj_handle_t obj);
 nds_process_info_t *nds_obj_handle_to_process_info(nds_obj_handle_t obj);
