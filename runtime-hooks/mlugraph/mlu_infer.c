@@ -310,8 +310,8 @@ static int reshape_divide(struct reshape *r, int64_t first, int64_t second, stru
     return ret < 0 ? ret : reshape_put(r, pair[1], err);
 }
 
-/* MXNet's codes: 0 keeps a dimension, -1 is what is left, -2 keeps all the others, -3 makes one of
- * two, -4 makes two of one. */
+/* MXNet's codes: 0 keeps a dimension, -1 is the rest, -2 keeps all others, -3 merges two, -4 splits
+ * one in two. */
 static int reshape_code(struct reshape *r, uint32_t *index, struct ntk_err *err)
 {
     int64_t code = r->codes[*index];
@@ -347,7 +347,7 @@ static int reshape_code(struct reshape *r, uint32_t *index, struct ntk_err *err)
                r->from.dim_count);
 }
 
-/* Gives the -1 its value; the number of elements stays. */
+/* Computes the -1 from the unchanged number of elements. */
 static int reshape_settle(struct reshape *r, struct ntk_err *err)
 {
     uint64_t all = mlu_shape_count(&r->in->shape);
@@ -446,12 +446,12 @@ static int infer_pad(const struct mlu_node *node, const struct mlu_op_param *p,
     return 0;
 }
 
-/* All that it reads has one type, and that is what it makes; a Cast says its own. */
+/* All inputs have one type, which is also that of the outputs; a Cast has its own. */
 static int infer_dtypes(const struct mlu_node *node, const struct mlu_op_param *p,
                         const struct mlu_type *const *in, struct mlu_type *out, struct ntk_err *err)
 {
     for (uint32_t i = 1; i < node->input_count; i++) {
-        /* MXNet keeps the parameters of a BatchNorm in float32 when its data are float16. */
+        /* MXNet keeps the parameters of a BatchNorm in float32 if its data is float16. */
         if (in[i] && in[i]->dtype != in[0]->dtype && node->op->kind != MLU_OP_BATCH_NORM) {
             return BAD("node '%s': input %u is %s, but input 0 is %s", node->name, i,
                        mlu_dtype_name(in[i]->dtype), mlu_dtype_name(in[0]->dtype));

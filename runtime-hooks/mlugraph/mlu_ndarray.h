@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_ndarray - a value of a graph, wherever it lies: the NDArray of MXNet's executor.
+ * mlu_ndarray - a value of a graph in any memory: the NDArray of MXNet's executor.
  *
- * A value has at most one array on the host and one tensor per stream (what NDArray::Chunk calls
- * cnml_tensor and mptr). Where it was written last is where it is valid; it is copied when it is
- * needed elsewhere, after the stream that wrote it is done.
+ * A value has at most one array on the host and one tensor per stream (cnml_tensor and mptr in
+ * NDArray::Chunk). It is valid where it was written last, and copied to other places on demand,
+ * after the writing stream is done.
  *
- * Owner:   caller's storage, mlu_ndarray_fini() frees. Threads: one.
+ * Owner: caller's storage, mlu_ndarray_fini() frees. Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_NDARRAY_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_NDARRAY_H
@@ -29,26 +29,26 @@ struct mlu_chunk {
 
 struct mlu_ndarray {
     struct mlu_type type;
-    struct mlu_array host; /* made when it is wanted */
+    struct mlu_array host; /* created on demand */
     bool is_valid_on_host;
     struct mlu_chunk *chunks;
     uint32_t chunk_count;
 };
 
 void mlu_ndarray_fini(struct mlu_ndarray *array);
-/* Its tensor on the stream, made when there is none; NULL with the message in err. */
+/* Its tensor on the stream, created if missing; NULL with the message in err. */
 void *mlu_ndarray_tensor(struct mlu_ndarray *array, const struct mlu_stream *stream,
                          struct ntk_err *err);
-/* Memory on the host, with any contents. */
+/* Memory on the host, with undefined contents. */
 int mlu_ndarray_reserve(struct mlu_ndarray *array, struct ntk_err *err);
-/* So that it is valid there. */
+/* Makes it valid there. */
 int mlu_ndarray_to_host(struct mlu_ndarray *array, struct ntk_err *err);
 int mlu_ndarray_to_device(struct mlu_ndarray *array, const struct mlu_stream *stream,
                           struct ntk_err *err);
 /* A buffer for a writer there. */
 int mlu_ndarray_reserve_on_device(struct mlu_ndarray *array, const struct mlu_stream *stream,
                                   struct ntk_err *err);
-/* It was written there (NULL: on the host) and is valid nowhere else. */
+/* It was written there (NULL: on the host) and is now valid only there. */
 void mlu_ndarray_was_written(struct mlu_ndarray *array, const struct mlu_stream *stream);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_op - the operators of MXNet that are known here: what their inputs are for, how many outputs
- * they have.
+ * mlu_op - the supported operators of MXNet: the roles of their inputs, and their number of
+ * outputs.
  *
- * Which input of an operator is a weight decides what may be fused (mlu_segments.h): a weight is
- * bound when the operator is made, so it does not arrive at run time.
+ * Weights matter for fusion (mlu_segments.h): a weight is bound when the operator is created, so it
+ * does not arrive at run time.
  *
  * Threads: any; constant data.
  */
@@ -24,13 +24,13 @@ enum mlu_op_kind {
 
 enum mlu_role {
     MLU_ROLE_DATA,    /* arrives at run time */
-    MLU_ROLE_WEIGHT,  /* a constant when a variable is there */
-    MLU_ROLE_STATE,   /* the same, kept under "aux:" by MXNet; old files do not list it */
-    MLU_ROLE_IGNORED, /* read in training only: the label of a loss */
+    MLU_ROLE_WEIGHT,  /* a constant if it is a variable */
+    MLU_ROLE_STATE,   /* the same, with the prefix "aux:" in MXNet; old files do not list it */
+    MLU_ROLE_IGNORED, /* only used in training: the label of a loss */
 };
 
 struct mlu_op {
-    const char *name; /* as symbol files have it */
+    const char *name; /* as in symbol files */
     enum mlu_op_kind kind;
     int variant; /* depends on the kind: the activation or the arithmetic */
     /* Per input "d", "w", "s" or "i" (enum mlu_role); "+" at the end: any number of data inputs. */
@@ -45,7 +45,7 @@ const struct mlu_op *mlu_op_find(const char *name);
 enum mlu_role mlu_op_role(const struct mlu_op *op, uint32_t input);
 /* At most this many; UINT32_MAX for any number. */
 uint32_t mlu_op_input_count_max(const struct mlu_op *op);
-/* Copies the name of an input, such as "moving_mean". */
+/* Copies the name of an input, for example "moving_mean". */
 void mlu_op_argument(const struct mlu_op *op, uint32_t input, char *to, uint32_t to_bytes);
 
 #endif

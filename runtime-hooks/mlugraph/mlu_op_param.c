@@ -7,7 +7,7 @@
 
 #include "shared/base/str.h"
 
-/* So that sums and products of a few of them fit 64 bits. */
+/* Sums and products of a few such numbers fit 64 bits. */
 #define NUMBER_MAX (INT64_C(1) << 28)
 
 #define BAD(...) ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, __VA_ARGS__)
@@ -145,7 +145,7 @@ static int read_list(const struct mlu_node *node, const char *key, struct mlu_op
     return text && !parse_tuple(text, p->shape, &p->shape_count) ? bad_value(node, key, err) : 0;
 }
 
-/* The place of the attribute's text among words that end with NULL; def when it is not given. */
+/* The index of the attribute's text in a NULL-terminated list of words; def if not given. */
 static int read_word(const struct mlu_node *node, const char *key, const char *const *words,
                      int def, int *to, struct ntk_err *err)
 {
@@ -163,7 +163,7 @@ static int read_word(const struct mlu_node *node, const char *key, const char *c
                                node->name, key, text);
 }
 
-/* Attributes that change the result and are not computed here. */
+/* Attributes that change the result and are unsupported here. */
 static int refuse_layout(const struct mlu_node *node, struct ntk_err *err)
 {
     static const char *const layouts[] = { "NCHW", "None", NULL };
@@ -374,7 +374,7 @@ int mlu_op_param_read(const struct mlu_node *node, struct mlu_op_param *out_para
     case MLU_OP_RESHAPE:
         ret = read_list(node, "shape", &p, err);
         ret = ret < 0 ? ret : read_bool(node, "reverse", &p.reverse, err);
-        if (ret == 0 && p.shape_count == 0) { /* before 0.9, where 0 stood for what is left */
+        if (ret == 0 && p.shape_count == 0) { /* before 0.9, where 0 meant the rest */
             ret = read_list(node, "target_shape", &p, err);
             for (uint32_t i = 1; i < p.shape_count; i++) {
                 p.shape[i] = p.shape[i] == 0 ? -1 : p.shape[i];
@@ -390,7 +390,7 @@ int mlu_op_param_read(const struct mlu_node *node, struct mlu_op_param *out_para
     case MLU_OP_PAD:
         ret = read_pad(node, &p, err);
         break;
-    default: /* those without attributes that matter */
+    default: /* kinds without relevant attributes */
         break;
     }
     if (ret == 0) {

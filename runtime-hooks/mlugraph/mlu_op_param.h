@@ -2,10 +2,10 @@
 /*
  * mlu_op_param - the attributes of an operator as numbers, with MXNet's defaults.
  *
- * Attributes are texts: "(3, 3)", "True", "1e-05". What an operator does not have keeps its default
- * and means nothing. Windows have two dimensions; others are refused.
+ * Attributes are texts: "(3, 3)", "True", "1e-05". Attributes that an operator lacks have their
+ * defaults and are meaningless. Only windows of two dimensions are supported.
  *
- * Owner:   plain data. Threads: any.
+ * Owner: plain data. Threads: any.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_PARAM_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_PARAM_H
@@ -33,7 +33,7 @@ struct mlu_op_param {
     /* pooling */
     enum mlu_pool pool;
     bool is_global;
-    bool is_full; /* a window may reach beyond the border */
+    bool is_full; /* a window may extend beyond the border */
     bool counts_padding;
     /* batch norm */
     double eps;
@@ -45,9 +45,9 @@ struct mlu_op_param {
     bool broadcasts;
     /* an axis from 0, or from -1 backwards */
     int64_t axis;
-    bool squeezes; /* split: the axis goes when it is 1 */
+    bool squeezes; /* split: removes the axis if it is 1 */
     double temperature;
-    bool is_flat_softmax; /* over all but the first dimension */
+    bool is_flat_softmax; /* over all dimensions except the first */
     /* reshape, transpose, pad, cast */
     int64_t shape[MLU_DIMS_MAX * 2];
     uint32_t shape_count;
@@ -56,7 +56,7 @@ struct mlu_op_param {
     enum mlu_dtype dtype;
 };
 
-/* -EINVAL: an attribute that is missing or no such value; -ENOTSUP: one that is not supported. */
+/* -EINVAL: a missing or invalid attribute; -ENOTSUP: an unsupported one. */
 int mlu_op_param_read(const struct mlu_node *node, struct mlu_op_param *out_param,
                       struct ntk_err *err);
 

@@ -4,7 +4,7 @@
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_VARIANT_H
 
 enum mlu_active {
-    MLU_ACTIVE_BY_TYPE, /* the attribute act_type says it */
+    MLU_ACTIVE_BY_TYPE, /* by the attribute act_type */
     MLU_ACTIVE_RELU,
     MLU_ACTIVE_SIGMOID,
     MLU_ACTIVE_TANH,
@@ -12,7 +12,7 @@ enum mlu_active {
 
 enum mlu_softmax {
     MLU_SOFTMAX_OUTPUT,     /* over the rest of each row, or over axis 1 with multi_output */
-    MLU_SOFTMAX_AXIS,       /* over the attribute axis, the last one unless it is given */
+    MLU_SOFTMAX_AXIS,       /* over the attribute axis, by default the last one */
     MLU_SOFTMAX_ACTIVATION, /* over the rest of each row, or over axis 1 with mode channel */
 };
 

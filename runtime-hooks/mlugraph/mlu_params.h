@@ -3,11 +3,11 @@
  * mlu_params - the parameters of a network: arrays by name.
  *
  * Read from a zip archive of .npy files (what numpy.savez() writes) or from a raw file
- * (mlu_params_layout.h, docs/formats/mlu-params.md), which the first bytes tell apart. In an
- * archive a name is that of its member without ".npy"; "arg:" and "aux:", which MXNet puts before
- * names, are omitted in both.
+ * (mlu_params_layout.h, docs/formats/mlu-params.md), distinguished by the first bytes. In an
+ * archive a name is that of its member without ".npy"; MXNet's prefixes "arg:" and "aux:" are
+ * removed in both.
  *
- * Owner:   caller's storage, a zeroed struct is empty; mlu_params_fini() frees. What _get gives is
+ * Owner:   caller's storage, a zeroed struct is empty; mlu_params_fini() frees. Results of _get are
  *          borrowed until then.
  * Threads: any, while no thread adds.
  */
@@ -24,16 +24,16 @@ struct mlu_params {
     struct ntk_map arrays; /* struct mlu_array *, in order of the file */
 };
 
-/* -EBADMSG: neither form, truncated, or contradicts itself; -EFBIG: beyond a bound; -ENOTSUP:
- * elements that are unknown; -EEXIST: a name twice. */
+/* -EBADMSG: neither format, truncated, or contradictory; -EFBIG: beyond a limit; -ENOTSUP: unknown
+ * element type; -EEXIST: a duplicate name. */
 int mlu_params_parse(const void *bytes, size_t bytes_count, struct mlu_params *out_params,
                      struct ntk_err *err);
 int mlu_params_read(const char *path, struct mlu_params *out_params, struct ntk_err *err);
 void mlu_params_fini(struct mlu_params *params);
 
-/* NULL when there is none with this name. */
+/* NULL if there is none with this name. */
 const struct mlu_array *mlu_params_get(const struct mlu_params *params, const char *name);
-/* Takes the array, also when it fails. */
+/* Takes ownership of the array, also on failure. */
 int mlu_params_add(struct mlu_params *params, const char *name, struct mlu_array *array,
                    struct ntk_err *err);
 /* In the raw form. */

@@ -7,7 +7,7 @@
 
 #define NONE UINT32_MAX
 
-/* Lists of numbers, one behind the other: those of x are at[first[x]] to at[first[x + 1] - 1]. */
+/* Concatenated lists of numbers: those of x are at[first[x]] to at[first[x + 1] - 1]. */
 struct lists {
     uint32_t *first;
     uint32_t *at;
@@ -21,24 +21,25 @@ struct device {
     uint32_t *local; /* per node of the graph: its number here, or NONE */
     struct lists producers;
     struct lists consumers;
-    bool *reads_outside; /* some input is made elsewhere */
-    bool *gives_outside; /* some output is a head, read elsewhere or not at all */
-    uint32_t *part_of;   /* component that an operator belongs to */
+    bool *reads_outside; /* an input is made elsewhere */
+    bool *gives_outside; /* an output is a head, read elsewhere, or unread */
+    uint32_t *part_of;   /* component of each operator */
     uint32_t *place_in;  /* its number there */
     struct part *parts;
     uint32_t part_count;
-    uint32_t *members;   /* of all components, one behind the other */
-    int64_t *difference; /* between the sizes of all sets of a cut and of the cut before */
+    uint32_t *members;   /* of all components, concatenated */
+    int64_t *difference; /* difference in size between the sets of a cut and of the previous cut */
     uint32_t *stack;
-    uint32_t *readers; /* places in a component of those that read from outside, and give to it */
+    /* positions in a component of operators that read from outside, and that give to it */
+    uint32_t *readers;
     uint32_t *givers;
-    uint32_t *taken;   /* places of those that are in the new segment */
-    uint32_t *reached; /* per component: how many operators lie before a cut */
+    uint32_t *taken;   /* positions of those in the new segment */
+    uint32_t *reached; /* per component: number of operators before a cut */
 };
 
 /*
- * Operators that hang together. Its cut c is between its operators c - 1 and c: those before it
- * give nothing to the outside, those behind it read nothing from there.
+ * A connected component of operators. Its cut c is between its operators c - 1 and c: those before
+ * it give nothing to the outside, those after it read nothing from there.
  */
 struct part {
     const uint32_t *members; /* ascending */
@@ -46,7 +47,7 @@ struct part {
     uint32_t words;       /* of 64 bits per set */
     uint64_t *alive;      /* count + 1 sets */
     uint32_t *sizes;      /* of them */
-    uint32_t taken_count; /* of its operators that are in the new segment */
+    uint32_t taken_count; /* number of its operators in the new segment */
 };
 
 /* ---- what hangs together ---- */
@@ -117,7 +118,7 @@ out:
 
 /* ---- the sets of the cuts ---- */
 
-/* A set of a cut grew or shrank: it stands for the cuts of the device up to the next one. */
+/* The set of a cut changed its size: it represents the cuts of the device up to the next one. */
 static void change_size(struct device *d, const struct part *part, uint32_t cut, int64_t change)
 {
     uint32_t from = cut == 0 ? 0 : part->members[cut - 1] + 1;
@@ -132,7 +133,7 @@ static bool is_alive(const struct part *part, uint32_t cut, uint32_t place)
     return part->alive[(size_t)cut * part->words + place / 64] >> (place % 64) & 1;
 }
 
-/* Takes an operator out of the set of a cut with all that cannot stay without it: how many went. */
+/* Removes an operator from the set of a cut, with all that depend on it; returns their number. */
 static uint32_t remove_from(struct device *d, struct part *part, uint32_t cut, uint32_t first)
 {
     uint64_t *alive = part->alive + (size_t)cut * part->words;
@@ -202,8 +203,8 @@ static int make_sets(struct device *d, struct part *part)
     return 0;
 }
 
-/* The set of a cut loses members, those at these places, that are in a segment now, and with them
- * what cannot stay. */
+/* Removes members at these positions, which are now in a segment, from the set of a cut, and those
+ * that depend on them. */
 static void shrink_set(struct device *d, struct part *part, uint32_t cut, const uint32_t *places,
                        uint32_t place_count)
 {
@@ -218,7 +219,7 @@ static void shrink_set(struct device *d, struct part *part, uint32_t cut, const 
         return;
     }
     for (uint32_t i = 0; i < place_count; i++) {
-        if (members == before) { /* all of it: nothing to follow from one to the next */
+        if (members == before) { /* all of it: nothing to propagate */
             alive[places[i] / 64] &= ~(UINT64_C(1) << (places[i] % 64));
         } else {
             part->sizes[cut] -= remove_from(d, part, cut, places[i]);
@@ -230,7 +231,8 @@ static void shrink_set(struct device *d, struct part *part, uint32_t cut, const 
     change_size(d, part, cut, (int64_t)part->sizes[cut] - before);
 }
 
-/* Operators are in a segment now: to all others they are outside. ops: ascending, in the graph. */
+/* These operators are now in a segment, so they are outside for all others. ops: ascending, in the
+ * graph. */
 static void take_out(struct device *d, const uint32_t *ops, uint32_t op_count)
 {
     for (uint32_t p = 0; p < d->part_count; p++) {
@@ -245,7 +247,7 @@ static void take_out(struct device *d, const uint32_t *ops, uint32_t op_count)
         uint32_t count = 0;
 
         if (part->taken_count == 0) {
-            continue; /* done with its first */
+            continue; /* already handled with its first */
         }
         for (uint32_t k = i; count < part->taken_count; k++) {
             uint32_t op = d->local[ops[k]];
@@ -280,7 +282,8 @@ static uint32_t largest(const struct device *d, int64_t *out_size)
 
 /* ---- one segment ---- */
 
-/* In a segment, what reads from outside and what gives to it; in_set is per node of the graph. */
+/* Finds the operators in a segment that read from outside or give to it; in_set is per node of the
+ * graph. */
 static void find_ends(const struct device *d, const bool *in_set, const bool *is_read_outside,
                       struct mlu_segment *segment)
 {
@@ -310,12 +313,12 @@ static void find_ends(const struct device *d, const bool *in_set, const bool *is
         segment->input_count > 0 ? segment->inputs[segment->input_count - 1] : segment->ops[0];
 }
 
-/* What the device has to remember between its segments. */
+/* State of the device between its segments. */
 struct scratch {
     bool *in_set;          /* per node of the graph */
-    bool *is_read_outside; /* per output of the graph: or read by no operator */
+    bool *is_read_outside; /* per output of the graph, true also if unread */
     bool *is_read;         /* per output of the graph */
-    uint32_t *use_first;   /* per node, then the nodes that read it */
+    uint32_t *use_first;   /* per node, followed by the nodes that read it */
     uint32_t *uses;
     uint32_t *use_output;
 };
@@ -371,7 +374,7 @@ static int scratch_init(const struct mlu_fuse_graph *graph, struct scratch *s)
     return 0;
 }
 
-/* For one operator: the outputs that are needed outside the set, or not at all. */
+/* For one operator: the outputs that are needed outside of the set, or unread. */
 static void look_outside(const struct mlu_fuse_graph *graph, struct scratch *s, uint32_t n)
 {
     const struct mlu_fuse_node *node = &graph->nodes[n];

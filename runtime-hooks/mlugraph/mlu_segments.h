@@ -2,14 +2,14 @@
 /*
  * mlu_segments - groups the operators of a graph that are fused.
  *
- * A set of operators of one MLU may become one fusion operator when it can run at a single moment
- * of a walk in topological order: all that it reads from outside is there before, all that it gives
- * to the outside is needed after. In a set,
+ * A set of operators of one MLU may become one fusion operator if it can run at a single position
+ * of a topological order: its external inputs are available before, and its external outputs are
+ * needed after. In a set,
  *
- *   an input operator   reads at run time what is not made in the set (bound weights do not count),
- *   an output operator  has an output without a reader, that is a head, or that is read outside,
+ *   an input operator   reads values at run time from outside of the set (bound weights do not
+ *   count), an output operator  has an output that is unread, a head, or read outside,
  *
- * and the set is valid when it has at least two operators and the last input operator is before the
+ * and the set is valid if it has at least two operators and the last input operator is before the
  * first output operator. Per device, the largest valid set is taken repeatedly until none is left.
  * For every cut of the order there is one largest set whose input operators are at or before the
  * cut and whose output operators lie after it (a greatest fixpoint), and the largest of all of
@@ -32,7 +32,7 @@
 
 #define MLU_FUSE_EXTERNAL UINT32_MAX
 
-/* An operator; its place in the array is its place in topological order. */
+/* An operator; its index in the array is its position in topological order. */
 struct mlu_fuse_node {
     int32_t device; /* negative: no MLU */
     bool is_copy;   /* between devices: never fused */
@@ -44,7 +44,7 @@ struct mlu_fuse_node {
 
 /* What an operator reads at run time. */
 struct mlu_fuse_input {
-    uint32_t producer; /* a node before this one, or MLU_FUSE_EXTERNAL */
+    uint32_t producer; /* an earlier node, or MLU_FUSE_EXTERNAL */
     uint32_t output;   /* of the producer */
 };
 
@@ -65,7 +65,7 @@ struct mlu_segment {
     uint32_t input_count;
     uint32_t *outputs; /* the output operators */
     uint32_t output_count;
-    uint32_t fire; /* where it runs: the last input operator, or the first one of all */
+    uint32_t fire; /* where it runs: the last input operator, or the first of all */
 };
 
 /* In order of devices, then as they are found. 0 or -ENOMEM. */

@@ -22,7 +22,7 @@ struct reader {
 
 const char *mlu_node_attr_get(const struct mlu_node *node, const char *key)
 {
-    for (uint32_t i = node->attr_count; i > 0; i--) { /* the last one of a key counts */
+    for (uint32_t i = node->attr_count; i > 0; i--) { /* of several with one key the last counts */
         if (strcmp(node->attrs[i - 1].key, key) == 0) {
             return node->attrs[i - 1].value;
         }
@@ -103,7 +103,7 @@ void mlu_symbol_fini(struct mlu_symbol *symbol)
     *symbol = (struct mlu_symbol){ 0 };
 }
 
-/* A number that may stand as a text or as a number; both forms were written. */
+/* A number as a text or as a number; files use both forms. */
 static char *text_of(const json_t *value)
 {
     char number[48];
@@ -174,7 +174,7 @@ static int read_entry(const json_t *json, struct mlu_entry *entry)
             return -EINVAL;
         }
         json_int_t value = json_integer_value(number);
-        if (i < 2) { /* what is out of every range becomes the largest number, which is too */
+        if (i < 2) { /* an out-of-range number becomes the largest, which is invalid, too */
             uint32_t bounded = value < 0 || value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
             *(i == 0 ? &entry->node : &entry->output) = bounded;
         }
@@ -182,7 +182,7 @@ static int read_entry(const json_t *json, struct mlu_entry *entry)
     return 0;
 }
 
-/* Whether node from can be reached from itself along inputs; on the way out only. */
+/* Whether a cycle through inputs contains node `from`; only for the error message. */
 static bool is_in_cycle(uint32_t from, const json_t *nodes)
 {
     size_t count = json_array_size(nodes);
@@ -216,7 +216,7 @@ static bool is_in_cycle(uint32_t from, const json_t *nodes)
     return found;
 }
 
-/* Whether the node has that output; an unknown operator has each that is read. */
+/* Whether the node has this output; an unknown operator has all that are read. */
 static bool has_output(struct mlu_node *node, uint32_t output)
 {
     if (node->unknown && output >= node->output_count && output < MLU_SYMBOL_OUTPUTS_MAX) {
@@ -311,7 +311,7 @@ static int find_device(struct reader *r, uint32_t index, struct mlu_node *node)
     return 0;
 }
 
-/* How many outputs: as the table says, or as the attribute. */
+/* Number of outputs: from the table or the attribute. */
 static int count_outputs(struct reader *r, uint32_t index, struct mlu_node *node)
 {
     if (node->op->output_count > 0) {
@@ -433,7 +433,7 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
     return ret < 0 ? ret : find_device(r, index, node);
 }
 
-/* Files before 0.9 leave out the states of an operator: variables NODE_ARGUMENT. */
+/* Files before 0.9 omit the states of an operator: adds variables NODE_ARGUMENT. */
 static int add_states(struct reader *r)
 {
     struct mlu_symbol *symbol = r->symbol;

@@ -2,14 +2,13 @@
 /*
  * mlu_symbol - a network as MXNet writes it: the JSON file of a symbol.
  *
- * Versions 0.x and 1.x are read alike: the attributes of a node lie in "param", "attr" or "attrs"
- * (in all of them that are there), an entry of inputs and heads has two or three numbers, and files
- * before 0.9 do not list the states of BatchNorm, which are added as variables under the names that
- * MXNet gives them. Nodes are in topological order, as MXNet writes them; a file with another order
- * is refused.
+ * Versions 0.x and 1.x are supported: the attributes of a node are in "param", "attr" or "attrs"
+ * (or several of them), an entry of inputs and heads has two or three numbers, and files before 0.9
+ * do not list the states of BatchNorm, which are added as variables with MXNet's names. Nodes must
+ * be in topological order, as MXNet writes them.
  *
  * The device of a node is its attribute "ctx" ("mlu0", "mlu(0)", "cpu"), else its group
- * ("ctx_group", "__ctx_group__") when that names a device or is mapped to one, else the default.
+ * ("ctx_group", "__ctx_group__") if that names a device or is mapped to one, else the default.
  *
  * Owner:   mlu_symbol_read() fills caller's storage, mlu_symbol_fini() frees it.
  * Threads: one at a time per symbol.
@@ -27,7 +26,7 @@
 
 #define MLU_SYMBOL_BYTES_MAX (UINT64_C(64) << 20) /* of a file */
 #define MLU_SYMBOL_NODES_MAX 131072
-#define MLU_SYMBOL_OPERATORS_MAX 32768 /* cutting takes memory and time of its square */
+#define MLU_SYMBOL_OPERATORS_MAX 32768 /* finding segments takes quadratic memory and time */
 #define MLU_SYMBOL_ENTRIES_MAX 1048576 /* inputs of all nodes together */
 #define MLU_SYMBOL_OUTPUTS_MAX 1024    /* of one node */
 #define MLU_SYMBOL_NONE UINT32_MAX
@@ -49,8 +48,8 @@ struct mlu_attr {
 struct mlu_node {
     char *name;
     const struct mlu_op *op; /* NULL: a variable */
-    struct mlu_op *unknown;  /* op, when the table has none with that name; owns it and the name */
-    uint32_t order;          /* among operators, MLU_SYMBOL_NONE for a variable */
+    struct mlu_op *unknown;  /* op, if it is not in the table; owns it and its name */
+    uint32_t order;          /* index among operators, MLU_SYMBOL_NONE for a variable */
     int32_t device;          /* of an operator: MLU_DEVICE_CPU or the id of an MLU */
     uint32_t output_count;
     struct mlu_entry *inputs;
@@ -67,29 +66,29 @@ struct mlu_symbol {
     uint32_t head_count;
     uint32_t *operators; /* nodes of the operators, in order */
     uint32_t operator_count;
-    int32_t mxnet_version; /* 10300 for 1.3.0; 0 when the file does not record it */
+    int32_t mxnet_version; /* 10300 for 1.3.0; 0 if not in the file */
 };
 
 struct mlu_symbol_options {
     int32_t device_default;
     const struct ntk_map *groups; /* from the name of a group to the text of a device; NULL: none */
-    /* An unknown operator is one of the CPU: all its inputs arrive at run time, and it has the
-     * outputs that are read. Else the file is refused. */
+    /* Assign unknown operators to the CPU: all inputs arrive at run time, and the outputs are those
+     * read. Else the file is rejected. */
     bool takes_unknown;
 };
 
-/* -EBADMSG: not a symbol file, or one that contradicts itself; -EFBIG: beyond a bound; -ENOTSUP: an
- * operator that is unknown. */
+/* -EBADMSG: not a symbol file, or a contradictory one; -EFBIG: beyond a limit; -ENOTSUP: an unknown
+ * operator. */
 int mlu_symbol_parse(const char *text, size_t text_bytes, const struct mlu_symbol_options *options,
                      struct mlu_symbol *out_symbol, struct ntk_err *err);
 int mlu_symbol_read(const char *path, const struct mlu_symbol_options *options,
                     struct mlu_symbol *out_symbol, struct ntk_err *err);
 void mlu_symbol_fini(struct mlu_symbol *symbol);
 
-/* NULL when the node has no such attribute. */
+/* NULL if the node lacks the attribute. */
 const char *mlu_node_attr_get(const struct mlu_node *node, const char *key);
 
-/* "mlu0", "mlu(0)", "mlu", "cpu", "cpu(0)", "gpu1": a device, what is not an MLU counts as CPU.
+/* "mlu0", "mlu(0)", "mlu", "cpu", "cpu(0)", "gpu1": a device; everything except MLUs counts as CPU.
  * False for another text. */
 bool mlu_device_parse(const char *text, int32_t *out_device);
 /* "mlu3" or "cpu". Returns to. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-graph - cuts networks of MXNet for MLUs and runs them: the subcommands and what they
- * share. */
+/* neuron-graph - cuts networks of MXNet for MLUs and runs them: the subcommands and their common
+ * code. */
 #include "runtime-hooks/mlugraph/neuron_graph.h"
 
 #include <errno.h>

@@ -11,8 +11,7 @@ int neuron_graph_params(int argc, char **argv);
 int neuron_graph_run(int argc, char **argv);
 int neuron_graph_segments(int argc, char **argv);
 
-/* Which device a node has that does not specify it, and the groups: options that several
- * subcommands have. */
+/* The default device of nodes, and the groups: options of several subcommands. */
 struct neuron_graph_devices {
     struct ntk_map groups;
     int32_t device_default;
@@ -35,14 +34,14 @@ extern int (*const neuron_graph_take_group)(const char *value, struct ntk_err *e
             "place the nodes of ctx_group NAME on this device; may be repeated"      \
     }
 
-/* The one operand; NULL after a usage error or help, whose exit code is *out_code then. */
+/* The only operand; NULL after a usage error or help, with the exit code in *out_code. */
 const char *neuron_graph_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
                                     int *out_code);
-/* 0, or 1 after the message. takes_unknown: of struct mlu_symbol_options. */
+/* 0, or 1 after printing a message. takes_unknown: of struct mlu_symbol_options. */
 int neuron_graph_read(const char *path, bool takes_unknown, struct mlu_symbol *out_symbol);
-/* Prints the message of err; 1. */
+/* Prints the message of err; returns 1. */
 int neuron_graph_fail(const struct ntk_err *err);
-/* Writes what was made to stdout and frees it: 0, or 1 after a message. */
+/* Writes the text to stdout and frees it: 0, or 1 after printing a message. */
 int neuron_graph_print(struct ntk_buf *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-graph run: a network with its values, operator by operator or in segments. */
+/* neuron-graph run: runs a network with its values, operator by operator or in segments. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static bool is_variable(const struct mlu_symbol *symbol, const char *name)
     return false;
 }
 
-/* Arrays of --input; they count before those of --params. */
+/* Arrays of --input, which override those of --params. */
 static int read_inputs(const struct mlu_symbol *symbol, struct mlu_params *inputs,
                        struct ntk_err *err)
 {
@@ -102,8 +102,8 @@ static int read_inputs(const struct mlu_symbol *symbol, struct mlu_params *input
 
 /* ---- outputs ---- */
 
-/* The name of a head as MXNet's list_outputs() has it: "fc_output", "split_output1", a variable by
- * its own. */
+/* The name of a head as in MXNet's list_outputs(): "fc_output", "split_output1", or a variable's
+ * own name. */
 static void output_name(const struct mlu_symbol *symbol, uint32_t head, char *to, size_t to_bytes)
 {
     const struct mlu_entry *entry = &symbol->heads[head];
@@ -118,7 +118,7 @@ static void output_name(const struct mlu_symbol *symbol, uint32_t head, char *to
     }
 }
 
-/* What may be in the name of a file; a name that is taken gets the number of the head. */
+/* Makes a valid file name; a duplicate gets the number of the head. */
 static void file_name(const char *name, uint32_t head, const struct ntk_map *taken, char *to,
                       size_t to_bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-graph segments: what is fused with what, a line each or as JSON. */
+/* neuron-graph segments: the fused operators, one per line or as JSON. */
 #include <stdio.h>
 
 #include "runtime-hooks/mlugraph/mlu_fuse_symbol.h"
@@ -55,7 +55,7 @@ static void put_json_list(struct ntk_json *json, const char *key, const uint32_t
     ntk_json_array_end(json);
 }
 
-/* The segment of an operator is part of its name, so that a reader needs no second file. */
+/* The segment is part of an operator's name, so that no second file is needed. */
 static void put_json(struct ntk_buf *text, const struct mlu_symbol *symbol,
                      const struct ntk_vec *segments)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nds_api - the functions of nrt/nds/neuron_ds.h: checks arguments, takes the lock, asks the
- * others.
+ * nds_api - the functions of nrt/nds/neuron_ds.h: checks arguments, takes the lock, calls the other
+ * files.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ int nds_close(nds_instance_t *inst)
     return 0;
 }
 
-/* The instance of a handle, looking at the segment of now; NULL: none. */
+/* The instance of a handle, with its current segment; NULL: invalid. */
 static struct nds_store *store_of(const nds_instance_t *inst)
 {
     struct nds_store *store = nds_handle_get(NDS_HANDLE_STORE, inst);
@@ -81,7 +81,7 @@ static struct nds_store *store_of(const nds_instance_t *inst)
 
 enum operation { GET, SET, INCREMENT, DECREMENT, OR };
 
-/* *value: what is read, or the operand. live is what the segment says, *difference what was written
+/* *value: the result or the operand. live is the segment's value, *difference the changes written
  * on top of it. */
 static int apply(const struct nds_store *store, enum operation operation, uint64_t live,
                  uint64_t *difference, uint64_t *value)
@@ -385,7 +385,7 @@ int nds_read_all_model_nodes(nds_instance_t *inst, nds_obj_handle_t **models, si
     return 0;
 }
 
-/* A copy of the object that the own process committed, else of what the segment says. */
+/* A copy of the object committed by this process, else of the segment's data. */
 static nds_obj_handle_t read_process(const nds_instance_t *inst, int type)
 {
     const struct nds_object *committed;

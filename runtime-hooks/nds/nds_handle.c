@@ -25,7 +25,7 @@ static struct {
     pthread_mutex_t lock;
     struct entry *entries;
     uint32_t capacity;
-    uint32_t first_free; /* none below is free */
+    uint32_t first_free; /* no lower one is free */
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void nds_lock(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nds_live - a segment's counters, memory, models and process as the datastore names them.
+ * nds_live - a segment's counters, memory, models and process under the datastore's names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 enum source {
     FROM_NOTHING,        /* the segment has no such counter */
     FROM_WORD,           /* a word of struct ntk_segment_core */
-    FROM_BUSY,           /* with what runs now */
+    FROM_BUSY,           /* including running executions */
     FROM_DEVICE_LATENCY, /* sums of the histograms */
     FROM_TOTAL_LATENCY,
     FROM_DEVICE_MEMORY /* by slot */
@@ -20,8 +20,8 @@ enum source {
 
 #define WORD(member) FROM_WORD, offsetof(struct ntk_segment_core, member)
 
-/* Core counter of the datastore -> what it is in a segment. Status counters by the numbers that the
- * device tree's folders have, so that both say the same. */
+/* Core counter of the datastore -> its source in a segment. Status counters have the numbers of the
+ * device tree's folders, so that both agree. */
 static const struct {
     enum source source;
     size_t where;     /* offset of the word, or slot */
@@ -87,8 +87,8 @@ static uint32_t slot_of_category(uint32_t category)
     return NDS_DMA_MEM_USAGE_SLOT_MISC;
 }
 
-/* The device of a row. Memory of no core counts on the device of the process's first core, so that
- * the sum over devices is the process's. */
+/* The device of a row. Memory without a core counts for the device of the process's first core, so
+ * that the sum over devices is the process's. */
 static uint32_t device_of_core(struct nds_store *store, uint32_t core, uint32_t per_device)
 {
     if (core == NTK_NO_CORE) {
@@ -181,7 +181,7 @@ uint64_t nds_live_core_counter(struct nds_store *store, uint32_t core, uint32_t 
     return core_counters[counter].divisor > 1 ? value / core_counters[counter].divisor : value;
 }
 
-/* "2.31.24.0" is major 2, minor 31, build 24; what is not a number ends it. */
+/* "2.31.24.0" is major 2, minor 31, build 24; parsing stops at a non-number. */
 static nds_version_info_t version_of_text(const char *text)
 {
     uint64_t part[3] = { 0, 0, 0 };
@@ -260,7 +260,7 @@ void nds_live_process_ext(const struct nds_store *store, nds_process_info_ext_t 
     (void)memccpy(out->tag, process.tag, '\0', sizeof out->tag - 1);
 }
 
-/* Memory of one model on one core; what is on none of its cores counts on the first. */
+/* Memory of one model on one core; memory on none of its cores counts for the first. */
 static void node_memory(const struct ntk_ring_model *model, uint32_t core, size_t row_count,
                         nds_model_node_mem_usage_info_t *out)
 {

@@ -20,8 +20,8 @@
 
 #define MAPS_LINE_BYTES (NTK_PATH_BYTES * 2)
 
-/* A line of /proc/self/maps that is the start of the hooks' mapping of this process's segment: the
- * only writable shared one with that name. */
+/* A line of /proc/self/maps with the start of the hooks' mapping of this process's segment: the
+ * only writable shared mapping with that name. */
 static bool is_own_mapping(const char *line, pid_t pid, uintptr_t *out_start, size_t *out_bytes)
 {
     unsigned long long started;
@@ -60,8 +60,8 @@ static struct ntk_ring_segment *own_segment_at(uintptr_t start, size_t bytes, pi
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_ring_process process;
-    /* Old size 0: a second mapping of the same pages. Private memory, which took the place since
-     * the maps were read, is refused. */
+    /* Old size 0: a second mapping of the same pages. Private memory, which may have replaced it
+     * since the maps were read, is rejected. */
     void *mapping =
         mremap((void *)start, 0, bytes, MREMAP_MAYMOVE); /* NOLINT(performance-no-int-to-ptr) */
 
@@ -116,7 +116,7 @@ static int open_other(struct nds_store *store, pid_t pid)
 
         ntk_ring_segment_process(segment, &process);
         if (process.pid == (uint32_t)pid && ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
-            store->segment = segment; /* the last one: a pid started again */
+            store->segment = segment; /* the last one, if a pid was reused */
         }
     }
     if (ret == 0 && store->segment == NULL) {
@@ -168,7 +168,7 @@ void nds_segment_refresh(struct nds_store *store)
         return;
     }
     segment = find_own(store->pid);
-    if (segment != NULL) { /* else what the last one said stays */
+    if (segment != NULL) { /* else the previous data stays */
         ntk_ring_segment_close(store->segment);
         store->segment = segment;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nrt_io - the tensors of a loaded model: described, made, put into sets, freed. */
+/* nrt_io - the tensors of a loaded model: describes, creates, adds to sets, frees. */
 #include "runtime-hooks/nrt/nrt_io.h"
 
 #include <stdlib.h>

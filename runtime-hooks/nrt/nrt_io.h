@@ -16,14 +16,14 @@ enum { NTK_NRT_IO_READ, NTK_NRT_IO_WRITTEN };
 struct ntk_nrt_io {
     nrt_tensor_info_array_t *infos;
     nrt_tensor_set_t *sets[2];
-    nrt_tensor_t **tensors; /* one for each of infos */
+    nrt_tensor_t **tensors; /* one per entry of infos */
 };
 
-/* What the model has, two empty sets, and room for the tensors. *out_call: the call that failed. */
+/* Reads the model's tensors, and creates two empty sets and space for the tensors. *out_call: the
+ * failed call. */
 NRT_STATUS ntk_nrt_io_open(const struct ntk_nrt *nrt, nrt_model_t *model, struct ntk_nrt_io *io,
                            const char **out_call);
-/* Puts tensor `index` into its set; a missing one is allocated on the core, as large as the model
- * needs it. */
+/* Adds tensor `index` to its set; a missing one is allocated on the core with the required size. */
 NRT_STATUS ntk_nrt_io_add(const struct ntk_nrt *nrt, struct ntk_nrt_io *io, size_t index, int core,
                           const char **out_call);
 void ntk_nrt_io_close(const struct ntk_nrt *nrt, struct ntk_nrt_io *io);

@@ -6,16 +6,16 @@
  * The library is $NEURON_LIBNRT when set, else the loader's, else the vendor's in
  * /opt/aws/neuron/lib, else our software runtime. The last is never chosen on a machine with a
  * Neuron driver: results of software cores must not pass for those of hardware. Programs print
- * ntk_nrt_format() of what they use.
+ * ntk_nrt_format() of the library.
  *
- * Owner:   caller's storage. The library stays open until the process ends: it may have threads
- *          that end on their own.
- * Threads: what was opened is only read.
+ * Owner:   caller's storage. The library stays open until the process exits, because it may have
+ *          threads.
+ * Threads: read-only after opening.
  */
 #ifndef NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
 #define NTK_RUNTIME_HOOKS_NRT_NRT_LIBRARY_H
 
-#define NRT_ASYNC_3 1 /* the form of a name that a library has twice: what dlsym() finds */
+#define NRT_ASYNC_3 1 /* the form of duplicated names: what dlsym() finds */
 #include "nrt/nrt.h"
 #include "nrt/nrt_async.h"
 #include "nrt/nrt_experimental.h"
@@ -44,7 +44,7 @@
     X(nrt_profile_start)            \
     X(nrt_profile_stop)
 
-/* Not in every release; callers check whether it exists. */
+/* Missing in some releases; callers check for NULL. */
 #define NTK_NRT_OPTIONAL_CALLS(X)                              \
     X(nrt_get_status_as_str)                                   \
     X(nrt_get_version)                                         \
@@ -78,18 +78,17 @@ struct ntk_nrt {
     NTK_NRT_CALLS(MEMBER)
     NTK_NRT_OPTIONAL_CALLS(MEMBER)
 #undef MEMBER
-    char path[PATH_MAX]; /* the runtime's file; with preloaded hooks, the one behind them */
+    char path[PATH_MAX]; /* the runtime's file; with preloaded hooks, the wrapped one */
     bool is_software;
 };
 
-/* -ELIBACC when no library opens, with the loader's reason; -ENOSYS when it lacks a call. */
+/* -ELIBACC if no library can be opened, with the loader's reason; -ENOSYS if a call is missing. */
 int ntk_nrt_open(struct ntk_nrt *out_nrt, struct ntk_err *err);
-/* The same for a caller that knows whether the machine has a Neuron driver. */
+/* The same for a caller that already knows whether the machine has a Neuron driver. */
 int ntk_nrt_open_on(bool has_driver, struct ntk_nrt *out_nrt, struct ntk_err *err);
-/* "/opt/aws/neuron/lib/libnrt.so.1", followed by " (software)" where that is true. Returns buf. */
+/* "/opt/aws/neuron/lib/libnrt.so.1", followed by " (software)" if applicable. Returns buf. */
 const char *ntk_nrt_format(const struct ntk_nrt *nrt, char *buf, size_t buf_bytes);
-/* The name of a status, "NRT_STATUS 5" from a library that cannot tell; static or of the calling
- * thread. */
+/* The name of a status, or "NRT_STATUS 5" if the library has no names; static or per thread. */
 const char *ntk_nrt_status_name(const struct ntk_nrt *nrt, NRT_STATUS status);
 /* Fills err: "WHAT failed: STATUS (5)". -EIO. */
 int ntk_nrt_fail(const struct ntk_nrt *nrt, struct ntk_err *err, NRT_STATUS status,

@@ -131,7 +131,7 @@ bool ntk_nrt_has_more(const char *path, const char *hooks)
     struct ntk_elf_file file;
     bool has_more = false;
 
-    /* Ours that cannot be read knows nothing. */
+    /* An unreadable file has no known property. */
     if (ntk_elf_file_open(&file, path) == 0) {
         (void)ntk_elf_file_open(&ours, hooks);
         for (size_t i = 0; i < file.symbol_count && !has_more; i++) {

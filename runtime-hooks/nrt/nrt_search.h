@@ -19,7 +19,7 @@ struct ntk_nrt_search {
     bool paths_come_first;     /* a DT_RPATH: searched before LD_LIBRARY_PATH */
     const char *vendor_folder; /* NULL: NTK_NRT_VENDOR_FOLDER */
     bool vendor_comes_first;   /* before the cache and folders of the loader, else after them */
-    bool skips_software;       /* ignore our software runtime wherever it is installed */
+    bool skips_software;       /* ignore our software runtime, wherever it is installed */
     const char *hooks;         /* the file of our hooks, which has the same soname; NULL none */
 };
 
@@ -31,7 +31,7 @@ bool ntk_nrt_search(const struct ntk_nrt_search *search, char out_path[PATH_MAX]
 bool ntk_nrt_is_runtime(const char *path, const char *hooks);
 /* Whether the file is our runtime, which computes on software NeuronCores. */
 bool ntk_nrt_is_software(const char *path);
-/* Whether the runtime exports calls that the hooks lack, as a later release does. */
+/* Whether the runtime exports calls that the hooks lack, as later releases may. */
 bool ntk_nrt_has_more(const char *path, const char *hooks);
 
 #endif

@@ -42,7 +42,7 @@ static int input_add(const char *value, struct ntk_err *err)
     if (given_count == GIVEN_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d inputs", GIVEN_MAX);
     }
-    char *name = strndup(value, (size_t)(at - value)); /* until the program ends */
+    char *name = strndup(value, (size_t)(at - value)); /* until the program exits */
     if (!name) {
         return ntk_err_no_memory(err);
     }
@@ -107,7 +107,7 @@ static int files_read(struct popef_reader **out_reader, char **paths, int count,
     return ret < 0 ? ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s", popef_err.text) : 0;
 }
 
-/* What only this runner cannot do. */
+/* Checks for features that this runner does not support. */
 static int metadata_check(const struct popef_metadata *metadata, struct ntk_err *err)
 {
     if (metadata->num_processes > 1) {
@@ -274,7 +274,7 @@ static int runtime_begin(struct run_device *device, struct ntk_err *err)
     return 0;
 }
 
-/* 0, an exit code above it, or -errno with a message. */
+/* 0, a positive exit code, or -errno with a message. */
 static int run(const struct popef_reader *reader, const struct popef_model *model,
                struct ntk_err *err)
 {
@@ -303,7 +303,7 @@ static int run(const struct popef_reader *reader, const struct popef_model *mode
     }
     if (ret == 0) {
         if (!ntk_fs_is_ours(popef_reader_file_name(reader, blob->file))) {
-            (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* the code is not ours */
+            (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* the code is untrusted */
         }
         ret = ntk_fs_make_folders(folder, 0777, err);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run - a model of PopEF files on NeuronCores: the programs of its executable, the device they are
- * loaded on, where data comes from and goes to, and the flow from load to save.
+ * run - a model of PopEF files on NeuronCores: the programs of its executable, the device, sources
+ * and destinations of data, and the flow from load to save.
  *
- * Owner:   caller's storage; each _open or _read has its _close or _fini, which takes zeroed
+ * Owner:   caller's storage; each _open or _read has its _close or _fini, which accepts zeroed
  *          structs.
- * Threads: one; run_device_execute() runs the replicas side by side.
+ * Threads: one; run_device_execute() runs the replicas in parallel.
  */
 #ifndef NTK_RUNTIME_HOOKS_POPEF_RUN_H
 #define NTK_RUNTIME_HOOKS_POPEF_RUN_H
@@ -33,7 +33,7 @@ struct run_program {
     enum run_kind kind;
     const uint8_t *neff; /* of the archive */
     size_t neff_bytes;
-    uint32_t core_count; /* that it takes, by its header */
+    uint32_t core_count; /* required cores, by its header */
 };
 
 struct run_programs {
@@ -41,7 +41,7 @@ struct run_programs {
     struct ntk_vec list; /* struct run_program */
 };
 
-/* Reads and inflates the executable's archive; refuses one that holds anything else. */
+/* Reads and decompresses the executable's archive; rejects one with any other content. */
 int run_programs_read(const struct popef_reader *reader, const struct popef_blob *executable,
                       struct run_programs *out, struct ntk_err *err);
 const struct run_program *run_programs_find(const struct run_programs *programs, uint32_t index);
@@ -53,14 +53,13 @@ void run_programs_fini(struct run_programs *programs);
 const struct popef_model_anchor *run_anchor_find(const struct popef_model *model,
                                                  const char *handle, enum popef_tensor_type type);
 bool run_anchor_lists(const struct popef_anchor *anchor, uint32_t program);
-/* Bytes that one replica has of it, with its repeats; 0 when the shape does not hold what it
- * says. */
+/* Its bytes on one replica, including repeats; 0 if the shape does not match the size. */
 uint64_t run_anchor_replica_bytes(const struct popef_anchor *anchor,
                                   const struct popef_metadata *metadata, uint64_t *out_one_bytes);
 
 /* ---- the device ---- */
 
-/* The memory behind a handle on one replica. Repeats that a program sees one by one are parts. */
+/* The memory of a handle on one replica. Repeats that a program uses one by one are parts. */
 struct run_buffer {
     char *handle;
     size_t part_bytes;
@@ -76,8 +75,8 @@ struct run_model {
     struct run_buffer **buffers; /* by info */
 };
 
-/* A weight that a program reads by one handle and writes by another: after an execution what was
- * written is what the next one reads, without leaving the device. */
+/* A weight that a program reads by one handle and writes by another: after an execution the next
+ * one reads what was written, without leaving the device. */
 struct run_pair {
     struct run_buffer *in, *out;
 };
@@ -108,13 +107,13 @@ int run_device_write(struct run_device *device, uint32_t replica, const char *ha
                      const uint8_t *bytes, uint64_t bytes_count, struct ntk_err *err);
 int run_device_read(struct run_device *device, uint32_t replica, const char *handle, uint8_t *to,
                     uint64_t bytes_count, struct ntk_err *err);
-/* On all replicas at once; iteration chooses the part of what has several. */
+/* On all replicas in parallel; iteration selects the part of data with several parts. */
 int run_device_execute(struct run_device *device, uint32_t program, uint64_t iteration,
                        struct ntk_err *err);
 
 /* ---- data that goes in ---- */
 
-/* What the caller gives for an input by name. */
+/* A file given by the caller for an input. */
 struct run_given {
     const char *name;
     const char *path;
@@ -126,21 +125,21 @@ struct run_source {
     int file;                    /* -1: stream */
     const char *path;
     uint64_t offset, total_bytes; /* of the data */
-    uint64_t item_bytes;          /* of one iteration of all replicas */
+    uint64_t item_bytes;          /* for one iteration of all replicas */
     uint64_t next;                /* item */
     bool is_constant;             /* a tensor: the same item each time */
     bool is_streamed;             /* a main program moves it */
     uint8_t *item;
 };
 
-/* For a tensor, a feed, or the file that is given; -ENODATA when nothing feeds the anchor. */
+/* For a tensor, a feed, or the given file; -ENODATA if nothing feeds the anchor. */
 int run_source_open(struct run_source *source, const struct popef_reader *reader,
                     const struct popef_model_anchor *anchor, const struct popef_metadata *metadata,
                     const char *path, uint64_t seed, bool has_seed, struct ntk_err *err);
 void run_source_close(struct run_source *source);
-/* Items there are, a last one that is not whole among them; UINT64_MAX of a constant. */
+/* The number of items, including an incomplete last one; UINT64_MAX for a constant. */
 uint64_t run_source_items(const struct run_source *source);
-/* The next item, in source->item; zeros where the data ends. */
+/* The next item, in source->item; zeros after the end of the data. */
 int run_source_take(struct run_source *source, struct ntk_err *err);
 
 /* ---- data that comes out ---- */
@@ -149,22 +148,22 @@ struct run_output {
     const struct popef_anchor *anchor;
     struct ntk_fs_replace replace;
     char *path;
-    bool is_counted; /* a first dimension counts the items */
+    bool is_counted; /* the first dimension counts the items */
     uint64_t items;
     uint64_t item_bytes;
     uint8_t *item;
 };
 
-/* is_taken: a name of a file that another output has already. */
+/* is_taken: another output already has this file name. */
 int run_output_open(struct run_output *output, const struct popef_anchor *anchor,
                     const char *folder, bool is_counted, bool is_taken, struct ntk_err *err);
 int run_output_add(struct run_output *output, struct ntk_err *err);
-/* Writes the header and puts the file in its place. */
+/* Writes the header and moves the file into place. */
 int run_output_commit(struct run_output *output, struct ntk_err *err);
 void run_output_close(struct run_output *output);
 /* The file's name without folder, freed with free(). */
 char *run_output_name(const struct popef_anchor *anchor, bool by_handle);
-/* The shape that the array has in the end. */
+/* The final shape of the array. */
 void run_output_shape(const struct run_output *output, struct popef_tensor_info *out_info,
                       bool *out_has_count);
 
@@ -174,10 +173,10 @@ struct run_options {
     const struct run_given *given;
     size_t given_count;
     const char *folder; /* of the outputs */
-    uint64_t calls;     /* at most; 0: as many as there is data for */
+    uint64_t calls;     /* maximum; 0: as many as there is data for */
     bool has_seed;
     uint64_t seed;
-    const volatile sig_atomic_t *stop; /* ends the main calls */
+    const volatile sig_atomic_t *stop; /* stops the main calls */
 };
 
 struct run_result {
@@ -185,7 +184,7 @@ struct run_result {
     struct ntk_vec outputs; /* struct run_output, committed */
 };
 
-/* Load once, main for each call, save once. */
+/* Runs load once, main for each call, save once. */
 int run_flow(struct run_device *device, const struct popef_reader *reader,
              const struct run_programs *programs, const struct run_options *options,
              struct run_result *out_result, struct ntk_err *err);

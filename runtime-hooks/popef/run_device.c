@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_device - programs loaded on the cores of each replica, and memory by handle. What is once on
- * the device stays there: programs that name the same handle share it, and a weight that is written
- * by another handle takes turns with what was read.
+ * run_device - programs loaded on the cores of each replica, and memory by handle. Data stays on
+ * the device: programs with the same handle share it, and a weight written by another handle is
+ * swapped with the one that was read.
  */
 #include <assert.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ uint64_t run_anchor_replica_bytes(const struct popef_anchor *anchor,
 
 /* ---- buffers ---- */
 
-/* Tensors that a buffer of repeats may be of. */
+/* Limit of tensors in a buffer of repeats. */
 #define PARTS_MAX 65536
 
 static void buffer_destroy(const struct ntk_nrt *nrt, struct run_buffer *buffer)
@@ -70,7 +70,7 @@ static void buffer_destroy(const struct ntk_nrt *nrt, struct run_buffer *buffer)
     free(buffer);
 }
 
-/* How many tensors of the program's size the anchor has on a replica: one, or one a repeat. */
+/* The number of tensors of the program's size per replica: one, or one per repeat. */
 static int parts_of(const struct run_device *device, const nrt_tensor_info_t *info,
                     uint32_t *out_count, struct ntk_err *err)
 {
@@ -99,7 +99,7 @@ static int parts_of(const struct run_device *device, const nrt_tensor_info_t *in
     return 0;
 }
 
-/* The buffer of a handle, made when it is not present. */
+/* The buffer of a handle, created if missing. */
 static int buffer_get(struct run_device *device, struct run_replica *replica,
                       const nrt_tensor_info_t *info, struct run_buffer **out, struct ntk_err *err)
 {
@@ -210,7 +210,8 @@ static bool is_tensor_of(const struct run_replica *replica, const char *handle,
     return false;
 }
 
-/* Outputs that are the next value of an input: anchors of one name, one shape, two handles. */
+/* Finds outputs that are the next value of an input: anchors with one name and shape, but two
+ * handles. */
 static int pairs_find(const struct run_device *device, struct run_replica *replica,
                       struct ntk_err *err)
 {
@@ -355,7 +356,7 @@ int run_device_read(struct run_device *device, uint32_t replica, const char *han
 {
     struct run_buffer *buffer = buffer_of(device, replica, handle, bytes_count, err);
 
-    /* What was written last is what would be read next. */
+    /* The last written value is what would be read next. */
     ntk_vec_each(struct run_pair, pair, &device->replicas[replica].pairs) {
         buffer = pair->out == buffer ? pair->in : buffer;
     }
@@ -398,7 +399,7 @@ static struct run_model *model_of(struct run_replica *replica, uint32_t program)
     return NULL;
 }
 
-/* Those that change from execution to execution. */
+/* Binds those that change between executions. */
 static int bind_changing(const struct run_device *device, const struct run_model *model,
                          uint64_t iteration, struct ntk_err *err)
 {
@@ -412,7 +413,7 @@ static int bind_changing(const struct run_device *device, const struct run_model
     return ret;
 }
 
-/* What the model wrote becomes what is read. */
+/* Swaps: the written value becomes the one to read. */
 static void pairs_turn(struct run_replica *replica, const struct run_model *model,
                        uint64_t iteration)
 {

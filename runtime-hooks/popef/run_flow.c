@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_flow - the programs of load once, those of main for each iteration of each call, those of
- * save once. A program moves the anchors that list it: inputs before it runs, outputs after.
+ * run_flow - runs the load programs once, those of main for each iteration of each call, and those
+ * of save once. A program transfers the anchors that list it: inputs before it runs, outputs after.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -118,8 +118,8 @@ static bool is_name_taken(const struct flow *flow, const struct popef_anchor *an
     return is_taken;
 }
 
-/* The handle that an output is read from: its own, or, of a weight that no program writes, that of
- * the input of its name. */
+/* The handle of an output: its own or, for a weight that no program writes, that of the input with
+ * its name. */
 static const char *read_handle(const struct flow *flow, const struct popef_anchor *anchor)
 {
     const struct popef_model_anchor *other;
@@ -168,7 +168,7 @@ static int outputs_open(struct flow *flow, const char *folder, struct ntk_err *e
     return 0;
 }
 
-/* Every input of a program has an anchor that is fed, or another program's output in it. */
+/* Checks that every input of a program has a fed anchor, or is another program's output. */
 static int inputs_check(const struct flow *flow, struct ntk_err *err)
 {
     const struct run_replica *replica = &flow->device->replicas[0];
@@ -200,7 +200,7 @@ static int inputs_check(const struct flow *flow, struct ntk_err *err)
     return 0;
 }
 
-/* Iterations that there is data for; those of all inputs agree. 0: nothing streams. */
+/* Number of iterations with data; that of all inputs must be equal. 0: nothing streams. */
 static int iterations_find(const struct flow *flow, uint64_t *out, struct ntk_err *err)
 {
     const struct run_source *first = NULL;
@@ -250,7 +250,7 @@ static int inputs_move(struct flow *flow, uint32_t program, struct ntk_err *err)
     return ret;
 }
 
-/* Of what is the same on all replicas, the first one's. */
+/* Data that is the same on all replicas is taken from the first. */
 static int outputs_move(struct flow *flow, uint32_t program, struct ntk_err *err)
 {
     int ret = 0;
@@ -269,7 +269,7 @@ static int outputs_move(struct flow *flow, uint32_t program, struct ntk_err *err
                                   output->item + r * share, share, err);
         }
         if (ret == 0 && !output->is_counted && output->items > 0) {
-            continue; /* a weight that two programs save: the first has it */
+            continue; /* a weight saved by two programs: the first wins */
         }
         ret = ret == 0 ? run_output_add(output, err) : ret;
         if (ret < 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run_output - an output as a NumPy array, written as it comes and put in its place at the end. */
+/* run_output - an output as a NumPy array, written incrementally and moved into place at the
+ * end. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "runtime-hooks/popef/run.h"
 #include "shared/base/buf.h"
 
-/* For every file: 17 dimensions of 20 digits fit, and a multiple of 64 it is. */
+/* Fixed size for every file: room for 17 dimensions of 20 digits, and a multiple of 64. */
 #define HEADER_BYTES 512
 
 char *run_output_name(const struct popef_anchor *anchor, bool by_handle)
@@ -66,7 +67,7 @@ void run_output_shape(const struct run_output *output, struct popef_tensor_info 
     *out_has_count = output->is_counted;
 }
 
-/* As bytes what NumPy has no type for. */
+/* Types that NumPy lacks are bytes. */
 static const char *descr(enum popef_data_type type)
 {
     static const char *const texts[POPEF_DATA_TYPE_COUNT] = {

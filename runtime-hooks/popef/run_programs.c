@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_programs - what an executable holds: a tar of programs.json and the NEFFs that it names. */
+/* run_programs - reads an executable: a tar of programs.json and the NEFFs that it names. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -25,7 +25,8 @@ static int64_t blob_read(void *ctx, void *to, size_t bytes_count, struct ntk_err
     return got < 0 ? BAD("%s", popef_err.text) : got;
 }
 
-/* The archive goes from the file through zlib to its members: nothing else of it is in memory. */
+/* The archive is streamed from the file through zlib to its members, and never completely in
+ * memory. */
 static int archive_read(const struct popef_reader *reader, const struct popef_blob *blob,
                         uint64_t limit, struct ntk_tar *out_archive, struct ntk_err *err)
 {
@@ -153,7 +154,7 @@ int run_programs_read(const struct popef_reader *reader, const struct popef_blob
     }
     if (ret == 0 && list) {
         for (size_t i = 0; i < programs.archive.member_count; i++) {
-            limit -= programs.archive.members[i].bytes_count; /* together at most that */
+            limit -= programs.archive.members[i].bytes_count; /* limits their total */
         }
         ret = ntk_json_tree_bytes((const char *)list->bytes, list->bytes_count) <= limit
                   ? list_read(&programs, list, err)

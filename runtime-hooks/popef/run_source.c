@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_source - what an input is fed with: a tensor, a feed, or a file of the caller's. */
+/* run_source - the data of an input: a tensor, a feed, or a file of the caller's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_writer - puts records into one event ring: reserve, fill, commit; no malloc, lock or log.
+ * ring_writer - writes records to one event ring: reserve, fill, commit; no malloc, lock or log.
  *
  * The ring (shared/abi/event_abi.h) has one writer at a time and always overwrites its oldest
- * record. A signal handler that interrupts its own record thread finds the writer busy: its record
- * is counted as dropped and nothing else happens. Inline, because a record is to cost little more
- * than its cache line.
+ * record. A signal handler that interrupts a record of its own thread finds the writer busy: its
+ * record is only counted as dropped. Inline, because a record must cost little more than its cache
+ * line.
  *
  * Owner:   caller's storage for the writer; slots and the directory entry belong to the segment.
  * Threads: one at a time; a writer may pass to another thread through a release/acquire pair.
@@ -27,9 +27,9 @@ struct ntk_ring_writer {
     uint64_t mask; /* capacity - 1 */
     uint64_t head; /* our copy of ring->head */
     struct ntk_segment_ring *ring;
-    const void *owner; /* tells the thread that holds it apart; NULL: free */
+    const void *owner; /* identifies the owning thread; NULL: free */
     volatile uint32_t
-        busy;        /* a record is being written; only the owner and its signal handlers look */
+        busy;        /* a record is being written; only read by the owner and its signal handlers */
     uint32_t thread; /* thread table index of the owner */
 };
 static_assert(sizeof(struct ntk_ring_writer) == NTK_RING_WRITER_ALIGNMENT, "writers share no line");
@@ -38,11 +38,12 @@ static_assert(sizeof(struct ntk_ring_writer) == NTK_RING_WRITER_ALIGNMENT, "writ
 void ntk_ring_writer_init(struct ntk_ring_writer *writer, struct ntk_segment_ring *ring,
                           struct ntk_slot *slots, uint64_t capacity);
 
-/* Opens a span of records: 1, or 0 when a record of this thread is open (this one is dropped). */
+/* Opens a span of records: 1, or 0 if a record of this thread is open (this one is dropped). */
 static inline int ntk_ring_writer_enter(struct ntk_ring_writer *writer)
 {
     if (__builtin_expect(writer->busy != 0, 0)) {
-        /* Only the owner's thread gets here, and never while it adds itself: no lock needed. */
+        /* Only the owner's thread gets here, and it cannot interrupt itself here: no lock
+         * needed. */
         ntk_abi_add_owned(&writer->ring->dropped, 1);
         return 0;
     }
@@ -66,8 +67,8 @@ static inline void ntk_ring_writer_put(struct ntk_ring_writer *writer, uint64_t 
     struct ntk_slot *slot = &writer->slots[index & writer->mask];
 
     ntk_abi_store(&slot->seq, 0);
-    /* Pairs with the acquire fence of ntk_ring_reader_next(): whoever sees a new word sees seq 0 or
-     * the new head. */
+    /* Pairs with the acquire fence of ntk_ring_reader_next(): a reader of a new word also sees seq
+     * 0 or the new head. */
     ntk_abi_fence_release();
     ntk_abi_store(&slot->start_ticks, start_ticks);
     ntk_abi_store(ntk_slot_meta(slot), meta);

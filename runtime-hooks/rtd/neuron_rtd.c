@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron-rtd - the runtime daemon of the first generation: its clients' interface, served by
+ * neuron-rtd - the runtime daemon of the first generation: the clients' interface, served by
  * software NeuronCores.
  */
 #include <errno.h>
@@ -30,8 +30,7 @@
 #define MACHINE_DEFAULT "inf1.6xlarge"
 #define TIMEOUT_DEFAULT_S 2
 #define NINFER_DEFAULT 4
-/* Tensors and NEFFs above it go back to the system when they are freed, instead of growing
- * heaps. */
+/* Larger tensors and NEFFs are returned to the system when freed, instead of growing heaps. */
 #define MAPPED_BYTES_MIN (4 << 20)
 
 static struct rtd_devices arg_devices;
@@ -98,8 +97,9 @@ struct settings {
     struct rtd_instance instance;
     struct rtd_defaults defaults;
     struct rtd_devices devices;
-    char *endpoint;              /* freed at the end */
-    struct ntk_service *service; /* the process that started the daemon; NULL: none that asks */
+    char *endpoint; /* freed at the end */
+    /* the process that started the daemon; NULL: it expects no notification */
+    struct ntk_service *service;
 };
 
 static void warn(const char *sentence)
@@ -107,7 +107,7 @@ static void warn(const char *sentence)
     ntk_log_warn(MODULE, "%s", sentence);
 }
 
-/* The starting process gets the reason for the exit, also where all else goes to syslog. */
+/* The starting process gets the reason for the exit, even if everything else goes to syslog. */
 static int fail(const struct ntk_err *err)
 {
     rtd_log_console();
@@ -166,7 +166,7 @@ static int files_read(struct settings *settings, struct ntk_err *err)
     return 0;
 }
 
-/* An option counts more than a file, and a file more than what is built in. */
+/* Options override files, and files override defaults. */
 static int settings_make(struct settings *settings, struct ntk_err *err)
 {
     const struct rtd_config *config = &settings->config;
@@ -193,7 +193,7 @@ static int settings_make(struct settings *settings, struct ntk_err *err)
     return settings->endpoint ? 0 : ntk_err_no_memory(err);
 }
 
-/* Before there is a second thread: capabilities are each thread's own. */
+/* Before there is a second thread, because capabilities are per thread. */
 static int capabilities_drop(struct ntk_err *err)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -201,7 +201,7 @@ static int capabilities_drop(struct ntk_err *err)
 
     for (unsigned long i = 0; i < 64; i++) {
         (void)prctl(PR_CAPBSET_DROP, i, 0, 0,
-                    0); /* beyond the last one, or not allowed: no matter */
+                    0); /* beyond the last one, or not permitted: ignored */
     }
     return syscall(SYS_capset, &header, none) == 0
                ? 0
@@ -274,7 +274,7 @@ static int run(struct settings *settings)
     return ret < 0 ? fail(&err) : 0;
 }
 
-/* Software cores are not served by accident where clients expect devices. */
+/* Prevents serving software cores by accident where clients expect devices. */
 static int driver_check(struct ntk_err *err)
 {
     return !ntk_driver_is_loaded("/sys") || getenv("NEURON_SOFT_INSTANCE")
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
         code = fail(&err);
     } else {
         rtd_end_block_signals();
-        /* What monitors call the daemon by. */
+        /* The daemon's name in monitors. */
         (void)setenv("NEURON_PROCESS_TAG", settings.endpoint, 1);
         code = run(&settings);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_answer - answers, calls that wait for one, and the codes that clients know. */
+/* rtd_answer - answers, calls that wait for one, and the status codes for clients. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define DETAILS_BYTES 1024
 
-/* A reply of the call's method that is this status and nothing else. */
+/* A reply of the call's method with only this status. */
 static void reply_status(struct ntk_rpc_call *call, int code, const char *details)
 {
     const ProtobufCMessageDescriptor *type = ntk_rpc_call_method_get(call)->reply;
@@ -105,7 +105,7 @@ void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char 
 
 /* ---- gifts ---- */
 
-#define GIFT_SHIFT 60 /* numbers are below it: they count from 1 */
+#define GIFT_SHIFT 60 /* numbers count from 1 and stay below it */
 
 void rtd_gift(struct ntk_rpc_call *call, enum rtd_gift_kind kind, uint64_t number)
 {
@@ -185,7 +185,7 @@ enum _Nrt__Nerr rtd_nerr_of_outcome(enum ntk_core_outcome outcome)
     }
 }
 
-/* The table of results, which every interface shares, sorts an outcome. */
+/* The common table of results classifies an outcome. */
 static const struct result {
     uint8_t outcome, error_class;
 } results[NTK_CORE_OUTCOMES] = {

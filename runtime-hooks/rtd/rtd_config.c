@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_config - two small JSON files, one by a table of its keys. */
+/* rtd_config - two small JSON files, each read by a table of its keys. */
 #include "runtime-hooks/rtd/rtd_config.h"
 
 #include <errno.h>
@@ -26,7 +26,8 @@ static const struct key {
     size_t place; /* of its value in struct rtd_config */
 } keys[] = {
 #define PLACE(member) offsetof(struct rtd_config, member)
-    /* Where the last two stand was never written down: both places count, init_config's more. */
+    /* The place of the last two was never documented: both are accepted, init_config has
+     * priority. */
     { "", "model_cache_count", false, 0, UINT32_MAX, PLACE(model_cache_count) },
     { "", "io_dma_data_host", true, 0, 1, PLACE(io_data_host) },
     { "init_config", "num_hugepages_per_device", false, 0, UINT32_MAX, PLACE(hugepages) },
@@ -45,7 +46,7 @@ static int refuse(const struct text *text, const char *where, const char *what, 
                        *where ? ": " : "", what);
 }
 
-/* The caller's; an object. NULL: refused. */
+/* An object owned by the caller. NULL: rejected. */
 static json_t *parse(const struct text *text, struct ntk_err *err)
 {
     json_error_t at;
@@ -238,7 +239,7 @@ int rtd_instance_parse(struct rtd_instance *instance, const char *bytes, size_t 
 
 /* ---- files ---- */
 
-/* The caller's to free; NULL: refused, *out_ret says how. */
+/* The caller frees it; NULL: rejected, with *out_ret. */
 static char *file_read(const char *path, size_t *out_bytes, int *out_ret, struct ntk_err *err)
 {
     uint8_t *bytes = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_config - the files of the daemon: its configuration, and one of several daemons' own.
+ * rtd_config - the files of the daemon: its configuration, and the one of an instance.
  *
- * JSON, refused with line and key where a value is wrong. Keys that are unknown are left alone
- * and reported: files of releases with more keys are not an error.
+ * JSON; errors name line and key of an invalid value. Unknown keys are ignored and reported,
+ * because other releases have more keys.
  *
  * Owner:   caller's storage; nothing to free.
  * Threads: any; no state.
@@ -31,8 +31,7 @@ struct rtd_config_value {
 struct rtd_config {
     struct rtd_config_value timeout_s, ninfer, io_data_host;
     struct rtd_config_value drops_capabilities;
-    /* Taken, and without effect here: there are no pages to reserve and no unpacked files to
-     * keep. */
+    /* Accepted without effect: there are no pages to reserve and no unpacked files to keep. */
     struct rtd_config_value hugepages, model_cache_count;
     char unknown[RTD_CONFIG_TEXT_BYTES]; /* "a.b, c"; "" none */
 };
@@ -46,15 +45,15 @@ struct rtd_instance {
     char unknown[RTD_CONFIG_TEXT_BYTES];
 };
 
-/* -EINVAL with the place, -ENOMEM. */
+/* -EINVAL with the position, -ENOMEM. */
 int rtd_config_parse(struct rtd_config *config, const char *text, size_t text_bytes,
                      struct ntk_err *err);
-/* As that, or -errno of the file. */
+/* The same, or -errno of the file. */
 int rtd_config_read(struct rtd_config *config, const char *path, struct ntk_err *err);
 
 int rtd_instance_parse(struct rtd_instance *instance, const char *text, size_t text_bytes,
                        struct ntk_err *err);
-/* name: "nrtd0" is RTD_INSTANCE_FOLDER/nrtd0.json; with a slash it is a path, less its ".json". */
+/* name: "nrtd0" is RTD_INSTANCE_FOLDER/nrtd0.json; with a slash it is a path without ".json". */
 int rtd_instance_read(struct rtd_instance *instance, const char *name, struct ntk_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_counters - what was counted of inferences, models, cores, memory and lines of the log, as the
- * first generation's monitors read it. */
+/* rtd_counters - counters of inferences, models, cores, memory and log lines, in the form for the
+ * first generation's monitors. */
 #include <stdlib.h>
 
 #include "runtime-hooks/core/core_counters.h"
@@ -12,7 +12,7 @@
 
 /* ---- inferences and models ---- */
 
-/* With all that it points to. */
+/* Including everything it points to. */
 struct counters {
     Nrt__NmgrCounters all;
     Nrt__InferErrorSubtypeCount errors[SUBTYPES];
@@ -36,7 +36,7 @@ static void counters_fill(const struct rtd_counts *counts, struct counters *to)
         to->statuses[i].count = (uint32_t)counts->statuses[i];
         to->status_rows[i] = &to->statuses[i];
     }
-    /* The row of no error is nobody's count. */
+    /* The row of "no error" counts nothing. */
     to->all.n_infer_error_subtype_count = SUBTYPES - 1;
     to->all.infer_error_subtype_count = to->error_rows + 1;
     to->all.n_infer_status_counts = STATUSES;
@@ -69,7 +69,7 @@ void rtd_read_inference_counters(struct rtd_manager *manager, struct ntk_rpc_cal
 
 /* ---- cores ---- */
 
-/* sb_rmw_count is nowhere counted and stays unset. */
+/* sb_rmw_count is not counted and stays unset. */
 static void nc_fill(struct rtd_manager *manager, uint32_t vnc, Nrt__NcCounters *to)
 {
     struct ntk_core_counts counts = { 0 };
@@ -137,7 +137,7 @@ void rtd_read_nc_time_in_use(struct rtd_manager *manager, struct ntk_rpc_call *c
 
 /* ---- everything ---- */
 
-/* The definition has two memories of a device; where there are more, each stands for a half. */
+/* The definition has two memories per device; if there are more, each represents a half. */
 static void memory_fill(const struct rtd_manager *manager, uint32_t device, Nrt__MemoryCounters *to)
 {
     struct ntk_core_device_memory memory = { 0 };
@@ -194,7 +194,7 @@ void rtd_read_all_counters(struct rtd_manager *manager, struct ntk_rpc_call *cal
     free(memory_rows);
 }
 
-/* summarize_period: of the last so many seconds; 0: since the daemon began. */
+/* summarize_period: the last N seconds; 0: since the daemon started. */
 void rtd_read_all_metrics(struct rtd_manager *manager, struct ntk_rpc_call *call,
                           const ProtobufCMessage *message)
 {

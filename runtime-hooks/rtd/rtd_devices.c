@@ -7,7 +7,7 @@
 
 #include "shared/base/str.h"
 
-/* "%x:%x:%x.%x" takes signs and blanks: only digits are meant. */
+/* "%x:%x:%x.%x" accepts signs and blanks: require digits. */
 static bool is_address(const char *text, unsigned *out_domain, unsigned *out_bus,
                        unsigned *out_device, unsigned *out_function)
 {
@@ -55,7 +55,7 @@ void rtd_devices_set(struct rtd_devices *devices, const uint32_t *indexes, size_
     memcpy(devices->indexes, indexes, count * sizeof *indexes);
 }
 
-/* The number behind an address; -ENODEV. */
+/* The number of an address; -ENODEV. */
 static int find(struct rtd_devices *devices, size_t at, const struct ntk_core_machine *machine,
                 struct ntk_err *err)
 {

@@ -20,17 +20,17 @@ struct rtd_devices {
     bool is_given; /* else all of the machine */
     size_t count;
     uint32_t indexes[RTD_DEVICES_MAX];
-    /* Their names if the numbers are still unknown, else "". */
+    /* Their names while the numbers are unknown, else "". */
     char bdfs[RTD_DEVICES_MAX][NTK_CORE_BDF_BYTES];
 };
 
-/* "0000:10:1c.0", or "10:1c.0". -EINVAL: no PCI address, or too many. */
+/* "0000:10:1c.0", or "10:1c.0". -EINVAL: not a PCI address, or too many. */
 int rtd_devices_add_bdf(struct rtd_devices *devices, const char *text, struct ntk_err *err);
 /* Those of an instance file. */
 void rtd_devices_set(struct rtd_devices *devices, const uint32_t *indexes, size_t count);
 
-/* Puts them in order, all of the machine where none were given. -ENODEV: the machine has not all of
- * them. -EINVAL: one is named twice, or two that follow one another are not neighbours. */
+/* Sorts them; without any given, takes all of the machine. -ENODEV: the machine lacks one. -EINVAL:
+ * a duplicate, or two consecutive ones that are not neighbours. */
 int rtd_devices_settle(struct rtd_devices *devices, const struct ntk_core_machine *machine,
                        struct ntk_err *err);
 

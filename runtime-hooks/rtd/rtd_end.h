@@ -14,23 +14,23 @@
 #include "shared/base/err.h"
 #include "shared/base/service_notify.h"
 
-/* How long the process waits for executions in flight before it exits without them; service
- * managers expect the daemon to end within 5 seconds. */
+/* Maximum wait of the process for running executions before it exits; service managers expect the
+ * daemon to exit within 5 seconds. */
 #define RTD_END_WAIT_S 4
 
 void rtd_end_block_signals(void);
 
 struct rtd_end;
 /* From here on a signal stops the server. manager, endpoint, service and clock (NULL: the system's)
- * outlive it. -ENOMEM. */
+ * must outlive it. -ENOMEM. */
 int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, const char *endpoint,
                   struct ntk_service *service, const struct ntk_clock *clock,
                   struct rtd_end **out_end, struct ntk_err *err);
-/* Runs the server until a signal has stopped it. */
+/* Runs the server until a signal stops it. */
 void rtd_end_run(struct rtd_end *end);
-/* The socket is gone: a successor may have it. */
+/* The socket was removed: a successor may use it. */
 void rtd_end_socket_gone(struct rtd_end *end);
-/* Everything has ended, or another failure ends the daemon. */
+/* Everything has ended, or another failure stops the daemon. */
 void rtd_end_finish(struct rtd_end *end);
 
 #endif

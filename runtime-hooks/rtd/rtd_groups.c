@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_groups - which cores belong together; the first run of free ones that is long enough. */
+/* rtd_groups - groups of cores; the first sequence of free cores that is long enough. */
 #include <stdlib.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
@@ -14,7 +14,8 @@ struct rtd_group *rtd_group_find(struct rtd_manager *manager, uint32_t id)
     return group;
 }
 
-/* *out_first of the first free run of so many, or of the longest for 0; how long the longest is. */
+/* Sets *out_first to the first free sequence of this length, or to the longest for 0; returns the
+ * longest length. */
 static uint32_t run_find(const struct rtd_manager *manager, uint32_t count, uint32_t *out_first)
 {
     uint32_t longest = 0;
@@ -180,7 +181,7 @@ void rtd_list_egs(struct rtd_manager *manager, struct ntk_rpc_call *call,
     free(handles);
 }
 
-/* Accepted: a model's random numbers are seeded when the daemon starts. */
+/* Accepted without effect: random numbers are seeded at the start of the daemon. */
 void rtd_random_seed(struct rtd_manager *manager, struct ntk_rpc_call *call,
                      const ProtobufCMessage *message)
 {

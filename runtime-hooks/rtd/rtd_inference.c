@@ -51,7 +51,7 @@ struct rtd_inference **rtd_cookie_slot(struct rtd_manager *manager, uint64_t coo
     return at;
 }
 
-/* NULL: unknown, or collected. */
+/* The inference of a cookie; NULL: unknown, or collected. */
 struct rtd_inference *rtd_cookie_find(struct rtd_manager *manager, uint64_t cookie)
 {
     struct rtd_inference *inference = cookie ? *rtd_cookie_slot(manager, cookie) : NULL;
@@ -114,8 +114,8 @@ void rtd_inference_answer(struct rtd_inference *inference, struct ntk_rpc_call *
     free(rows);
 }
 
-/* Outputs that wait as bytes, to the memory that the collecting call names; those of the post were
- * written already. */
+/* Copies waiting outputs to the memory named by the collecting call; that of the post was already
+ * written. */
 static bool outputs_move(struct rtd_manager *manager, struct rtd_inference *inference,
                          const Nrt__InferWaitRequest *asked, struct rtd_fault *fault)
 {
@@ -159,7 +159,7 @@ static bool outputs_move(struct rtd_manager *manager, struct rtd_inference *infe
     return true;
 }
 
-/* asked: by whoever collects; NULL: what the post said counts. */
+/* asked: from the collecting call; NULL: the post's request counts. */
 void rtd_inference_deliver(struct rtd_manager *manager, struct rtd_inference *inference,
                            struct ntk_rpc_call *call, const Nrt__InferWaitRequest *asked)
 {
@@ -177,8 +177,8 @@ void rtd_inference_deliver(struct rtd_manager *manager, struct rtd_inference *in
     }
 }
 
-/* The first caller that is still connected gets the result. The others learn that it was collected.
- * */
+/* The first caller that is still connected gets the result. The others learn that it was
+ * collected. */
 static void answer_waits(struct rtd_manager *manager, struct rtd_inference *inference)
 {
     bool is_collected = false;
@@ -212,7 +212,7 @@ static void count(struct rtd_inference *inference, enum ntk_core_outcome outcome
     }
 }
 
-/* Only what came to its end has a latency. */
+/* Only completed ones have a latency. */
 static void measure(const struct rtd_inference *inference)
 {
     struct rtd_metrics *metrics = inference->model->manager->metrics;
@@ -223,7 +223,7 @@ static void measure(const struct rtd_inference *inference)
     }
     rtd_metrics_add(metrics, NRT__METRIC_TYPE__NMGR_METRIC_INFER_LATENCY,
                     ntk_clock_monotonic_ns() - inference->post_ns);
-    if (inference->times.core_ns > 0) { /* else its nodes ran on the host alone */
+    if (inference->times.core_ns > 0) { /* else its nodes ran only on the host */
         rtd_metrics_add(metrics, NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_LATENCY,
                         inference->times.core_ns);
         rtd_metrics_add(metrics, NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_CYCLESx1k,
@@ -337,7 +337,7 @@ bool rtd_inference_run(struct ntk_core_queue_item *item, bool is_broken)
     return true;
 }
 
-/* Its turn has come: it ran, and whatever was posted before has ended. */
+/* Its turn has come: it ran, and all earlier ones have ended. */
 static void be_over(struct rtd_inference *inference)
 {
     struct rtd_model *model = inference->model;
@@ -354,7 +354,7 @@ static void be_over(struct rtd_inference *inference)
         rtd_cookie_remove(rtd_cookie_slot(manager, inference->cookie));
     }
     if (is_of_stream) {
-        inference->over(inference->over_ctx); /* it may be freed now */
+        inference->over(inference->over_ctx); /* it may be freed from here on */
     }
     if (is_over) {
         rtd_inference_free(inference);
@@ -362,7 +362,7 @@ static void be_over(struct rtd_inference *inference)
     rtd_model_inference_over(model);
 }
 
-/* It is complete. Lanes do not wait for one another, results do. */
+/* It is complete. Lanes do not wait for one another, but results do. */
 void rtd_inference_done(struct ntk_core_queue_item *item)
 {
     struct rtd_inference *inference = (struct rtd_inference *)item;
@@ -374,7 +374,7 @@ void rtd_inference_done(struct ntk_core_queue_item *item)
     for (struct rtd_inference *oldest = model->oldest; oldest && oldest->has_run;) {
         struct rtd_inference *next = oldest->newer;
         model->oldest = next;
-        be_over(oldest); /* the last one may let the model go */
+        be_over(oldest); /* the last one may free the model */
         oldest = next;
     }
     pthread_mutex_unlock(&manager->lock);

@@ -15,13 +15,13 @@
 #include "shared/formats/neff/neff.h"
 
 #define MODULE "models"
-#define NEFF_VERSION_MAX "2.0" /* what ntk_neff_check_versions() lets pass */
+#define NEFF_VERSION_MAX "2.0" /* the largest accepted by ntk_neff_check_versions() */
 
 struct load {
     struct ntk_core_queue_item item;
     struct rtd_manager *manager;
     struct ntk_rpc_call *call; /* NULL: gone */
-    bool is_submitted;         /* whoever answers frees it */
+    bool is_submitted;         /* the answering code frees it */
     bool is_implicit, has_size;
     uint32_t group_id;
     uint64_t session;
@@ -32,7 +32,7 @@ struct load {
     struct rtd_upload upload;
     uint64_t version_major, version_minor; /* of the NEFF */
     uint32_t nc_count;                     /* that it takes */
-    uint64_t ended_ns;                     /* when the client had said all */
+    uint64_t ended_ns;                     /* when the client had sent everything */
     enum _Nrt__Nerr code;                  /* of a refusal */
     char details[NTK_ERR_TEXT_BYTES];
     struct rtd_group *group;
@@ -58,7 +58,7 @@ static void load_refuse(struct load *load, enum _Nrt__Nerr code, const char *for
     va_end(list);
 }
 
-/* The stream's own; made by its first message. NULL if out of memory. */
+/* The stream's data, created by its first message. NULL if out of memory. */
 static struct load *load_of(struct ntk_rpc_call *call)
 {
     struct load *load = ntk_rpc_call_own_get(call);
@@ -113,7 +113,7 @@ bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message
         params_take(load, asked->model_params);
         break;
     case NRT__LOAD_REQUEST__CONTENT_NEFF_CHUNK:
-        /* More than was announced is refused at the end, and not kept. */
+        /* More than announced is dropped, and rejected at the end. */
         if (!load->has_size || load->upload.neff.bytes_count <= load->neff_size) {
             rtd_upload_add(&load->upload, asked->neff_chunk->chunk.data,
                            asked->neff_chunk->chunk.len);
@@ -129,7 +129,7 @@ bool rtd_load_message(struct ntk_rpc_call *call, const ProtobufCMessage *message
     return true;
 }
 
-/* How many logical cores the nodes of a file take. */
+/* Number of logical cores for the nodes of a file. */
 struct demand {
     uint32_t normal; /* each has its own */
     uint32_t shared; /* they take turns */
@@ -186,7 +186,7 @@ static bool upload_check(struct load *load)
     return false;
 }
 
-/* Whatever is known before the core sees the file; the lock is held. */
+/* Checks everything known before the core reads the file; the lock is held. */
 static void load_check(struct load *load)
 {
     struct rtd_manager *manager = load->manager;
@@ -282,7 +282,7 @@ static void load_count(const struct load *load)
                     load->version_major);
 }
 
-/* The words that clients search for, and what the core said. */
+/* The text that clients search for, and the core's message. */
 static int no_device_memory(const char *wanted, struct ntk_err *err)
 {
     struct ntk_err cause = *err;
@@ -291,7 +291,7 @@ static int no_device_memory(const char *wanted, struct ntk_err *err)
                        "Failed to allocate buffer in MLA DRAM for %s: %s", wanted, cause.text);
 }
 
-/* Where bytes are on their way between clients and the contexts. */
+/* Buffers for bytes between clients and contexts. */
 static int stages_make(struct rtd_model *model, struct ntk_err *err)
 {
     uint64_t largest[2] = { 1, 1 };
@@ -316,7 +316,7 @@ static int stages_make(struct rtd_model *model, struct ntk_err *err)
     return 0;
 }
 
-/* Inputs and outputs of as many inferences as may be under way: their memory is taken now. */
+/* Allocates inputs and outputs for the maximum number of running inferences. */
 static int contexts_make(struct rtd_model *model, bool is_host, struct ntk_err *err)
 {
     enum ntk_core_placement placement = is_host ? NTK_CORE_HOST : NTK_CORE_DEVICE;
@@ -341,7 +341,7 @@ static int contexts_make(struct rtd_model *model, bool is_host, struct ntk_err *
     return model->contexts ? stages_make(model, err) : ntk_err_no_memory(err);
 }
 
-/* As many as the core says that executions at once are of use, and as may be under way. */
+/* The useful number of parallel executions, limited by the number of running inferences. */
 static int lanes_make(struct rtd_model *model, struct ntk_err *err)
 {
     uint32_t count = ntk_core_model_instance_count(model->core);
@@ -440,7 +440,7 @@ static bool load_run(struct ntk_core_queue_item *item, bool is_broken)
     return true;
 }
 
-/* The model is there, or not; the lock is held. */
+/* The model is loaded, or failed; the lock is held. */
 static void load_answer(struct load *load)
 {
     struct rtd_manager *manager = load->manager;
@@ -493,7 +493,7 @@ static void load_destroy(struct ntk_core_queue_item *item)
     load_free(load);
 }
 
-/* The client has said all: from here on a worker continues. */
+/* The client has sent everything: a worker continues. */
 void rtd_load_ended(struct ntk_rpc_call *call)
 {
     struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
@@ -522,7 +522,7 @@ void rtd_load_gone(struct ntk_rpc_call *call)
     struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);
 
     pthread_mutex_lock(&manager->lock);
-    struct load *load = ntk_rpc_call_own_get(call); /* NULL when it is answered */
+    struct load *load = ntk_rpc_call_own_get(call); /* NULL if already answered */
     bool is_ours = load && !load->is_submitted;
     if (load) {
         load->call = NULL;

@@ -25,7 +25,7 @@ static const int priorities[] = {
     [NTK_LOG_DEBUG] = LOG_DEBUG, [NTK_LOG_TRACE] = LOG_DEBUG,
 };
 
-/* Where a line says itself who speaks ("[NRTD:RunServer] ..."), no module is before it. */
+/* A line with its own source ("[NRTD:RunServer] ...") gets no module name. */
 static const char *module_of(const char *module, const char *text)
 {
     return module && text[0] != '[' ? module : "";
@@ -54,7 +54,7 @@ static bool send_line(enum ntk_log_level level, const char *module, const char *
 
     (void)localtime_r(&now, &when);
     size_t bytes = rtd_log_format(line, sizeof line, level, &when, (int)getpid(), module, text);
-    /* To the address each time: a service that is started again is a new socket with that name. */
+    /* Sent to the address each time: a restarted service has a new socket with that name. */
     return out.fd >= 0 &&
            sendto(out.fd, line, bytes, MSG_NOSIGNAL | MSG_DONTWAIT,
                   (const struct sockaddr *)&out.address, sizeof out.address) == (ssize_t)bytes;
@@ -72,7 +72,7 @@ static void sink(enum ntk_log_level level, const char *module, const char *text)
                               speaker[0] ? ": " : "", text);
         ssize_t written = write(STDERR_FILENO, line,
                                 length < (int)sizeof line ? (size_t)length : sizeof line - 1);
-        (void)written; /* nowhere left to say it */
+        (void)written; /* nowhere left to report it */
     }
     pthread_mutex_unlock(&out.lock);
 }

@@ -2,11 +2,11 @@
 /*
  * rtd_log - the daemon's lines, for the syslog service and for a console.
  *
- * "nrtd[PID]: text", the same text on both. The socket of the syslog service is written to without
- * ever waiting, so that a service that hangs delays no inference; what it does not take goes to the
- * console, as do all lines where it is not present.
+ * "nrtd[PID]: text", the same text on both. Writes to the socket of the syslog service never wait,
+ * so that a hanging service delays no inference; lines that it does not accept go to the console,
+ * as do all lines without the service.
  *
- * Threads: _open and _close by one, before and after the others; lines from any.
+ * Threads: _open and _close from one, before and after the others; lines from any.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_LOG_H
 #define NTK_RUNTIME_HOOKS_RTD_RTD_LOG_H
@@ -23,15 +23,15 @@
 #define RTD_LOG_LEVEL_DEFAULT 5
 #define RTD_LOG_LEVEL_MAX 7
 
-/* From here on ntk_log_* says it so. level: RTD_LOG_LEVEL_MIN only errors, 4 warnings too, 5 what
- * happens, 6 more, 7 each call. */
+/* From here on ntk_log_* writes here. level: RTD_LOG_LEVEL_MIN only errors, 4 also warnings, 5
+ * events, 6 more, 7 every call. */
 void rtd_log_open(const char *socket_path, int level, bool has_console);
-/* stderr for all lines from here on, too: the last words of a program that ends. */
+/* Also writes all further lines to stderr: the last messages of a program that exits. */
 void rtd_log_console(void);
 void rtd_log_close(void);
 
-/* One datagram of the syslog service: "<30>Nov 23 14:05:09 nrtd[7]: text". Returns its length; what
- * does not fit is cut. */
+/* One datagram for the syslog service: "<30>Nov 23 14:05:09 nrtd[7]: text". Returns its length;
+ * longer ones are truncated. */
 size_t rtd_log_format(char *out, size_t out_bytes, enum ntk_log_level level, const struct tm *when,
                       int pid, const char *module, const char *text);
 

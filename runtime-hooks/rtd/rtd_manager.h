@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_manager - what the daemon holds for its clients: groups of cores, models, inferences, shared
+ * rtd_manager - the resources of the daemon's clients: groups of cores, models, inferences, shared
  * memory, sessions.
  *
- * Methods are rows of rtd_methods.def; each is a function of the file that is about its subject,
- * and answers its call or has it wait.
+ * Methods are rows of rtd_methods.def; each is a function in the file for its subject, and answers
+ * its call or lets it wait.
  *
- * Owner:   the manager owns groups, models and inferences until their destroy; a wait is freed by
- *          rtd_wait_end(), shared memory that was taken is returned.
- * Threads: everything below is guarded by the manager's lock; functions of this header are called
- *          with it held unless they say otherwise. Executions and loads run in workers of a crew
- *          without it. A thread of its own takes models apart, which waits for such workers.
+ * Owner:   the manager owns groups, models and inferences until their destroy; rtd_wait_end() frees
+ *          a wait, and taken shared memory is returned.
+ * Threads: the manager's lock protects everything below; functions of this header are called with
+ *          it held unless documented otherwise. Executions and loads run without it in workers of a
+ *          crew. A separate thread frees models, which waits for these workers.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_MANAGER_H
 #define NTK_RUNTIME_HOOKS_RTD_RTD_MANAGER_H
@@ -35,7 +35,7 @@
 #define RTD_MODEL_ID_FIRST 10001
 #define RTD_NINFER_MAX 1024
 
-/* What `load` takes where a client gives nothing. */
+/* Defaults of `load`. */
 struct rtd_defaults {
     uint32_t timeout_s, ninfer;
     bool io_data_host;
@@ -47,9 +47,9 @@ struct rtd_group {
     uint32_t id;
     uint32_t first, count;
     uint64_t session;          /* 0: nobody's */
-    bool is_implicit;          /* made by a load, and of its model alone */
-    bool is_fleeting;          /* gone with its last model */
-    uint32_t model_count;      /* loaded, loading or leaving */
+    bool is_implicit;          /* created by a load, for its model only */
+    bool is_fleeting;          /* removed with its last model */
+    uint32_t model_count;      /* loaded, loading or unloading */
     struct rtd_model *running; /* READY or stopping; NULL: none */
 };
 
@@ -60,14 +60,14 @@ enum rtd_model_state {
     RTD_MODEL_FAILED,
 };
 
-/* A call that is answered later. NULL for call: it is gone, and no client gets the answer. */
+/* A call that is answered later. call NULL: it was closed, and no client gets the answer. */
 struct rtd_wait {
     struct rtd_wait *next;
     struct ntk_rpc_call *call;
-    ProtobufCMessage *asked; /* what its answer still needs; of whoever ends it. NULL: nothing */
+    ProtobufCMessage *asked; /* data for the answer, owned by the code that ends it. NULL: none */
 };
 
-/* Inputs and outputs of an inference that is under way, one for each that may be. */
+/* Inputs and outputs of a running inference, one set for each. */
 struct rtd_context {
     struct ntk_core_tensor **tensors; /* by input and output of the model */
     bool is_taken;
@@ -81,24 +81,25 @@ struct rtd_model {
     struct ntk_core_model *core;
     const struct ntk_core_io *ios;
     size_t io_count, input_count;
-    uint32_t ninfer; /* may be under way at once */
+    uint32_t ninfer; /* maximum number of running inferences */
     struct rtd_context *contexts;
-    /* Inferences go to one lane after the other, so that as many run at once as gain by it; they
-     * end in the order of their posts. */
+    /* Inferences go to the lanes in turn, so that as many run in parallel as useful; they end in
+     * the order of their posts. */
     struct ntk_core_queue **lanes;
     uint32_t lane_count, next_lane;
-    struct rtd_inference *oldest, *newest; /* posted, and not over */
+    struct rtd_inference *oldest, *newest; /* posted, and not finished */
     pthread_mutex_t unstaging_lock;
     enum rtd_model_state state;
     uint32_t in_flight;
-    uint32_t uncollected_count; /* posted, and in nobody's hands */
+    uint32_t uncollected_count; /* posted and not collected */
     uint64_t uncollected_bytes;
-    uint64_t stop_ns, leave_ns; /* when it was to stop, and to go */
-    void *staging;              /* of the largest input: bytes on their way to it */
-    void *unstaging;            /* of the largest output; of the worker that runs the model */
-    struct ntk_core_tensor *stages[2]; /* whose memory these are */
-    bool is_leaving;                   /* no call finds it any more */
-    bool is_cancelled;                 /* what has not started ends with NERR_INFER_CANCELLED */
+    uint64_t stop_ns, leave_ns; /* times of the requests to stop and unload */
+    void *staging;              /* size of the largest input: bytes on their way to it */
+    void *unstaging;            /* size of the largest output; for the worker that runs the model */
+    struct ntk_core_tensor *stages[2]; /* owners of this memory */
+    bool is_leaving;                   /* calls no longer find it */
+    /* inferences that have not started end with NERR_INFER_CANCELLED */
+    bool is_cancelled;
     struct rtd_wait *stops, *unloads;
 };
 
@@ -152,56 +153,56 @@ struct rtd_manager {
     struct rtd_capture *captures;
     char *capture_folder; /* NULL until the first capture */
     uint64_t last_capture;
-    /* Models that are being freed, and the thread that does it. */
+    /* Models being freed, and the thread that does it. */
     pthread_t reaper;
     pthread_cond_t reap, reaped;
     struct rtd_model *leaving;
-    uint32_t leaving_count;  /* with those that still run */
+    uint32_t leaving_count;  /* including those that are still running */
     struct rtd_wait *drains; /* calls that wait until there is none */
     bool is_ending;
-    /* The watchers of health, and what they were sent. */
+    /* The watchers of health, and their last state. */
     struct rtd_watcher *watchers;
     pthread_cond_t notified;
     bool is_stopping;
-    struct ntk_rpc_files *files; /* what is served, as definitions */
+    struct ntk_rpc_files *files; /* definitions of the services */
 };
 
-/* Without the lock. core is the manager's then; NULL: why says what every answer says. */
+/* Without the lock. The manager owns core; NULL: why is the message of every answer. */
 int rtd_manager_open(struct rtd_manager *manager, struct ntk_core *core, const struct ntk_err *why,
                      const struct rtd_defaults *defaults, struct ntk_err *err);
-/* Without the lock, when no call is left: everybody's models and groups go. */
+/* Without the lock, without any calls left: frees all models and groups. */
 void rtd_manager_close(struct rtd_manager *manager);
 
 extern const struct ntk_rpc_method rtd_methods[];
 
 /* ---- answers ---- */
 
-/* The reply of the method with the code and a message; takes no lock. */
+/* Replies to the method with the code and a message; takes no lock. */
 void rtd_refuse(struct ntk_rpc_call *call, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rtd_good(struct ntk_rpc_call *call);
-/* NULL if out of memory: the call is answered. */
+/* NULL if out of memory: then the call was answered. */
 struct rtd_wait *rtd_wait_begin(struct ntk_rpc_call *call);
 /* The client to answer, or NULL; frees the wait. */
 struct ntk_rpc_call *rtd_wait_end(struct rtd_wait *wait);
-/* A call is gone: it is not answered any more. */
+/* A call was closed: it is not answered any more. */
 void rtd_wait_forget(struct ntk_rpc_call *call);
-/* Answers all of a list alike. */
+/* Gives all calls of a list the same answer. */
 void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details);
 
-/* What an answer tells its client of and no other process knows. When the answer is lost the daemon
- * takes it back: before the answer, and settled when the call is gone. */
+/* A resource that only an answer tells its client about. If the answer is lost, the daemon takes it
+ * back: noted before the answer, and settled when the call has ended. */
 enum rtd_gift_kind {
     RTD_GIFT_NONE,
     RTD_GIFT_GROUP,  /* by its id */
     RTD_GIFT_MODEL,  /* by its id */
     RTD_GIFT_COOKIE, /* of an inference that was posted */
-    RTD_GIFT_RESULT, /* of the cookie: collected when the answer went out, else it waits still */
+    RTD_GIFT_RESULT, /* of the cookie: collected when the answer was sent, else it waits again */
 };
 void rtd_gift(struct ntk_rpc_call *call, enum rtd_gift_kind kind, uint64_t number);
 void rtd_gift_settle(struct rtd_manager *manager, const struct ntk_rpc_call *call);
 
-/* NERR of a core's error (-errno) and of an outcome. */
+/* The NERR for a core error (-errno) or an outcome. */
 enum _Nrt__Nerr rtd_nerr_of_error(int error);
 enum _Nrt__Nerr rtd_nerr_of_outcome(enum ntk_core_outcome outcome);
 enum _Nrt__InferStatus rtd_status_of_outcome(enum ntk_core_outcome outcome);
@@ -210,12 +211,12 @@ enum _Nrt__InferErrorSubtype rtd_subtype_of_outcome(enum ntk_core_outcome outcom
 /* ---- groups ---- */
 
 struct rtd_group *rtd_group_find(struct rtd_manager *manager, uint32_t id);
-/* count 0: the longest run of free cores. NULL: no such run, or no memory; *out_longest how long
- * the longest is. */
+/* count 0: the longest sequence of free cores. NULL: no such sequence, or out of memory;
+ * *out_longest: the longest length. */
 struct rtd_group *rtd_group_create(struct rtd_manager *manager, uint32_t count, uint64_t session,
                                    uint32_t *out_longest);
 void rtd_group_destroy(struct rtd_manager *manager, struct rtd_group *group);
-/* No client knows it; with models it stays. */
+/* No client knows it; if it has models it stays. */
 void rtd_group_take_back(struct rtd_manager *manager, uint32_t id);
 
 /* ---- models ---- */
@@ -223,71 +224,71 @@ void rtd_group_take_back(struct rtd_manager *manager, uint32_t id);
 struct rtd_model *rtd_model_find(struct rtd_manager *manager, const Nrt__HNn *handle);
 /* NERR_OK, or why it does not start. */
 enum _Nrt__Nerr rtd_model_start(struct rtd_model *model);
-/* It leaves when its inferences have ended; those that have not started are cancelled if asked. */
+/* Unloads it after its inferences have ended; those not started are cancelled on request. */
 void rtd_model_leave(struct rtd_model *model, bool cancels);
 /* No client knows it. */
 void rtd_model_take_back(struct rtd_manager *manager, uint32_t id);
-/* An inference of it has ended. */
+/* One of its inferences has ended. */
 void rtd_model_inference_over(struct rtd_model *model);
-/* Without the lock: frees it with all that it has, also one that is half made. */
+/* Without the lock: frees it with everything, even if incomplete. */
 void rtd_model_destroy(struct rtd_model *model);
-/* A model of it is gone: a group of a session that has ended, or of one model, is removed with its
- * last. */
+/* One of its models was unloaded: a group of a closed session, or of one model, is removed with its
+ * last model. */
 void rtd_group_left(struct rtd_manager *manager, struct rtd_group *group);
-/* The thread that takes models apart; ctx: the manager. */
+/* The thread that frees models; ctx: the manager. */
 void *rtd_models_reap(void *ctx);
 
 /* ---- inferences ---- */
 
-/* Begins one that over reports and rtd_infer_send() answers. NULL: the code and a message say why.
- * over is called with the lock held, and ends it or has it ended later. */
+/* Starts an inference with a callback `over`, answered by rtd_infer_send(). NULL with the code and
+ * a message. over is called with the lock held, and ends the inference now or later. */
 struct rtd_inference *rtd_infer_begin(struct rtd_manager *manager, const Nrt__InferRequest *asked,
                                       void (*over)(void *ctx), void *ctx, enum _Nrt__Nerr *out_code,
                                       char out_details[NTK_ERR_TEXT_BYTES]);
-/* What its result takes until it is ended. */
+/* The memory of its result until it ends. */
 uint64_t rtd_infer_bytes_get(const struct rtd_inference *inference);
 void rtd_infer_send(struct rtd_inference *inference, struct ntk_rpc_call *call);
-/* No client waits any more; what has not started does not run. */
+/* No client waits any more; an inference that has not started does not run. */
 void rtd_infer_end(struct rtd_inference *inference);
 /* No client knows its cookie. */
 void rtd_infer_take_back(struct rtd_manager *manager, uint64_t cookie);
-/* The answer with its result went out, or was lost: then it waits as before. */
+/* The answer with its result was sent, or lost: then it waits as before. */
 void rtd_infer_settle(struct rtd_manager *manager, uint64_t cookie, bool is_lost);
-/* Posted ones of the model that were not collected. */
+/* Uncollected inferences of the model. */
 void rtd_infer_forget(struct rtd_manager *manager, const struct rtd_model *model);
 
 /* ---- captures ---- */
 
-/* Without the lock: those of a model that is about to go. */
+/* Without the lock: captures of a model that is about to be unloaded. */
 void rtd_captures_forget(struct rtd_manager *manager, uint32_t model_id);
-/* When there is none any more. */
+/* After the last one. */
 void rtd_captures_close(struct rtd_manager *manager);
 
 /* ---- shared memory ---- */
 
-/* NULL: neither mapped, nor can it be; errno gives the reason. What is given is returned. */
+/* NULL: neither mapped, nor possible to map; errno has the reason. Must be returned. */
 struct rtd_shm *rtd_shm_take(struct rtd_manager *manager, const char *path);
 void rtd_shm_give_back(struct rtd_shm *shm);
-/* How much there is now: its owner may change it at any time. */
+/* The current size: its owner may change it at any time. */
 uint64_t rtd_shm_bytes_get(const struct rtd_shm *shm);
-/* From its beginning; need no lock. False: it is shorter, or the system has no memory. */
+/* From its start; without a lock. False: it is shorter, or the system is out of memory. */
 bool rtd_shm_read(const struct rtd_shm *shm, void *to, size_t bytes);
 bool rtd_shm_write(const struct rtd_shm *shm, const void *from, size_t bytes);
-/* Each mapping takes a descriptor; raises what the process may have as far as it goes. */
+/* Each mapping takes a descriptor; raises the limit of the process as far as possible. */
 uint32_t rtd_shm_count_max_get(void);
 void rtd_shm_forget_session(struct rtd_manager *manager, uint64_t session);
 void rtd_shm_forget_all(struct rtd_manager *manager);
 
 /* ---- sessions ---- */
 
-/* 0 is "none" and always there. */
+/* 0 means none and always exists. */
 bool rtd_session_is_known(const struct rtd_manager *manager, uint64_t id);
-/* Whatever it holds leaves: models, groups without any, mappings. */
+/* Frees everything it holds: models, groups without models, mappings. */
 void rtd_session_end(struct rtd_manager *manager, uint64_t id);
 
 /* ---- methods ---- */
 
-/* asked: of the type of the row. */
+/* asked: with the type of the row. */
 #define RTD_UNARY(path, symbol, request, reply)                               \
     void rtd_##symbol(struct rtd_manager *manager, struct ntk_rpc_call *call, \
                       const ProtobufCMessage *asked);
@@ -302,7 +303,7 @@ bool rtd_health_check(struct ntk_rpc_call *call, const ProtobufCMessage *message
 bool rtd_health_watch(struct ntk_rpc_call *call, const ProtobufCMessage *message);
 void rtd_health_sent(struct ntk_rpc_call *call);
 void rtd_health_gone(struct ntk_rpc_call *call);
-/* The daemon is about to end: watchers learn about it first, within half a second. */
+/* The daemon is about to exit: informs watchers first, within half a second. */
 void rtd_health_stop(struct rtd_manager *manager, const struct ntk_clock *clock);
 void rtd_stream_opened(struct ntk_rpc_call *call);
 bool rtd_stream_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);

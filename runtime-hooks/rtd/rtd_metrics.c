@@ -9,7 +9,7 @@
 
 #define METRICS NRT__METRIC_TYPE__NMGR_METRIC_NUM
 
-/* What a client gets for a value: seconds, thousands of cycles, or the number itself. */
+/* The unit of a value for clients: seconds, thousands of cycles, or the number itself. */
 static const double units[METRICS] = {
     [NRT__METRIC_TYPE__NMGR_METRIC_INFER_LATENCY] = 1e-9,
     [NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_LATENCY] = 1e-9,
@@ -23,7 +23,7 @@ static const double units[METRICS] = {
     [NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_CYCLESx1k] = 1e-3,
 };
 
-/* Of values, by the buckets of latencies everywhere (relative error at most 1/64). */
+/* Spread of values in the usual latency buckets (relative error at most 1/64). */
 struct spread {
     uint64_t min, max, count;
     double sum;
@@ -44,8 +44,7 @@ struct rtd_metrics {
 
 struct rtd_metrics *rtd_metrics_create(void)
 {
-    return calloc(1,
-                  sizeof(struct rtd_metrics)); /* pages of what is never measured stay untouched */
+    return calloc(1, sizeof(struct rtd_metrics)); /* pages of unused metrics stay untouched */
 }
 
 void rtd_metrics_destroy(struct rtd_metrics *metrics)
@@ -73,7 +72,7 @@ void rtd_metrics_add(struct rtd_metrics *metrics, enum _Nrt__MetricType type, ui
     spread_add(all, value);
 }
 
-/* The samples since then that are kept; *out_is_short: there were more. */
+/* The stored samples since then; *out_is_short: there were more. */
 static void latest_spread(const struct rtd_metrics *metrics, size_t type, uint64_t since_ns,
                           struct spread *out_spread, bool *out_is_short)
 {
@@ -92,7 +91,7 @@ static void latest_spread(const struct rtd_metrics *metrics, size_t type, uint64
     }
 }
 
-/* One row and all that it points to, in one piece of memory. */
+/* One row and everything it points to, in one block of memory. */
 struct row {
     Nrt__Metric metric;
     Nrt__MetricData data;

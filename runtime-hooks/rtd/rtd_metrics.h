@@ -13,7 +13,7 @@
 
 #include "shared/rpc/proto/nmetric.pb-c.h"
 
-#define RTD_METRIC_LATEST 8192 /* samples that are kept one by one, of each metric */
+#define RTD_METRIC_LATEST 8192 /* stored samples per metric */
 
 struct rtd_metrics;
 
@@ -22,7 +22,7 @@ void rtd_metrics_destroy(struct rtd_metrics *metrics);
 /* value: nanoseconds of a latency, cycles of the device, else the number itself. */
 void rtd_metrics_add(struct rtd_metrics *metrics, enum _Nrt__MetricType type, uint64_t value);
 
-/* Those with a sample of this many last seconds; 0: ever. The caller frees; NULL if out of
+/* Metrics with a sample in this many last seconds; 0: ever. The caller frees; NULL if out of
  * memory. */
 struct rtd_metrics_rows {
     Nrt__Metric *metrics[NRT__METRIC_TYPE__NMGR_METRIC_NUM];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_post - inferences begin: inputs are in the core's memory when one is posted, so that the
- * client's buffers and the next inputs do not wait.
+ * rtd_post - starts inferences: at a post, inputs are copied to the core's memory, so that the
+ * client's buffers and the next inputs need not wait.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,12 +13,12 @@
 #include "shared/base/log.h"
 
 #define MODULE "inference"
-/* Results of a model that were not fetched: beyond either posts are refused, but never as long as
- * there are fewer than may be under way. What one client leaves does not affect another. */
+/* Limits of unfetched results of a model: beyond either, posts are rejected, but never while there
+ * are fewer than the maximum of running ones. So one client does not affect another. */
 #define UNCOLLECTED_MAX 4096
 #define UNCOLLECTED_BYTES_MAX (UINT64_C(256) << 20)
 
-/* Clients may say "x:0" where the NEFF says "x". NTK_CORE_ANY: none with that name. */
+/* Clients may use "x:0" for "x" in the NEFF. NTK_CORE_ANY: unknown name. */
 static size_t io_find(const struct rtd_model *model, const char *name, bool is_output)
 {
     size_t length = strlen(name);
@@ -38,7 +38,7 @@ static size_t io_find(const struct rtd_model *model, const char *name, bool is_o
     return SIZE_MAX;
 }
 
-/* Also a line of the log, by which operators know a client with the wrong model. */
+/* Also logged, so that operators recognise a client with the wrong model. */
 static bool size_refuse(struct rtd_fault *fault, const struct ntk_core_io *io, uint64_t received,
                         const char *shm)
 {
@@ -151,7 +151,7 @@ static bool outputs_prepare(struct rtd_inference *inference, const Nrt__InferReq
             return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
         }
     }
-    /* Where some outputs go to shared memory no client asks for the others. */
+    /* If some outputs go to shared memory, the client does not request the others. */
     for (size_t i = 0; i < output_count && asked->n_shm_ofmap > 0; i++) {
         if (!inference->outputs[i].shm) {
             inference->output_sizes[i] = 0;
@@ -192,7 +192,7 @@ static bool model_check(const struct rtd_model *model, const Nrt__HNn *handle,
     return true;
 }
 
-/* The core counts what is refused, too. */
+/* The core also counts rejections. */
 static void refuse_count(struct rtd_model *model, enum _Nrt__Nerr code)
 {
     struct rtd_counts *counts = &model->manager->counts;
@@ -206,7 +206,7 @@ static void refuse_count(struct rtd_model *model, enum _Nrt__Nerr code)
     }
 }
 
-/* Its inputs are read, and a worker has it; or fault says why not. */
+/* Reads its inputs and passes it to a worker; or fault has the reason. */
 static bool submit(struct rtd_model *model, struct rtd_inference *inference,
                    const Nrt__InferRequest *asked, struct rtd_fault *fault)
 {
@@ -262,7 +262,7 @@ struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
         refuse_count(model, fault->code);
         return NULL;
     }
-    /* Its worker waits for the lock before it searches the client to answer. */
+    /* Its worker waits for the lock before looking for the client to answer. */
     model->in_flight++;
     manager->counts.inferences++;
     inference->waits = wait;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_session - what a client holds goes when its stream of session_monitor ends, however it
- * does. */
+/* rtd_session - frees what a client holds when its stream of session_monitor ends, in any way. */
 #include <stdlib.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
@@ -70,7 +69,7 @@ void rtd_get_version(struct rtd_manager *manager, struct ntk_rpc_call *call,
     ntk_rpc_call_finish(call, &reply.base, NTK_RPC_OK, NULL);
 }
 
-/* Clients read before they write: the answer, the only one, comes at once. */
+/* Clients read before they write: the only answer is sent at once. */
 void rtd_session_opened(struct ntk_rpc_call *call)
 {
     struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_shm - memory of clients, opened when they say so: they unlink its name right after.
+ * rtd_shm - memory of clients, opened on request, because they unlink its name right after.
  *
- * It is read and written through its descriptor, which costs what a copy costs: a mapping would end
- * the daemon, and everybody's work, when its client makes the memory shorter.
+ * It is read and written through its descriptor, at the cost of a copy: with a mapping, a client
+ * that shortens the memory would crash the daemon and the work of all clients.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #include "runtime-hooks/rtd/rtd_manager.h"
 
-/* errno says why when it is NULL. */
+/* errno has the reason if it is NULL. */
 static struct rtd_shm *shm_open_path(const char *path)
 {
     struct rtd_shm *shm = calloc(1, sizeof *shm);

@@ -22,8 +22,7 @@ static void bdf_of(const struct rtd_devices *devices, size_t at, char out_bdf[NT
     }
 }
 
-/* What the original prints for an attempt that failed; of its second line only the number
- * differs. */
+/* The original's output for a failed attempt; of its second line only the number differs. */
 static void tell_attempt(const struct rtd_devices *devices, unsigned attempt)
 {
     char list[RTD_DEVICES_MAX * NTK_CORE_BDF_BYTES];
@@ -44,7 +43,7 @@ static void tell_attempt(const struct rtd_devices *devices, unsigned attempt)
                   attempt);
 }
 
-/* The first device that another process has, if any. */
+/* Reports the first device that another process holds, if any. */
 static void tell_holder(const struct ntk_core_machine *machine, const struct rtd_devices *devices,
                         struct ntk_err *why)
 {
@@ -102,7 +101,7 @@ static struct ntk_core *attempt(const struct ntk_core_options *options,
     return NULL;
 }
 
-/* Whether the daemon must end. Its signal stays pending for the thread that waits for it. */
+/* Whether the daemon must exit. The signal stays pending for the thread that waits for it. */
 static bool pause_between(const struct ntk_clock *clock)
 {
     sigset_t signals;
@@ -111,7 +110,7 @@ static bool pause_between(const struct ntk_clock *clock)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     int fd = signalfd(-1, &signals, SFD_CLOEXEC);
-    struct pollfd ready = { .fd = fd, .events = POLLIN }; /* none: it is only waited */
+    struct pollfd ready = { .fd = fd, .events = POLLIN }; /* none: only waits */
     bool is_ending =
         ntk_cond_poll(clock, &ready, 1, ntk_clock_now_ns(clock) + RTD_STARTUP_PAUSE_NS) > 0;
     if (fd >= 0) {

@@ -16,8 +16,8 @@
 #define RTD_STARTUP_ATTEMPTS 3
 #define RTD_STARTUP_PAUSE_NS (500 * NTK_NS_PER_MS) /* between two of them */
 
-/* NULL: no attempt took them; why has the reason. Where why has one before, none is made, and the
- * lines are logged all the same. clock NULL: the system's. */
+/* NULL: no attempt succeeded; why has the reason. If why already has one, no attempt is made, but
+ * the lines are logged. clock NULL: the system's. */
 struct ntk_core *rtd_startup(struct ntk_core_options *options,
                              const struct ntk_core_machine *machine,
                              const struct rtd_devices *devices, const struct ntk_clock *clock,

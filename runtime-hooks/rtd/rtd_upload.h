@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_upload - a NEFF as its client sends it, or out of a file that it names: never more of it than
- * the daemon takes, nor more of all clients together.
+ * rtd_upload - a NEFF sent by a client, or read from a file that it names, within the limits of the
+ * daemon for one upload and for all clients together.
  *
  * Owner:   a zeroed struct with `limits` is an empty upload; fini frees it.
- * Threads: an upload, one at a time; what uploads of the same limits share is atomic.
+ * Threads: one at a time per upload; the shared state of uploads with the same limits is atomic.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_UPLOAD_H
 #define NTK_RUNTIME_HOOKS_RTD_RTD_UPLOAD_H
@@ -17,7 +17,7 @@
 
 #define RTD_NEFF_MIB_DEFAULT 2048
 #define RTD_NEFF_MIB_MAX (1U << 20)
-/* All uploads together may take as much as this many of the largest. */
+/* All uploads together may take this multiple of the largest one. */
 #define RTD_UPLOADS_OF_LARGEST 2
 
 struct rtd_upload_limits {
@@ -47,7 +47,7 @@ void rtd_upload_fini(struct rtd_upload *upload);
 /* The client says how long it will be. */
 void rtd_upload_announce(struct rtd_upload *upload, uint64_t bytes_count);
 void rtd_upload_add(struct rtd_upload *upload, const void *bytes, size_t bytes_count);
-/* Instead of what was added. A path of a client: never what blocks, and never what is not a
+/* Replaces what was added. The path is from a client: must not block, and must be a regular
  * file. */
 void rtd_upload_read_file(struct rtd_upload *upload, const char *path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service_health - grpc.health.v1.Health: whether this daemon serves. */
+/* service_health - grpc.health.v1.Health: whether this daemon is serving. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ bool rtd_health_check(struct ntk_rpc_call *call, const ProtobufCMessage *message
     return false;
 }
 
-/* Sends the current state, unless that was sent; the lock is held. */
+/* Sends the current state, unless already sent; the lock is held. */
 static void tell(struct rtd_manager *manager, struct rtd_watcher *watcher)
 {
     Grpc__Health__V1__HealthCheckResponse reply = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
@@ -138,7 +138,7 @@ void rtd_health_stop(struct rtd_manager *manager, const struct ntk_clock *clock)
     for (struct rtd_watcher *watcher = manager->watchers; watcher; watcher = watcher->next) {
         tell(manager, watcher);
     }
-    /* A peer that does not read is not waited for. */
+    /* A peer that does not read does not delay the exit. */
     while (!is_everyone_notified(manager) &&
            ntk_cond_wait_clock(clock, &manager->notified, &manager->lock, until_ns) != -ETIMEDOUT) {
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* service_model_table - openneuron.rtd.v1.model_table: what is loaded, where, and what it holds. */
+/* service_model_table - openneuron.rtd.v1.model_table: the loaded models, their places, and their
+ * memory. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ static void uuid_write(const uint8_t *uuid, char text[37])
     }
 }
 
-/* The model's own, and inputs and outputs of what may be under way. */
+/* The model's own memory, and inputs and outputs of running inferences. */
 static void memory_fill(const struct rtd_model *model, Openneuron__Rtd__V1__Model *to)
 {
     struct ntk_core_model_memory memory;

@@ -2,8 +2,8 @@
 /*
  * service_profile - openneuron.rtd.v1.profile: captures of models, as bytes for the client.
  *
- * The core writes a capture to a file of a folder of ours; a worker waits for the execution that is
- * being recorded, reads the file and removes it.
+ * The core writes a capture to a file in a private folder; a worker waits for the recorded
+ * execution, reads the file and removes it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #define MODULE "profile"
 #define NAME_BYTES_MAX 4096
-#define NTFF_BYTES_MAX (INT64_C(1) << 30) /* what one message may reasonably carry */
+#define NTFF_BYTES_MAX (INT64_C(1) << 30) /* a reasonable size of one message */
 
 struct rtd_capture {
     struct ntk_core_queue_item item;
@@ -29,7 +29,7 @@ struct rtd_capture {
     uint32_t model_id;
     char *name; /* the client's */
     char *file;
-    struct rtd_wait *wait; /* the client that asked for its end; NULL: none */
+    struct rtd_wait *wait; /* the client that requested its end; NULL: none */
 };
 
 static void capture_free(struct rtd_capture *capture)
@@ -42,7 +42,7 @@ static void capture_free(struct rtd_capture *capture)
     free(capture);
 }
 
-/* Of that name, or of that model where name is NULL. */
+/* By name, or by model if name is NULL. */
 static struct rtd_capture **capture_find(struct rtd_manager *manager, const char *name,
                                          uint32_t model_id)
 {
@@ -169,7 +169,7 @@ static void stop_answer(struct rtd_capture *capture, uint8_t *bytes, size_t byte
     pthread_mutex_lock(&capture->manager->lock);
     call = rtd_wait_end(capture->wait);
     if (call && bytes) {
-        status.details.data = (uint8_t *)err->text; /* what is missing in it, if anything */
+        status.details.data = (uint8_t *)err->text; /* a note about missing data, if any */
         status.details.len = strlen(err->text);
         reply.status = &status;
         reply.ntff.data = bytes;

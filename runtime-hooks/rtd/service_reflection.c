@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * service_reflection - grpc.reflection.v1.ServerReflection, and v1alpha, whose messages are the
- * same: what is served and how it is defined, for clients that have no definition.
+ * same: the services and their definitions, for clients without a definition.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void error_send(struct ntk_rpc_call *call, const request *asked, enum ntk
     reply_send(call, asked, &reply);
 }
 
-/* With all that it imports: clients need no second question. */
+/* Including all imports, so that clients need no second request. */
 static void file_send(struct ntk_rpc_call *call, const request *asked,
                       const struct ntk_rpc_files *files, const struct ntk_rpc_file *file)
 {
@@ -94,7 +94,8 @@ static int name_order(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The services of all paths, each once; how many. The names are the caller's. */
+/* The services of all paths, without duplicates; returns their number. The caller owns the
+ * names. */
 static size_t services_get(char *names[SERVICES_MAX])
 {
     size_t count = 0;
@@ -167,7 +168,7 @@ bool rtd_reflection_message(struct ntk_rpc_call *call, const ProtobufCMessage *m
         error_send(call, asked, NTK_RPC_INVALID_ARGUMENT, "the request is empty");
         break;
     }
-    return false; /* the next one is read when the answer is on its way */
+    return false; /* read the next one after sending the answer */
 }
 
 void rtd_reflection_ended(struct ntk_rpc_call *call)

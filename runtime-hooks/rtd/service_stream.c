@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service_stream - nrt.nmgr_stream: inferences without a call each. Requests are posted as they
- * come, each is answered in the order of the requests.
+ * service_stream - nrt.nmgr_stream: inferences on one stream. Requests are posted as they arrive,
+ * and answered in order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "runtime-hooks/rtd/rtd_manager.h"
 
-/* What one stream may leave unanswered: beyond it the next request is not read. */
+/* Limit of unanswered requests per stream: beyond it the next request is not read. */
 #define UNANSWERED_MAX 256
 #define UNANSWERED_BYTES_MAX (UINT64_C(64) << 20)
 
@@ -28,7 +28,7 @@ struct stream {
     size_t count;
     uint64_t bytes;
     bool is_sending, is_paused;
-    bool is_ended; /* the client has said all */
+    bool is_ended; /* the client has sent everything */
     bool is_finished;
 };
 
@@ -67,7 +67,7 @@ static void first_send(struct stream *stream)
     free(entry);
 }
 
-/* Whatever can be done now; the lock is held. */
+/* Does everything possible now; the lock is held. */
 static void go_on(struct stream *stream)
 {
     if (stream->is_finished) {
@@ -94,7 +94,7 @@ static void over(void *ctx)
     go_on(entry->stream);
 }
 
-/* At the end of the line. NULL if out of memory: the call is answered. */
+/* Appends an entry. NULL if out of memory: then the call was answered. */
 static struct entry *entry_add(struct stream *stream, struct ntk_rpc_call *call)
 {
     struct entry *entry = stream ? calloc(1, sizeof *entry) : NULL;

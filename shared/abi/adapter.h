@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* adapter - ports of network adapters and what they have counted, the rows of adapter.def. */
+/* adapter - ports of network adapters and their counters, the rows of adapter.def. */
 #ifndef NTK_SHARED_ABI_ADAPTER_H
 #define NTK_SHARED_ABI_ADAPTER_H
 
@@ -22,14 +22,14 @@ enum ntk_adapter_counter {
 };
 static_assert(NTK_ADAPTER_COUNTERS <= 64, "bits of has");
 
-#define NTK_ADAPTER_NAME_BYTES 64 /* the kernel's bound for the name of an adapter */
+#define NTK_ADAPTER_NAME_BYTES 64 /* the kernel's limit for adapter names */
 
-/* A port, and what it has counted since the driver of its adapter was loaded. */
+/* A port, and its counters since the driver of its adapter was loaded. */
 struct ntk_adapter_port {
     enum ntk_adapter family;
     uint32_t port;
     char device[NTK_ADAPTER_NAME_BYTES];
-    uint64_t has; /* bits by enum ntk_adapter_counter: some adapters count less */
+    uint64_t has; /* bits by enum ntk_adapter_counter: some adapters lack counters */
     uint64_t counter[NTK_ADAPTER_COUNTERS];
 };
 

@@ -2,17 +2,15 @@
 /*
  * event_abi - the record of the event rings: one cache line, the same for every kind.
  *
- * A record says what happened in the observed process. Rings overwrite their oldest records, so
- * records explain; whatever must add up is in the counters of segment_abi.h.
+ * A record is an event of the observed process. Rings overwrite their oldest records, so records
+ * explain, and exact totals are in the counters of segment_abi.h.
  *
- *   offset size field
- *        0    8 seq          index + 1; 0 while the slot is being written
- *        8    8 start_ticks  raw clock at the start, see the clock block of the segment
- *       16    2 kind         enum ntk_event_kind
- *       18    2 flags        by kind
- *       20    2 core         global physical core, NTK_NO_CORE for none
- *       22    2 thread       index into the thread table; 0 for threads beyond the table
- *       24   40 word[5]      by kind; word 0 is the duration in ticks where the kind is a span
+ *   offset size field 0    8 seq          index + 1; 0 while the slot is being written 8    8
+ *        start_ticks  raw clock at the start, see the clock block of the segment
+ *       16    2 kind         enum ntk_event_kind 18    2 flags        by kind 20    2 core
+ *       global physical core, NTK_NO_CORE for none 22    2 thread       index into the thread
+ *       table; 0 for threads beyond the table 24   40 word[5]      by kind; word 0 is the duration
+ *       in ticks where the kind is a span
  *
  * Grows by new kinds; unused words are written 0 and ignored. A changed meaning is a new version.
  * Plain C11 (also C17, C++17); uses the C library only.
@@ -28,7 +26,8 @@
 extern "C" {
 #endif
 
-/* A 64-bit word over fields of other types: how words that another process changes are copied. */
+/* A 64-bit word over fields of other types: words that another process changes are copied this
+ * way. */
 typedef uint64_t ntk_abi_word __attribute__((__may_alias__));
 
 #define NTK_NO_CORE 0xffffu
@@ -131,7 +130,7 @@ enum ntk_error_class {
     NTK_ERROR_CLASS_NONE = 0xff
 };
 
-/* What an ERROR record is about when it is not an execution's status. */
+/* The subject of an ERROR record that is not an execution's status. */
 enum ntk_error_code {
     NTK_ERROR_CODE_STATUS = 0, /* the status says it */
     NTK_ERROR_CODE_ECC_MEM_CORRECTED = 1,
@@ -150,7 +149,7 @@ enum ntk_collective {
 };
 static_assert(NTK_COLLECTIVE_COUNT == 5, "collective.def numbers its rows without gaps");
 
-/* Counters by how it ended, in the order of shared/abi/status.def. */
+/* Counters by result, in the order of shared/abi/status.def. */
 enum ntk_status_counter {
 #define NTK_STATUS(id, symbol, folder, datastore_id) NTK_STATUS_##symbol = id,
 #include "shared/abi/status.def"
@@ -201,7 +200,7 @@ static inline enum ntk_memory_location ntk_memory_location_of(enum ntk_memory_ca
 #define NTK_WORD_LO(word) ((uint32_t)(word))
 #define NTK_WORD_HI(word) ((uint32_t)((word) >> 32))
 
-/* What a status of result.def means. */
+/* The meaning of a status in result.def. */
 static inline enum ntk_outcome ntk_outcome_of_status(uint32_t status)
 {
     switch (status) {
@@ -215,7 +214,7 @@ static inline enum ntk_outcome ntk_outcome_of_status(uint32_t status)
     }
 }
 
-/* NTK_ERROR_CLASS_NONE: no error that is counted. */
+/* NTK_ERROR_CLASS_NONE: not a counted error. */
 static inline enum ntk_error_class ntk_error_class_of_status(uint32_t status)
 {
     switch (status) {

@@ -2,12 +2,12 @@
 /*
  * paths - the places of segments and of the software machine.
  *
- * One rule for writers and readers: $NEURON_HOOKS_DIR alone when set; else /dev/shm/neuron where an
- * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>, or its
- * substitute where another process took that name. Readers look into /dev/shm/neuron and their own,
- * root into every /dev/shm/neuron-*.
+ * One rule for writers and readers: only $NEURON_HOOKS_DIR if set; else /dev/shm/neuron if an
+ * administrator created it (and, for writers, if it is writable), else /dev/shm/neuron-<uid>, or
+ * its substitute if another process took that name. Readers use /dev/shm/neuron and their own
+ * folder, root every /dev/shm/neuron-*.
  *
- * Uses the C library only. Functions return the number of bytes without the NUL, or -1 when the
+ * Uses the C library only. Functions return the number of bytes without the NUL, or -1 if the
  * buffer is too small; the text is complete or empty.
  */
 #ifndef NTK_SHARED_ABI_PATHS_H
@@ -50,7 +50,7 @@ static inline const char *ntk_paths_hooks_dir_variable(void)
     return dir != NULL && dir[0] != '\0' ? dir : NULL;
 }
 
-/* Whether it is a folder of this user (no link) that no one else may write to. */
+/* Whether it is a folder of this user (not a link) that no other user can write to. */
 static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
 {
     struct stat status;
@@ -60,9 +60,9 @@ static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
 }
 
 /*
- * "<prefix><uid>", a folder where anyone may make one: what another process has put there first is
- * not used. Then it is "<prefix><uid>.1" and so on, the same for every program of the user: the
- * first that is the user's own, else the first unused name.
+ * "<prefix><uid>" in a folder where all users can create files: one created by another user is not
+ * used. Then it is "<prefix><uid>.1" and so on, the same for every program of the user: the first
+ * one owned by the user, else the first unused name.
  */
 #define NTK_PATHS_FALLBACKS 16
 
@@ -80,13 +80,14 @@ static inline int ntk_paths_own_folder(const char *prefix, uid_t uid, char *buf,
             if (ntk_paths_checked(length, buf, buf_bytes) < 0) {
                 return -1;
             }
-            /* In this order: another process of the user may make the folder at any time. */
+            /* In this order, because another process of the user may create the folder at any
+             * time. */
             if ((!want_own && lstat(buf, &status) != 0) || ntk_paths_is_own_folder(buf, uid)) {
                 return length;
             }
         }
     }
-    /* All taken: the first, whose use fails with its reason. */
+    /* All taken: returns the first, whose use fails with its reason. */
     return ntk_paths_checked(snprintf(buf, buf_bytes, "%s%u", prefix, (unsigned int)uid), buf,
                              buf_bytes);
 }
@@ -97,7 +98,7 @@ static inline int ntk_paths_user_hooks_dir(uid_t uid, char *buf, size_t buf_byte
     return ntk_paths_own_folder(NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX, uid, buf, buf_bytes);
 }
 
-/* The folder in which this process puts its segment; it need not exist yet. */
+/* The folder for this process's segment; it need not exist yet. */
 static inline int ntk_paths_writer_hooks_dir(char *buf, size_t buf_bytes)
 {
     const char *dir = ntk_paths_hooks_dir_variable();
@@ -113,7 +114,7 @@ static inline int ntk_paths_writer_hooks_dir(char *buf, size_t buf_bytes)
     return ntk_paths_user_hooks_dir(geteuid(), buf, buf_bytes);
 }
 
-/* "<pid>-<start time>", with "-<attempt>" when attempt is not 0. */
+/* "<pid>-<start time>", followed by "-<attempt>" if attempt is not 0. */
 static inline int ntk_paths_segment_name(unsigned int pid, unsigned long long start_time,
                                          unsigned int attempt, char *buf, size_t buf_bytes)
 {
@@ -123,7 +124,7 @@ static inline int ntk_paths_segment_name(unsigned int pid, unsigned long long st
     return ntk_paths_checked(length, buf, buf_bytes);
 }
 
-/* Whether a file of a hooks folder is named like a segment; 1 and both numbers, or 0. */
+/* Whether a file in a hooks folder has the name of a segment; 1 and both numbers, or 0. */
 static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *out_pid,
                                                unsigned long long *out_start_time)
 {
@@ -159,37 +160,37 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
 }
 
 /*
- * A reader that removes dead files holds a read lock on byte 0 of this file: a writer that ends
- * cleanly then leaves its segment behind, so that one shorter than the reader's look is seen too.
- * Believed only when it belongs to root or to the writer's user: others could not remove the file.
+ * A reader that removes dead files holds a read lock on byte 0 of this file: writers then leave
+ * their segments at a regular exit, so that the reader also sees jobs shorter than its period. Only
+ * valid if it belongs to root or to the writer's user, because others could not remove the files.
  *
- * Each reader also holds a read lock on the byte of the time of its last look, see
+ * Each reader also holds a read lock on the byte of the time of its last pass, see
  * docs/formats/segment.md.
  *
- * One that keeps what it counts, and comes back, makes the file one byte long: for that many
- * seconds after its last change, which a reader does repeatedly, writers leave their segments
- * although no process holds it.
+ * A reader that stores its counts and may restart makes the file one byte long and touches it
+ * repeatedly: for that many seconds after its last change, writers leave their segments although no
+ * process holds the lock.
  */
 #define NTK_READER_MARK_NAME ".reader.lock"
 #define NTK_READER_MARK_KEEPS_S 600
 
 /*
- * The files of the software machine (soft_abi.h). The state carries its version in its name, so
- * that programs of two versions never map the same file; the locks are one file for all of them.
+ * The files of the software machine (soft_abi.h). The state has its version in its name, so that
+ * programs of two versions never map the same file; the lock file is common to all.
  */
 #define NTK_SOFT_ABI_VERSION 1
 #define NTK_PATHS_TEXT_OF(number) #number
 #define NTK_PATHS_TEXT(number) NTK_PATHS_TEXT_OF(number)
 #define NTK_SOFT_STATE_NAME "soft.state." NTK_PATHS_TEXT(NTK_SOFT_ABI_VERSION)
 #define NTK_SOFT_LOCK_NAME "soft.lock"
-/* In soft.lock: bytes 0.. are the physical cores, this one the publisher of the tree. */
+/* In soft.lock: bytes from 0 on are the physical cores, this one the publisher of the tree. */
 #define NTK_SOFT_LOCK_PUBLISHER 1024
 
 /*
- * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder, since
- * each user has a machine and a tree. In a folder of $NEURON_HOOKS_DIR that several users share the
- * first one's files belong to that user alone: the others have a machine below it, in neuron-<uid>,
- * once a writer made that.
+ * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder, because
+ * each user has a machine and a tree. If several users share $NEURON_HOOKS_DIR, the files in it
+ * belong to the first one; the others have a machine below it, in neuron-<uid>, once a writer
+ * created it.
  */
 static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 {
@@ -208,8 +209,8 @@ static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 }
 
 /*
- * The folder that stands for /sys, of the software machine of this process:
- * $NEURON_HOOKS_DIR/soft/sys (or below the folder of above), else /tmp/neuron-soft-<uid>/sys.
+ * The replacement of /sys by the software machine of this process: $NEURON_HOOKS_DIR/soft/sys (or
+ * below the folder above), else /tmp/neuron-soft-<uid>/sys.
  */
 static inline int ntk_paths_soft_sysfs_root(char *buf, size_t buf_bytes)
 {

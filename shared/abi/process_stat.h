@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_stat - when a process started, by its /proc/PID/stat: with the pid it tells one process
- * from all others.
+ * process_stat - the start time of a process from /proc/PID/stat, which together with the pid
+ * identifies it.
  *
- * One rule for the writer that sweeps and the reader that judges which live. Uses the C library
- * only.
+ * Common to the writer that sweeps and the reader that checks which processes are alive. Uses the C
+ * library only.
  */
 #ifndef NTK_SHARED_ABI_PROCESS_STAT_H
 #define NTK_SHARED_ABI_PROCESS_STAT_H
@@ -23,14 +23,13 @@ extern "C" {
 #define NTK_STAT_BYTES 1024 /* enough for the text up to there */
 
 /*
- * Field 22 of the text; 0 when there is none, or when the process has ended and was not
- * waited for: a leader in state Z without another thread. (With one, the leader ended and the
- * process continues.)
+ * Field 22 of the text; 0 if there is none, or if the process is a zombie: a leader in state Z
+ * without another thread. (With one, only the leader has ended.)
  */
 static inline uint64_t ntk_process_stat_start_time(const char *text)
 {
     const char *at =
-        strrchr(text, ')'); /* the name may hold anything: count from its end, field 2 */
+        strrchr(text, ')'); /* the name may contain anything: count from its end, field 2 */
     int is_zombie = 0;
     int field;
 

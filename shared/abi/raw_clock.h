@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * raw_clock - the cheapest clock of the machine that counts evenly: time of the event records.
+ * raw_clock - the cheapest steady clock of the machine, for event records.
  *
- * Writers choose a kind once (ntk_raw_clock_kind) and state it in the segment; readers read the
- * same kind. What is specific to an architecture is in raw_clock_<architecture>.h.
+ * Writers choose a kind once (ntk_raw_clock_kind) and store it in the segment; readers use the same
+ * kind. Architecture-specific code is in raw_clock_<architecture>.h.
  */
 #ifndef NTK_SHARED_ABI_RAW_CLOCK_H
 #define NTK_SHARED_ABI_RAW_CLOCK_H

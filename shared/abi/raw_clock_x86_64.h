@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * raw_clock for x86-64: the time stamp counter, where it is invariant and the kernel itself trusts
- * it.
+ * raw_clock for x86-64: the time stamp counter, if it is invariant and the kernel trusts it.
  */
 #ifndef NTK_SHARED_ABI_RAW_CLOCK_X86_64_H
 #define NTK_SHARED_ABI_RAW_CLOCK_X86_64_H

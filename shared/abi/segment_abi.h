@@ -6,12 +6,12 @@
  * the machine's; a reader bounds every offset, count and id before it uses it (shared/ring does).
  * docs/formats/segment.md has the same layout as tables.
  *
- * The file: header page, then the sections that header.section[] locates. A section whose pages are
- * reserved only when used (histograms, rings) is touched by readers only where the writer said so:
- * `histogram` of a core or model, `state` of a ring.
+ * The file: header page, then the sections that header.section[] locates. Pages of some sections
+ * (histograms, rings) are reserved only when used; readers touch these only where the writer
+ * permits it: `histogram` of a core or model, `state` of a ring.
  *
- * Words that change while readers look are plain uint64_t/uint32_t here, so that the header serves
- * C11, C17 and C++17; they are accessed through ntk_abi_load/_store below and nothing else.
+ * Words that change while readers read are plain uint64_t/uint32_t here, so that the header works
+ * in C11, C17 and C++17; they are only accessed through ntk_abi_load/_store below.
  *
  * Pairs: every store_release of runtime-hooks pairs with the load_acquire of shared/ring that reads
  * the same word.
@@ -29,11 +29,11 @@ extern "C" {
 #endif
 
 #define NTK_SEGMENT_MAGIC 0x314745534b544eull /* "NTKSEG1" and a NUL, little-endian */
-#ifndef NTK_SEGMENT_ABI_VERSION /* given: how programs of two versions live together is a test */
+#ifndef NTK_SEGMENT_ABI_VERSION               /* overridden by tests of programs of two versions */
 #define NTK_SEGMENT_ABI_VERSION 2u
 #endif
 
-/* Bounds; design: nothing in a segment grows. */
+/* Limits: nothing in a segment grows. */
 #define NTK_SEGMENT_CORES 128u
 #define NTK_SEGMENT_MODELS 256u
 #define NTK_SEGMENT_MEMORY_ROWS 4096u
@@ -46,18 +46,18 @@ extern "C" {
 #define NTK_RING_SLOTS 16384u
 #define NTK_RING_SLOTS_MIN 1024u
 #define NTK_RINGS_BYTES_DEFAULT (32u * 1024u * 1024u)
-/* No sane segment is larger; readers refuse one that is. */
+/* No valid segment is larger; readers reject larger ones. */
 #define NTK_SEGMENT_BYTES_MAX (4ull << 30)
 
 #define NTK_MODEL_ID_FIRST 10001u
 
-/* The words that another process reads or writes meanwhile. GCC and clang builtins, because
- * _Atomic members would differ between C and C++. */
+/* Words accessed by another process meanwhile. GCC and clang builtins, because _Atomic members
+ * would differ between C and C++. */
 #define ntk_abi_load(pointer) __atomic_load_n((pointer), __ATOMIC_RELAXED)
 #define ntk_abi_load_acquire(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
 #define ntk_abi_store(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELAXED)
 #define ntk_abi_store_release(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
-/* Adds by the only thread that writes this counter: a load and a store, no locked instruction. */
+/* Adds as the only thread that writes this counter: a load and a store, no locked instruction. */
 #define ntk_abi_add_owned(pointer, amount)                                               \
     __atomic_store_n((pointer), __atomic_load_n((pointer), __ATOMIC_RELAXED) + (amount), \
                      __ATOMIC_RELEASE)
@@ -65,8 +65,8 @@ extern "C" {
 #define ntk_abi_add_shared(pointer, amount) \
     __atomic_fetch_add((pointer), (amount), __ATOMIC_RELEASE)
 
-/* Fences of the sequence protocols. The thread sanitizer knows no fences and forbids them; all
- * words around them are atomic, and its build runs where stores and loads keep their order. */
+/* Fences of the sequence protocols. The thread sanitizer does not support fences; all words around
+ * them are atomic, and its build runs where stores and loads keep their order. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define NTK_ABI_NO_FENCES 1
@@ -94,8 +94,8 @@ enum ntk_segment_section_id {
     NTK_SECTION_SLOTS = 8,      /* the memory that the directory's rings are in, 64-byte units */
     NTK_SECTION_HISTOGRAMS =
         9,                    /* 384 x struct ntk_histogram_pair: 128 by core, 256 by model slot */
-    NTK_SECTION_COMMS = 10,   /* 256 x struct ntk_segment_comm; a file of before has none */
-    NTK_SECTION_TRIGGER = 11, /* 1 x struct ntk_segment_trigger; a file of before has none */
+    NTK_SECTION_COMMS = 10,   /* 256 x struct ntk_segment_comm; missing in older files */
+    NTK_SECTION_TRIGGER = 11, /* 1 x struct ntk_segment_trigger; missing in older files */
     NTK_SECTION_COUNT = 12,
     NTK_SECTION_LIMIT = 16
 };
@@ -134,10 +134,10 @@ struct ntk_segment_header {
     uint32_t section_count;
     uint64_t segment_bytes;
     struct ntk_segment_section section[NTK_SECTION_LIMIT];
-    uint64_t events_without_ring; /* records dropped because no ring could be had */
-    uint64_t rings_refused;       /* times a thread got none */
+    uint64_t events_without_ring; /* records dropped because no ring was available */
+    uint64_t rings_refused;       /* number of failed attempts to get a ring */
     uint64_t rings_shrunk;        /* rings that are smaller than NTK_RING_SLOTS for lack of space */
-    uint64_t histograms_refused;  /* pairs that no space was found for */
+    uint64_t histograms_refused;  /* pairs without space */
     uint64_t models_refused;      /* models counted as model 0 */
     uint64_t memory_rows_refused; /* allocations counted in a row of less detail */
     uint64_t names_refused;       /* names recorded as name 0 */
@@ -174,15 +174,15 @@ static_assert(sizeof(struct ntk_segment_clock) == 48, "segment ABI 2");
 #define NTK_TAG_BYTES 256
 #define NTK_VERSION_TEXT_BYTES 64
 
-/* What the process is. Written before the magic; only `ended` changes afterwards, and
- * in an ATTACHED one CORES_GUESSED and NO_EXECUTIONS may be added to `flags`. Texts are
- * NUL-ended or fill their field; readers must not rely on the NUL. */
+/* A description of the process. Written before the magic; only `ended` changes afterwards, and in
+ * an ATTACHED one CORES_GUESSED and NO_EXECUTIONS may be added to `flags`. Texts are NUL-terminated
+ * or fill their field; readers must not rely on the NUL. */
 struct ntk_segment_process {
     uint32_t pid; /* as the process sees itself */
     uint32_t uid;
     uint64_t start_time;    /* field 22 of /proc/self/stat: clock ticks since boot */
     uint64_t pid_namespace; /* inode of /proc/self/ns/pid, 0 unknown */
-    uint32_t ended;         /* 1 after a clean exit (release) */
+    uint32_t ended;         /* 1 after a regular exit (release) */
     uint32_t mode;          /* 1 counters, 2 counters and events */
     struct ntk_segment_clock clock;
     uint32_t lnc;              /* physical cores per logical core, 1 or 2 */
@@ -210,10 +210,10 @@ enum ntk_process_flags {
     NTK_PROCESS_SOFTWARE_CORE = 1, /* our core; else hooks around another runtime */
     NTK_PROCESS_ESTIMATED = 2,     /* durations of opaque programs are estimates: no histograms */
     NTK_PROCESS_MODEL_FLOPS = 4,   /* of a model: its effective_flops are counted */
-    /* Of processes around another runtime, whose calls tell less than a core of ours. */
-    NTK_PROCESS_ATTACHED = 8,       /* written by a program next to the process, not in it */
-    NTK_PROCESS_CORES_GUESSED = 16, /* no source says which cores are its own */
-    NTK_PROCESS_NO_EXECUTIONS = 32, /* executions are too frequent to be checked: not counted */
+    /* For processes around another runtime, whose calls reveal less than our core. */
+    NTK_PROCESS_ATTACHED = 8,       /* written by another program, not in the process */
+    NTK_PROCESS_CORES_GUESSED = 16, /* its cores are not known for certain */
+    NTK_PROCESS_NO_EXECUTIONS = 32, /* executions are too frequent to be traced: not counted */
     NTK_PROCESS_MEMORY_ESTIMATED =
         64,                /* of a model: device_bytes is a difference around its load */
     NTK_PROCESS_RANK = 128 /* of a model: its executions are operations of a communicator */
@@ -226,15 +226,15 @@ enum ntk_core_state {
 };
 
 /*
- * One physical core. Line 0 is guarded by its sequence word: odd while the owner changes it, so a
- * reader gets busy, in-flight and since of one moment (busy while running = busy + now - since).
- * The counters that follow, and their writers: shared/abi/core_counts.def.
+ * One physical core. Line 0 is protected by its sequence word: odd while the owner changes it, so a
+ * reader gets consistent busy, in-flight and since values (busy while running = busy + now -
+ * since). The counters that follow, and their writers: shared/abi/core_counts.def.
  */
 #define NTK_CORE_SLOTS_ONE
 #define NTK_CORE_SLOTS_ENGINE [8]
 #define NTK_CORE_SLOTS_OUTCOME [8]
 #define NTK_CORE_SLOTS_ERROR_CLASS [8]
-/* How many words they are. */
+/* Number of words. */
 enum {
     NTK_CORE_WORDS = (0
 #define NTK_CORE_BUSY(...)
@@ -257,8 +257,8 @@ struct ntk_segment_core {
     uint32_t logical; /* global logical core by the owner's LNC */
     uint32_t reserved_0;
     uint64_t current_model; /* model id of the execution on the core, 0 none; a hint */
-    /* Raw clock of the first execution that ended with a hardware error or timed out since one
-     * completed; 0 none. Not under seq. */
+    /* Raw clock of the first execution that failed with a hardware error or timed out since the
+     * last completed one; 0 none. Not protected by seq. */
     uint64_t failing_since_ticks;
     /* lines 1 and further: counters since the process began */
 #define NTK_CORE_BUSY(...)
@@ -282,7 +282,7 @@ static_assert(offsetof(struct ntk_segment_core, device_ns) == 624, "segment ABI 
  */
 #define NTK_HISTOGRAM_BUCKETS 2240u
 #define NTK_HISTOGRAM_SUB_BITS 6u
-/* Eight buckets are a line of the cache, which has a bit in a mask of words. */
+/* Eight buckets are a cache line, with one bit in a mask of words. */
 #define NTK_HISTOGRAM_LINE_BUCKETS 8u
 #define NTK_HISTOGRAM_LINES (NTK_HISTOGRAM_BUCKETS / NTK_HISTOGRAM_LINE_BUCKETS)
 #define NTK_HISTOGRAM_LINE_WORDS ((NTK_HISTOGRAM_LINES + 63u) / 64u)
@@ -331,10 +331,10 @@ struct ntk_histogram_pair {
     uint64_t owner; /* 0 while unused or being cleared, else NTK_HISTOGRAM_OWNER_*; release */
     uint64_t total_sum_ns;
     uint64_t device_sum_ns;
-    /* Lines of `total` or `device` that have counts: readers touch only these. A bit is set before
-     * the first count. */
+    /* Lines of `total` or `device` with counts: readers touch only these. A bit is set before the
+     * first count. */
     uint64_t lines[NTK_HISTOGRAM_LINE_WORDS];
-    uint64_t total[NTK_HISTOGRAM_BUCKETS];  /* the call as the runtime saw it */
+    uint64_t total[NTK_HISTOGRAM_BUCKETS];  /* the call as seen by the runtime */
     uint64_t device[NTK_HISTOGRAM_BUCKETS]; /* start to end on the core, host time */
 };
 static_assert(sizeof(struct ntk_histogram_pair) == 64 + 2 * 17920, "segment ABI 2");
@@ -345,14 +345,14 @@ enum ntk_model_state {
     NTK_MODEL_FREE = 0,
     NTK_MODEL_LOADING = 1,
     NTK_MODEL_LOADED = 2,
-    NTK_MODEL_UNLOADED = 3 /* stays until the slot is needed */
+    NTK_MODEL_UNLOADED = 3 /* stays until the slot is reused */
 };
 
 #define NTK_MODEL_NAME_BYTES 256
 #define NTK_MODEL_PATH_BYTES 512
 
-/* One model of the process. seq is odd while the slot gets a new model; id to path change only
- * then. */
+/* One model of the process. seq is odd while the slot gets a new model; only then do id to path
+ * change. */
 struct ntk_segment_model {
     uint64_t seq;
     uint32_t id;         /* from 10001, never reused; 0 = slot never used */
@@ -362,7 +362,7 @@ struct ntk_segment_model {
     uint16_t core_count; /* physical cores */
     uint32_t histogram;  /* 1: the slot's histogram pair may be touched */
     uint64_t load_realtime_ns;
-    uint64_t load_ns;      /* how long the load took */
+    uint64_t load_ns;      /* duration of the load */
     uint64_t device_bytes; /* at the end of the load */
     /* line 1 */
     uint64_t running;         /* executions in flight; shared adds */

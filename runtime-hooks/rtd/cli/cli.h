@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli - the commands of neuron-cli and what they share.
+ * cli - the commands of neuron-cli and their common code.
  *
- * Owner:   the caller's storage throughout.
+ * Owner:   caller's storage.
  * Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_CLI_CLI_H
@@ -20,9 +20,9 @@
 struct cli {
     struct ntk_rpc_client *client;
     bool as_json;
-    struct ntk_buf *out; /* what the command prints, if it succeeds */
+    struct ntk_buf *out; /* the output of a successful command */
     /* of load */
-    int64_t ncg_id; /* -1: the daemon makes a group; 0: we make one; else that one */
+    int64_t ncg_id; /* -1: the daemon creates a group; 0: we create one; else this one */
     bool is_direct;
     uint64_t timeout_s, ninfer; /* 0: the daemon's */
 };
@@ -32,19 +32,19 @@ struct cli_command {
     const char *operand; /* "NCG-ID"; NULL: none */
     bool is_optional;
     const char *help;
-    /* operand: NULL where none is given. 0 or negative with the message. */
+    /* operand: NULL if none is given. 0 or negative with the message. */
     int (*run)(struct cli *cli, const char *operand, struct ntk_err *err);
 };
 
-/* Ends with a name of NULL. */
+/* A NULL name ends it. */
 extern const struct cli_command cli_commands[];
 
 int cli_load(struct cli *cli, const char *path, struct ntk_err *err);
 
-/* A whole number from 1 on, as handles are. -EINVAL. */
+/* A whole number from 1 on, like handles. -EINVAL. */
 int cli_number(const char *operand, uint32_t *out_number, struct ntk_err *err);
 
-/* The answers, to read and as JSON. */
+/* The answers, as text and as JSON. */
 void cli_groups_text(const Nrt__OutListEgs *groups, struct ntk_buf *out);
 void cli_groups_json(const Nrt__OutListEgs *groups, struct ntk_buf *out);
 void cli_models_text(const Openneuron__Rtd__V1__ListResponse *models, struct ntk_buf *out);

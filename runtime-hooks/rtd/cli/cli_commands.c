@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli_commands - each command as the call that it makes. */
+/* cli_commands - each command and its call. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static int put(const struct cli *cli, struct ntk_err *err)
     return ntk_buf_ok(cli->out) ? 0 : ntk_err_no_memory(err);
 }
 
-/* {"KEY": number, "nc_count": count} or a message. */
+/* Prints {"KEY": number, "nc_count": count} or a message. */
 static int say(struct cli *cli, const char *key, uint32_t number, const char *format,
                struct ntk_err *err)
 {
@@ -129,7 +129,7 @@ static int list_model(struct cli *cli, const char *operand, struct ntk_err *err)
     return put(cli, err);
 }
 
-/* The requests of start, stop and unload are alike but for their name. */
+/* The requests of start, stop and unload differ only in their names. */
 static int of_model(struct cli *cli, const char *operand, const char *verb,
                     ProtobufCMessage *request, Nrt__HNn **in_request,
                     const ProtobufCMessageDescriptor *type, const char *done, struct ntk_err *err)

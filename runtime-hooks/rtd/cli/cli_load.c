@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli_load - a NEFF file as the stream that loads it. */
+/* cli_load - streams a NEFF file to the daemon to load it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 #define PIECE_BYTES (1u << 20)
 
-/* What is sent one after the other. */
+/* The parts of the stream, in order. */
 enum step { STEP_GROUP, STEP_SIZE, STEP_PARAMS, STEP_FILE };
 
 struct load {
@@ -28,7 +28,7 @@ struct load {
     uint32_t group; /* 0: none */
     enum step step;
     uint8_t *piece;
-    /* The request that is being sent, and what it points to. */
+    /* The current request, and what it points to. */
     Nrt__LoadRequest request;
     Nrt__HEg handle;
     Nrt__ModelParams params;
@@ -57,7 +57,7 @@ static void params_fill(struct load *load)
     load->request.model_params = &load->params;
 }
 
-/* False: all of the file is sent, or *out_ret says that it cannot be read. */
+/* False: the whole file was sent, or *out_ret has a read error. */
 static bool file_fill(struct load *load, int *out_ret, struct ntk_err *err)
 {
     uint64_t left = load->bytes - load->sent;
@@ -119,7 +119,7 @@ static const ProtobufCMessage *next(void *ctx, int *out_ret, struct ntk_err *err
     }
 }
 
-/* Cores that the NEFF needs, all its nodes side by side. */
+/* Cores that the NEFF needs for all its nodes in parallel. */
 static int cores_wanted(const struct load *load, uint32_t *out_count, struct ntk_err *err)
 {
     uint8_t start[NTK_NEFF_HEADER_BYTES];
@@ -134,7 +134,7 @@ static int cores_wanted(const struct load *load, uint32_t *out_count, struct ntk
     for (size_t i = 0; i < sizeof header.tpb_per_node; i++) {
         *out_count += header.tpb_per_node[i];
     }
-    *out_count = *out_count ? *out_count : 1; /* one without nodes for cores may lie anywhere */
+    *out_count = *out_count ? *out_count : 1; /* a file without nodes for cores may be on any */
     return 0;
 }
 
@@ -159,7 +159,7 @@ static int group_make(struct load *load, struct cli *cli, struct ntk_err *err)
                                      "the daemon returned a group without a number");
 }
 
-/* A group that no other process knows is removed with the model that was not loaded. */
+/* A group that only this process knows is removed if its model cannot be loaded. */
 static void group_remove(struct cli *cli, uint32_t id)
 {
     Nrt__DestroyEgRequest request = NRT__DESTROY_EG_REQUEST__INIT;
@@ -236,7 +236,7 @@ int cli_load(struct cli *cli, const char *path, struct ntk_err *err)
     }
     load.bytes = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
     load.piece = malloc(PIECE_BYTES);
-    /* The daemon has another working folder. */
+    /* The daemon has a different working folder. */
     char *whole = cli->is_direct ? realpath(path, NULL) : strdup(path);
     load.path = whole ? whole : path;
     if (!load.piece || !whole) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli_tables - groups and models as the tables that operators of the original know, and as JSON. */
+/* cli_tables - groups and models as the tables of the original tool, and as JSON. */
 #include <string.h>
 
 #include "runtime-hooks/rtd/cli/cli.h"
@@ -74,7 +74,7 @@ static const char *state_name(Openneuron__Rtd__V1__ModelState state)
     return (unsigned)state < sizeof names / sizeof *names ? names[state] : "UNKNOWN";
 }
 
-/* The end of a name tells models of one family apart. */
+/* Models of one family differ in the end of their names. */
 static const char *name_end(const char *name)
 {
     size_t characters = 0;

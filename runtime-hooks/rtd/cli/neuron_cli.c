@@ -23,7 +23,7 @@ static bool arg_direct;
 static uint64_t arg_timeout_s;
 static uint64_t arg_ninfer;
 
-static struct ntk_opt_command commands[COMMANDS_MAX]; /* names for the messages */
+static struct ntk_opt_command commands[COMMANDS_MAX]; /* names for messages */
 static char commands_help[COMMANDS_MAX * 100] = "Commands:";
 
 static const struct ntk_opt option_rows[] = {
@@ -72,7 +72,7 @@ static const struct cli_command *command_find(const char *name)
     return NULL;
 }
 
-/* 0 or the exit code of wrong use. */
+/* 0 or the exit code of a usage error. */
 static int usage_check(const struct cli_command *command, int operands, char **argv)
 {
     bool is_load = command->run == cli_load;
