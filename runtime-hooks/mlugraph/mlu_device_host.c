@@ -209,7 +209,7 @@ static int op_compile(void *handle, struct ntk_err *err)
     return ret;
 }
 
-/* inside: buffers of marked tensors, which have none of their own. */
+/* inside: the buffers of the marked tensors, which have no buffer in the operation. */
 static int run(const struct op *op, struct mlu_array *inside, struct ntk_err *err)
 {
     uint32_t inputs = op->node->input_count;
