@@ -14,6 +14,7 @@
 #include "agent/diag/diag.h"
 #include "agent/hang/hang.h"
 #include "agent/health/health.h"
+#include "agent/idle/idle_watch.h"
 #include "agent/job/job.h"
 #include "agent/monitor.h"
 #include "agent/query/query.h"
@@ -22,6 +23,7 @@
 #include "runtime-hooks/attach/attach.h"
 #include "agent/hang/captures.h"
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
 #include "shared/base/opt.h"
@@ -219,6 +221,7 @@ static const struct ntk_opt last_rows[] = {
     { 0, "attach", 0, NTK_OPT_FLAG, &arg_attach,
       "observe jobs that use the vendor's runtime without hooks, like neuron-monitor attach --all; "
       "requires privileges" },
+    NTK_IDLE_OPT(options.idle),
     { 0, "canary", "TIME", NTK_OPT_DURATION, &arg_canary_ns,
       "check for silent data corruption: run a program with a known answer on every free core "
       "every TIME, like neuron-monitor diag --canary",
@@ -364,6 +367,7 @@ static const char *find_lonely(const struct outputs *outputs)
         { "--archive-endpoint", archive_options.target.endpoint != NULL,
           archive_options.target.destination != NULL, "requires --archive" },
         { "--db-keep", options.store.keep_ns[0] > 0, options.db_path != NULL, "requires --db" },
+        { "--idle", options.idle, options.db_path != NULL, "requires --db" },
         { "--db-size", options.store.keep_bytes > 0, options.db_path != NULL, "requires --db" },
     };
     static char sentence[128];
@@ -401,18 +405,14 @@ static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
 static int print_schema(void)
 {
     struct ntk_err err = { 0 };
+    struct ntk_buf text = { 0 };
     char *schema = ntk_report_schema_make();
-    int ret = 0;
 
-    if (!schema) {
-        ntk_err_no_memory(&err);
-        ret = ntk_log_failure(NULL, &err);
-    } else if (puts(schema) < 0 || fflush(stdout) != 0) {
-        ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
-        ret = ntk_log_failure(NULL, &err);
-    }
+    ntk_buf_add_format(&text, "%s\n", schema ? schema : "");
+    int ret = schema ? ntk_fs_print(&text, &err) : ntk_err_no_memory(&err);
+    ntk_buf_fini(&text);
     free(schema);
-    return ret;
+    return ret < 0 ? ntk_log_failure(NULL, &err) : 0;
 }
 
 /* 0, or the exit code for contradicting options. */

@@ -18,8 +18,10 @@
 #include "agent/hang/captures.h"
 #include "agent/hang/hang_watch.h"
 #include "agent/health/health.h"
+#include "agent/health/health_say.h"
 #include "agent/http/local.h"
 #include "agent/http/routes.h"
+#include "agent/idle/idle_watch.h"
 #include "agent/loop.h"
 #include "agent/outputs/outputs.h"
 #include "agent/refresh.h"
@@ -60,6 +62,7 @@ struct ntk_monitor {
     struct ntk_hang_watch *ranks;
     struct ntk_captures *captures;     /* NULL: captures are off */
     struct ntk_archive_watch *archive; /* NULL: no archive */
+    struct ntk_idle_watch *idle;       /* NULL: not observed */
     struct ntk_monitor_config *config; /* read at SIGHUP; NULL: that of the options */
     struct ntk_monitor_stream *stream;
     struct ntk_outputs outputs;
@@ -77,10 +80,7 @@ struct ntk_monitor {
     bool said_long;
     bool said_store;
     uint64_t said_set_aside;
-    struct {
-        uint32_t verdict; /* enum ntk_health_verdict */
-        enum ntk_health_action action;
-    } said_health[NTK_SNAPSHOT_DEVICES_MAX]; /* of each device */
+    struct ntk_health_said said_health;
     bool said_collect;
     bool said_local;
     bool is_in_haste;                   /* a second stop signal came */
@@ -323,39 +323,6 @@ static void watch_note(struct ntk_monitor *monitor)
     ntk_str_copy(monitor->said_note, sizeof monitor->said_note, note);
 }
 
-/* Changed verdicts, with advice if there is any. A device without a report has none. */
-static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *snapshot)
-{
-    for (size_t i = 0; i < snapshot->device_count; i++) {
-        const struct ntk_device_sample *device = &snapshot->devices[i];
-        const struct ntk_health_reason_row *worst = ntk_health_worst(device);
-        enum ntk_health_action action = ntk_health_action_of(device);
-        uint32_t index = device->index;
-
-        if (!(device->has & NTK_DEVICE_HAS_HEALTH) || index >= NTK_SNAPSHOT_DEVICES_MAX ||
-            (device->verdict == monitor->said_health[index].verdict &&
-             (device->verdict == NTK_HEALTH_HEALTHY ||
-              action <= monitor->said_health[index].action))) {
-            continue;
-        }
-        bool was_quiet = monitor->said_health[index].verdict == NTK_HEALTH_UNKNOWN &&
-                         monitor->said_health[index].action == NTK_HEALTH_ACTION_NONE;
-        monitor->said_health[index].verdict = device->verdict;
-        monitor->said_health[index].action = action;
-        if (device->verdict == NTK_HEALTH_HEALTHY || !worst) {
-            /* With the same severity as the problem. */
-            ntk_log_write(was_quiet ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE, "device %u is %s again",
-                          index, ntk_health_verdict_names[device->verdict]);
-        } else if (action == NTK_HEALTH_ACTION_NONE) {
-            ntk_log_info(MODULE, "the health of device %u is unknown: %s", index, worst->sentence);
-        } else {
-            ntk_log_warn(MODULE, "device %u is %s (%s): %s; %s", index,
-                         ntk_health_verdict_names[device->verdict], worst->name, worst->sentence,
-                         ntk_health_actions[action].sentence);
-        }
-    }
-}
-
 /* Whether the reported state of ranks changed. */
 static bool watch_ranks(struct ntk_monitor *monitor, struct ntk_snapshot *snapshot)
 {
@@ -406,10 +373,13 @@ static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency ur
     monitor->said_collect = false;
     watch_note(monitor);
     bool is_changed = ntk_collector_health_changed(monitor->collector);
-    say_health(monitor, snapshot);
+    ntk_health_say(&monitor->said_health, snapshot);
     is_changed = watch_ranks(monitor, snapshot) || is_changed;
     urgency = is_changed && urgency == NTK_MONITOR_ON_TIME ? NTK_MONITOR_SOON : urgency;
     if (monitor->store) {
+        if (monitor->idle) {
+            ntk_idle_watch_take(monitor->idle, snapshot);
+        }
         ntk_store_put(monitor->store, snapshot);
         monitor->sequence = snapshot->sequence;
         watch_store(monitor);
@@ -571,6 +541,7 @@ static void on_signal(uint32_t signal_number, void *ctx)
     }
     ntk_log_info(MODULE, "signal %u: stopping", signal_number);
     ntk_service_stopping(monitor->service);
+    ntk_idle_watch_stop(monitor->idle);
     if (monitor->store) {
         /* Reports must match the store, because the next run continues from it. */
         (void)take_period(monitor, NTK_MONITOR_NOW, false);
@@ -772,6 +743,9 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
     if (ret >= 0 && options->archive) {
         ret = ntk_archive_watch_create(options->db_path, options->archive, &monitor->archive, err);
     }
+    if (ret >= 0 && options->idle) {
+        ret = ntk_idle_watch_create(&monitor->idle, err);
+    }
     if (ret < 0) {
         ntk_monitor_destroy(monitor, NULL);
         return ret;
@@ -819,6 +793,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     ntk_hang_watch_destroy(monitor->ranks);
     ntk_captures_destroy(monitor->captures);
     ntk_archive_watch_destroy(monitor->archive);
+    ntk_idle_watch_destroy(monitor->idle);
     if (monitor->config) {
         ntk_monitor_config_fini(monitor->config);
         free(monitor->config);

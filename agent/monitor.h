@@ -61,6 +61,7 @@ struct ntk_monitor_options {
     bool command_lines;      /* report, store and HTTP include arguments */
     const struct ntk_captures_options *captures; /* NULL: record nothing */
     const struct ntk_archive_options *archive;   /* of db_path; NULL: none */
+    bool idle;                                   /* why cores are idle goes to db_path */
     bool quiet;                                  /* nothing on stdout */
     bool skip_first;                             /* delay the first report by a period */
     uint64_t report_count;                       /* number of reports; 0: until stopped */

@@ -109,7 +109,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "user", "NAME", NTK_OPT_TEXT, &query.filter.user,
       "show only processes of this user, by name or uid" },
     { 0, "job", "NAME", NTK_OPT_TEXT, &query.filter.job,
-      "show only processes with this tag, or ranks that meet at this address (ranks, verdicts)" },
+      "show only processes with this tag, or ranks that meet at this address (ranks, verdicts, "
+      "idle)" },
     { 0, "model", "NAME", NTK_OPT_TEXT, &query.filter.model, "show only models with this name" },
     { 0, "core", "CORE", NTK_OPT_CALL, CALL(call_core),
       "show only this physical core of the machine" },
@@ -145,7 +146,8 @@ static const struct ntk_opt_program program = {
     .usage = "QUESTION --db FILE [OPTION]...",
     .summary =
         "Answers questions from a neuron-monitor database: latency, executions, errors, events, "
-        "memory, cores, processes, ranks, verdicts, health, series. The agent may be running.",
+        "memory, cores, processes, ranks, verdicts, idle, health, series. The agent may be "
+        "running.",
     .options = option_rows,
     .epilogue =
         "Questions:\n  latency      latency percentiles of each model\n  executions   executions "
@@ -153,8 +155,9 @@ static const struct ntk_opt_program program = {
         "errors, the memory log\n  memory       the highest memory use of each process\n  cores    "
         "    how busy each core and its engines were\n  processes    the processes that ran\n  "
         "ranks        what each rank of a job did, and how long it waited\n  verdicts     which "
-        "ranks hung, broke or were slow, when, and why\n  health       the health of each device, "
-        "and why\n  series       one metric over time, see --metric",
+        "ranks hung, broke or were slow, when, and why\n  idle         why cores were idle: what "
+        "host threads did\n  health       the health of each device, and why\n  series       one "
+        "metric over time, see --metric",
 };
 
 /* "--metric help" needs no other option. */

@@ -483,6 +483,8 @@ const struct ntk_query_question ntk_query_questions[] = {
       NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_STEP, ntk_query_answer_ranks },
     { "verdicts", "which ranks hung, broke or were slow, when, and why", NULL,
       NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS, ntk_query_answer_verdicts },
+    { "idle", "why cores were idle: what host threads did", NULL,
+      NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_STEP, ntk_query_answer_idle },
     { "health", "the health of each device, and why", NULL, NTK_QUERY_OF_DEVICE,
       ntk_query_answer_health },
     { "series", "one metric over time, see --metric", NULL, NTK_QUERY_OF_METRIC | NTK_QUERY_OF_STEP,

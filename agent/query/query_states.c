@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_states - answers about ranks, the verdicts on them, and the health of devices. */
+/* query_states - answers about ranks, the verdicts on them, idle time, and the health of devices. */
 #include "agent/query/query_states.h"
 
 #include <assert.h>
@@ -115,6 +115,69 @@ int ntk_query_answer_verdicts(const struct ntk_query *query, struct ntk_query_ta
     ntk_query_table_add_columns(table, columns, sizeof columns / sizeof *columns);
     return ntk_store_reader_verdicts(query->reader, &query->filter, &query->window, add_verdict,
                                      table, err);
+}
+
+/* ---- idle time ---- */
+
+static void add_word(struct ntk_query_table *table, const char *text)
+{
+    ntk_query_table_add_text(table, text && text[0] ? text : NULL);
+}
+
+static int add_idle(const struct ntk_store_idle *idle, void *ctx)
+{
+    struct ntk_query_table *table = ctx;
+    bool has_cause = idle->cause != NULL;
+    double held_ns = (double)idle->held_ns;
+    double all_ns = (double)idle->all_idle_ns;
+
+    ntk_query_table_add_count(table, true, idle->start_ns);
+    ntk_query_table_add_count(table, true, idle->end_ns);
+    ntk_query_table_add_text(table, idle->tag);
+    ntk_query_table_add_count(table, true, idle->pid);
+    ntk_query_table_add_count(table, true, idle->period_ns);
+    ntk_query_table_add_number(table, held_ns > 0, held_ns > 0 ? all_ns / held_ns : 0);
+    add_word(table, idle->cause);
+    ntk_query_table_add_number(table, has_cause && all_ns > 0,
+                               all_ns > 0 ? (double)idle->idle_ns / all_ns : 0);
+    ntk_query_table_add_count(table, has_cause, idle->idle_ns);
+    ntk_query_table_add_count(table, has_cause, idle->gaps);
+    ntk_query_table_add_count(table, has_cause, idle->longest_ns);
+    add_word(table, idle->thread);
+    add_word(table, idle->function);
+    add_word(table, idle->module);
+    add_word(table, idle->syscall);
+    add_word(table, idle->object);
+    ntk_query_table_add_count(table, true, idle->lost);
+    return 0;
+}
+
+int ntk_query_answer_idle(const struct ntk_query *query, struct ntk_query_table *table,
+                          struct ntk_err *err)
+{
+    static const struct ntk_query_heading columns[] = {
+        { NTK_QUERY_TIME, "from" },
+        { NTK_QUERY_TIME, "to" },
+        { NTK_QUERY_TEXT, "process" },
+        { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_SECONDS, "observed_seconds" },
+        { NTK_QUERY_RATIO, "idle_ratio" },
+        { NTK_QUERY_TEXT, "cause" },
+        { NTK_QUERY_RATIO, "cause_ratio" },
+        { NTK_QUERY_SECONDS, "cause_seconds" },
+        { NTK_QUERY_COUNT, "gaps" },
+        { NTK_QUERY_NS, "longest_ns" },
+        { NTK_QUERY_TEXT, "thread" },
+        { NTK_QUERY_TEXT, "function" },
+        { NTK_QUERY_TEXT, "module" },
+        { NTK_QUERY_TEXT, "syscall" },
+        { NTK_QUERY_TEXT, "object" },
+        { NTK_QUERY_COUNT, "lost" },
+    };
+
+    ntk_query_table_add_columns(table, columns, sizeof columns / sizeof *columns);
+    return ntk_store_reader_idle(query->reader, &query->filter, &query->window, add_idle, table,
+                                 err);
 }
 
 /* ---- the health of devices ---- */

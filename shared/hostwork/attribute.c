@@ -268,6 +268,7 @@ static void put_blocked(struct walk *walk, const struct ntk_host_slice *slice, u
         blame(walk, slice->waker, start_ns, end_ns, depth + 1);
         return;
     }
+    bool is_in_call = slice->kind == NTK_HOST_BLOCKED; /* else it only happened there */
     put(walk, &(struct ntk_host_piece){
                   .start_ns = start_ns,
                   .end_ns = end_ns,
@@ -275,8 +276,8 @@ static void put_blocked(struct walk *walk, const struct ntk_host_slice *slice, u
                   .tid = slice->tid,
                   .holder = cause == NTK_HOST_LOCK || cause == NTK_HOST_GIL ? slice->waker : 0,
                   .stack = slice->stack,
-                  .object = slice->object,
-                  .syscall = slice->syscall,
+                  .object = is_in_call ? slice->object : NULL,
+                  .syscall = is_in_call ? slice->syscall : -1,
                   .cause = (uint8_t)cause,
                   .chain = (uint8_t)depth });
 }
@@ -357,7 +358,11 @@ int ntk_host_attribute(struct ntk_host_records *records, uint32_t core_count,
         out_result->gap_count++;
         out_result->longest_ns = ns > out_result->longest_ns ? ns : out_result->longest_ns;
         walk.gap = (uint32_t)i;
-        blame(&walk, gap->tid, gap->start_ns, gap->end_ns, 0);
+        if (gap->is_unused) {
+            put_cause(&walk, 0, gap->start_ns, gap->end_ns, NTK_HOST_UNUSED, 0);
+        } else {
+            blame(&walk, gap->tid, gap->start_ns, gap->end_ns, 0);
+        }
     }
     int ret = walk.failed ? walk.failed : ntk_host_rows_finish(&rows);
     ntk_host_rows_fini(&rows);

@@ -44,6 +44,7 @@ int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *seg
     ntk_vec_init(&gaps->blinds, sizeof(struct blind));
     gaps->segment = segment;
     gaps->records = records;
+    gaps->main_tid = process.own_pid;
     gaps->has_parts = process.flags & NTK_PROCESS_SOFTWARE_CORE;
     gaps->models = calloc(NTK_SEGMENT_MODELS, sizeof *gaps->models);
     if (!gaps->models) {
@@ -188,12 +189,15 @@ bool ntk_core_gaps_follow(struct ntk_core_gaps *gaps)
     gaps->missed = lost + gaps->beyond;
     gaps->followed_ns = now_ns;
     count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);
+    bool is_idle = false;
     for (size_t i = 0; i < count; i++) {
-        if (gaps->cores[i].owned && gaps->cores[i].in_flight == 0) {
-            return true;
+        const struct ntk_ring_core *core = &gaps->cores[i];
+        if (core->owned && core->core < NTK_SEGMENT_CORES) {
+            gaps->held_ns[core->core] = now_ns;
+            is_idle = is_idle || core->in_flight == 0;
         }
     }
-    return false;
+    return is_idle;
 }
 
 /* ---- gaps ---- */
@@ -213,7 +217,7 @@ static int compare_busy(const void *a, const void *b)
 static int add_gap(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64_t end_ns, uint32_t core,
                    uint32_t tid)
 {
-    struct ntk_host_gap gap = { start_ns, end_ns, core, tid };
+    struct ntk_host_gap gap = { start_ns, end_ns, core, tid, false };
 
     if (start_ns >= end_ns) {
         return 0;
@@ -229,7 +233,8 @@ static int add_gap(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64_t end_n
 static bool is_second_of_pair(const struct ntk_core_gaps *gaps, size_t count, size_t index)
 {
     for (size_t i = 0; i < count; i++) {
-        if (i != index && gaps->cores[i].owned && gaps->cores[i].core < gaps->cores[index].core &&
+        if (i != index && gaps->held_ns[gaps->cores[i].core] > 0 &&
+            gaps->cores[i].core < gaps->cores[index].core &&
             gaps->cores[i].logical == gaps->cores[index].logical) {
             return true;
         }
@@ -254,7 +259,7 @@ static int add_blinds(struct ntk_core_gaps *gaps, size_t count)
     return ret;
 }
 
-/* What runs when the observation ends has no event yet. */
+/* Until now, or until it was last seen held. What runs then has no event yet. */
 static int add_core(struct ntk_core_gaps *gaps, const struct ntk_ring_core *core, uint64_t now_ns)
 {
     uint64_t until_ns = gaps->start_ns;
@@ -280,23 +285,42 @@ static int add_core(struct ntk_core_gaps *gaps, const struct ntk_ring_core *core
         until_ns = busy->end_ns > until_ns ? busy->end_ns : until_ns;
         tid = busy->tid;
     }
-    return ret < 0 ? ret : add_gap(gaps, until_ns, last_ns, core->core, tid);
+    size_t count = gaps->records->gaps.count;
+    ret = ret < 0 ? ret : add_gap(gaps, until_ns, last_ns, core->core, tid);
+    if (gaps->records->gaps.count > count && until_ns == gaps->start_ns && core->in_flight == 0) {
+        struct ntk_host_gap *whole = ntk_vec_at(&gaps->records->gaps, count);
+        whole->is_unused = gaps->busy.count > 0;
+        whole->tid = whole->is_unused ? 0 : gaps->main_tid;
+    }
+    return ret;
 }
 
 int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out_cores)
 {
+    uint64_t last_ns = 0; /* that any core was held */
     size_t count;
 
     (void)ntk_core_gaps_follow(gaps);
-    gaps->records->end_ns = now_ns;
     count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);
+    /* A process that ended held its cores after the last look at them, for an execution at least. */
+    ntk_vec_each(const struct busy, busy, &gaps->busy) {
+        uint64_t *held_ns = &gaps->held_ns[busy->core];
+        *held_ns = *held_ns > 0 && busy->end_ns > *held_ns ? busy->end_ns : *held_ns;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *held_ns = &gaps->held_ns[gaps->cores[i].core];
+        *held_ns = *held_ns < now_ns ? *held_ns : now_ns;
+        last_ns = *held_ns > last_ns ? *held_ns : last_ns;
+    }
+    gaps->records->end_ns = last_ns > gaps->start_ns ? last_ns : now_ns;
     int ret = add_blinds(gaps, count);
     ntk_vec_sort(&gaps->busy, compare_busy);
     *out_cores = 0;
     for (size_t i = 0; i < count && ret == 0; i++) {
-        if (gaps->cores[i].owned && !is_second_of_pair(gaps, count, i)) {
+        uint64_t held_ns = gaps->held_ns[gaps->cores[i].core];
+        if (held_ns > gaps->start_ns && !is_second_of_pair(gaps, count, i)) {
             (*out_cores)++;
-            ret = add_core(gaps, &gaps->cores[i], now_ns);
+            ret = add_core(gaps, &gaps->cores[i], held_ns);
         }
     }
     gaps->records->lost += gaps->missed - gaps->missed_before;

@@ -25,10 +25,12 @@ struct ntk_core_gaps {
     uint64_t missed;        /* events that were lost until followed_ns, anywhere */
     uint64_t missed_before; /* of them, before the start */
     struct ntk_vec blinds;  /* struct blind of gaps.c: intervals in which some were lost */
+    uint32_t main_tid;      /* responsible while no thread submits anything */
     bool has_parts;         /* our core: each core of a model writes its own record */
     struct ntk_ring_model *models;
     size_t model_count;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
+    uint64_t held_ns[NTK_SEGMENT_CORES]; /* when the core was last seen held; 0 never */
 };
 
 /* -ENODATA with a message: the process keeps no events, or its executions are not observed. */

@@ -78,8 +78,9 @@ const char *ntk_host_stacks_text(struct ntk_host_stacks *stacks, const char *tex
 
 struct ntk_host_gap {
     uint64_t start_ns, end_ns;
-    uint32_t core; /* global physical */
-    uint32_t tid;  /* of the thread that submits the execution which ends it; 0 unknown */
+    uint32_t core;  /* global physical */
+    uint32_t tid;   /* of the thread that submits the execution which ends it; 0 unknown */
+    bool is_unused; /* no execution on this core, but on others */
 };
 
 /* A span that the job marked, for the table by step. */

@@ -243,10 +243,11 @@ bool ntk_host_observation_poll(struct ntk_host_observation *o)
 {
     bool is_idle = ntk_core_gaps_follow(&o->gaps);
 
-    o->kind->poll(o->sampler, is_idle);
+    /* A state that is read counts for the time before: the frames that go with it are, too. */
     if (is_idle) {
         ntk_host_pythons_sample(&o->pythons, &o->records);
     }
+    o->kind->poll(o->sampler, is_idle);
     translate_threads(o);
     if (++o->polls % (MODULES_MS / o->kind->poll_ms) == 0) {
         read_modules(o);
@@ -296,12 +297,12 @@ static int name_stacks(struct ntk_host_observation *o)
 
 int ntk_host_observation_stop(struct ntk_host_observation *o, struct ntk_err *err)
 {
-    uint64_t now_ns = ntk_clock_monotonic_ns();
-
     if (o->is_stopped) {
         return 0;
     }
     o->is_stopped = true;
+    (void)ntk_host_observation_poll(o);
+    uint64_t now_ns = ntk_clock_monotonic_ns();
     o->kind->finish(o->sampler, now_ns);
     read_modules(o);
     translate_threads(o);

@@ -231,5 +231,12 @@ const char *ntk_host_process_file(uint32_t pid, uint64_t descriptor, struct ntk_
         return NULL;
     }
     target[bytes] = '\0';
+    /* "socket:[4711]": the number is another one for each connection. */
+    char *number = ntk_str_starts_with(target, "socket:[") || ntk_str_starts_with(target, "pipe:[")
+                       ? strchr(target, ':')
+                       : NULL;
+    if (number) {
+        *number = '\0';
+    }
     return ntk_host_stacks_text(stacks, target);
 }

@@ -838,6 +838,8 @@ struct ntk_snapshot {
     size_t lost_rank_count;
     struct ntk_rank_trouble *troubles; /* of ranks; none where no agent judges */
     size_t trouble_count;
+    const struct ntk_idle_sample *idle; /* snapshot_idle.h; few snapshots have any */
+    size_t idle_count;
     struct ntk_system_sample system;
 
     struct ntk_event_sample *events; /* by time */

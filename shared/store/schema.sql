@@ -321,6 +321,35 @@ CREATE TABLE rank_verdict (
 CREATE INDEX rank_verdict_by_time ON rank_verdict (time_ns);
 CREATE INDEX rank_verdict_by_rank ON rank_verdict (communicator, rank, time_ns);
 
+-- What host threads did while cores of a process were idle: an observation of a minute at most ends at time_ns. held_ns
+-- and idle_ns are of all cores; place 0 is the cause with the most idle time. '' is unknown.
+CREATE TABLE idle (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    period_ns INTEGER NOT NULL,
+    held_ns INTEGER NOT NULL,
+    idle_ns INTEGER NOT NULL,
+    gaps INTEGER NOT NULL,
+    longest_ns INTEGER NOT NULL,
+    lost INTEGER NOT NULL,
+    PRIMARY KEY (time_ns, process_id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE idle_cause (
+    time_ns INTEGER NOT NULL,
+    process_id INTEGER NOT NULL REFERENCES process,
+    place INTEGER NOT NULL,
+    cause TEXT NOT NULL,
+    thread TEXT NOT NULL,
+    function TEXT NOT NULL,
+    module TEXT NOT NULL,
+    syscall TEXT NOT NULL,
+    object TEXT NOT NULL,
+    idle_ns INTEGER NOT NULL,
+    gaps INTEGER NOT NULL,
+    longest_ns INTEGER NOT NULL,
+    PRIMARY KEY (time_ns, process_id, place)
+) STRICT, WITHOUT ROWID;
+
 -- A batch job as the scheduler's prolog tells, from time_ns to to_ns (NULL: it is there, or the agent that saw it is gone
 -- and none came after it). One that goes back into the queue and begins again has a row for each time.
 CREATE TABLE job (

@@ -110,7 +110,9 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
         ret = check_one(reader, filter,
                         "SELECT 1 FROM rank r JOIN process p USING (process_id)"
                         " WHERE r.rendezvous = :name OR p.tag = :name UNION ALL"
-                        " SELECT 1 FROM rank_verdict WHERE rendezvous = :name OR tag = :name",
+                        " SELECT 1 FROM rank_verdict WHERE rendezvous = :name OR tag = :name"
+                        " UNION ALL SELECT 1 FROM idle JOIN process p USING (process_id)"
+                        " WHERE p.tag = :name",
                         "job", filter->job, err);
     }
     if (ret == 0 && filter->has_core) {

@@ -331,6 +331,32 @@ int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
                               const struct ntk_store_window *window, ntk_store_verdict_row row,
                               void *ctx, struct ntk_err *err);
 
+/* ---- idle time ----
+ *
+ * Why cores of processes were idle, as neuron-monitor --idle observed it. Texts last for the call. A
+ * negative return stops and is returned. */
+#define NTK_STORE_IDLE_CAUSES 20 /* of a process in a step */
+struct ntk_store_idle {
+    uint64_t start_ns; /* of the step */
+    uint64_t end_ns;
+    const char *tag;
+    uint32_t pid;
+    uint64_t period_ns; /* observed; figures of the process in the step: */
+    uint64_t held_ns;   /* of all cores */
+    uint64_t all_idle_ns;
+    uint64_t lost;                                             /* records */
+    const char *cause;                                         /* NULL: it had no idle time */
+    const char *thread, *function, *module, *syscall, *object; /* "" unknown */
+    uint64_t idle_ns;
+    uint64_t gaps;
+    uint64_t longest_ns;
+};
+typedef int (*ntk_store_idle_row)(const struct ntk_store_idle *idle, void *ctx);
+/* By step, process, and time: the causes with the most. */
+int ntk_store_reader_idle(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
+                          const struct ntk_store_window *window, ntk_store_idle_row row, void *ctx,
+                          struct ntk_err *err);
+
 /* ---- batch jobs ----
  *
  * What a job held in the window, and what ran on it meanwhile. Texts and lists last for the call. A

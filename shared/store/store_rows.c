@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shared/metrics/snapshot_idle.h"
 #include "shared/store/columns.h"
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
@@ -30,6 +31,8 @@ static const char *const tables[STATEMENT_COUNT] = {
     [ADD_MARK_LOG] = "mark_log",
     [PUT_RANK] = "rank",
     [ADD_RANK_SAMPLE] = "rank_sample",
+    [ADD_IDLE] = "idle",
+    [ADD_IDLE_CAUSE] = "idle_cause",
 };
 
 /* A process that begins repeatedly has a row of totals for this many of its lives, so that they are
@@ -65,6 +68,9 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
         "DELETE FROM core_total" OF_CORE " AND began_ns <> 0 AND began_ns <= " OLDEST_LIFE,
     [FIND_MEMORY] = "SELECT core, category, model_id, current_bytes, peak_bytes FROM memory_last"
                     " WHERE process_id = :process_id",
+    /* Two lives of a runtime in one process may end at the same time. */
+    [ADD_IDLE] = " ON CONFLICT DO NOTHING",
+    [ADD_IDLE_CAUSE] = " ON CONFLICT DO NOTHING",
     [PUT_RANK] = " ON CONFLICT DO UPDATE SET last_seen_ns = excluded.last_seen_ns,"
                  " last_sequence = excluded.last_sequence",
 };
@@ -337,6 +343,9 @@ int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot 
     }
     for (size_t i = 0; ret == 0 && i < snapshot->event_count; i++) {
         ret = ntk_rows_write_event(rows, snapshot, &snapshot->events[i], err);
+    }
+    for (size_t i = 0; ret == 0 && i < snapshot->idle_count; i++) {
+        ret = ntk_rows_write_idle(rows, snapshot, &snapshot->idle[i], err);
     }
     if (ret < 0) {
         return ret;

@@ -48,6 +48,8 @@ enum ntk_rows_statement {
     ADD_MARK_LOG,
     PUT_RANK,
     ADD_RANK_SAMPLE,
+    ADD_IDLE,
+    ADD_IDLE_CAUSE,
     STATEMENT_COUNT
 };
 
@@ -132,5 +134,7 @@ int ntk_rows_write_ranks(struct ntk_store_rows *rows, const struct ntk_snapshot 
                          struct ntk_err *err);
 int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          const struct ntk_event_sample *event, struct ntk_err *err);
+int ntk_rows_write_idle(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
+                        const struct ntk_idle_sample *idle, struct ntk_err *err);
 
 #endif

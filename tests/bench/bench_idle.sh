@@ -1,25 +1,69 @@
 #!/bin/bash
-# bench_idle - what it costs to observe why a job is idle: CPU time of neuron-profile idle while it observes a job
-# that computes on one CPU.
+# bench_idle - what it costs to observe why a job is idle, compared with the CPU time of a job that computes on one CPU: the
+# program that observes, the program in the kernel, and the thread of neuron-monitor --idle.
 . "$(dirname "$0")/lib.sh"
-needs jq neuron-profile
+needs jq neuron-profile neuron-monitor
 job=$NTK_BUILD_DIR/tests/tests_idle_job
 seconds=$(size 8 0.5)
-if [ "$(id -u)" != 0 ] || [ ! -r /sys/kernel/btf/vmlinux ] || [ ! -x "$job" ]; then
-    figure "observer, while it observes" missing "requires root, BTF and tests_idle_job"
-    result
-fi
+[ -x "$job" ] || skip "tests_idle_job is missing"
 is_ready() { grep -qx ready job.out && echo yes; }
+# Nanoseconds on a CPU: of a process, or of its threads with a name.
+cpu_ns() {
+    local task sum=0 ns
+    for task in "/proc/$1/task"/*; do
+        [ -n "${2:-}" ] && [ "$(cat "$task/comm")" != "$2" ] && continue
+        read -r ns _ <"$task/schedstat"
+        sum=$((sum + ns))
+    done
+    echo $sum
+}
+# Of the programs in the kernel that a process has loaded.
+kernel_ns() { cat "/proc/$1/fdinfo"/* | awk '/^run_time_ns:/ { sum += $2 } END { printf "%d", sum }'; }
+# compared COMMAND...: percent that a sum of nanoseconds grows by, of the CPU time of the job.
+compared() {
+    local from job_from
+    from=$("$@")
+    job_from=$(cpu_ns $pid)
+    sleep "$seconds"
+    awk -v a="$(($("$@") - from))" -v b="$(($(cpu_ns $pid) - job_from))" 'BEGIN { printf "%.3f", 100 * a / b }'
+}
+observe() { # METHOD
+    neuron-profile idle --pid $pid --for 1h --method "$1" >idle.out 2>&1 &
+    observer=$!
+    sleep "$(size 2 1)" # it has loaded its program and read the files of the job
+}
+stop_observer() {
+    kill -INT $observer
+    wait $observer || true
+}
 
 "$job" running >job.out 2>&1 &
 pid=$!
 wait_for is_ready
-neuron-profile idle --pid $pid --for 1h --method bpf >idle.out 2>&1 &
-observer=$!
-sleep "$(size 2 1)" # it has loaded its program and read the files of the job
-figure "observer, while it observes" "$(measure_cpu $observer "$seconds")" "% of a CPU" most 1
-kill -INT $observer
-wait $observer || true
+stats=/proc/sys/kernel/bpf_stats_enabled
+if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ]; then
+    observe bpf
+    figure "observer by BPF" "$(compared cpu_ns $observer)" "% of the CPU time of the job" most 1
+    if { before=$(<$stats) && echo 1 >$stats; } 2>/dev/null; then
+        figure "program in the kernel" "$(compared kernel_ns $observer)" "% of the CPU time of the job" most 1
+        echo "$before" >$stats
+    else
+        figure "program in the kernel" missing "requires $stats"
+    fi
+    stop_observer
+else
+    figure "observer by BPF" missing "requires root, BTF and the first pid namespace"
+fi
+observe proc
+figure "observer by /proc" "$(compared cpu_ns $observer)" "% of the CPU time of the job" most 1
+stop_observer
+neuron-monitor --quiet --db idle.db --idle --verbose 1 2>agent.err &
+agent=$!
+is_observed() { grep -q "observing idle time of process" agent.err && echo yes; }
+wait_for is_observed
+figure "neuron-monitor --idle" "$(compared cpu_ns $agent neuron-idle)" "% of the CPU time of the job" most 0.1
+kill $agent
+wait $agent || true
 kill $pid
 wait $pid || true
 result

@@ -232,7 +232,7 @@ static void every_question_answers_an_array(void **state)
     static const char *const questions[] = {
         "latency?step=5s&", "executions?step=5s&", "errors?step=5s&", "cores?step=5s&",
         "memory?",          "processes?",          "events?",         "health?",
-        "rank_history?",    "verdicts?",
+        "rank_history?",    "verdicts?",           "idle?",
     };
 
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {

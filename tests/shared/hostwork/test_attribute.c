@@ -267,6 +267,27 @@ static void an_unknown_submitter_is_not_guessed(void **state)
     assert_cause(NTK_HOST_UNKNOWN, 100, 1, 100);
 }
 
+static void a_core_without_work_is_not_a_thread_that_waits(void **state)
+{
+    ((struct ntk_host_gap *)ntk_vec_at(&records.gaps, 0))->is_unused = true;
+    attribute();
+    assert_cause(NTK_HOST_UNUSED, 100, 1, 100);
+}
+
+/* It lost its CPU there, but does not wait for the file. */
+static void a_thread_that_is_preempted_in_a_call_has_no_file(void **state)
+{
+    struct ntk_host_slice slice = blocked(MAIN, 0, 100, SYS_read);
+
+    slice.kind = NTK_HOST_PREEMPTED;
+    slice.object = ntk_host_stacks_text(&records.stacks, "/data/a");
+    add(slice);
+    attribute();
+    assert_cause(NTK_HOST_CPU_WAIT, 100, 1, 100);
+    assert_null(row(0)->object);
+    assert_null(row(0)->syscall);
+}
+
 static void a_gap_without_an_execution_belongs_to_the_last_submitter(void **state)
 {
     ntk_vec_push(&records.gaps, &(struct ntk_host_gap){ 150 * MS, 200 * MS, CORE, 0 });
@@ -395,6 +416,8 @@ int main(void)
         TEST(the_interpreter_lock_is_a_cause_of_its_own),
         TEST(a_waker_of_another_job_ends_the_chain),
         TEST(an_unknown_submitter_is_not_guessed),
+        TEST(a_core_without_work_is_not_a_thread_that_waits),
+        TEST(a_thread_that_is_preempted_in_a_call_has_no_file),
         TEST(a_gap_without_an_execution_belongs_to_the_last_submitter),
         TEST(time_before_a_thread_existed_is_unknown),
         TEST(overlapping_slices_and_reversed_times_count_once),

@@ -93,6 +93,7 @@ static int child_works(struct observed *child, void *ctx)
 struct observation {
     char *folder;
     struct observed child;
+    bool has_ended;
     struct ntk_ring_registry *registry;
     struct ntk_host_records records;
     struct ntk_core_gaps gaps;
@@ -136,8 +137,10 @@ static int end(void **state)
 {
     struct observation *o = *state;
 
-    observed_send(&o->child, STOP);
-    assert_int_equal(observed_finish(&o->child, 0), 0);
+    if (!o->has_ended) {
+        observed_send(&o->child, STOP);
+        assert_int_equal(observed_finish(&o->child, 0), 0);
+    }
     ntk_core_gaps_fini(&o->gaps);
     ntk_host_records_fini(&o->records);
     ntk_ring_registry_close(o->registry);
@@ -245,6 +248,61 @@ static void a_model_on_several_cores_keeps_each_busy(void **state)
     }
 }
 
+static void the_first_thread_is_responsible_where_nothing_executes(void **state)
+{
+    struct observation *o = *state;
+    uint32_t cores;
+
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
+    assert_int_equal(o->records.gaps.count, 1);
+    const struct ntk_host_gap *gap = o->records.gaps.items;
+    assert_int_equal(gap->tid, (uint32_t)o->child.pid);
+    assert_false(gap->is_unused);
+}
+
+static void cores_without_an_execution_are_unused_where_others_have_some(void **state)
+{
+    struct observation *o = *state;
+    struct stamps stamps;
+    uint32_t cores;
+
+    o->gaps.has_parts = true; /* the execution is on the first core only */
+    run(o, &stamps);
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
+    assert_int_equal(o->records.gaps.count, 4);
+    const struct ntk_host_gap *gaps = o->records.gaps.items;
+    assert_false(gaps[0].is_unused);
+    assert_false(gaps[1].is_unused);
+    assert_true(gaps[2].is_unused);
+    assert_true(gaps[3].is_unused);
+    assert_int_equal(gaps[2].tid, 0);
+}
+
+/* It gives its cores back, or is killed: what was until then is the answer. */
+static void gaps_of_a_process_that_ended_end_with_it(void **state)
+{
+    struct observation *o = *state;
+    struct ntk_host_result result;
+    struct ntk_err err = { 0 };
+    struct stamps stamps;
+    uint32_t cores;
+
+    run(o, &stamps);
+    observed_send(&o->child, STOP);
+    assert_int_equal(observed_finish(&o->child, 0), 0);
+    o->has_ended = true;
+    assert_int_equal(ntk_ring_registry_poll(o->registry, NULL, &err), 0); /* it sees the end */
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, now_ns, &cores), 0);
+    assert_int_equal(cores, 1);
+    assert_between(o->records.end_ns, stamps.before_end, stamps.after_end);
+    assert_int_equal(o->records.gaps.count, 1);
+    assert_int_equal(ntk_host_attribute(&o->records, cores, &result), 0);
+    assert_int_equal(result.held_ns, o->records.end_ns - o->records.start_ns);
+    assert_true(result.idle_ns > 0);
+    ntk_host_result_fini(&result);
+}
+
 static void time_of_lost_executions_is_neither_idle_nor_held(void **state)
 {
     struct observation *o = *state;
@@ -276,7 +334,11 @@ int main(void)
         TEST(a_gap_lies_between_executions),
         TEST(what_runs_at_the_end_is_no_gap),
         TEST(marks_of_the_job_are_steps),
+        TEST(gaps_of_a_process_that_ended_end_with_it),
         TEST(time_of_lost_executions_is_neither_idle_nor_held),
+        TEST(the_first_thread_is_responsible_where_nothing_executes),
+        cmocka_unit_test_setup_teardown(
+            cores_without_an_execution_are_unused_where_others_have_some, begin_wide, end),
         cmocka_unit_test_setup_teardown(a_model_on_several_cores_keeps_each_busy, begin_wide, end),
     };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/metrics/snapshot_idle.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
@@ -401,6 +402,46 @@ static void what_a_rank_did_that_left_is_not_lost(void **state)
     ntk_snapshot_destroy(part[1]);
 }
 
+static void idle_time_of_both_parts_stays_and_is_not_borrowed(void **state)
+{
+    struct ntk_snapshot *part[2];
+    char text[] = "read";
+    const struct ntk_idle_cause cause = { text, text, text, text, text, text, 5, 1, 5 };
+    struct ntk_idle_sample many[NTK_SNAPSHOT_IDLE_MAX];
+
+    (void)state;
+    memset(many, 0, sizeof many);
+    for (size_t i = 0; i < NTK_SNAPSHOT_IDLE_MAX; i++) {
+        many[i].realtime_ns = i;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        struct ntk_idle_sample sample = {
+            .realtime_ns = 100 + i, .idle_ns = 7, .causes = &cause, .cause_count = 1
+        };
+        part[i] = test_sample_snapshot(1);
+        ntk_snapshot_join_idle(part[i], NULL, 0, &sample, 1);
+    }
+    struct ntk_snapshot *both = ntk_snapshot_merge(part[0], part[1]);
+    ntk_snapshot_destroy(part[0]);
+    ntk_snapshot_destroy(part[1]);
+    memset(text, 'x', sizeof text - 1);
+    assert_int_equal(both->idle_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(both->idle[i].realtime_ns, 100 + i);
+        assert_int_equal(both->idle[i].cause_count, 1);
+        assert_string_equal(both->idle[i].causes[0].cause, "read");
+        assert_string_equal(both->idle[i].causes[0].object, "read");
+        assert_int_equal(both->idle[i].causes[0].idle_ns, 5);
+    }
+    struct ntk_snapshot *full = ntk_snapshot_create();
+    ntk_snapshot_join_idle(full, many, NTK_SNAPSHOT_IDLE_MAX, both->idle, both->idle_count);
+    assert_int_equal(full->idle_count, NTK_SNAPSHOT_IDLE_MAX);
+    assert_int_equal(full->idle[0].realtime_ns, 2); /* the oldest are gone */
+    assert_int_equal(full->idle[NTK_SNAPSHOT_IDLE_MAX - 1].realtime_ns, 101);
+    ntk_snapshot_destroy(full);
+    ntk_snapshot_destroy(both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +457,7 @@ int main(void)
         cmocka_unit_test(lists_outlive_the_parts),
         cmocka_unit_test(what_a_rank_did_is_added_once),
         cmocka_unit_test(what_a_rank_did_that_left_is_not_lost),
+        cmocka_unit_test(idle_time_of_both_parts_stays_and_is_not_borrowed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

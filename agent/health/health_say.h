@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * health_say - the messages of the agent about the health of devices: verdicts that changed, and
+ * more that has to be done.
+ *
+ * Owner:   caller's storage, zeroed. Threads: one.
+ */
+#ifndef NTK_AGENT_HEALTH_HEALTH_SAY_H
+#define NTK_AGENT_HEALTH_HEALTH_SAY_H
+
+#include "shared/metrics/snapshot.h"
+
+struct ntk_health_said {
+    struct {
+        uint32_t verdict; /* enum ntk_health_verdict */
+        enum ntk_health_action action;
+    } devices[NTK_SNAPSHOT_DEVICES_MAX];
+};
+
+/* Nothing is to be done about a device without a report. */
+void ntk_health_say(struct ntk_health_said *said, const struct ntk_snapshot *snapshot);
+
+#endif
