@@ -243,7 +243,7 @@ bool ntk_host_observation_poll(struct ntk_host_observation *o)
 {
     bool is_idle = ntk_core_gaps_follow(&o->gaps);
 
-    /* A state that is read counts for the time before: the frames that go with it are, too. */
+    /* A state counts for the time before it was read, and so do the frames that belong to it. */
     if (is_idle) {
         ntk_host_pythons_sample(&o->pythons, &o->records);
     }

@@ -164,8 +164,8 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
 
 static void sampler_finish(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {
-    (void)sampler; /* the last poll was the last look */
     (void)now_ns;
+    sampler_poll(sampler, true); /* else the time since the last look would be unknown */
 }
 
 static void sampler_close(struct ntk_host_sampler *sampler)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * snapshot_idle - why cores of processes were idle, in a snapshot: what host threads did meanwhile
- * (docs/idle.md). An observation lasts a minute at most; its end is in the snapshot that follows.
+ * (docs/idle.md). An observation lasts up to one minute; its end is in the snapshot that follows.
  *
  * Owner:   the snapshot. Threads: as the snapshot.
  */

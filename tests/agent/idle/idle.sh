@@ -69,7 +69,7 @@ if [ -x /usr/bin/python3 ]; then
     stop
 fi
 
-# Without it nothing is observed, and what it needs is said.
+# Without it nothing is observed; without a database it is refused.
 agent=
 neuron-monitor --once --db other.db >report.json
 neuron-monitor query idle --db other.db --json >answer.json
