@@ -370,8 +370,9 @@ struct ntk_segment_model {
     uint64_t errors;          /* of these, not completed; shared adds */
     uint64_t flags;           /* enum ntk_process_flags of this model */
     uint64_t effective_flops; /* of all its cores, without transposes; shared adds */
-    uint64_t node_switches;   /* cores cleared because its nodes take turns there; shared adds */
-    uint64_t starts, stops;   /* by callers, where their runtime has such calls; shared adds */
+    uint64_t node_switches;   /* cores cleared because their nodes take turns there; shared adds */
+    /* the callers call these, where their runtime has the calls; shared adds */
+    uint64_t starts, stops;
     char name[NTK_MODEL_NAME_BYTES];
     char neff_path[NTK_MODEL_PATH_BYTES];
     uint8_t reserved_1[128];
@@ -394,8 +395,8 @@ static_assert(offsetof(struct ntk_segment_model, name) == 128, "segment ABI 2");
 #define NTK_MEMORY_KEY_CORE(key) ((uint32_t)((key) >> 32) & 0xffffu)
 #define NTK_MEMORY_KEY_MODEL(key) ((uint32_t)(key))
 
-/* Location x core x model x category. A reader takes a row when key is the same before and after;
- * current may be passed by a free for a moment: clamp what is above 2^63 to 0. */
+/* Location x core x model x category. A reader takes a row when key is the same before and after. A
+ * free may take current below 0 for a moment: treat a value above 2^63 as 0. */
 struct ntk_segment_memory_row {
     uint64_t key; /* 0 free; release */
     uint64_t current_bytes;
@@ -422,7 +423,7 @@ struct ntk_segment_thread {
     uint64_t first_ticks;
     uint32_t tid;   /* kernel thread id as the process sees it */
     uint32_t state; /* enum ntk_thread_state, release */
-    uint32_t ring;  /* its ring, or 0xffffffff */
+    uint32_t ring;  /* index of its ring, or 0xffffffff */
     uint32_t reserved_0;
     char name[16];
     uint64_t reserved_1[2];
@@ -432,51 +433,51 @@ static_assert(sizeof(struct ntk_segment_thread) == 64, "segment ABI 2");
 enum ntk_comm_state {
     NTK_COMM_FREE = 0,
     NTK_COMM_JOINED = 1,
-    NTK_COMM_LEFT = 2,  /* stays until the slot is needed */
-    NTK_COMM_BROKEN = 3 /* left because a rank was missed; stays likewise */
+    NTK_COMM_LEFT = 2,  /* the entry stays until the slot is needed */
+    NTK_COMM_BROKEN = 3 /* left because a rank was missed; the entry stays, too */
 };
 
 /*
- * The process as one rank of a communicator: its identity, the current or last operation, and their
- * progress. All of it changes under seq, which is odd meanwhile; one thread at a time writes. An
- * operation has the same sequence number on every rank.
+ * The process as one rank of a communicator: its identity, the current or last operation, and the
+ * progress of both. All of it changes under seq, which is odd during a change; one thread at a time
+ * writes. An operation has the same sequence number on every rank.
  */
 struct ntk_segment_comm {
     /* line 0 */
     uint64_t seq;
-    uint64_t key; /* the same for all its ranks, whichever host they are on; not 0 */
+    uint64_t key; /* the same for all ranks of the communicator, on any host; not 0 */
     uint64_t join_realtime_ns;
     uint32_t state; /* enum ntk_comm_state */
-    uint32_t rank;  /* in the communicator */
+    uint32_t rank;  /* the number in the communicator */
     uint32_t rank_count;
     uint32_t world_rank;
     uint32_t world_count;
-    uint32_t model; /* whose executions are the operations, 0: the host calls them */
-    uint32_t name;  /* where the ranks meet; of the names table */
-    uint32_t group; /* "0,4,8": world ranks in order; of the names table, 0: all */
+    uint32_t model; /* the executions of this model are the operations; 0: the host calls them */
+    uint32_t name;  /* place where the ranks meet; an id of the names table */
+    uint32_t group; /* "0,4,8": world ranks in order; an id of the names table, 0: all */
     uint16_t core;  /* first physical core, NTK_NO_CORE unknown */
     uint16_t reserved_0;
     uint32_t reserved_1;
     /* line 1: the current operation, or the last one */
-    uint64_t sequence; /* operations entered; its number, from 1 */
+    uint64_t sequence; /* operations entered; the number of the current one, from 1 */
     uint64_t enter_ticks;
-    uint64_t leave_ticks; /* 0: the rank is in it */
+    uint64_t leave_ticks; /* 0: the rank is still in the operation */
     uint64_t bytes;       /* of this rank */
     uint32_t operation;   /* enum ntk_collective */
-    uint32_t dtype;       /* number of shared/formats/neff/dtype.def, 0 none */
-    uint32_t status;      /* how the last one that ended did */
+    uint32_t dtype;       /* a number of shared/formats/neff/dtype.def, 0 none */
+    uint32_t status;      /* status of the last operation that ended */
     uint32_t tid;         /* kernel thread id of the entering thread, as the process sees it; 0
                            * unknown */
-    uint64_t in_flight;   /* started and not ended; what is at hand is the oldest of them */
+    uint64_t in_flight;   /* started and not ended; the fields above describe the oldest of them */
     uint64_t reserved_2;
     /* line 2: of operations that ended */
-    uint64_t count[8]; /* by enum ntk_collective */
+    uint64_t count[8]; /* indexed by enum ntk_collective */
     /* line 3 */
     uint64_t errors;
     uint64_t bytes_total;
     uint64_t time_ns;    /* in them */
-    uint64_t wait_ns;    /* of it, until the last rank had come; 0: unknown */
-    uint64_t longest_ns; /* of one that succeeded */
+    uint64_t wait_ns;    /* part of the time that passed until the last rank came; 0: unknown */
+    uint64_t longest_ns; /* the longest operation that succeeded */
     uint64_t reserved_3[3];
 };
 static_assert(sizeof(struct ntk_segment_comm) == 256, "segment ABI 2");
@@ -488,51 +489,55 @@ static_assert(offsetof(struct ntk_segment_comm, count) == 128, "segment ABI 2");
 static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 2");
 
 /*
- * What others ask of the process: the one part of a segment that its writer does not own. Only its
- * owner, who may write the file, can ask. An asking process takes it by putting its pid into
- * `asker` (compare and exchange with 0, or with the pid of one that is gone), fills line 1 and what
- * follows, adds one to `asked` (release) and wakes the waiter there; the process answers by setting
- * `answered` to that number after line 2 and `text` (release), and wakes the waiter for it.
+ * Requests of other processes: the only part of a segment that others write, too. Only the owner of
+ * the file may write it, so only the owner can ask. An asking process takes the part by putting its
+ * pid into `asker` (compare and exchange with 0, or with the pid of a process that is gone), fills
+ * line 1 and the fields after it, adds one to `asked` (release) and wakes the waiter there. The
+ * process answers by setting `answered` to that number after line 2 and `text` (release), and wakes
+ * the waiter for it.
  */
 #define NTK_TRIGGER_FOLDER_BYTES 512
 #define NTK_TRIGGER_TEXT_BYTES 256
 #define NTK_TRIGGER_EXECUTIONS_MAX 100000 /* of one request */
 #define NTK_TRIGGER_FILES_MAX (NTK_TRIGGER_FOLDER_BYTES / 4)
-#define NTK_TRIGGER_HOLD_SECONDS 60 /* for whoever asked to open the files */
+#define NTK_TRIGGER_HOLD_SECONDS 60 /* time that the asking process has to open the files */
 enum ntk_trigger_command {
-    NTK_TRIGGER_LOOK = 1,   /* answer with the number of the execution that began last */
+    NTK_TRIGGER_LOOK = 1,   /* answer with the number of the latest execution that began */
     NTK_TRIGGER_RECORD = 2, /* record executions, answer when all of them are in files */
-    NTK_TRIGGER_CANCEL = 3  /* end a recording as it is: its answer is the recording's */
+    NTK_TRIGGER_CANCEL = 3  /* end a recording now; the answer is that of the recording */
 };
 struct ntk_segment_trigger {
     /* line 0 */
     uint32_t asked;     /* a futex */
     uint32_t answered;  /* a futex */
     uint32_t asker;     /* pid, as the process sees it; 0: free */
-    uint32_t listening; /* 1 while a thread in the process answers */
+    uint32_t listening; /* 1 while a thread of the process answers requests */
     uint8_t reserved_0[48];
     /* line 1: the process that asks */
-    uint32_t command;         /* enum ntk_trigger_command */
-    uint32_t pid;             /* of the process as the asking one sees it: names of files have it */
-    uint64_t first_execution; /* to record from this number on ... */
+    uint32_t command; /* enum ntk_trigger_command */
+    /* pid of the process as the asking process sees it, for the names of files */
+    uint32_t pid;
+    uint64_t first_execution; /* record from the execution of this number on ... */
     uint64_t execution_count; /* ... this many */
-    uint64_t bytes_max;       /* of the files together; 0 no bound */
-    uint64_t timeout_ns;      /* the asking process stops waiting then, alive or not; 0: no bound */
+    uint64_t bytes_max;       /* bound of all files together; 0: no bound */
+    /* the asking process then stops waiting, even if it is alive; 0: no bound */
+    uint64_t timeout_ns;
     uint8_t reserved_2[24];
     /* line 2: of the process */
-    int32_t status; /* 0; 1: files lack records; -errno; but for 0 with a message in text */
+    int32_t status; /* 0; 1: files lack records; -errno; unless it is 0, text has a message */
     uint32_t file_count;
-    uint64_t execution; /* the number of the one that began last */
+    uint64_t execution; /* the number of the latest execution that began */
     uint64_t file_bytes;
-    uint64_t recorded_first; /* numbers of the executions in the files; 0: none is */
+    uint64_t recorded_first; /* numbers of the executions in the files; 0: none */
     uint64_t recorded_last;
-    uint32_t saving; /* 1 while files are written: an answer comes, however long that takes */
+    uint32_t saving; /* 1 while files are written: an answer will come, which may take long */
     uint8_t reserved_3[20];
     union {
-        char folder[NTK_TRIGGER_FOLDER_BYTES]; /* of the asking process: an absolute path,
+        char folder[NTK_TRIGGER_FOLDER_BYTES]; /* given by the asking process: an absolute path,
                                                 * NUL-ended, or "" */
-        /* Where it is "", of the process: core << 24 | descriptor of each file, which has no name
-         * any more. They stay open until the next request, at most NTK_TRIGGER_HOLD_SECONDS. */
+        /* Filled by the process when folder is "": core << 24 | descriptor of each file, which has
+         * no name any more. They stay open until the next request, at most
+         * NTK_TRIGGER_HOLD_SECONDS. */
         uint32_t files[NTK_TRIGGER_FILES_MAX];
     };
     char text[NTK_TRIGGER_TEXT_BYTES]; /* of the process */
@@ -549,11 +554,11 @@ enum ntk_ring_state { NTK_RING_UNUSED = 0, NTK_RING_READY = 1 };
 struct ntk_segment_ring {
     uint32_t state;    /* enum ntk_ring_state; offset and capacity are set before (release) */
     uint32_t capacity; /* slots, a power of two */
-    uint64_t offset;   /* from the start of the file, multiple of 64 */
+    uint64_t offset;   /* from the start of the file, a multiple of 64 */
     uint64_t reserved_0[6];
-    uint64_t head;    /* records published since the ring exists, never wraps; release */
-    uint64_t dropped; /* records of this ring's threads that a signal handler gave up */
-    uint32_t thread;  /* thread table index of the owner now, 0 none known */
+    uint64_t head;    /* records published so far; never wraps; release */
+    uint64_t dropped; /* records that a signal handler gave up on threads of this ring */
+    uint32_t thread;  /* thread table index of the current owner, 0 if unknown */
     uint32_t claimed; /* 1 while a thread owns it */
     uint64_t reserved_1[5];
 };

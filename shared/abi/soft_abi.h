@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soft_abi - `soft.state.1`: what a driver would hold, for the software machine of one hooks
- * folder.
+ * soft_abi - `soft.state.1`: the state that a driver would hold, for the software machine of one
+ * hooks folder.
  *
  * A file of fixed size in the hooks folder, mapped read-write by every process that uses the
- * machine and by no other process; it survives processes, as a driver's counters do. It is sparse,
- * and the hole of a process slot that was never taken is never touched through the mapping: where
- * space is short that would be SIGBUS. A file that has been mapped is never cut: a new machine is a
- * new file under the same name. The device tree (paths.h) is published from it.
+ * machine and by no other process; it survives processes, as a driver's counters do. It is sparse.
+ * The part of a process slot that was never taken is never touched through the mapping, because
+ * that raises SIGBUS when the file system is full. A file that has been mapped is never cut: a new
+ * machine gets a new file under the same name. The device tree (paths.h) is published from it.
  *
- * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process:
- *   byte p in 0..127          write lock of the process that owns physical core p
- *   NTK_SOFT_LOCK_PUBLISHER   the process whose thread publishes the tree
- *   NTK_SOFT_LOCK_SETUP       held while the state is created, rebuilt or removed
- *   NTK_SOFT_LOCK_YIELDS + p  whoever owns core p now gives it back when asked to
+ * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process: byte p in 0..127
+ *   write lock of the process that owns physical core p NTK_SOFT_LOCK_PUBLISHER   the process whose
+ *   thread publishes the tree NTK_SOFT_LOCK_SETUP       held while the state is created, rebuilt or
+ *   removed NTK_SOFT_LOCK_YIELDS + p  the owner of core p gives it back when asked to
  *   NTK_SOFT_LOCK_WANTED + p  shared lock of processes that choose their cores
- *   NTK_SOFT_LOCK_PROCESS + s the process of slot s; free lock + pid set = dead: whoever sees it gives
+ *   NTK_SOFT_LOCK_PROCESS + s the process of slot s; free lock + pid set = dead: a process that
+ *   sees this gives
  *                             back what the slot holds, then clears pid
  *
- * Counters are changed with __atomic adds by any process (ntk_abi_add_shared). A counter that has
- * total/present/peak follows the driver: total is the sum now (memory) or since ever (counts),
- * present the last change, peak the highest total.
+ * Counters are changed with __atomic adds by any process (ntk_abi_add_shared). Counters with total,
+ * present and peak follow the driver: total is the current sum (memory) or the sum of all time
+ * (counts), present the last change, peak the highest total.
  *
  * docs/formats/soft-state.md has the layout as tables. Plain C11, C17, C++17.
  */
@@ -69,12 +69,12 @@ struct ntk_soft_header {
     uint32_t device_count;
     uint32_t cores_per_device; /* physical */
     uint32_t sysfs_layout;     /* 0 old (driver 2.30.2.0), 1 new (2.31.0.0) */
-    uint32_t notify_delay;     /* what info/notify_delay shows, as int32_t */
+    uint32_t notify_delay;     /* the value of info/notify_delay, as int32_t */
     uint64_t created_realtime_ns;
-    uint64_t heartbeat; /* rounds of the publisher */
+    uint64_t heartbeat; /* rounds of the publisher so far */
     uint64_t publisher_pid;
     uint32_t wake;   /* a futex: publishers wait here between their rounds */
-    uint32_t faults; /* faults of the hardware so far: the tree shall not wait for the next round */
+    uint32_t faults; /* hardware faults so far: the tree must show one before the next round */
     uint8_t reserved[4096 - 144];
 };
 static_assert(sizeof(struct ntk_soft_header) == 4096, "soft.state 1");
@@ -83,7 +83,7 @@ static_assert(offsetof(struct ntk_soft_header, device_count) == 96, "soft.state 
 static_assert(offsetof(struct ntk_soft_header, created_realtime_ns) == 112, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_header, wake) == 136, "soft.state 1");
 
-/* Bits of unhealthy_components, in the order in which the tree lists them. */
+/* Bits of unhealthy_components, in the order of the tree. */
 enum ntk_soft_unhealthy {
     NTK_SOFT_UNHEALTHY_HBM = 1,
     NTK_SOFT_UNHEALTHY_SRAM = 2,
@@ -107,8 +107,8 @@ struct ntk_soft_device {
     uint64_t unhealthy_components;            /* enum ntk_soft_unhealthy */
     uint64_t reset_state;                     /* 0 running, 1 ready, 2 invalid */
     uint64_t reset_count;                     /* resets done */
-    uint64_t hbm_bytes_used[NTK_SOFT_STACKS]; /* per stack; reserve with compare-exchange */
-    /* power: the busy share of the engines in the last whole minute, 1/100 percent */
+    uint64_t hbm_bytes_used[NTK_SOFT_STACKS]; /* per stack; reserved with compare-exchange */
+    /* power: busy share of the engines in the last full minute, in 1/100 percent */
     uint64_t power_status; /* 0 VALID, 1 NO_DATA, 2 INVALID */
     uint64_t power_time_s; /* Unix seconds of the last aggregation */
     uint64_t power_min;
@@ -125,23 +125,26 @@ static_assert(offsetof(struct ntk_soft_device, host_memory) == 192, "soft.state 
 
 /* One physical core, 2,048 bytes. */
 struct ntk_soft_core {
-    uint64_t owner_pid;      /* a hint; the lock is the truth */
-    uint64_t owner_since_ns; /* since 1970: when that process took the core; 0 unknown */
+    uint64_t owner_pid; /* a hint; the lock is authoritative */
+    /* since 1970: the time at which that process took the core; 0 unknown */
+    uint64_t owner_since_ns;
     uint64_t reserved_0[6];
     struct ntk_soft_count status[32]; /* enum ntk_status_counter */
     struct ntk_soft_count model_load_count;
     struct ntk_soft_count inference_count;
     struct ntk_soft_count flop_count;
-    struct ntk_soft_count nc_time_in_use_ns; /* the tree shows microseconds */
+    struct ntk_soft_count nc_time_in_use_ns; /* nanoseconds; the tree shows microseconds */
     struct ntk_soft_count reset_req_count;
     struct ntk_soft_count reset_fail_count;
     struct ntk_soft_memory host_memory_total;
     struct ntk_soft_memory device_memory_total;
-    struct ntk_soft_memory memory[NTK_SOFT_CATEGORIES]; /* device categories; host ones: device */
-    uint64_t pe_matmul_cycles;                          /* of each row group of the tensor engine */
+    /* categories of device memory; those of the host are in the device */
+    struct ntk_soft_memory memory[NTK_SOFT_CATEGORIES];
+    /* cycles of each row group of the tensor engine */
+    uint64_t pe_matmul_cycles;
     uint64_t pe_weights_cycles;
     uint64_t pe_idle_cycles;
-    uint64_t engine_busy_ns; /* sum over engines, for power */
+    uint64_t engine_busy_ns; /* sum over all engines, for power */
     uint64_t reserved_1[96];
 };
 static_assert(sizeof(struct ntk_soft_core) == 2048, "soft.state 1");
@@ -151,7 +154,7 @@ static_assert(offsetof(struct ntk_soft_core, host_memory_total) == 672, "soft.st
 static_assert(offsetof(struct ntk_soft_core, memory) == 720, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_core, pe_matmul_cycles) == 1248, "soft.state 1");
 
-/* What one process holds, so that it can be returned when it dies. Host memory counts on the
+/* Resources of one process, so that they can be returned when it dies. Host memory counts on the
  * first physical core of a logical one. */
 struct ntk_soft_process {
     uint64_t pid; /* 0 free; release */
@@ -161,7 +164,7 @@ struct ntk_soft_process {
 };
 static_assert(sizeof(struct ntk_soft_process) == 64 + 128 * 22 * 8, "soft.state 1");
 
-/* The file. Map sizeof of this; it is sparse. */
+/* The file. Map sizeof this type; the file is sparse. */
 struct ntk_soft_state {
     struct ntk_soft_header header;
     struct ntk_soft_device device[NTK_SOFT_DEVICES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_answer - JSON through jansson; of XML the few needed elements. */
+/* aws_answer - reads JSON with jansson, and the few XML elements that are needed. */
 #include "shared/aws/aws_answer.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@
 
 /* -- times ------------------------------------------------------------------------------------- */
 
-/* Seconds of the parts; -EBADMSG when they are not a time between 1970 and 9999. */
+/* Seconds since 1970 from the parts; -EBADMSG unless the time is between 1970 and 9999. */
 static int seconds_of(int year, int month, int day, int hour, int minute, int second,
                       uint64_t *out_unix_seconds)
 {
@@ -157,7 +157,7 @@ static int set_temporary(struct ntk_aws_keys *out_keys, const char *access_key,
 
 static const char *member(const json_t *object, const char *name)
 {
-    return json_string_value(json_object_get(object, name)); /* NULL unless it is a text */
+    return json_string_value(json_object_get(object, name)); /* NULL unless it is a string */
 }
 
 static json_t *object_of(const char *bytes, size_t bytes_count, struct ntk_err *err)
@@ -259,7 +259,7 @@ int ntk_aws_keys_from_sts(const char *bytes, size_t bytes_count, struct ntk_aws_
 
 /* -- errors ------------------------------------------------------------------------------------ */
 
-/* "aws.protocol#ThrottlingException:http://..." has more than the name. */
+/* "aws.protocol#ThrottlingException:http://..." has text around the name. */
 static void set_code(struct ntk_aws_error *error, const char *text)
 {
     const char *hash = strrchr(text, '#');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_answer - what services say, read: temporary keys as JSON or XML, times, errors. Pure.
+ * aws_answer - parses answers of services: temporary keys as JSON or XML, times, errors. Pure.
  *
  * Owner:   ntk_aws_keys_fini() frees; a zeroed struct has no keys.
  * Threads: any; plain data.
@@ -22,7 +22,7 @@ extern "C" {
 #define NTK_AWS_ERROR_TEXT_BYTES 200u
 
 struct ntk_aws_keys {
-    char *access_key; /* all three of printable ASCII without blanks */
+    char *access_key; /* all three: printable ASCII without blanks */
     char *secret_key;
     char *session_token;           /* NULL: none */
     uint64_t expires_unix_seconds; /* 0: never */
@@ -33,17 +33,17 @@ struct ntk_aws_error {
     char text[NTK_AWS_ERROR_TEXT_BYTES];
 };
 
-/* Copies the three, each checked; session_token may be NULL. -EBADMSG with a message (which never
- * has the key in it), -ENOMEM. */
+/* Copies and checks all three; session_token may be NULL. -EBADMSG with a message (which never
+ * contains the key), -ENOMEM. */
 int ntk_aws_keys_set(struct ntk_aws_keys *out_keys, const char *access_key, const char *secret_key,
                      const char *session_token, struct ntk_err *err);
-/* The object of a container's endpoint or of the instance metadata service. */
+/* The JSON object that a container's endpoint or the instance metadata service returns. */
 int ntk_aws_keys_from_json(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
                            struct ntk_err *err);
-/* What a credential_process writes: an object of version 1. */
+/* The output of a credential_process: a JSON object of version 1. */
 int ntk_aws_keys_from_process(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
                               struct ntk_err *err);
-/* AssumeRoleWithWebIdentityResponse, AssumeRoleResponse. */
+/* An AssumeRoleWithWebIdentityResponse or AssumeRoleResponse. */
 int ntk_aws_keys_from_sts(const char *bytes, size_t bytes_count, struct ntk_aws_keys *out_keys,
                           struct ntk_err *err);
 void ntk_aws_keys_fini(struct ntk_aws_keys *keys);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_config - a file line by line; only the lines of one section are kept. */
+/* aws_config - parses a file line by line and keeps only the lines of one section. */
 #include "shared/aws/aws_config.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ struct reader {
     struct ntk_aws_profile *profile;
     bool has_section; /* any so far */
     bool is_ours;     /* the section */
-    bool has_key;     /* in the section: an indented line belongs to it */
+    bool has_key;     /* in the section, so an indented line belongs to it */
     struct ntk_err *err;
 };
 
@@ -74,7 +74,7 @@ static bool is_same(struct span span, const char *text)
     return span.bytes == strlen(text) && !memcmp(span.text, text, span.bytes);
 }
 
-/* What a comment behind a blank leaves. */
+/* The text before a comment that follows a blank. */
 static struct span uncomment(struct span span)
 {
     for (size_t i = 1; i < span.bytes; i++) {
@@ -151,7 +151,7 @@ static int keep(struct reader *reader, enum ntk_aws_key key, struct span value)
         *to = NULL;
     }
     if (!value.bytes) {
-        return 0; /* an empty value is none */
+        return 0; /* an empty value counts as absent */
     }
     *to = strndup(value.text, value.bytes);
     return *to ? 0 : ntk_err_no_memory(reader->err);
@@ -194,7 +194,7 @@ static int read_line(struct reader *reader, struct span raw)
         return 0;
     }
     if (is_blank(*raw.text) && reader->has_key) {
-        return 0; /* below the key before it */
+        return 0; /* a nested key, which belongs to the key before it */
     }
     return *line.text == '[' ? read_section(reader, line) : read_pair(reader, line);
 }

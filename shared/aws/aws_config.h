@@ -2,12 +2,11 @@
 /*
  * aws_config - one profile out of a shared credentials file or a config file. Pure: bytes in.
  *
- *   ~/.aws/credentials   [name]
- *   ~/.aws/config        [default], [profile name]
+ *   ~/.aws/credentials   [name] ~/.aws/config        [default], [profile name]
  *
  * A line is a section, "key = value", a comment (# or ;, also behind a blank), or empty; indented
- * "key = value" lines belong to the key before them and are nothing to us. Source: "Shared config
- * and credentials files" of the AWS SDKs and Tools Reference Guide. A file with any other line is
+ * "key = value" lines belong to the key before them and are ignored. Source: "Shared config and
+ * credentials files" of the AWS SDKs and Tools Reference Guide. A file with any other line is
  * refused as a whole.
  *
  * Owner:   ntk_aws_profile_fini() frees; a zeroed struct is an empty profile.
@@ -45,21 +44,22 @@ enum ntk_aws_key {
     NTK_AWS_EXTERNAL_ID,
     NTK_AWS_DURATION_SECONDS,
     NTK_AWS_MFA_SERIAL,
-    NTK_AWS_UNSUPPORTED, /* for a user who signs in: the name of the key */
+    NTK_AWS_UNSUPPORTED, /* profiles of users who sign in interactively: the name of the key */
     NTK_AWS_KEY_COUNT
 };
 
 struct ntk_aws_profile {
     bool is_found;
-    char *value[NTK_AWS_KEY_COUNT]; /* NULL: absent. Printable ASCII. */
+    char *value[NTK_AWS_KEY_COUNT]; /* NULL: absent; else printable ASCII */
 };
 
-/* What the section with the name has; of a duplicate key, the last value. The profile is emptied
- * first; it is left unfound when there is no such section. -EBADMSG with the line, -ENOMEM. */
+/* The values in the section of this name; the last one of a duplicate key. The profile is emptied
+ * first, and stays "not found" when the file has no section of this name. -EBADMSG with the line,
+ * -ENOMEM. */
 int ntk_aws_config_parse(const char *text, size_t bytes_count, enum ntk_aws_file file,
                          const char *name, struct ntk_aws_profile *out_profile,
                          struct ntk_err *err);
-/* For a file; an absent one counts as empty. */
+/* The same for a file; an absent file counts as empty. */
 int ntk_aws_config_read(const char *path, enum ntk_aws_file file, const char *name,
                         struct ntk_aws_profile *out_profile, struct ntk_err *err);
 void ntk_aws_profile_fini(struct ntk_aws_profile *profile);

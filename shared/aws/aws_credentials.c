@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_credentials - a table of places, asked one after the other; region and endpoints. */
+/* aws_credentials - a table of places that are tried in order; region and endpoints. */
 #include "shared/aws/aws_credentials.h"
 
 #include <errno.h>
@@ -178,7 +178,7 @@ char *ntk_aws_endpoint_make(const struct ntk_aws_credentials *c, const char *pre
     return ntk_buf_take(&url, NULL);
 }
 
-/* A requested profile does not matter here: the chain handles it. */
+/* Ignores a requested profile, which the chain handles. */
 int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                              struct ntk_err *err)
 {
@@ -205,8 +205,8 @@ int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys 
 
 static const struct {
     int (*find)(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, struct ntk_err *err);
-    bool is_asked_anyway; /* also when a profile was requested by name */
-    bool may_be_away;     /* a failure is as if the place were not present */
+    bool is_asked_anyway; /* tried even if a profile was requested by name */
+    bool may_be_away;     /* a failure counts as an absent place */
 } places[] = {
     { ntk_aws_from_environment, false, false }, { ntk_aws_from_web_identity, false, false },
     { ntk_aws_from_files, true, false },        { ntk_aws_from_container, true, false },

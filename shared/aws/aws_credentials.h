@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_credentials - finds keys the way the AWS SDKs do, and renews them before they end.
+ * aws_credentials - finds keys as the AWS SDKs do, and renews them before they expire.
  *
- * In this order, the first place that has any: AWS_ACCESS_KEY_ID and its companions (not with a
- * requested profile), AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN, the profile in the shared
- * credentials file and in the config file, the container's endpoint, the instance metadata service
- * (IMDSv2 only). A place that is set up and does not work is an error, but for the metadata
+ * The first place that has keys is used, in this order: AWS_ACCESS_KEY_ID and its companions (not
+ * with a requested profile), AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN, the profile in the
+ * shared credentials file and in the config file, the container's endpoint, the instance metadata
+ * service (IMDSv2 only). A configured place that does not work is an error, except for the metadata
  * service, which may be absent.
  *
  * A profile has keys by role_arn with source_profile, credential_source or web_identity_token_file,
- * written down, or by credential_process: the first of these. Interactive sign-in (sso_session and
- * similar) is refused with a message.
+ * as plain values, or by credential_process: the first of these. Interactive sign-in (sso_session
+ * and similar) is refused with a message.
  *
- * Keys that end are renewed from 15 minutes before; when that fails they are used to their end, and
- * those of the instance beyond it. Files are read again each time.
- * Source:  "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
+ * Keys that expire are renewed from 15 minutes before; when that fails, they are used until they
+ * expire, and those of the instance even longer. Files are read again each time.
+ * Source: "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
  *
- * Owner:   create / destroy. Threads: one.
+ * Owner:  create / destroy. Threads: one.
  */
 #ifndef NTK_SHARED_AWS_AWS_CREDENTIALS_H
 #define NTK_SHARED_AWS_AWS_CREDENTIALS_H
@@ -35,16 +35,16 @@ struct ntk_http_question;
 
 #define NTK_AWS_RENEW_SECONDS 900u
 #define NTK_AWS_RETRY_SECONDS 60u
-/* For an endpoint's answer. */
+/* The limit for an endpoint's answer. */
 #define NTK_AWS_ANSWER_BYTES_MAX ((size_t)128 * 1024)
 
-/* What the finder asks of the outside. */
+/* Functions with which the finder reaches the outside. */
 struct ntk_aws_world {
     const char *(*environment)(void *ctx, const char *name); /* NULL: not set */
     /* As ntk_http_client_ask(). */
     int (*ask)(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,
                struct ntk_err *err);
-    /* What the command of a credential_process line writes; as ntk_aws_process_run(). */
+    /* The output of the command of a credential_process line; as ntk_aws_process_run(). */
     int (*run)(void *ctx, const char *command, struct ntk_buf *out, struct ntk_err *err);
     void *ctx;
     const struct ntk_clock *clock;
@@ -57,11 +57,11 @@ struct ntk_aws_credentials *ntk_aws_credentials_create(const struct ntk_aws_worl
                                                        const char *profile);
 void ntk_aws_credentials_destroy(struct ntk_aws_credentials *credentials);
 
-/* Borrowed until the next call; may ask services and take seconds. -ENOENT when there are none
- * anywhere, else why not. */
+/* Borrowed until the next call; may ask services and take seconds. -ENOENT when no place has keys,
+ * else the reason of the failure. */
 int ntk_aws_credentials_get(struct ntk_aws_credentials *credentials,
                             const struct ntk_aws_keys **out_keys, struct ntk_err *err);
-/* The service refused them: the next get() searches for others. */
+/* A service refused the keys: the next get() searches for others. */
 void ntk_aws_credentials_forget(struct ntk_aws_credentials *credentials);
 
 /* Copied text, freed with free(); NULL when no source has it. Region: AWS_REGION,
@@ -71,14 +71,14 @@ int ntk_aws_region_find(const struct ntk_aws_credentials *credentials, char **ou
                         struct ntk_err *err);
 int ntk_aws_endpoint_find(const struct ntk_aws_credentials *credentials, const char *service,
                           char **out_url, struct ntk_err *err);
-/* The region of the instance that this is, from its metadata service. */
+/* The region of this instance, from its metadata service. */
 int ntk_aws_region_ask(struct ntk_aws_credentials *credentials, char **out_region,
                        struct ntk_err *err);
-/* "https://monitoring.eu-west-1.amazonaws.com": prefix "monitoring" or "sts"; with
- * AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT as they are set. NULL if out of memory. */
+/* "https://monitoring.eu-west-1.amazonaws.com": prefix is "monitoring" or "sts"; follows
+ * AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT. NULL if out of memory. */
 char *ntk_aws_endpoint_make(const struct ntk_aws_credentials *credentials, const char *prefix,
                             const char *region);
-/* Whether it is one to three dozens of lower-case letters, digits and '-'. */
+/* Whether it is 1 to 36 lower-case letters, digits and '-'. */
 bool ntk_aws_region_is_good(const char *region);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_finder - what the files of aws_credentials share: the finder's state and the places where
- * keys may be.
+ * aws_finder - shared by the files of aws_credentials: the finder's state and the places where keys
+ * may be.
  *
- * A place answers 1 (the keys are set), 0 (nothing there) or negative with a message. An answer of
- * a service is in the finder until the next question; aws_credentials.c wipes it.
+ * A place answers 1 (the keys are set), 0 (nothing there) or negative with a message. The answer of
+ * a service stays in the finder until the next request; aws_credentials.c wipes it.
  *
- * Owner:   texts of out_ parameters are the caller's, freed with free(); the finder is owned by
+ * Owner:   the caller frees texts of out_ parameters with free(); the finder is owned by
  *          aws_credentials.c.
  * Threads: as for aws_credentials.h.
  */
@@ -22,28 +22,29 @@ extern "C" {
 
 struct ntk_aws_credentials {
     struct ntk_aws_world world;
-    char *asked_profile; /* NULL: none requested */
+    char *asked_profile; /* NULL: no profile was requested */
     struct ntk_http_answer answer;
-    struct ntk_aws_keys keys;    /* access_key NULL: none yet */
+    struct ntk_aws_keys keys;    /* access_key is NULL until there are keys */
     bool is_refused;             /* by the service */
-    bool is_instance;            /* keys of the metadata service */
-    uint64_t retry_unix_seconds; /* keys that end soon are not renewed before */
+    bool is_instance;            /* the keys come from the metadata service */
+    uint64_t retry_unix_seconds; /* keys that expire soon are not renewed before this time */
 };
 
-/* aws_credentials.c. A variable that is empty is not set. */
+/* aws_credentials.c. An empty variable counts as not set. */
 const char *ntk_aws_variable(const struct ntk_aws_credentials *c, const char *name);
 bool ntk_aws_is_on(const struct ntk_aws_credentials *c, const char *name);
-/* 0 with a 2xx answer in c->answer; -EBADMSG with the status in the message for others. */
+/* 0 with a 2xx answer in c->answer; -EBADMSG with the status in the message for any other. */
 int ntk_aws_ask(struct ntk_aws_credentials *c, const struct ntk_http_question *question,
                 struct ntk_err *err);
-/* A token of a file, as it is now, into NTK_AWS_VALUE_BYTES_MAX bytes: one line without blanks. */
+/* Reads a token from a file, at most NTK_AWS_VALUE_BYTES_MAX bytes: one line without blanks. */
 int ntk_aws_token_read(const char *path, char *token, struct ntk_err *err);
-/* Takes a text of malloc(), NULL for none; freed when it is not a region. */
+/* Takes ownership of an allocated text, or NULL; frees it unless it is a region. */
 int ntk_aws_region_take(char *region, char **out_region, struct ntk_err *err);
 int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                              struct ntk_err *err);
 
-/* aws_profile.c. What either file has for the key in the profile, the credentials file first. */
+/* aws_profile.c. The value of the key in the profile: from the credentials file, else the config
+ * file. */
 int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key, char **out_value,
                        struct ntk_err *err);
 int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
@@ -55,22 +56,22 @@ int ntk_aws_from_container(struct ntk_aws_credentials *c, struct ntk_aws_keys *k
 int ntk_aws_from_instance(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                           struct ntk_err *err);
 
-/* aws_sts.c. Texts are borrowed; NULL: not said. */
+/* aws_sts.c. Texts are borrowed; NULL: not given. */
 struct ntk_aws_role {
     const char *arn;
-    const char *session_name;     /* NULL: AWS_ROLE_SESSION_NAME, else ours */
+    const char *session_name;     /* NULL: AWS_ROLE_SESSION_NAME, else a default */
     const char *token_file;       /* of a web identity */
-    const char *external_id;      /* of a role that is taken with other keys */
+    const char *external_id;      /* for a role that is assumed with other keys */
     const char *duration_seconds; /* digits */
 };
-/* With the token of role->token_file. 1 or negative. */
+/* Assumes the role with the token of role->token_file. 1 or negative. */
 int ntk_aws_from_identity(struct ntk_aws_credentials *c, const struct ntk_aws_role *role,
                           struct ntk_aws_keys *keys, struct ntk_err *err);
-/* Signed with the keys that may take it. 1 or negative. */
+/* Assumes the role with the given keys. 1 or negative. */
 int ntk_aws_from_role(struct ntk_aws_credentials *c, const struct ntk_aws_role *role,
                       const struct ntk_aws_keys *with, struct ntk_aws_keys *keys,
                       struct ntk_err *err);
-/* AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN. */
+/* Uses AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN. */
 int ntk_aws_from_web_identity(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                               struct ntk_err *err);
 

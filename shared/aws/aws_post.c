@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_post - a table of headers, each in order of its name, and the signature behind them. */
+/* aws_post - a table of headers in order of their names, and the signature after them. */
 #include "shared/aws/aws_post.h"
 
 #include <errno.h>

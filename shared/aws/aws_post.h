@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_post - the header lines of a signed request that brings a body to a service. Pure.
+ * aws_post - the header lines of a signed request that sends a body to a service. Pure.
  *
  * Owner:   ntk_aws_post_fini() wipes and frees; a zeroed struct has no lines.
  * Threads: any; plain data.
@@ -23,9 +23,9 @@ extern "C" {
 
 struct ntk_aws_post {
     const char *method; /* NULL: POST */
-    const char *url;    /* with a scheme; what is behind its host is signed as it is */
+    const char *url;    /* with a scheme; the part after the host is signed unchanged */
     const char *region;
-    const char *service; /* as it is in signatures: "monitoring", "sts" */
+    const char *service; /* the name in signatures: "monitoring", "sts" */
     const struct ntk_aws_keys *keys;
     uint64_t unix_seconds;
     const char *content_type;
@@ -39,10 +39,10 @@ struct ntk_aws_post {
 
 struct ntk_aws_post_lines {
     struct ntk_buf texts[NTK_AWS_POST_LINES_MAX];
-    const char *lines[NTK_AWS_POST_LINES_MAX + 1]; /* for a question; ended by NULL */
+    const char *lines[NTK_AWS_POST_LINES_MAX + 1]; /* the lines for a request; ended by NULL */
 };
 
-/* -ENOMEM with a message; the lines are to be freed all the same. */
+/* -ENOMEM with a message; the lines must be freed even then. */
 int ntk_aws_post_sign(const struct ntk_aws_post *post, struct ntk_aws_post_lines *out_lines,
                       struct ntk_err *err);
 void ntk_aws_post_fini(struct ntk_aws_post_lines *lines);

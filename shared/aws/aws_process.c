@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_process - its own child process group, and the pipe that it writes to. */
+/* aws_process - a child in a separate process group, and the pipe that it writes to. */
 #include "shared/aws/aws_process.h"
 
 #include <errno.h>
@@ -24,7 +24,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* One word from at on, unquoted to *to. Behind it, or NULL with an open quote. */
+/* Parses one word at `at` and unquotes it to *to. Returns the text after it, or NULL if a quote is
+ * open. */
 static const char *take_word(const char *at, char **to)
 {
     char quote = '\0';
@@ -49,7 +50,7 @@ static const char *take_word(const char *at, char **to)
 int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err *err)
 {
     size_t rows = NTK_AWS_PROCESS_WORDS_MAX + 1;
-    /* Each word is shorter than what it is made of, with a NUL where a blank was. */
+    /* An unquoted word is never longer than its source, with a NUL in place of the blank. */
     char **words = calloc(1, rows * sizeof *words + strlen(command) + 1);
     size_t count = 0;
 
@@ -76,7 +77,7 @@ int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err
 
 /* -- the child --------------------------------------------------------------------------------- */
 
-/* To the end of the pipe. 0; -ETIMEDOUT, -ECANCELED, -EMSGSIZE, -EIO. */
+/* Reads to the end of the pipe. 0; -ETIMEDOUT, -ECANCELED, -EMSGSIZE, -EIO. */
 static int read_to_end(int fd, uint64_t until_ns, bool (*is_cancelled)(void *ctx), void *ctx,
                        struct ntk_buf *out)
 {
@@ -105,7 +106,7 @@ static int read_to_end(int fd, uint64_t until_ns, bool (*is_cancelled)(void *ctx
     return ret;
 }
 
-/* A child may close the pipe long before it ends. 0; -ETIMEDOUT, -ECANCELED: it still runs. */
+/* A child may close the pipe long before it exits. 0; -ETIMEDOUT, -ECANCELED: it still runs. */
 static int wait_until(pid_t pid, uint64_t until_ns, bool (*is_cancelled)(void *ctx), void *ctx,
                       int *out_status)
 {
@@ -124,7 +125,7 @@ static int wait_until(pid_t pid, uint64_t until_ns, bool (*is_cancelled)(void *c
     return 0;
 }
 
-/* With all that it started. */
+/* Ends the child and all processes that it started. */
 static void end(pid_t pid)
 {
     (void)kill(-pid, SIGKILL);

@@ -2,11 +2,12 @@
 /*
  * aws_process - runs the command of a "credential_process" line.
  *
- * No shell: words are split at blanks; '...' takes everything as it is, "..." all but a backslash
- * before a quote or a backslash, a backslash outside takes the next character. The program is
- * looked up in PATH, its standard error is ours, its standard input is empty.
+ * No shell: words are split at blanks; '...' keeps everything unchanged; "..." does, too, except
+ * for a backslash before a quote or a backslash; a backslash outside of quotes escapes the next
+ * character. The program is looked up in PATH; it inherits our standard error, and its standard
+ * input is empty.
  *
- * Owner:   *out_words is one allocation, freed with free(); out is the caller's buffer.
+ * Owner:   *out_words is one allocation, freed with free(); the caller owns out.
  * Threads: any.
  */
 #ifndef NTK_SHARED_AWS_AWS_PROCESS_H
@@ -26,12 +27,12 @@ extern "C" {
 #define NTK_AWS_PROCESS_WORDS_MAX 64
 #define NTK_AWS_PROCESS_NS UINT64_C(60000000000)
 
-/* The words of the command into one allocation, freed with free(); ended by NULL. -EINVAL without a
- * word, with an open quote, or with too many. */
+/* Splits the command into words in one allocation, freed with free() and ended by NULL. -EINVAL if
+ * there is no word, a quote is open, or there are too many words. */
 int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err *err);
 
-/* What it writes to standard output, appended, once it has succeeded. Ends it and fails after
- * timeout_ns, after NTK_AWS_ANSWER_BYTES_MAX bytes, and when is_cancelled(ctx) says so ( examined
+/* Appends the command's standard output, once it has succeeded. Ends the command and fails after
+ * timeout_ns, after NTK_AWS_ANSWER_BYTES_MAX bytes, and when is_cancelled(ctx) is true (checked
  * every 100 ms). */
 int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_cancelled)(void *ctx),
                         void *ctx, struct ntk_buf *out, struct ntk_err *err);

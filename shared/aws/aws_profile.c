@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_profile - keys of a profile: written down, made by a command, or those of a role that other
- * keys may take. */
+/* aws_profile - keys of a profile: plain values, the output of a command, or those of a role that
+ * other keys may assume. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "shared/base/str.h"
 
 #define PATH_BYTES 4096
-/* Of profiles whose role another profile's keys take. */
+/* Length of a chain of profiles in which each gets the keys for its role from the next. */
 #define DEPTH_MAX 8
 
 /* -- files ------------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ static const struct {
     [NTK_AWS_FILE_CONFIG] = { "AWS_CONFIG_FILE", ".aws/config" },
 };
 
-/* "" without a name and a home folder. */
+/* "" without a name and without a home folder. */
 static void file_path(const struct ntk_aws_credentials *c, enum ntk_aws_file file,
                       char path[PATH_BYTES])
 {
@@ -63,7 +63,7 @@ static int read_profile(const struct ntk_aws_credentials *c, enum ntk_aws_file f
     return path[0] ? ntk_aws_config_read(path, file, name, out_profile, err) : 0;
 }
 
-/* What either file has for the key, the credentials file first. */
+/* The value of the key in either file, the credentials file first. */
 int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key, char **out_value,
                        struct ntk_err *err)
 {
@@ -89,7 +89,7 @@ int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key
 
 /* -- one profile: 1 keys are set, 0 it has none, negative -------------------------------------- */
 
-/* Both files' sections of one name. */
+/* The sections of one name in both files. */
 struct sections {
     const char *name;
     struct ntk_aws_profile file[2];
@@ -163,7 +163,7 @@ static const struct {
     { "Ec2InstanceMetadata", ntk_aws_from_instance },
 };
 
-/* The keys that may take the role of the profile. */
+/* The keys that may assume the role of the profile. */
 static int source_keys(struct ntk_aws_credentials *c, const struct sections *sections,
                        unsigned depth, struct ntk_aws_keys *keys, struct ntk_err *err)
 {
@@ -239,7 +239,7 @@ static int keys_of_sections(struct ntk_aws_credentials *c, const struct sections
     char path[PATH_BYTES];
     int ret = 0;
 
-    /* A profile that is its own source has the keys for its role next to it. */
+    /* A profile that is its own source has the keys for its role in the same section. */
     if (depth == 0 || !source || strcmp(source, sections->name) != 0) {
         ret = role_keys(c, sections, depth, keys, err);
     }

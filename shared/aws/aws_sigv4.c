@@ -21,7 +21,7 @@ void ntk_aws_date(char date[NTK_AWS_DATE_BYTES], uint64_t seconds)
 
     gmtime_r(&at, &parts);
     if (strftime(date, NTK_AWS_DATE_BYTES, "%Y%m%dT%H%M%SZ", &parts) != NTK_AWS_DATE_BYTES - 1) {
-        date[0] = '\0'; /* a year beyond 9999 */
+        date[0] = '\0'; /* the year is after 9999 */
     }
 }
 
@@ -60,7 +60,7 @@ static int keyed_hash(const void *key, size_t key_bytes, const void *bytes, size
     return HMAC(EVP_sha256(), key, (int)key_bytes, bytes, bytes_count, hash, &hash_bytes) ? 0 : -1;
 }
 
-/* Blanks around a value do not count, several inside are one. */
+/* Blanks around a value are dropped, and several inside become one. */
 static void add_value(struct ntk_buf *buf, const char *value)
 {
     bool is_blank = false;
@@ -87,7 +87,7 @@ static void add_names(struct ntk_buf *buf, const struct ntk_aws_request *request
     }
 }
 
-/* The hash of the request in its canonical form. */
+/* Hashes the request in its canonical form. */
 static int hash_request(const struct ntk_aws_request *request, char hex[HEX_BYTES])
 {
     struct ntk_buf buf = { 0 };
@@ -108,13 +108,13 @@ static int hash_request(const struct ntk_aws_request *request, char hex[HEX_BYTE
     ntk_buf_add_format(&buf, "\n%s", request->body_sha256 ? request->body_sha256 : body_hex);
     ret = ret < 0 || !ntk_buf_ok(&buf) ? -1 : hash_hex(buf.bytes, buf.bytes_count, hex);
     if (buf.bytes) {
-        explicit_bzero(buf.bytes, buf.bytes_count); /* the session token is in it */
+        explicit_bzero(buf.bytes, buf.bytes_count); /* it contains the session token */
     }
     ntk_buf_fini(&buf);
     return ret;
 }
 
-/* The key of day, region and service. */
+/* The signing key of a day, region and service. */
 static int make_key(const struct ntk_aws_scope *scope, unsigned char key[HASH_BYTES])
 {
     const char *const links[] = { scope->region, scope->service, "aws4_request" };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_sigv4 - Signature Version 4: proves the sender of a request, and that it is unchanged. Pure.
+ * aws_sigv4 - Signature Version 4: proves who sent a request, and that nothing changed it. Pure.
  *
  * Source:  "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The
- * path is encoded twice there, but for S3; so only paths of unreserved characters and '/' are taken
- * (of S3 those that are encoded once), and no query. decision: docs/decisions/libraries.md
+ *          standard encodes the path twice, except for S3; so only paths of unreserved characters
+ *          and '/' are accepted (for S3, paths that are encoded once), and no query. decision:
+ *          docs/decisions/libraries.md
  *
  * Threads: any.
  */
@@ -31,13 +32,13 @@ struct ntk_aws_header {
 struct ntk_aws_request {
     const char *method;
     const char *path; /* "/" or more; see above */
-    /* In the order of their names. All that are sent and shall be safe, with host and x-amz-date
-     * (and x-amz-security-token), at most NTK_AWS_HEADERS_MAX. */
+    /* In order of their names. All headers that are sent and must be protected, with host and
+     * x-amz-date (and x-amz-security-token), at most NTK_AWS_HEADERS_MAX. */
     const struct ntk_aws_header *headers;
     size_t header_count;
     const void *body;
     size_t body_bytes;
-    const char *body_sha256; /* of the body, where it is known: 64 digits; NULL: computed */
+    const char *body_sha256; /* of the body, if known: 64 digits; NULL: computed */
 };
 
 struct ntk_aws_scope {
@@ -48,15 +49,15 @@ struct ntk_aws_scope {
     char date[NTK_AWS_DATE_BYTES]; /* the value of x-amz-date */
 };
 
-/* "20150830T123600Z" of seconds since 1970. */
+/* "20150830T123600Z" from seconds since 1970. */
 void ntk_aws_date(char date[NTK_AWS_DATE_BYTES], uint64_t seconds);
-/* Appends the value of the header "Authorization"; ntk_buf_ok(out) tells whether it did. */
+/* Appends the value of the header "Authorization"; ntk_buf_ok(out) tells whether that worked. */
 void ntk_aws_sign(const struct ntk_aws_request *request, const struct ntk_aws_scope *scope,
                   struct ntk_buf *out);
-/* SHA-256 of the bytes as 64 lower-case digits; -1 when libcrypto cannot. */
+/* SHA-256 of the bytes as 64 lower-case digits; -1 when libcrypto fails. */
 #define NTK_AWS_SHA256_BYTES 65u
 int ntk_aws_sha256(const void *bytes, size_t bytes_count, char hex[NTK_AWS_SHA256_BYTES]);
-/* -1 unless the path can be signed as it is. */
+/* -1 unless the path can be signed unchanged. */
 int ntk_aws_path_check(const char *path);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_verdict - codes of errors by what to do about them. */
+/* aws_verdict - a table of error codes and the right reaction to each. */
 #include "shared/aws/aws_verdict.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ enum ntk_aws_verdict ntk_aws_judge(long status, const struct ntk_aws_error *erro
     if (status == 401 || status == 403) {
         return NTK_AWS_RENEW;
     }
-    /* Only a verdict on the content of a request is final. For example, a proxy's 404 may be
+    /* Only a verdict on the content of a request is final. For example, a 404 of a proxy may be
      * temporary. */
     return status == 400 || status == 413 ? NTK_AWS_REFUSED : NTK_AWS_AGAIN;
 }

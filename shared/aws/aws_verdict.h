@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_verdict - what to do about an answer of a service. Pure. Threads: any.
+ * aws_verdict - the right reaction to an answer of a service. Pure. Threads: any.
  */
 #ifndef NTK_SHARED_AWS_AWS_VERDICT_H
 #define NTK_SHARED_AWS_AWS_VERDICT_H
@@ -15,11 +15,11 @@ extern "C" {
 
 struct ntk_http_answer;
 
-/* What an answer of the service means. */
+/* The meaning of an answer of the service. */
 enum ntk_aws_verdict {
     NTK_AWS_TAKEN,
     NTK_AWS_AGAIN,   /* later */
-    NTK_AWS_RENEW,   /* with other keys, or another time in the signature */
+    NTK_AWS_RENEW,   /* try again with other keys, or with another time in the signature */
     NTK_AWS_REFUSED, /* for what it is */
 };
 enum ntk_aws_verdict ntk_aws_judge(long status, const struct ntk_aws_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* s3 - objects into a bucket, one request each. */
+/* s3 - puts objects into a bucket, one request each. */
 #include "shared/aws/s3.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #define OTHER_REGION "us-east-1"
 #define CONTENT_TYPE "application/vnd.apache.parquet"
 #define ANSWER_BYTES_MAX ((size_t)64 * 1024)
-/* An upload may take this long, and this much longer per byte: 100 KB/s. */
+/* Time limit of an upload, and the addition per byte: 100 KB/s. */
 #define TIMEOUT_NS (60 * NTK_NS_PER_SECOND)
 #define TIMEOUT_NS_PER_BYTE UINT64_C(10000)
 #define PAUSE_NS_MAX (30 * NTK_NS_PER_SECOND)
@@ -42,7 +42,7 @@ struct ntk_s3 {
     atomic_bool is_stopping;
 };
 
-/* ---- what the finder of keys asks of the outside ---- */
+/* ---- access of the key finder to the outside ---- */
 
 static const char *environment(void *ctx, const char *name)
 {
@@ -75,7 +75,7 @@ static int run(void *ctx, const char *command, struct ntk_buf *out, struct ntk_e
     return ntk_aws_process_run(command, NTK_AWS_PROCESS_NS, is_stopping, ctx, out, err);
 }
 
-/* ---- where to ---- */
+/* ---- addresses ---- */
 
 static int find_region(struct ntk_s3 *s3, struct ntk_err *err)
 {
@@ -90,7 +90,7 @@ static int find_region(struct ntk_s3 *s3, struct ntk_err *err)
                                     "no region for the bucket: use --region");
 }
 
-/* As S3 writes paths in signatures: once encoded, '/' as it is. */
+/* S3 encodes paths once in signatures and leaves '/' unchanged. */
 static void add_encoded(struct ntk_buf *url, const char *text)
 {
     for (; *text; text++) {
@@ -104,7 +104,8 @@ static void add_encoded(struct ntk_buf *url, const char *text)
 static int make_url(struct ntk_s3 *s3, const char *path, struct ntk_buf *url, struct ntk_err *err)
 {
     bool is_in_host =
-        !s3->endpoint && !strchr(s3->bucket, '.'); /* certificates have no dots more */
+        /* a wildcard certificate does not cover further dots */
+        !s3->endpoint && !strchr(s3->bucket, '.');
     char host[96];
 
     ntk_buf_reset(url);
@@ -170,7 +171,7 @@ static int put(struct ntk_s3 *s3, const struct object *object, const struct ntk_
 
 enum outcome { PUT_DONE, PUT_KEPT, PUT_AGAIN, PUT_RENEW, PUT_FAILED };
 
-/* err gives the reason, for all but the first two. */
+/* err gives the reason, except for the first two outcomes. */
 static enum outcome try_put(struct ntk_s3 *s3, const struct object *object, uint64_t *out_pause_ns,
                             struct ntk_err *err)
 {
@@ -288,7 +289,7 @@ void ntk_s3_destroy(struct ntk_s3 *s3)
     free(s3);
 }
 
-/* Whether each part of the path is one that no client of HTTP takes away. */
+/* Whether HTTP clients leave every part of the path unchanged. */
 static bool is_plain_path(const char *path)
 {
     while (*path) {

@@ -16,7 +16,7 @@ struct ntk_aside {
     pthread_cond_t changed;
     pthread_t thread;
     enum state state;
-    bool is_late; /* the last question was not answered in time */
+    bool is_late; /* the last request was not answered in time */
 };
 
 static void aside_free(struct ntk_aside *aside)
@@ -82,7 +82,7 @@ void ntk_aside_destroy(struct ntk_aside *aside)
     pthread_t thread = aside->thread;
     aside->state = OVER;
     if (is_blocked) {
-        pthread_detach(thread); /* before it can be gone */
+        pthread_detach(thread); /* before the thread can be gone */
     }
     pthread_cond_broadcast(&aside->changed);
     pthread_mutex_unlock(&aside->lock);

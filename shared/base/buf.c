@@ -77,7 +77,7 @@ static bool reserve(struct ntk_buf *buf, size_t bytes_count)
     return true;
 }
 
-/* Most writes fit: they are short, and many. */
+/* Most writes are short and fit. */
 static inline bool fits(const struct ntk_buf *buf, size_t bytes_count)
 {
     return !buf->failed && bytes_count < buf->capacity - buf->bytes_count;
@@ -166,7 +166,7 @@ void ntk_buf_add_i64(struct ntk_buf *buf, int64_t value)
     }
 }
 
-/* The character at text; how many bytes it has. */
+/* Adds the character at text; returns its number of bytes. */
 static size_t add_clean_character(struct ntk_buf *buf, const char *text, const char *end)
 {
     uint32_t code;
@@ -189,7 +189,7 @@ void ntk_buf_add_clean(struct ntk_buf *buf, const char *text)
     }
 }
 
-/* What spreadsheets run when a cell begins with it. */
+/* Characters that make a spreadsheet run a cell that begins with them. */
 static bool is_formula(const char *text)
 {
     char *end;

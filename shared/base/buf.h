@@ -2,8 +2,8 @@
 /*
  * buf - a byte buffer that grows, for text and for binary output.
  *
- * An allocation that fails sticks: later writes do nothing and ntk_buf_ok() is false, so a caller
- * checks once at the end. The bytes are always followed by a NUL that does not count.
+ * After an allocation failed, later writes do nothing and ntk_buf_ok() is false, so a caller checks
+ * once at the end. The bytes are always followed by a NUL that is not counted.
  *
  * Owner:   caller's storage; a zeroed struct is an empty buffer; ntk_buf_fini() frees.
  * Threads: one at a time per buffer.
@@ -21,14 +21,14 @@ extern "C" {
 #endif
 
 struct ntk_buf {
-    char *bytes; /* NULL while nothing was written */
+    char *bytes; /* NULL until something is written */
     size_t bytes_count;
     size_t capacity;
     bool failed;
 };
 
 void ntk_buf_fini(struct ntk_buf *buf);
-/* Empties it and keeps the memory; an earlier failure is forgotten. */
+/* Empties it, keeps the memory and forgets an earlier failure. */
 void ntk_buf_reset(struct ntk_buf *buf);
 bool ntk_buf_ok(const struct ntk_buf *buf);
 /* "" for an empty buffer. Borrowed until the next write. */
@@ -45,18 +45,18 @@ void ntk_buf_add_format(struct ntk_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ntk_buf_add_vformat(struct ntk_buf *buf, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-/* Text from outside, clean (str.h): what is unsafe or no UTF-8 becomes U+FFFD. */
+/* Text from outside, made clean (str.h): unsafe characters and invalid UTF-8 become U+FFFD. */
 void ntk_buf_add_clean(struct ntk_buf *buf, const char *text);
-/* A field of CSV (RFC 4180): clean, in quotes where it must be, and with ' in front of what a
- * spreadsheet would take for a formula; numbers stay as they are. */
+/* A field of CSV (RFC 4180): clean, quoted if necessary, and with ' in front of text that a
+ * spreadsheet would take for a formula; numbers stay unchanged. */
 void ntk_buf_add_csv(struct ntk_buf *buf, const char *text);
 /* Little-endian binary. */
 void ntk_buf_put_u8(struct ntk_buf *buf, uint8_t value);
 void ntk_buf_put_u16(struct ntk_buf *buf, uint16_t value);
 void ntk_buf_put_u32(struct ntk_buf *buf, uint32_t value);
 void ntk_buf_put_u64(struct ntk_buf *buf, uint64_t value);
-/* Room for bytes_count more bytes at the end, counted as written and not initialised; NULL when
- * there is no memory. Valid until the next write. */
+/* Adds bytes_count bytes at the end, not initialised, and returns them; NULL if out of memory.
+ * Valid until the next write. */
 void *ntk_buf_extend(struct ntk_buf *buf, size_t bytes_count);
 
 #ifdef __cplusplus

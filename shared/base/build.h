@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build - what --version shows of how a program was built.
+ * build - facts about the build of a program, for --version.
  *
- * Each program brings its own texts (cmake/ntk_build.cmake). build.c has those of everything else,
- * so that a new commit links programs again and no test.
+ * Each program has its own texts (cmake/ntk_build.cmake). build.c has those of everything else, so
+ * that after a new commit programs are linked again and tests are not.
  *
  * Owner: static texts. Threads: any.
  */
@@ -14,7 +14,8 @@
 extern "C" {
 #endif
 
-extern const char ntk_build_commit[];  /* twelve digits, "-modified" after them, or "unknown" */
+/* twelve digits, with "-modified" if there are changes, or "unknown" */
+extern const char ntk_build_commit[];
 extern const char ntk_build_options[]; /* words separated by ", " */
 
 #ifdef __cplusplus

@@ -14,9 +14,10 @@
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 
-#define STOP_MAX 64                       /* children that one call stops */
-#define STOP_STEP_NS (10 * NTK_NS_PER_MS) /* between two looks at them */
-#define KILL_NS (500 * NTK_NS_PER_MS)     /* after SIGKILL; one on a dead mount stays longer */
+#define STOP_MAX 64                       /* children that one call can stop */
+#define STOP_STEP_NS (10 * NTK_NS_PER_MS) /* pause between two checks */
+/* wait after SIGKILL; a child on a dead mount stays longer */
+#define KILL_NS (500 * NTK_NS_PER_MS)
 
 extern char **environ;
 
@@ -30,7 +31,7 @@ int ntk_child_start(const struct ntk_child *child, pid_t *out_pid)
 
     sigemptyset(&none);
     sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE); /* what our programs ignore */
+    sigaddset(&defaults, SIGPIPE); /* our programs ignore it */
     sigaddset(&defaults, SIGINT);
     sigaddset(&defaults, SIGQUIT);
     posix_spawn_file_actions_init(&files);
@@ -123,7 +124,8 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-    /* Signals are blocked in the parent's threads; ctrl-c is the parent's, which ends the child. */
+    /* Signals are blocked in the parent's threads; ctrl-c is for the parent, which ends the
+     * child. */
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
@@ -143,7 +145,7 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
 void ntk_child_tied_stop(struct ntk_child_tied *child)
 {
     if (child->pid > 0) {
-        close(child->lifeline); /* the end of its standard input ends it */
+        close(child->lifeline); /* the child exits at the end of its standard input */
         while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) {
         }
         child->pid = 0;

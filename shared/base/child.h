@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child - other programs, started with the signals of a fresh program, independent of what this one
- * has blocked or ignores.
+ * child - starts other programs with default signal handling, whatever this program blocks or
+ * ignores.
  *
- * Owner:   the caller waits for what it started.
+ * Owner:   the caller waits for the children that it started.
  * Threads: any.
  */
 #ifndef NTK_SHARED_BASE_CHILD_H
@@ -21,11 +21,12 @@ extern "C" {
 #endif
 
 struct ntk_child {
-    const char *program; /* without a slash: as the shell would find it; NULL: argv[0] */
+    const char *program; /* without a slash: found as in a shell; NULL: argv[0] */
     char *const *argv;
-    bool has_files;     /* input from /dev/null, output to this descriptor; else this program's */
-    bool takes_errors;  /* errors to it as well */
-    bool has_own_group; /* so that all that it starts can be ended */
+    /* input from /dev/null, output to this descriptor; else those of this program */
+    bool has_files;
+    bool takes_errors;  /* standard error goes there as well */
+    bool has_own_group; /* so that it can be ended with all processes that it starts */
     int output;
 };
 
@@ -33,23 +34,23 @@ struct ntk_child {
 int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
 
 struct ntk_clock;
-/* SIGTERM to each (0: none) and, to those that stay longer than grace_ns, SIGKILL; waits for them,
- * but not for one that the kernel keeps. clock NULL: the system's. */
+/* Sends SIGTERM to each (0: none) and, after grace_ns, SIGKILL to those that remain; waits for
+ * them, except for one that the kernel keeps. clock NULL: the system's. */
 void ntk_child_stop(const struct ntk_clock *clock, const pid_t *pids, size_t count,
                     uint64_t grace_ns);
 
-/* This program once more, for its own task. It ends when its standard input does, and so with its
- * parent, whatever ends that; its messages go to the parent's stderr. */
+/* This program once more, for a separate task. It exits at the end of its standard input, so it
+ * ends with its parent for any reason; its messages go to the parent's stderr. */
 struct ntk_child_tied {
     pid_t pid; /* 0: none */
     int lifeline;
 };
-/* argv[0] is its name. 0, or -errno with a message. */
+/* argv[0] is the name of the child. 0, or -errno with a message. */
 int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, struct ntk_err *err);
-/* Ends it and waits; nothing for a zeroed one. */
+/* Ends it and waits; does nothing for a zeroed one. */
 void ntk_child_tied_stop(struct ntk_child_tied *child);
 
-/* The path of a program of ours next to this one, or its name alone where none is there. */
+/* The path of one of our programs next to this one, or only its name if it is not there. */
 void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes);
 
 #ifdef __cplusplus

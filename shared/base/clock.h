@@ -2,7 +2,8 @@
 /*
  * clock - the two clocks of the tools, in nanoseconds.
  *
- * Code that must be testable without waiting takes a struct ntk_clock and never asks the system.
+ * Code that must be testable without waiting takes a struct ntk_clock and never reads the system's
+ * clock.
  * Threads: any.
  */
 #ifndef NTK_SHARED_BASE_CLOCK_H
@@ -23,15 +24,15 @@ struct ntk_clock {
     uint64_t (*monotonic_ns)(void *ctx);
     uint64_t (*realtime_ns)(void *ctx); /* since 1970-01-01 UTC */
     void *ctx;
-    /* ntk_cond_wait_clock() of a clock that is not the system's; NULL: it waits in real time. */
+    /* ntk_cond_wait_clock() for a clock other than the system's; NULL: it waits in real time. */
     int (*wait_until)(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
 };
 
-/* The system's clocks: CLOCK_MONOTONIC and CLOCK_REALTIME. Static, never freed. */
+/* Monotonic time of a clock; NULL: the system's. */
 const struct ntk_clock *ntk_clock_system_get(void);
 uint64_t ntk_clock_monotonic_ns(void);
 uint64_t ntk_clock_realtime_ns(void);
-/* Monotonic time of a clock; NULL: the system's. */
+/* Time since 1970 of a clock; NULL: the system's. */
 uint64_t ntk_clock_now_ns(const struct ntk_clock *clock);
 /* The same of its time since 1970. */
 uint64_t ntk_clock_wall_ns(const struct ntk_clock *clock);

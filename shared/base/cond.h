@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cond - waiting for a condition variable until a time of ntk_clock_monotonic_ns(), or of the clock
- * that a caller was given.
+ * cond - waiting for a condition variable until a time of ntk_clock_monotonic_ns(), or of another
+ * clock.
  *
  * Threads: any.
  */
@@ -20,21 +20,21 @@ struct ntk_clock;
 
 #define NTK_COND_FOREVER UINT64_MAX
 
-/* So long from now; NTK_COND_FOREVER stays that. */
+/* The time that is timeout_ns from now; NTK_COND_FOREVER stays unchanged. */
 uint64_t ntk_cond_until(uint64_t timeout_ns);
-/* -ETIMEDOUT, else 0, which need not mean that anything happened. The lock is held. */
+/* -ETIMEDOUT, else 0, which may be a spurious wakeup. The caller holds the lock. */
 int ntk_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
-/* The same by a clock; NULL: the system's. */
+/* The same with a clock; NULL: the system's. */
 int ntk_cond_wait_clock(const struct ntk_clock *clock, pthread_cond_t *cond, pthread_mutex_t *lock,
                         uint64_t until_ns);
-/* Until a time of a clock, for nothing else. */
+/* Sleeps until a time of a clock. */
 void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns);
-/* poll() until a time of a clock. By one that is not the system's, descriptors are checked at once
- * and at that time; for ever is real. */
+/* poll() until a time of a clock. With a clock other than the system's, descriptors are checked at
+ * once and at that time; waiting for ever uses real time. */
 int ntk_cond_poll(const struct ntk_clock *clock, struct pollfd *fds, nfds_t count,
                   uint64_t until_ns);
-/* Calls round(ctx) at once and then every step_ns, the last time when for_ns have passed, until it
- * returns something else than 0; its last answer. */
+/* Calls round(ctx) at once and then every step_ns, the last time after for_ns, until it returns a
+ * value other than 0; returns its last value. */
 int ntk_cond_rounds(const struct ntk_clock *clock, uint64_t for_ns, uint64_t step_ns,
                     int (*round)(void *ctx), void *ctx);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cursor - bounded reading of bytes with an error that sticks. */
+/* cursor - bounded reading of bytes; an error persists. */
 #include "shared/base/cursor.h"
 
 void ntk_cursor_init(struct ntk_cursor *cursor, const void *bytes, size_t bytes_count)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor - bounded reading of bytes with an error that sticks.
+ * cursor - bounded reading of bytes; an error persists.
  *
- * Read all fields, then ask ntk_cursor_ok() once. After the first read beyond the end every read
+ * Read all fields, then check ntk_cursor_ok() once. After the first read beyond the end every read
  * gives zero and the position of the failure is kept. Integers are little-endian.
  *
- * Owner:   borrows the bytes. Threads: one at a time per cursor.
+ * Owner: borrows the bytes. Threads: one at a time per cursor.
  */
 #ifndef NTK_SHARED_BASE_CURSOR_H
 #define NTK_SHARED_BASE_CURSOR_H
@@ -33,7 +33,7 @@ uint8_t ntk_cursor_u8(struct ntk_cursor *cursor);
 uint16_t ntk_cursor_u16(struct ntk_cursor *cursor);
 uint32_t ntk_cursor_u32(struct ntk_cursor *cursor);
 uint64_t ntk_cursor_u64(struct ntk_cursor *cursor);
-/* Borrowed; NULL after a failure (and the cursor fails when fewer bytes are left). */
+/* Borrowed; NULL after a failure, and when fewer bytes are left, which is one. */
 const uint8_t *ntk_cursor_take(struct ntk_cursor *cursor, size_t bytes_count);
 
 #ifdef __cplusplus

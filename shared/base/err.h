@@ -2,11 +2,11 @@
 /*
  * err - the message that explains a negative return value.
  *
- * A function that can fail for reasons of the world returns -errno and, where a number is too
- * little to act on, fills the caller's struct ntk_err with one message and, if a byte position
- * helps, the offset. Libraries never print; a program prints the message once (ntk_err_format).
+ * A function that can fail for external reasons returns -errno. Where a number says too little, it
+ * also fills the caller's struct ntk_err with one message and, if a byte position helps, the
+ * offset. Libraries never print; a program prints the message once (ntk_err_format).
  *
- * What it quotes from outside is made clean on the way in, so the message may be printed as it is.
+ * Text from outside is made clean when it is stored, so the message may be printed unchanged.
  *
  * Owner:   the caller; a zeroed struct is "no error". Every function here accepts err == NULL.
  * Threads: one at a time per struct.
@@ -30,15 +30,16 @@ struct ntk_err {
     char text[NTK_ERR_TEXT_BYTES];
 };
 
-/* Fills err (the first message of a zeroed err is replaced) and returns code, so that it can be in
- * a return statement. code is a negative errno. */
+/* Fills err (an earlier message is replaced) and returns code, for use in a return statement. code
+ * is a negative errno. */
 int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* The message "out of memory"; returns -ENOMEM. */
 int ntk_err_no_memory(struct ntk_err *err);
 
-/* Puts "<formatted>: " before the message that err holds: the object, as the error goes up. */
+/* Puts "<formatted>: " before the message in err: callers add the object when they pass the error
+ * on. */
 void ntk_err_prefix(struct ntk_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

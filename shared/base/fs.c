@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define NO_OFFSET NTK_ERR_NO_OFFSET
-/* What one ntk_fs_remove_tree() removes at most. */
+/* The depth that one ntk_fs_remove_tree() removes at most. */
 #define REMOVED_DEPTH_MAX 5000u
 #define REMOVED_ENTRIES_MAX 10000000u
 
@@ -74,7 +74,7 @@ static int read_open_file(int fd, const char *path, uint64_t file_bytes, size_t 
             return ntk_err_set(err, code, count, "cannot read '%s': %s", path, strerror(-code));
         }
         if (got == 0) {
-            break; /* it became shorter while we read */
+            break; /* the file became shorter while it was read */
         }
         count += (size_t)got;
     }
@@ -168,7 +168,7 @@ static bool is_dots(const char *name)
     return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* The folder for readdir(); fd stays the caller's. */
+/* The folder for readdir(); the caller keeps fd. */
 static DIR *open_entries(int fd)
 {
     int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -196,7 +196,7 @@ static int move_up(int from, const char *name, int top, uint64_t *moved)
     return errno == ENOENT ? 0 : -errno;
 }
 
-/* For one call, which the owner of the tree must not make endless by adding to it. */
+/* A limit per call, because the owner of the tree could add to it endlessly. */
 struct removal {
     int top;
     uint64_t moved;
@@ -208,8 +208,8 @@ static struct dirent *next_entry(struct removal *removal, DIR *entries)
     return removal->entries++ < REMOVED_ENTRIES_MAX ? readdir(entries) : NULL;
 }
 
-/* Removes a folder in `top`. What is in it goes; folders that are not empty move into `top`, so
- * that no depth is ever walked. */
+/* Removes a folder in `top`. Its files are removed; subfolders that are not empty move into `top`,
+ * so that deep trees need no recursion. */
 static int remove_folder(struct removal *removal, const char *name)
 {
     int top = removal->top;
@@ -232,7 +232,7 @@ static int remove_folder(struct removal *removal, const char *name)
             unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) {
             continue;
         }
-        /* Not a folder: why unlink() failed stays the reason. */
+        /* Not a folder: report the reason of unlink(). */
         int moving = errno == ENOTDIR ? -EPERM : move_up(fd, entry->d_name, top, &removal->moved);
         ret = ret ? ret : moving;
     }
@@ -240,7 +240,7 @@ static int remove_folder(struct removal *removal, const char *name)
     return unlinkat(top, name, AT_REMOVEDIR) == 0 || ret < 0 ? ret : -errno;
 }
 
-/* Removes everything in the folder. Each pass takes one level off; the last one moves nothing. */
+/* Removes everything in the folder. Each pass removes one level; the last one moves nothing. */
 static int empty_folder(int top)
 {
     struct removal removal = { .top = top };
@@ -296,11 +296,11 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err)
 struct walk_state {
     const struct ntk_fs_walk *walk;
     size_t entries;
-    bool is_over; /* the callback has enough */
+    bool is_over; /* the callback wants no more */
     char name[PATH_MAX];
 };
 
-/* Takes fd. length: of the path so far. */
+/* Takes ownership of fd. length: of the path so far. */
 static int walk_folder(struct walk_state *state, int fd, size_t length, unsigned depth)
 {
     struct stat status;
@@ -359,7 +359,7 @@ int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk)
     return ret;
 }
 
-/* A device, a pipe or a socket is written to, never replaced: /dev/null, /dev/stdout. */
+/* A device, a pipe or a socket is written directly, never replaced: /dev/null, /dev/stdout. */
 static int begin_in_place(struct ntk_fs_replace *replace, const char *path, struct ntk_err *err)
 {
     replace->file = fopen(path, "wbe");
@@ -480,7 +480,7 @@ int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err)
     if (fd >= 0) {
         return fd;
     }
-    /* Not every file system knows files without a name. */
+    /* Not every file system supports O_TMPFILE. */
     if (asprintf(&name, "%s/.ntk-unnamed-XXXXXX", folder) < 0) {
         return ntk_err_set(err, -ENOMEM, NO_OFFSET, "out of memory");
     }
@@ -506,7 +506,7 @@ const char *ntk_fs_temporary_folder(void)
     return access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
-/* Part by part, for kernels and sandboxes without openat2(). */
+/* One path component at a time, for kernels and sandboxes without openat2(). */
 static int open_by_parts(int folder, const char *path, int flags)
 {
     char copy[PATH_MAX];

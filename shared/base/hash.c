@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hash - multiplication by a secret, folded: the high half of the product onto the low one. */
+/* hash - multiplication by a secret; the high half of the product is folded onto the low half. */
 #include "shared/base/hash.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Bits of pi, as good as any. */
+/* Bits of pi. */
 #define FACTOR UINT64_C(0x243f6a8885a308d3)
 
 static _Atomic uint64_t secret; /* 0: not made yet */
@@ -26,12 +26,13 @@ static uint64_t secret_make(void)
     uint64_t before = 0;
 
     if (getrandom(&made, sizeof made, GRND_NONBLOCK) != sizeof made || made == 0) {
-        struct timespec now = { 0 }; /* while the machine starts: better than a constant */
+        /* early at boot, before random numbers are available: better than a constant */
+        struct timespec now = { 0 };
 
         (void)clock_gettime(CLOCK_MONOTONIC, &now);
         made = fold((uint64_t)now.tv_nsec ^ FACTOR, (uint64_t)getpid() << 32 | 1) | 1;
     }
-    /* Whoever is first decides: hashes of a process never change. */
+    /* The first thread decides: the secret of a process never changes. */
     return atomic_compare_exchange_strong_explicit(&secret, &before, made, memory_order_relaxed,
                                                    memory_order_relaxed)
                ? made
@@ -45,7 +46,8 @@ static uint64_t secret_get(void)
     return known ? known : secret_make();
 }
 
-/* The second round uses the product of the first, so no number makes it 0 without the secret. */
+/* The second round uses the product of the first, so without the secret one cannot choose a number
+ * that makes it 0. */
 static uint64_t number_fold(uint64_t number, uint64_t key)
 {
     return fold(fold(number ^ key, FACTOR) ^ key, key | 1);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash - numbers and texts of a file to places in a table, with a secret of the process.
+ * hash - hashes of numbers and texts, with a secret of the process.
  *
- * Whoever writes the file does not know the secret, and cannot choose keys that all fall into one
- * place: a hostile file makes no table slower. Hashes differ from run to run; no output may depend on
- * them.
+ * The author of a file does not know the secret, and cannot choose keys that all collide: a hostile
+ * file cannot make a table slow. Hashes differ from run to run; no output may depend on them.
  *
  * Threads: any.
  */
@@ -18,7 +17,7 @@
 extern "C" {
 #endif
 
-/* All bits count, the lowest ones too. */
+/* All bits are well mixed, including the lowest. */
 uint64_t ntk_hash_number(uint64_t number);
 uint64_t ntk_hash_text(const char *text);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host - identity and boot time of this machine: processes with one boot id share its clock, in any
- * container.
+ * host - identity and boot time of this machine: processes with the same boot id share its clock,
+ * in any container.
  *
- * Owner:   the caller's buffers, always NUL-ended. Threads: any.
+ * Owner: the caller's buffers, always NUL-ended. Threads: any.
  */
 #ifndef NTK_SHARED_BASE_HOST_H
 #define NTK_SHARED_BASE_HOST_H
@@ -16,7 +16,7 @@ extern "C" {
 
 struct ntk_host {
     char boot_id[NTK_HOST_TEXT_BYTES]; /* "" unknown */
-    char name[NTK_HOST_TEXT_BYTES];    /* of the node, as this process sees it; "" unknown */
+    char name[NTK_HOST_TEXT_BYTES];    /* name of the node, as this process sees it; "" unknown */
 };
 
 void ntk_host_get(struct ntk_host *out_host);

@@ -23,7 +23,7 @@ static void new_line(struct ntk_json *json)
     }
 }
 
-/* What is before a value or a key. */
+/* Writes the separator before a value or a key. */
 static void separate(struct ntk_json *json)
 {
     if (json->after_key) {
@@ -80,7 +80,8 @@ void ntk_json_array_end(struct ntk_json *json)
     end(json, ']');
 }
 
-/* What stands for the character at text: "" for itself, else an escape. Its bytes in the text. */
+/* The escape for the character at text; "" if it needs none. Also gives the number of bytes of the
+ * character. */
 static size_t escape(const char *text, size_t bytes, char out[13])
 {
     static const char special[] = "\"\\\n\t\r";
@@ -106,7 +107,8 @@ static bool is_plain(char c)
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* The bytes before the first that is not plain, eight at a time: most texts have none. */
+/* The number of bytes before the first that needs an escape, eight at a time: most texts need
+ * none. */
 static size_t plain_count(const char *text, size_t bytes)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -116,8 +118,8 @@ static size_t plain_count(const char *text, size_t bytes)
         memcpy(&word, text + count, sizeof word);
         uint64_t quote = word ^ ones * '"';
         uint64_t slash = word ^ ones * '\\';
-        /* The highest bit of a byte: it is below 0x20, from 0x7f on, or one of those two. Other bytes
-         * borrow and carry nothing. */
+        /* The highest bit of a byte is set if the byte is below 0x20, from 0x7f on, or one of those
+         * two. Other bytes neither borrow nor carry. */
         uint64_t other =
             (word - ones * 0x20) | word | (word + ones) | (quote - ones) | (slash - ones);
 
@@ -219,7 +221,7 @@ void ntk_json_raw(struct ntk_json *json, const char *raw, size_t raw_bytes)
     ntk_buf_add(json->buf, raw, raw_bytes);
 }
 
-/* The text of %e as digits without trailing zeros and an exponent. */
+/* Splits the text of %e into digits without trailing zeros and an exponent. */
 static int split_digits(const char *text, char *digits, int *out_exponent)
 {
     int count = 0;
@@ -238,14 +240,14 @@ static int split_digits(const char *text, char *digits, int *out_exponent)
     return count;
 }
 
-/* The shortest of %.15e, %.16e, %.17e digits that reads back to the same double. */
+/* The shortest of %.15e, %.16e and %.17e that reads back to the same double. */
 static int shortest_of_double(double value, char *digits, int *out_exponent)
 {
     char text[40];
 
     for (int precision = 0; precision <= 16; precision++) {
         if (precision > 0 && precision < 14) {
-            continue; /* short values are found by dropping zeros below */
+            continue; /* shorter values are found by dropping zeros below */
         }
         snprintf(text, sizeof text, "%.*e", precision, value);
         if (strtod(text, NULL) == value) {
@@ -272,7 +274,8 @@ static int shortest_of_float(float value, char *digits, int *out_exponent)
     return split_digits(text, digits, out_exponent);
 }
 
-/* digits of value = d.ddd x 10^exponent by Go's rules; used bytes of local are its sign. */
+/* Writes digits of value = d.ddd x 10^exponent by Go's rules; the first `used` bytes of local are
+ * the sign. */
 static size_t place_digits(char *buf, size_t buf_bytes, char *local, size_t local_bytes,
                            size_t used, const char *digits, int count, int exponent)
 {
@@ -351,14 +354,15 @@ size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value)
     return place_digits(buf, buf_bytes, local, sizeof local, used, digits, count, exponent);
 }
 
-/* Whole numbers beyond the exact ones: the roundest number that is the same float. */
+/* Integers that a float cannot hold exactly: the roundest number that reads back to the same
+ * float. */
 static uint64_t roundest_integer(float value)
 {
     uint64_t exact = (uint64_t)value;
 
     uint64_t unit = 1;
 
-    while (exact / unit >= 100000) { /* five digits are too few for most */
+    while (exact / unit >= 100000) { /* most need more than five digits */
         unit *= 10;
     }
     for (; unit > 1; unit /= 10) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_place - the place of a value in a JSON text, and the cost of its tree. */
+/* json_place - the position of a value in a JSON text, and the memory of its tree. */
 #include "shared/base/json_place.h"
 
 #include <stdbool.h>
@@ -57,7 +57,8 @@ static void skip_value(struct scan *scan)
     } while (depth > 0 && scan->at < scan->end);
 }
 
-/* Goes to the value of the key in the object that starts here; *out_key is the place of the key. */
+/* Goes to the value of the key in the object that starts here; *out_key is the position of the
+ * key. */
 static bool enter_key(struct scan *scan, const char *key, size_t key_bytes, const char **out_key)
 {
     if (peek(scan) != '{') {

@@ -18,7 +18,7 @@
 
 #define LINE_BYTES 1024
 
-/* syslog's numbers as the journal reads them at the start of a line (sd-daemon(3)). */
+/* syslog's numbers, which the journal reads at the start of a line (sd-daemon(3)). */
 static const char *const priorities[] = {
     [NTK_LOG_ERROR] = "<3>", [NTK_LOG_WARN] = "<4>",  [NTK_LOG_INFO] = "<6>",
     [NTK_LOG_DEBUG] = "<7>", [NTK_LOG_TRACE] = "<7>",
@@ -54,7 +54,7 @@ uint64_t ntk_log_count_get(enum ntk_log_level level)
     return atomic_load(&counts[level]);
 }
 
-/* stderr is the journal when $JOURNAL_STREAM is its "device:inode" (systemd.exec(5)). */
+/* stderr is the journal when its "device:inode" equals $JOURNAL_STREAM (systemd.exec(5)). */
 static bool is_journal(void)
 {
     const char *text = getenv("JOURNAL_STREAM");
@@ -66,7 +66,7 @@ static bool is_journal(void)
            fstat(STDERR_FILENO, &stat) == 0 && stat.st_dev == device && stat.st_ino == inode;
 }
 
-/* "neuron-monitor diag" says by its name which part of the program speaks. */
+/* A name such as "neuron-monitor diag" tells which part of the program writes. */
 static bool is_in_name(const char *module)
 {
     const char *last = strrchr(program_name, ' ');
@@ -102,7 +102,7 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
         size_t room = sizeof line - at - 2;
         at += (size_t)more < room ? (size_t)more : room;
     }
-    at = ntk_str_clean(line, at); /* a peer's words stay within their line and the terminal */
+    at = ntk_str_clean(line, at); /* text of a peer must not break the line or the terminal */
     at = ntk_url_redact_text(line, at);
     if (sink) {
         line[at] = '\0';
@@ -114,7 +114,7 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
 
     ntk_quiet_enter(&quiet);
     ssize_t written = write(STDERR_FILENO, line, at);
-    (void)written; /* nowhere left to say it */
+    (void)written; /* there is no other place to report it */
     ntk_quiet_leave(&quiet);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log - one line on stderr: "<program>: <module>: <sentence>", or what a sink makes of it.
+ * log - one line on stderr: "<program>: <module>: <sentence>", or a call of a sink.
  *
- * For programs and for the parts only they use; never in the hooks. A line names module, object,
+ * For programs and for parts that only they use; never in the hooks. A line names module, object,
  * cause and what happens next, and each event is logged once. Where stderr is systemd's journal,
- * the line begins with its priority ("<3>" to "<7>"), which the journal takes away.
+ * the line begins with its priority ("<3>" to "<7>"), which the journal removes.
  *
  * Threads: any; a line is one write.
  */
@@ -31,17 +31,17 @@ enum ntk_log_level {
 void ntk_log_set_program(const char *name);
 void ntk_log_set_level(enum ntk_log_level level);
 enum ntk_log_level ntk_log_get_level(void);
-/* Lines go to it instead of stderr, cleaned and without a line break; module may be NULL or "".
- * From any thread. NULL: stderr again. */
+/* Sends lines to this function instead of stderr, cleaned and without a line break; module may be
+ * NULL or "". From any thread. NULL: stderr again. */
 typedef void ntk_log_sink(enum ntk_log_level level, const char *module, const char *text);
 void ntk_log_set_sink(ntk_log_sink *sink);
-/* Lines of that level so far, of all threads; those that the current level suppresses do not
- * count. */
+/* The number of lines of that level so far, of all threads, without those that the current level
+ * suppresses. */
 uint64_t ntk_log_count_get(enum ntk_log_level level);
 void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The last words of a program that fails: the message of err. Returns its exit code, 1. */
+/* The last message of a program that fails: the message of err. Returns the exit code, 1. */
 int ntk_log_failure(const char *module, const struct ntk_err *err);
 
 #define ntk_log_error(module, ...) ntk_log_write(NTK_LOG_ERROR, (module), __VA_ARGS__)

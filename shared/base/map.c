@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* map - from text or from a number to a pointer, in order of insertion. */
+/* map - from a text or a number to a pointer, in order of insertion. */
 #include "shared/base/map.h"
 
 #include <errno.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map - from text or from a number to a pointer, in order of insertion.
+ * map - from a text or a number to a pointer, in order of insertion.
  *
- *   struct ntk_map map = { 0 };
- *   ntk_map_put(&map, "SB", variable);      // the key is copied; an old value is replaced
- *   struct variable *v = ntk_map_get(&map, "SB");
+ *   struct ntk_map map = { 0 }; ntk_map_put(&map, "SB", variable);      // the key is copied; an
+ *   old value is replaced struct variable *v = ntk_map_get(&map, "SB");
  *
  * Removal is O(n). Values are borrowed; the map never frees them.
  *
@@ -42,7 +41,7 @@ int ntk_map_put_number(struct ntk_map *map, uint64_t key, void *value);
 /* NULL when there is none. */
 void *ntk_map_get(const struct ntk_map *map, const char *key);
 void *ntk_map_get_number(const struct ntk_map *map, uint64_t key);
-/* The removed value, NULL when there was none. */
+/* The removed value, NULL if there was none. */
 void *ntk_map_remove(struct ntk_map *map, const char *key);
 void *ntk_map_remove_number(struct ntk_map *map, uint64_t key);
 

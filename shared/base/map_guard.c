@@ -12,15 +12,15 @@
 #define GUARDS 2048 /* mappings at once */
 
 static struct {
-    uintptr_t base; /* 0: free; written under the mutex, read by the handler */
+    uintptr_t base; /* 0: free; written under the mutex, read by the signal handler */
     uintptr_t end;
     uintptr_t hole; /* the first page of zeros; 0: none */
 } guards[GUARDS];
 
 static pthread_mutex_t guard_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction earlier;
-/* A handler that was installed over ours and passes faults back to us must not go round in
- * circles. */
+/* A handler that was installed over ours and passes faults back to us must not cause an endless
+ * loop. */
 static __thread volatile sig_atomic_t passing_on;
 static uintptr_t page_bytes;
 
@@ -59,12 +59,13 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
     } else if (earlier.sa_handler != SIG_DFL && earlier.sa_handler != SIG_IGN) {
         earlier.sa_handler(number);
     } else {
-        (void)signal(SIGBUS, SIG_DFL); /* the access faults again and ends the program as before */
+        /* the access faults again and ends the program as it would without us */
+        (void)signal(SIGBUS, SIG_DFL);
     }
     passing_on = 0;
 }
 
-/* Puts our handler on top, also when someone installed another one since. */
+/* Installs our handler again if another one was installed over it. */
 static int install(void)
 {
     struct sigaction action;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * map_guard - mapped files that others may cut short: a read beyond the end gives zeros, not
- * SIGBUS.
+ * map_guard - mapped files that others may truncate: a read beyond the end gives zeros, not SIGBUS.
  *
- * Each guarded mapping sees to it that our SIGBUS handler is in place. A fault inside a guarded
- * mapping puts a page of zeros there and marks the mapping; any other SIGBUS goes to the handler
- * that was there before.
+ * Adding a guarded mapping makes sure that our SIGBUS handler is installed. A fault inside a
+ * guarded mapping puts a page of zeros there and marks the mapping; any other SIGBUS goes to the
+ * handler that was there before.
  *
- * Owner:   the caller maps and unmaps; _remove comes before munmap.
+ * Owner:   the caller maps and unmaps; call _remove before munmap.
  * Threads: any.
  */
 #ifndef NTK_SHARED_BASE_MAP_GUARD_H
@@ -18,7 +17,7 @@
 /* A handle of 0 or more, or -ENOSPC. */
 int ntk_map_guard_add(const void *base, size_t bytes);
 void ntk_map_guard_remove(int guard);
-/* Where the first hole that a read of this mapping hit begins; SIZE_MAX: none did. */
+/* The offset of the first hole that a read of this mapping hit; SIZE_MAX: none. */
 size_t ntk_map_guard_intact_bytes(int guard);
 
 #endif

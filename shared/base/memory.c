@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory - how much more of it this process can take. */
+/* memory - the memory that this process can still allocate. */
 #include "shared/base/memory.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-#define LARGE_PAGE ((uintptr_t)2 << 20) /* of a processor with small ones of 4 KiB */
+#define LARGE_PAGE ((uintptr_t)2 << 20) /* of a processor with pages of 4 KiB */
 #define GROUP_ROOT "/sys/fs/cgroup"
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -20,7 +20,7 @@ static uint64_t less(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The number behind a key at the start of a line; 0 when there is none. */
+/* The number after a key at the start of a line; 0 if the key is missing. */
 static uint64_t value_of(const char *text, const char *key)
 {
     const char *line = text;
@@ -55,7 +55,7 @@ static bool read_number(const char *folder, const char *name, uint64_t *out)
     return ntk_fs_read_text(path, text, sizeof text) > 0 && ntk_str_parse_u64(text, out) == 0;
 }
 
-/* Pages of files that no process uses count to the group and are given up first. */
+/* Page cache that no process uses counts in the group and is reclaimed first. */
 static uint64_t group_left(const char *folder, const char *limit_name, const char *usage_name,
                            const char *cache_key)
 {
@@ -76,7 +76,7 @@ static uint64_t group_left(const char *folder, const char *limit_name, const cha
     return limit - less(limit, usage);
 }
 
-/* For the group that a line of /proc/self/cgroup names, and of those above it. */
+/* For the group in a line of /proc/self/cgroup and the groups above it. */
 static uint64_t groups_left(void)
 {
     uint64_t left = group_left(GROUP_ROOT "/memory", "memory.limit_in_bytes",
@@ -122,8 +122,7 @@ uint64_t ntk_memory_available(void)
     return less(machine_available(), less(groups_left(), address_space_left()));
 }
 
-/* One byte is less than any core, and the limit that also keeps the kernel from giving one to a
- * program. */
+/* One byte is less than any core file. It also keeps the kernel from piping one to a program. */
 void ntk_memory_forbid_cores(void)
 {
     struct rlimit limit;
@@ -134,7 +133,7 @@ void ntk_memory_forbid_cores(void)
     }
 }
 
-/* The kernel has the last word, and a failure costs nothing but time. */
+/* The kernel decides; if it refuses, this only costs time. */
 void ntk_memory_is_large(void *bytes, uint64_t bytes_count)
 {
     uintptr_t first = ((uintptr_t)bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory - how much more of it this process can take, and that no file has a copy of it.
+ * memory - the memory that this process can still allocate, and protection of it from core files.
  *
  * Threads: any.
  */
@@ -13,10 +13,10 @@
 extern "C" {
 #endif
 
-/* The least of what the machine has free, what the control groups of this process leave and what
- * RLIMIT_AS leaves; what cannot be read limits nothing. */
+/* The least of the machine's free memory, the rest of this process's control groups and the rest of
+ * RLIMIT_AS; a limit that cannot be read is ignored. */
 uint64_t ntk_memory_available(void);
-/* For programs with secrets of users or peers: there will be no core file. */
+/* For programs with secrets of users or peers: disables core files. */
 void ntk_memory_forbid_cores(void);
 /* For a new array of many MiB that will be filled: asks for large pages, which cause fewer page
  * faults. A hint. */

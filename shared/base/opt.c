@@ -43,7 +43,7 @@ int ntk_opt_argument_error(const struct ntk_opt_program *program, const char *na
                          : ntk_opt_usage_error(program, "unexpected argument '%s'", word);
 }
 
-/* Adds to "a, b or c"; what does not fit is omitted. Returns the bytes used. */
+/* Appends to "a, b or c"; omits words that do not fit. Returns the bytes used. */
 static size_t list_add(char *text, size_t size, size_t used, const char *name, size_t bytes,
                        bool is_last)
 {
@@ -97,7 +97,8 @@ int ntk_opt_exit_code(int parsed)
     return 0;
 }
 
-/* Prints text from the column on, broken at blanks before HELP_WIDTH; at is the column now. */
+/* Prints text from the column on, broken at blanks before HELP_WIDTH; `at` is the current
+ * column. */
 static void print_wrapped(const char *text, int column, int at)
 {
     while (*text) {
@@ -154,7 +155,7 @@ static void print_option(const struct ntk_opt *option)
     print_wrapped(option->help, HELP_COLUMN, HELP_COLUMN);
 }
 
-/* One form of the command line, broken before what may be omitted. */
+/* One form of the command line, broken before optional parts. */
 static void print_form(const char *lead, const char *name, const char *form, size_t length)
 {
     int column = printf("%s %s", lead, name);
@@ -217,7 +218,7 @@ static int print_completion(const struct ntk_opt_program *program, const char *s
     return -EINVAL;
 }
 
-/* parsed is what the parser of the value answered. */
+/* parsed is the result of the value's parser. */
 static int take(int parsed, const struct ntk_opt_program *program, const char *name,
                 const char *value, const char *expected)
 {
@@ -309,7 +310,7 @@ static bool is_above_zero(const struct ntk_opt *option)
     }
 }
 
-/* name is as typed, for messages. */
+/* name is the option as typed, for messages. */
 static int take_value(const struct ntk_opt_program *program, const struct ntk_opt *option,
                       const char *name, const char *value)
 {
@@ -411,7 +412,8 @@ static int apply(const struct ntk_opt_program *program, const struct ntk_opt *op
                : ret;
 }
 
-/* Parses the word argv[*at] that starts with "--"; moves *at over a value in its own word. */
+/* Parses the word argv[*at] that starts with "--"; moves *at over a value that is a separate
+ * word. */
 static int parse_long(const struct ntk_opt_program *program, int argc, char **argv, int *at)
 {
     const char *word = argv[*at] + 2;
@@ -473,7 +475,7 @@ static int parse_short(const struct ntk_opt_program *program, int argc, char **a
 
 int ntk_opt_parse(const struct ntk_opt_program *program, int argc, char **argv)
 {
-    int operands = 0; /* moved to argv[1 .. operands] in order, shifted to the end at last */
+    int operands = 0; /* moved to argv[1 .. operands] in order, and to the end afterwards */
     char **kept = calloc((size_t)argc + 1, sizeof *kept);
     int ret = 0;
     int at;
@@ -529,7 +531,7 @@ struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count)
             is_whole = is_whole && ntk_vec_push(&rows, row) == 0;
         }
     }
-    if (!is_whole || !ntk_vec_add(&rows)) { /* the end is a zeroed row */
+    if (!is_whole || !ntk_vec_add(&rows)) { /* a zeroed row ends the table */
         ntk_vec_fini(&rows);
     }
     return rows.items;

@@ -3,25 +3,22 @@
  * opt - command-line options as a table: parser, --help, man page and shell completion read the
  * same rows.
  *
- *   static uint64_t delay_ns = NTK_NS_PER_SECOND;
- *   static const struct ntk_opt options[] = {
+ *   static uint64_t delay_ns = NTK_NS_PER_SECOND; static const struct ntk_opt options[] = {
  *       { 'd', "delay", "TIME", NTK_OPT_DURATION, &delay_ns, "time between two refreshes" },
- *       NTK_OPT_COMMON,
- *       { 0 },
- *   };
- *   static const struct ntk_opt_program program = { "neuron-top", "[OPTION]...", "what it is",
+ *       NTK_OPT_COMMON, { 0 },
+ *   }; static const struct ntk_opt_program program = { "neuron-top", "[OPTION]...", "what it is",
  *                                                   options };
- *   int first = ntk_opt_parse(&program, argc, argv);
- *   if (first < 0) {
+ *   int first = ntk_opt_parse(&program, argc, argv); if (first < 0) {
  *       return ntk_opt_exit_code(first);
  *   }
  *
  * --help and --version go to stdout; a wrong option gives one line on stderr. Long options take
  * "--name value" and "--name=value", short ones "-n value" and "-nvalue"; flags may be grouped;
  * "--" ends the options; options and operands may be mixed unless stop_at_operand is set (for
- * subcommands). A word that names no option, command or value gets the nearest name in its message.
+ * subcommands). The message for an unknown option, command or value suggests the nearest name.
  *
- * Owner:   tables are the caller's and static; what ntk_opt_join() returns is freed with free().
+ * Owner:   the caller owns the tables, which are static; the result of ntk_opt_join() is freed with
+ *          free().
  * Threads: called once at start. Operands are moved to the end of argv.
  */
 #ifndef NTK_SHARED_BASE_OPT_H
@@ -48,7 +45,7 @@ enum ntk_opt_kind {
     NTK_OPT_BYTES,    /* uint64_t *: K, M, G */
     NTK_OPT_DURATION, /* uint64_t * nanoseconds: "1s", "500ms", "2" seconds */
     NTK_OPT_CALL,     /* int (*)(const char *value, struct ntk_err *err): 0 or negative */
-    NTK_OPT_HEADING,  /* its own line in --help; long_name is its text */
+    NTK_OPT_HEADING,  /* a heading line in --help; long_name is its text */
     NTK_OPT_HELP,
     NTK_OPT_VERSION,
     NTK_OPT_COMPLETION,
@@ -60,19 +57,19 @@ enum ntk_opt_kind {
 struct ntk_opt {
     char short_name;       /* 0 for none */
     const char *long_name; /* NULL for none */
-    /* NULL when it takes no argument; "[=URL]": only "--name=value" gives one, without it the value
-     * is ""; NTK_OPT_LIST: several of its words, separated by commas; an error of NTK_OPT_CALL has
+    /* NULL when it takes no argument. "[=URL]": only "--name=value" gives one; without it the value
+     * is "". NTK_OPT_LIST: several of its words, separated by commas; an error of NTK_OPT_CALL has
      * the offset of the bad one. */
     const char *arg_name;
     enum ntk_opt_kind kind;
     void *value;      /* for NTK_OPT_CALL a pointer to the function pointer */
     const char *help; /* NULL hides it from --help */
-    /* Its values, each one word, separated by blanks, for NTK_OPT_CHOICE and for the completion;
-     * NULL: any, or files. */
+    /* Its words, separated by blanks, for NTK_OPT_CHOICE and for the completion; NULL: any, or
+     * files. */
     const char *choices;
-    bool is_above_zero; /* a number that is 0 or less is an error: it would mean "not given" */
-    const char *above;  /* the least value, as that error has it; NULL: "more than 0" */
-    /* More words for the completion, from a table: the one of an index, NULL after the last. */
+    bool is_above_zero; /* 0 or less is an error, because 0 means "not given" */
+    const char *above;  /* the least value, as the error message names it; NULL: "more than 0" */
+    /* More words for the completion, from a table: the word of an index, NULL after the last. */
     const char *(*word_get)(size_t index);
 };
 
@@ -93,8 +90,7 @@ struct ntk_opt {
         0, "completion", "SHELL", NTK_OPT_COMPLETION, 0,                         \
             "print the completion script for bash, zsh or fish", "bash zsh fish" \
     }
-/* For a word of a program that prints nothing else on stderr: the last rows, under their
- * heading. */
+/* For commands that print nothing else on stderr: the last rows, under a heading. */
 #define NTK_OPT_COMMON_OTHER                                                                     \
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 }, NTK_OPT_COMMON_COMPLETION, NTK_OPT_COMMON_VERSION, \
         NTK_OPT_COMMON_HELP
@@ -114,10 +110,10 @@ struct ntk_opt_program {
     bool stop_at_operand;
     const char *epilogue;                   /* shown last in --help, may be NULL */
     const struct ntk_opt_command *commands; /* its subcommands; may be NULL */
-    /* The words that its first operand may be, for the completion: the one of an index, NULL after
-     * the last. NULL: any, or files. Subcommands only. */
+    /* The words for its first operand, for the completion: the word of an index, NULL after the
+     * last. NULL: any, or files. Subcommands only. */
     const char *(*operand_get)(size_t index);
-    bool repeats_operands; /* each operand may be one of them */
+    bool repeats_operands; /* each operand may be one of these words */
 };
 
 /* The index of the first operand in argv; -ECANCELED when help, version or completion was printed;
@@ -125,31 +121,32 @@ struct ntk_opt_program {
 int ntk_opt_parse(const struct ntk_opt_program *program, int argc, char **argv);
 /* For programs without operands: 0, or as above; an operand is a usage error. */
 int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **argv);
-/* For -ECANCELED: 0, or 1 with a message when stdout is full. 2 for everything else negative. */
+/* Exit code for -ECANCELED: 0, or 1 with a message when stdout is full. 2 for every other negative
+ * value. */
 int ntk_opt_exit_code(int parsed);
 /* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* "unexpected argument 'word'", or "missing argument NAME" without a word; returns 2. */
+/* Message "unexpected argument 'word'", or "missing argument NAME" without a word; returns 2. */
 int ntk_opt_argument_error(const struct ntk_opt_program *program, const char *name,
                            const char *word);
-/* "no command", or "unknown command" for a word, with the names of all; returns 2. */
+/* Message "no command", or "unknown command" for a word, with the names of all; returns 2. */
 int ntk_opt_command_error(const struct ntk_opt_program *program, const char *word);
-/* Runs the command that argv[first] names, with argv from there on; returns its exit code. */
+/* Runs the command named argv[first], with argv from there on; returns its exit code. */
 int ntk_opt_run_command(const struct ntk_opt_program *program, int argc, char **argv, int first);
-/* Whether a value is one of the words, separated by blanks; else -EINVAL, "expected a, b or c". */
+/* 0 if the value is one of the words, separated by blanks; else -EINVAL, "expected a, b or c". */
 int ntk_opt_choice_check(const char *choices, const char *value, struct ntk_err *err);
-/* One table out of several, for a program whose parts bring their own rows; the caller's to free.
+/* One table out of several, for a program with parts that have their own rows; the caller frees it.
  * NULL if out of memory. */
 struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count);
 void ntk_opt_print_help(const struct ntk_opt_program *program);
-/* An entry of a man page for each option, with "@--name" in a line behind it; a subcommand leaves
- * out those that all commands have. cmake/man.awk puts them into the page. */
+/* Prints an entry of a man page for each option, with "@--name" in a line after it; a subcommand
+ * omits the options that all commands have. cmake/man.awk puts the entries into the page. */
 void ntk_opt_print_man(const struct ntk_opt_program *program);
 /* Whether its value may be omitted: "[=URL]". */
 bool ntk_opt_takes_optional(const struct ntk_opt *option);
-/* The completion script of "bash", "zsh" or "fish" on stdout; "words" are the options, operands and
- * values of a subcommand, as these scripts ask for them, "man" what ntk_opt_print_man() prints. False for
+/* Prints the completion script of "bash", "zsh" or "fish" on stdout; "words" prints the options,
+ * operands and values of a subcommand, for these scripts; "man" is ntk_opt_print_man(). False for
  * another shell. */
 bool ntk_opt_print_completion(const struct ntk_opt_program *program, const char *shell);
 

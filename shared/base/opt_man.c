@@ -16,7 +16,7 @@ static void print_escaped(const char *font, const char *text, size_t length)
     printf("\\fR");
 }
 
-/* "--name", "-n": bold; the name of the value: italic; 0 for neither. */
+/* "--name", "-n" in bold, the name of the value in italics; 0 if there is neither. */
 static size_t print_marked(const struct ntk_opt *option, const char *text)
 {
     static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -31,7 +31,7 @@ static size_t print_marked(const struct ntk_opt *option, const char *text)
     return length;
 }
 
-/* The line of --help as a message. */
+/* The help text of the option as a sentence. */
 static void print_sentence(const struct ntk_opt *option)
 {
     for (const char *c = option->help; *c;) {
@@ -65,7 +65,7 @@ static void print_entry(const struct ntk_opt *option)
     }
     putchar('\n');
     print_sentence(option);
-    printf("@%s\n", name); /* where the template may say more */
+    printf("@%s\n", name); /* here the template may add text */
 }
 
 void ntk_opt_print_man(const struct ntk_opt_program *program)

@@ -22,7 +22,7 @@
 #define FIELD_PARENT 4
 #define FIELD_START 22
 
-/* A field from the state on: the name before it may hold anything. */
+/* A field from the state on: the name before it may contain any character. */
 static const char *field_get(const char *stat, int field)
 {
     const char *at = strrchr(stat, ')');
@@ -33,7 +33,7 @@ static const char *field_get(const char *stat, int field)
     return at ? at + 1 : "";
 }
 
-/* Ticks since the machine started, as a moment. */
+/* Converts ticks since boot to a time. */
 static uint64_t moment_of(uint64_t ticks)
 {
     struct timespec since_boot;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process - what /proc shows of a process, for messages that name it, and names of users.
+ * process - facts of /proc about a process, for messages that name it, and names of users.
  *
  * Threads: any.
  */
@@ -20,16 +20,16 @@ struct ntk_process {
     uint32_t pid;
     uint32_t parent;
     uint32_t uid;
-    char state;        /* of proc(5): 'R', 'S', 'T' ... */
-    char name[64];     /* of its command, without arguments */
-    char user[64];     /* "user 4711" where it has no name */
+    char state;        /* as in proc(5): 'R', 'S', 'T' ... */
+    char name[64];     /* name of its command, without arguments */
+    char user[64];     /* "user 4711" if the user has no name */
     uint64_t start_ns; /* since 1970; 0 unknown */
 };
 
 /* The login name of a user, else the number; false for a number. */
 bool ntk_process_user(uint32_t uid, char *buf, size_t buf_bytes);
 
-/* proc: NULL "/proc". -ESRCH when there is no such process to be seen. */
+/* proc: NULL for "/proc". -ESRCH if the process does not exist or is hidden. */
 int ntk_process_read(const char *proc, uint32_t pid, struct ntk_process *out);
 
 /* A line of /proc/PID/maps. */
@@ -43,8 +43,8 @@ struct ntk_process_mapping {
 bool ntk_process_mapping_parse(char *line, struct ntk_process_mapping *out);
 
 #define NTK_PROCESS_TEXT_BYTES 256
-/* "process 4711 (python3) of alice since 2026-11-28T13:02:11Z". since_ns: of what is reported; 0:
- * the start of the process. Returns buf. */
+/* "process 4711 (python3) of alice since 2026-11-28T13:02:11Z". since_ns: the time to show; 0: the
+ * start of the process. Returns buf. */
 const char *ntk_process_format(const struct ntk_process *process, uint64_t since_ns, char *buf,
                                size_t buf_bytes);
 

@@ -22,7 +22,7 @@ struct ntk_progress {
 
 /* A test sets another stream and clock afterwards. */
 void ntk_progress_begin(struct ntk_progress *progress, const char *what);
-/* share 0 to 1. NULL: nothing is shown. */
+/* share from 0 to 1. NULL: does nothing. */
 void ntk_progress_show(struct ntk_progress *progress, double share);
 void ntk_progress_end(struct ntk_progress *progress);
 

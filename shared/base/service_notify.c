@@ -21,7 +21,7 @@ struct ntk_service {
     uint64_t feed_period_ns;
 };
 
-/* "/path" or "@name" of the abstract space, whose first byte is 0 in the address. */
+/* "/path", or "@name" in the abstract namespace, which has 0 as the first byte of the address. */
 static int parse_address(const char *text, struct ntk_service *service, struct ntk_err *err)
 {
     size_t length = strlen(text);
@@ -111,7 +111,7 @@ uint64_t ntk_service_feed_period_ns(const struct ntk_service *service)
     return service ? service->feed_period_ns : 0;
 }
 
-/* A manager that does not read misses a line; the next one comes. */
+/* If the manager does not read, a line is lost; the next one follows. */
 static void say(struct ntk_service *service, const char *lines)
 {
     if (service) {

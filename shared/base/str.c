@@ -287,7 +287,7 @@ const char *ntk_str_base_name(const char *path)
 
 size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code)
 {
-    /* The smallest code of each length: a longer form than needed is not UTF-8. */
+    /* The smallest code point of each length: a longer form than necessary is not UTF-8. */
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     const unsigned char *c = (const unsigned char *)text;
     size_t length;
@@ -313,7 +313,7 @@ size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code)
         code = code << 6 | (c[i] & 0x3f);
     }
     if (code < least[length] || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff) {
-        return 0; /* overlong, surrogate, beyond U+10FFFF */
+        return 0; /* overlong, a surrogate, or beyond U+10FFFF */
     }
     *out_code = code;
     return length;

@@ -2,14 +2,13 @@
 /*
  * suggest - the existing name that is nearest to an unknown word.
  *
- *   struct ntk_suggest near = ntk_suggest_begin("lins");
- *   ntk_suggest_add(&near, "lines");
- *   "unknown command '%s'%s", "lins", ntk_suggest_text(&near)   -> ... (did you mean 'lines'?)
+ *   struct ntk_suggest near = ntk_suggest_begin("lins"); ntk_suggest_add(&near, "lines"); "unknown
+ *   command '%s'%s", "lins", ntk_suggest_text(&near)   -> ... (did you mean 'lines'?)
  *
- * A name is near if few edits (a letter more, less, other or swapped with the next; small and
- * capital letters are equal) make it of the word, at most a third of the letters of the longer one,
- * rounded, or if it begins with the word. Of several names the one with the fewest edits is taken,
- * then the first. Dashes alone are near to nothing: they begin every option.
+ * A name is near if it begins with the word, or if few edits turn the word into it: at most a third
+ * of the letters of the longer one, rounded. An edit adds, removes or replaces a letter or swaps
+ * two neighbours; case is ignored. The name with the fewest edits is chosen, then the first. Dashes
+ * alone are near no name, because every option begins with them.
  *
  * Threads: each object belongs to one thread.
  */
@@ -27,16 +26,16 @@ extern "C" {
 
 struct ntk_suggest {
     const char *word;
-    size_t edits;  /* of the nearest name so far */
+    size_t edits;  /* to the nearest name so far */
     bool is_known; /* the word is one of the names */
     char text[NTK_SUGGEST_NAME_MAX + 24];
 };
 
 struct ntk_suggest ntk_suggest_begin(const char *word);
 void ntk_suggest_add(struct ntk_suggest *near, const char *name);
-/* The names in a text, separated by blanks. */
+/* Adds the names in a text, separated by blanks. */
 void ntk_suggest_add_words(struct ntk_suggest *near, const char *names);
-/* Whether the word is one of the names, letter by letter. */
+/* Whether the word is exactly one of the names. */
 bool ntk_suggest_is_known(const struct ntk_suggest *near);
 /* " (did you mean 'lines'?)", or "" if no name is near; lives as long as `near`. */
 const char *ntk_suggest_text(const struct ntk_suggest *near);

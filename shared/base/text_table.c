@@ -80,7 +80,8 @@ static void put_cell(const struct ntk_text_table *table, size_t index, const cha
                      struct ntk_buf *out)
 {
     size_t column = index % table->column_count;
-    size_t colour = *text == '\033' ? strcspn(text, "m") + 1 : 0; /* a text has no such character */
+    /* the end of the escape sequence; a text contains no ESC */
+    size_t colour = *text == '\033' ? strcspn(text, "m") + 1 : 0;
     size_t fill = table->widths[column] - ntk_str_cells(text + colour);
     bool is_last = column + 1 == table->column_count;
     size_t before = table->left >> column & 1 ? 0 : fill;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_table - rows of cells as aligned text: texts to the left, numbers to the right.
+ * text_table - rows of cells as aligned text: texts on the left, numbers on the right.
  *
  * Columns are as wide as their widest cell, in cells of a terminal (ntk_str_cells). The first rows
- * are headings. Plain, a table has two blanks between columns and nothing after the last; in a
- * frame, columns have lines between them, headings are centred, and rules are where they were
- * requested.
+ * are headings. A plain table has two blanks between columns and nothing after the last; a framed
+ * one has lines between columns, centred headings, and rules where the caller adds them.
  *
- * Owner:   caller's storage, _fini frees. Threads: one. A lack of memory shows in the buffer it is
- *          written to.
+ * Owner: caller's storage, _fini frees. Threads: one. A lack of memory appears in the output
+ *        buffer.
  */
 #ifndef NTK_SHARED_BASE_TEXT_TABLE_H
 #define NTK_SHARED_BASE_TEXT_TABLE_H
@@ -28,16 +27,16 @@ extern "C" {
 
 struct ntk_text_table {
     size_t column_count;
-    size_t cell_bytes; /* what is longer is cut; 128 unless set after init */
-    uint32_t left;     /* mask of columns that are texts */
+    size_t cell_bytes; /* longer cells are cut; 128 unless changed after init */
+    uint32_t left;     /* mask of columns with texts */
     uint32_t hidden;   /* mask of columns that are not written */
-    size_t framed;     /* rows of headings, in a frame; 0: no frame */
+    size_t framed;     /* number of heading rows in a frame; 0: no frame */
     size_t cell_count;
     size_t widths[NTK_TEXT_TABLE_COLUMNS_MAX];
-    struct ntk_buf cells; /* each with its NUL, after its colour; a line is "\n" */
+    struct ntk_buf cells; /* each with its NUL, after its colour; a rule is "\n" */
 };
 
-/* column_count of at most NTK_TEXT_TABLE_COLUMNS_MAX; heads: as many, or NULL. */
+/* column_count is at most NTK_TEXT_TABLE_COLUMNS_MAX; heads: column_count texts, or NULL. */
 void ntk_text_table_init(struct ntk_text_table *table, size_t column_count, uint32_t left,
                          const char *const *heads);
 /* The next cell; control characters become U+FFFD. */
@@ -48,7 +47,7 @@ void ntk_text_table_format(struct ntk_text_table *table, const char *format, ...
     __attribute__((format(printf, 2, 3)));
 /* Nanoseconds as microseconds with one digit; "-" for none. */
 void ntk_text_table_us(struct ntk_text_table *table, uint64_t ns, bool is_present);
-/* A line of the frame, below the row that is full or above the first. */
+/* Adds a line of the frame below the last full row, or above the first. */
 void ntk_text_table_rule(struct ntk_text_table *table);
 void ntk_text_table_put(const struct ntk_text_table *table, struct ntk_buf *out);
 void ntk_text_table_fini(struct ntk_text_table *table);

@@ -33,7 +33,8 @@ static size_t characters(const char *text, size_t bytes_count)
     return count;
 }
 
-/* Bytes up to the next blank where a line may break: a number stays with its unit. */
+/* The number of bytes before the next blank at which a line may break: a number stays with its
+ * unit. */
 static size_t piece(const char *text)
 {
     size_t bytes_count = strcspn(text, " ");

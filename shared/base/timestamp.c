@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timestamp - a moment as people write it. */
+/* timestamp - times in the form that people write. */
 #include "shared/base/timestamp.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
-/* Beyond it, nanoseconds do not fit: the year 2262. */
+/* Nanoseconds do not fit beyond it: the year 2262. */
 #define SECONDS_MAX 9223372036.0
 
 static int bad(struct ntk_err *err)
@@ -20,7 +20,7 @@ static int bad(struct ntk_err *err)
                        "expected 2026-11-21T07:30:00Z, or seconds since 1970");
 }
 
-/* Digits of a fraction behind the point as ns; the rest of the text. */
+/* Parses the digits after the point as ns; returns the rest of the text. */
 static const char *take_fraction(const char *text, uint64_t *out_ns)
 {
     uint64_t unit_ns = NTK_NS_PER_SECOND / 10;
@@ -36,7 +36,7 @@ static const char *take_fraction(const char *text, uint64_t *out_ns)
     return text;
 }
 
-/* "Z", "+02:00", "-0330": seconds east of Greenwich; false when it is none. */
+/* "Z", "+02:00", "-0330" as seconds east of Greenwich; false if it is none of these. */
 static bool take_zone(const char *text, long *out_seconds)
 {
     unsigned int hours;
@@ -72,7 +72,7 @@ static const char *take_date(const char *text, struct tm *date)
     return NULL;
 }
 
-/* strptime() takes the 31st of every month. */
+/* strptime() accepts the 31st of every month. */
 static bool is_day(const struct tm *date)
 {
     struct tm noon = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* units - numbers with units as people read them on screens. */
+/* units - numbers with units, as screens show them. */
 #include "shared/base/units.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ static const char *scaled(char *buf, size_t buf_bytes, double value, double step
 {
     size_t i = 0;
 
-    /* 999.95 would be printed as 1000.0: take the next unit then. */
+    /* 999.95 would be printed as 1000.0, so use the next unit. */
     while (i + 1 < suffix_count && value >= step - step / 20000) {
         value /= step;
         i++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * units - numbers with units as people read them on screens. Threads: any.
+ * units - numbers with units, as screens show them. Threads: any.
  */
 #ifndef NTK_SHARED_BASE_UNITS_H
 #define NTK_SHARED_BASE_UNITS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* url - addresses as messages may show them. */
+/* url - addresses in a form that messages may show. */
 #include "shared/base/url.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "shared/base/str.h"
 
-/* Whether what follows the last colon of HOST:PORT is a number, or there is none. */
+/* Whether the part after the last colon of HOST:PORT is a number, or is missing. */
 static bool has_port(const char *authority, size_t bytes)
 {
     const char *colon = memrchr(authority, ':', bytes);
@@ -20,7 +20,7 @@ static bool has_port(const char *authority, size_t bytes)
     return true;
 }
 
-/* What is before the host of the address that starts here and has this many bytes. */
+/* The part before the host in the address that starts here and has this many bytes. */
 static size_t secret_bytes(const char *start, size_t bytes)
 {
     size_t authority = 0;
@@ -29,7 +29,8 @@ static size_t secret_bytes(const char *start, size_t bytes)
         authority++;
     }
     const char *at = memrchr(start, '@', authority);
-    /* A password with one of these ends the authority early: it is what precedes the last '@'. */
+    /* A password with one of these characters ends the authority early, so the part before the last
+     * '@' is removed. */
     if (!at && !has_port(start, authority)) {
         at = memrchr(start, '@', bytes);
     }

@@ -2,11 +2,11 @@
 /*
  * vec - a growing array of elements of one size.
  *
- *   struct ntk_vec points = NTK_VEC_INIT(struct point);
- *   struct point *p = ntk_vec_add(&points);              // zeroed, NULL if out of memory
- *   ntk_vec_each(struct point, q, &points) { ... }
+ *   struct ntk_vec points = NTK_VEC_INIT(struct point); struct point *p = ntk_vec_add(&points);
+ *   // zeroed, NULL if out of memory ntk_vec_each(struct point, q, &points) { ... }
  *
- * Owner:   caller's storage; ntk_vec_fini() frees. Pointers to elements last until the next add.
+ * Owner:   caller's storage; ntk_vec_fini() frees. Pointers to elements are valid until the next
+ *          add.
  * Threads: one at a time per vec.
  */
 #ifndef NTK_SHARED_BASE_VEC_H
@@ -32,7 +32,7 @@ struct ntk_vec {
 
 void ntk_vec_init(struct ntk_vec *vec, size_t item_bytes);
 void ntk_vec_fini(struct ntk_vec *vec);
-/* Appends a zeroed element; NULL if out of memory, the vec unchanged. */
+/* Appends a zeroed element; NULL if out of memory, and the vec is unchanged. */
 void *ntk_vec_add(struct ntk_vec *vec);
 /* Appends count zeroed elements and returns the first; NULL if out of memory. */
 void *ntk_vec_add_many(struct ntk_vec *vec, size_t count);

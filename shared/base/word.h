@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The index of the text; word_count: it is none of the words, or NULL. NULL words are gaps. */
+/* The index of the text; word_count if the text is NULL or not in the list. NULL words are gaps. */
 static inline size_t ntk_word_find(const char *text, const char *const *words, size_t word_count)
 {
     size_t i = 0;

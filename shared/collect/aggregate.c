@@ -151,7 +151,7 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
 
 /* ---- the end of the period ---- */
 
-/* For a tag of a user: two users' tags are never one. */
+/* For a user's tag: the same tag of two users counts as two. */
 static struct tag_state *tag_state(struct ntk_aggregate *aggregate,
                                    const struct ntk_runtime_sample *runtime)
 {
@@ -211,7 +211,7 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
             tag->total.error_class[k] += runtime->error_class[k].period;
         }
         tag->used = snapshot->sequence;
-        /* Each tag once, in the order of its first runtime. */
+        /* Lists each tag once, in the order of its first runtime. */
         if (tag->listed != snapshot->sequence) {
             tag->listed = snapshot->sequence;
             tag->place = snapshot->tag_count++;
@@ -221,7 +221,7 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     }
 }
 
-/* Processes that ended were in this snapshot; those that no source saw any more are gone as
+/* Processes that ended were in this snapshot. Those that no source sees any more are removed as
  * well. */
 static void forget_ended(struct ntk_aggregate *aggregate)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_belief - who is believed about what a core did: the segment of its process, or the
+ * aggregate_belief - which source is believed about a core: the segment of its process, or the
  * device tree.
  *
- * A core of ours counts all by itself, so its segment is believed. Hooks around another runtime see
- * calls: what they returned is theirs to say, but the time that they took has waiting in it, and of
- * the core they see nothing. There the driver's counters come first. docs/decisions/collecting.md
- * has the table.
+ * Our cores count everything themselves, so their segment is believed. Hooks around another runtime
+ * see only calls: they know the results, but the time of a call includes waiting, and they do not
+ * see the core. There the driver's counters come first. docs/decisions/collecting.md has the table.
  */
 #include <string.h>
 
@@ -16,7 +15,7 @@
 #define AT_FLOPS NTK_CORE_COUNT_AT(effective_flops)
 #define AT_COMPLETED NTK_CORE_COUNT_AT(outcome[NTK_OUTCOME_COMPLETED])
 
-/* What a driver's tree counts of a core. */
+/* The counters of a core in a driver's tree. */
 static const struct {
     size_t counter;
     uint32_t has;
@@ -78,12 +77,12 @@ void ntk_aggregate_take_tree_core(struct machine_core *core,
     }
 }
 
-/* Since a clear, a core cannot have been busy for longer than it was watched, nor counted more than
- * its peak: a value that says so was not cleared but fell back a little, as where a process ends
- * while it is read. Then nothing happened. */
+/* After a clear, a core cannot have been busy for longer than it was watched, nor counted more than
+ * its peak. A value beyond that was not cleared but decreased slightly, for example because a
+ * process ended during the reading. Then nothing is counted. */
 static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snapshot *snapshot)
 {
-    /* Readings lie a little before or after the ends of the period. */
+    /* Readings happen shortly before or after the ends of the period. */
     double room_ns = 2 * (double)snapshot->period_ns;
     double peak = snapshot->hardware.has & NTK_HARDWARE_HAS_PEAK
                       ? snapshot->hardware.tensor_peak_flops * room_ns / NTK_NS_PER_SECOND
@@ -115,8 +114,8 @@ void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate, const struct ntk
 
 /* ---- both ---- */
 
-/* For a process around another runtime, alone on its core: what the driver counted there is its
- * doing. Where there are two, the owner is unknown. */
+/* For a process around another runtime that is alone on its core, the driver's counts there belong
+ * to it. If there are two, the owner is unknown. */
 static void tell_core(const struct machine_core *machine, struct core_state *state,
                       struct ntk_core_sample *sample)
 {
@@ -133,7 +132,7 @@ static void tell_core(const struct machine_core *machine, struct core_state *sta
             sample->has |= tree_rows[i].has;
             if (at == AT_BUSY) {
                 sample->busy_of_calls = false;
-                state->window_ns = 0; /* of the segment's readings */
+                state->window_ns = 0; /* from the segment's readings */
             }
         }
         state->believed_total[at] += count->period;
@@ -176,6 +175,6 @@ uint32_t ntk_aggregate_tell_machine(struct machine_core *core, bool software_mac
             }
         }
     }
-    /* No process runs on a core of the software machine: then it is idle. */
+    /* If no process runs on a core of the software machine, the core is idle. */
     return has | (software_machine && core->observed == 0 ? NTK_CORE_HAS_IDLE : 0u);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_cores - cores of processes: cumulative readings to differences. */
+/* aggregate_cores - turns cumulative readings of cores of processes into differences. */
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
 }
 
 /* The part of a first period that the collector did not watch; at most the period. The machine's
- * core has it too. */
+ * core uses it, too. */
 static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggregate,
                                                     struct core_state *state,
                                                     struct machine_core *machine,
@@ -82,7 +82,7 @@ static bool core_moved(const struct ntk_core_sample *core)
            core->device_to_host_bytes.period > 0;
 }
 
-/* Of all that ended, also before anybody looked; only asked where one takes long. */
+/* Includes those that ended before this collector started; only needed if one takes long. */
 static uint64_t longest_of(struct ntk_aggregate *aggregate,
                            const struct ntk_runtime_reading *reading,
                            const struct ntk_ring_core *core)
@@ -102,7 +102,7 @@ static uint64_t longest_of(struct ntk_aggregate *aggregate,
                                             : UINT64_MAX;
 }
 
-/* One core of one reading: differences into out, baselines moved on. */
+/* One core of one reading: writes differences to out and moves the baselines. */
 static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_reading *reading,
                       const struct ntk_ring_core *core, struct core_state *state,
                       struct ntk_core_sample *out)
@@ -115,8 +115,8 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     bool moved = false;
 
     ntk_aggregate_core_counters(core, total);
-    /* "Now - since" of a running execution may end a little above what it is in the end, and a
-     * killed writer's line does not move: busy time only waits then, it never starts again. */
+    /* "Now - since" of a running execution may be slightly above its final time, and the counters
+     * of a killed writer do not move: busy time then pauses and never restarts. */
     if (total[AT_BUSY] < state->base[AT_BUSY]) {
         total[AT_BUSY] = state->base[AT_BUSY];
     }
@@ -128,9 +128,9 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     if (state->unwatched) {
         out->unwatched = take_unwatched(aggregate, state, machine, period, reported);
     }
-    /* Readings are taken a little before or after the period's ends: their own distance is what a
-     * core can have been busy. A process that came or went meanwhile was idle for the rest of the
-     * period. */
+    /* Readings happen shortly before or after the period's ends; the time between them bounds the
+     * busy time of a core. A process that came or went during the period was idle for the rest of
+     * it. */
     state->window_ns = state->read_ns > 0 && !reading->ended
                            ? ntk_aggregate_advance(core->read_monotonic_ns, state->read_ns)
                            : 0;
@@ -152,7 +152,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         machine->has_observed |= reported;
         machine->observed++;
     }
-    /* Each physical core has its own count of the same executions. */
+    /* Each physical core counts the same executions. */
     if (!reading->ended && core->core % (reading->process->lnc == 2 ? 2 : 1) == 0) {
         out->in_flight = core->in_flight;
         out->running_ns = core->in_flight > 0 ? core->running_ns : 0;
@@ -188,11 +188,11 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
                                                                &aggregate->histogram.device);
         }
     }
-    /* A count may be seen before its histogram: look once more after the last change. */
+    /* The count may be ahead of its histogram: read once more after the last change. */
     state->moved = moved;
 }
 
-/* One latency of all cores, which share the entries when only one has any. */
+/* One latency of all cores; if only one has entries, they are shared. */
 static struct ntk_histogram merge_cores(struct ntk_aggregate *aggregate,
                                         const struct ntk_runtime_sample *runtime, size_t offset)
 {
@@ -238,7 +238,7 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
         struct core_state *state = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 
         if (reading->cores[i].core >= NTK_SEGMENT_CORES) {
-            continue; /* nonsense of one process must not stop the others */
+            continue; /* invalid data of one process must not stop the others */
         }
         if (!state) {
             return -ENOMEM;

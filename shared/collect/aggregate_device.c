@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Devices, what the machine is, and its cores over all runtimes. */
+/* Devices, facts about the machine, and its cores over all runtimes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +28,9 @@ static const struct ntk_device_value *ecc_value(const struct ntk_device_reading 
     }
 }
 
-/* The first reading of a counter. Its total continues from what is stored. One of a tree that
- * appeared counts from 0, or from the stored counter: a driver that was only out of reach still has
- * what is in the total. */
+/* The first reading of a counter. Its total continues from the stored one. A counter of a tree that
+ * appeared counts from 0, or from the stored counter, because the total already includes the counts
+ * of a driver that was only out of reach. */
 static void begin_ecc(struct device_state *state, const struct ntk_ecc_stored *stored, int ecc,
                       uint64_t value, bool appeared)
 {
@@ -159,7 +159,7 @@ void ntk_aggregate_see_held(struct ntk_aggregate *aggregate, struct runtime_stat
     }
 }
 
-/* Whether the runtime was seen to have the core; at its end this can no longer be seen. */
+/* Whether the runtime was seen to own the core; this cannot be seen at its end. */
 static bool was_held(const struct ntk_aggregate *aggregate, const struct runtime_state *runtime,
                      uint32_t core)
 {
@@ -222,7 +222,7 @@ static bool holds_some_core(const struct ntk_aggregate *aggregate,
     return false;
 }
 
-/* What the running processes agree on; 0: they do not, or there are none. */
+/* The value on which the running processes agree; 0: they do not, or there are none. */
 static uint32_t agreed_lnc(const struct ntk_aggregate *aggregate, bool only_holders)
 {
     uint32_t agreed = 0;
@@ -240,8 +240,8 @@ static uint32_t agreed_lnc(const struct ntk_aggregate *aggregate, bool only_hold
     return differ ? 0 : agreed;
 }
 
-/* The LNC that a tool shows: what the running processes agree on, those that have cores before
- * all, else the environment, else the family's default. */
+/* The LNC that tools show: the value on which the running processes agree (those with cores first),
+ * else that of the environment, else the family's default. */
 static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct ntk_machine *machine)
 {
     uint32_t agreed = agreed_lnc(aggregate, true);
@@ -312,9 +312,9 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
     for (uint32_t s = 0; s < device->stack_count; s++) {
         device->memory_capacity_bytes[s] = hardware->device_memory_bytes / hardware->stack_count;
     }
-    /* A driver's tree knows every process. The software machine's is a second old and stays as it
-     * is when its last process was killed: there the processes themselves are asked. One that does
-     * not know all that it has leaves the device's sum unknown. */
+    /* A driver's tree knows every process. The tree of the software machine is up to a second old
+     * and does not change after its last process is killed: there the readings of the processes are
+     * used. A process that does not know all its memory makes the device's sum unknown. */
     if (aggregate->tree.origin == NTK_DEVICE_ORIGIN_SOFTWARE ||
         aggregate->tree.origin == NTK_DEVICE_ORIGIN_NONE) {
         device->has |= NTK_DEVICE_HAS_MEMORY_USED;
@@ -349,7 +349,7 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
     }
 }
 
-/* What processes did on the cores that they had, to who judges. */
+/* Passes the work of processes on the cores that they owned to the judge. */
 static void tell_work(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_health_time now = { snapshot->monotonic_ns, snapshot->realtime_ns };
@@ -378,7 +378,7 @@ static void tell_work(struct ntk_aggregate *aggregate, const struct ntk_snapshot
     }
 }
 
-/* A driver's devices that are there no more are shown so. */
+/* Devices that a driver no longer lists are shown as gone. */
 static void build_gone(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {
     uint32_t indices[NTK_DEVICES_MAX];
@@ -464,7 +464,7 @@ static void build_tree_devices(struct ntk_aggregate *aggregate, struct ntk_snaps
             }
         }
         if (aggregate->readings[i].has_power &&
-            !(snapshot->hardware.software && /* whose publisher ends with its last process */
+            !(snapshot->hardware.software && /* its publisher ends with its last process */
               aggregate->readings[i].power_timestamp_seconds + POWER_OLD_SECONDS <
                   snapshot->realtime_ns / NTK_NS_PER_SECOND)) {
             out->has |= NTK_DEVICE_HAS_POWER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_first - where the counters of a process start counting. */
+/* aggregate_first - the point from which the counters of a process count. */
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@ static void counters_of_sample(const struct ntk_core_sample *sample, uint64_t ou
     }
 }
 
-/* What is between the baseline, which stays, and the first reading. Without memory it is
- * watched. */
+/* The difference between the baseline, which stays, and the first reading. Without memory it counts
+ * as watched. */
 static void see_unwatched(struct ntk_aggregate *aggregate,
                           const struct ntk_runtime_reading *reading,
                           const struct ntk_ring_core *core, struct core_state *state)
@@ -32,7 +32,7 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
         any |= unwatched->counts[i];
     }
     if (core->busy_ns < state->base[AT_BUSY]) {
-        unwatched->counts[AT_BUSY] = 0; /* as a sample has it: busy time only waits */
+        unwatched->counts[AT_BUSY] = 0; /* as in a sample: busy time only pauses */
     }
     if (any && ntk_aggregate_read_core_histogram(aggregate, reading, core)) {
         ntk_aggregate_difference_baseline(aggregate, &unwatched->total, &state->total,
@@ -47,8 +47,8 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
     }
 }
 
-/* Around another runtime these totals are what was believed in each period, which no counter of the
- * segment continues: what they did unwatched is unknown. */
+/* Around another runtime these totals are the believed values of each period, and no counter of the
+ * segment continues them: the unwatched part is unknown. */
 static void go_on_believed(const struct ntk_ring_core *core, struct core_state *state)
 {
     static const size_t believed[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
@@ -61,7 +61,7 @@ static void go_on_believed(const struct ntk_ring_core *core, struct core_state *
     }
 }
 
-/* Totals stored of an earlier collector's time; where none are, its time began without the
+/* Totals stored from an earlier collector's time; without them, counting began before the
  * process. */
 static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading)
@@ -95,7 +95,8 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
         ntk_aggregate_stored_baseline(&core->total, &stored[i].total_latency);
         ntk_aggregate_stored_baseline(&core->device, &stored[i].device_latency);
     }
-    /* What it did since then is counted, but a share of the first period is of what was watched. */
+    /* The work since then is counted, but shares of the first period only cover the watched
+     * time. */
     for (size_t i = 0; i < reading->core_count; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 
@@ -141,7 +142,7 @@ void ntk_aggregate_runtime_begin_latency(struct ntk_aggregate *aggregate,
 {
     struct runtime_state *runtime = ntk_map_get(&aggregate->by_key, reading->key);
 
-    /* With those of models, cores have the latency on the core. */
+    /* If models need it, cores have the latency on the core. */
     for (size_t i = 0; runtime && (of_cores || of_models) && i < reading->core_count; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_histogram - cumulative histograms to the difference of one period. */
+/* aggregate_histogram - turns cumulative histograms into the difference of one period. */
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
@@ -46,8 +46,8 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
 }
 
 /*
- * What was read, and what of it is not in the baseline, both as used buckets in scratch memory. One
- * walk over the used lines of the reading next to the baseline, which is sorted too.
+ * The reading, and its difference to the baseline, both as used buckets in scratch memory. One walk
+ * over the used buckets of the reading and the baseline, which is sorted, too.
  */
 static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
                     const struct ntk_ring_buckets *read)
@@ -100,8 +100,8 @@ struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregat
 
     compare(aggregate, base, read);
     if (period->count == 0 && read->sum_ns >= base->sum_ns) {
-        aggregate->now.sum_ns = base->sum_ns; /* what came after its count belongs to the next
-                                               * one */
+        aggregate->now.sum_ns = base->sum_ns; /* entries after its count belong to the next
+                                               * period */
     }
     if (keep(base, &aggregate->now) < 0 || period->count == 0) {
         return (struct ntk_histogram){ 0 };

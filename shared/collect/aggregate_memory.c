@@ -31,7 +31,7 @@ static bool has_device_row(const struct ntk_runtime_reading *reading, uint32_t m
     return false;
 }
 
-/* For a model around whose load the device was asked only the whole is known: a row in no
+/* For a model with device readings only around its load, only the total is known: a row without a
  * category. */
 static bool estimated_row(const struct ntk_runtime_reading *reading, size_t index,
                           struct ntk_ring_memory *out)

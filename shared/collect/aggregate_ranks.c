@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_ranks - the communicators of processes: where each is, and what it counted. */
+/* aggregate_ranks - communicators of processes: the position of each rank, and its counts. */
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "shared/base/clock.h"
 
-#define NAME_BYTES 4200 /* of a group, the longest that a segment writes */
+#define NAME_BYTES 4200 /* the longest group name that a segment writes */
 #define LOST_RANKS_MAX 1024
 #define LOST_KEPT_NS (3600 * NTK_NS_PER_SECOND)
 
@@ -19,8 +19,8 @@ static bool is_of(const struct rank_state *state, const struct ntk_ring_comm *co
            state->join_timestamp_ns == comm->join_realtime_ns;
 }
 
-/* The key in a segment is whatever its owner wrote. The snapshot's key also covers the owner of the
- * file, one-way, so that no user can write a key that becomes another user's communicator. */
+/* The owner of a segment can write any key into it. The snapshot's key also includes the owner of
+ * the file, one-way, so that no user can write a key that becomes another user's communicator. */
 static int owned_key(uint64_t key, uint32_t uid, uint64_t *out_key)
 {
     const uint64_t words[2] = { key, uid };
@@ -175,15 +175,15 @@ static bool is_of_key(const struct lost_rank_state *known, const struct ntk_rank
     return known->lost.rank.key == rank->key;
 }
 
-/* Whether this rank has the place of a lost one. */
+/* Whether this rank took the place of a lost one. */
 static bool has_place_of(const struct ntk_rank_sample *rank, const struct ntk_rank_sample *lost)
 {
     return rank->key == lost->key && rank->rank == lost->rank &&
            rank->join_timestamp_ns > lost->join_timestamp_ns;
 }
 
-/* A job that meets at the place of one that broke has its key. Its ranks have the places of lost
- * ones, or joined when these were lost or others had their places. */
+/* A job that meets at the place of a broken one has the same key. Its ranks have the places of lost
+ * ones, joined when these were lost, or joined when others had their places. */
 static bool is_of_later_life(const struct ntk_aggregate *aggregate,
                              const struct ntk_rank_sample *rank)
 {
@@ -201,8 +201,8 @@ static bool is_of_later_life(const struct ntk_aggregate *aggregate,
     return !is_earlier;
 }
 
-/* Whether a rank whose process ended is still reported: it did not leave, or its communicator has
- * lost a rank, so that others ask where it is. */
+/* Whether a rank of an ended process is still reported: it did not leave, or its communicator has
+ * lost a rank, so that others need its position. */
 static bool is_kept(const struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
 {
     if (rank->state != NTK_RANK_LEFT) {
@@ -226,7 +226,7 @@ static void note_newer(struct lost_rank_state *known, const struct ntk_rank_samp
     }
 }
 
-/* A rank takes the places of lost ones before it. */
+/* A rank replaces lost ones before it. */
 static void lost_replace(struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
 {
     bool is_replaced = false;
@@ -250,7 +250,7 @@ void ntk_aggregate_free_lost_ranks(struct ntk_aggregate *aggregate)
     ntk_vec_fini(&aggregate->lost_ranks);
 }
 
-/* Ranks of living processes have the places of lost ones. */
+/* Ranks of living processes replace lost ones. */
 static void replace_by_living(struct ntk_aggregate *aggregate, const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->runtime_count && aggregate->lost_ranks.count > 0; i++) {

@@ -121,7 +121,7 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
         return -ENOENT;
     }
     if (runtime->sampled) {
-        return 0; /* one per period; an ended process has said all */
+        return 0; /* one per period; an ended process has no more samples */
     }
     ntk_aggregate_see_held(aggregate, runtime, reading);
     if (!ntk_aggregate_take_row(aggregate, runtime, reading->process) && !reading->ended) {
@@ -203,8 +203,8 @@ void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, 
     }
     out->has |= NTK_RUNTIME_HAS_RSS;
     out->rss_bytes = rss_pages * aggregate->options.page_bytes;
-    if (had_base) { /* else nothing says what of it this period used: unknown, not zero */
-        /* Ticks for now; finish() knows how long the period was. */
+    if (had_base) { /* else the usage of this period is unknown, not zero */
+        /* Ticks for now; finish() knows the length of the period. */
         out->has |= NTK_RUNTIME_HAS_CPU;
         out->vcpu_user = (double)user;
         out->vcpu_system = (double)system;
@@ -239,7 +239,7 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
     }
     if (user) {
         ntk_aggregate_replace_text(&runtime->user, user);
-        if (runtime->sampled) { /* it may be the only sample of one that is gone */
+        if (runtime->sampled) { /* it may be the only sample of a process that is gone */
             runtime->sample.user = ntk_snapshot_text(aggregate->pending, user);
         }
     }
@@ -259,7 +259,7 @@ static int compare_runtimes(const void *a, const void *b)
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* A process that closed and began again has one entry, in which it lives if it does. */
+/* A process that closed and began again has one entry, which is alive if the process is. */
 static size_t add_runtime(struct ntk_snapshot *snapshot, size_t count,
                           const struct ntk_runtime_sample *sample)
 {
@@ -270,7 +270,7 @@ static size_t add_runtime(struct ntk_snapshot *snapshot, size_t count,
             struct ntk_runtime_sample older = sample->ended ? *sample : runtimes[i];
             struct ntk_runtime_sample newer = sample->ended ? runtimes[i] : *sample;
 
-            if (sample->ended && runtimes[i].ended) { /* in the order in which they ended */
+            if (sample->ended && runtimes[i].ended) { /* in the order of their ends */
                 older = runtimes[i];
                 newer = *sample;
             }

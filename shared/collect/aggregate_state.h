@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_state - what the files of the aggregate share; no other process includes it.
+ * aggregate_state - shared by the files of the aggregate; no other file includes it.
  *
  * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and
  * the machine's cores, aggregate_runtime.c processes, aggregate_first.c their first sight,
- * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency,
- * aggregate_belief.c the source that is believed about a core, aggregate_users.c what one user may
- * fill.
+ * aggregate_{cores,models,memory}.c their cores, models and memory, aggregate_histogram.c their
+ * latency, aggregate_belief.c the source that is believed about a core, aggregate_users.c the
+ * limits per user.
  *
  * Owner, threads: as struct ntk_aggregate.
  */
@@ -18,10 +18,10 @@
 #include "shared/collect/aggregate.h"
 #include "shared/collect/machine.h"
 
-/* Where busy time is among the counts of a core, which baselines and totals share. */
+/* The index of busy time in the counts of a core, which baselines and totals share. */
 #define AT_BUSY NTK_CORE_COUNT_AT(busy_ns)
 
-/* A histogram at the last reading, few of whose buckets are used. */
+/* A histogram at the last reading; few of its buckets are used. */
 struct baseline {
     struct ntk_histogram_entry *entries;
     size_t count;
@@ -35,7 +35,7 @@ struct histogram_scratch {
     struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
 };
 
-/* What a core did between the stored totals and first sight: in the differences of its first
+/* The work of a core between the stored totals and first sight: in the differences of its first
  * period. */
 struct unwatched {
     uint64_t counts[NTK_CORE_COUNTS];
@@ -45,16 +45,16 @@ struct unwatched {
 
 struct core_state {
     bool known;
-    bool is_held;       /* the process was seen to have it */
-    bool moved;         /* the histograms changed last time: read them once more */
-    uint64_t read_ns;   /* when the counters were last read; 0 not yet */
-    uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
+    bool is_held;       /* the process was seen to own it */
+    bool moved;         /* the histograms changed last time: read once more */
+    uint64_t read_ns;   /* time of the last reading; 0 not yet */
+    uint64_t window_ns; /* between the two readings of this period, 0 without two */
     uint64_t base[NTK_CORE_COUNTS];
-    uint64_t believed_total
-        [NTK_CORE_COUNTS]; /* around another runtime: of what its segment does not count */
+    uint64_t
+        believed_total[NTK_CORE_COUNTS]; /* around another runtime: counts that its segment lacks */
     struct baseline total;
     struct baseline device;
-    struct unwatched *unwatched; /* until the first sample; NULL: nothing */
+    struct unwatched *unwatched; /* until the first sample; NULL: none */
 };
 
 struct model_state {
@@ -72,10 +72,10 @@ struct model_state {
     struct baseline device;
 };
 
-/* What was already reported about a communicator. */
+/* The state of a communicator that was last reported. */
 struct rank_state {
-    uint64_t key;       /* as the segment has it */
-    uint64_t owned_key; /* as snapshots have it: of this communicator of this owner */
+    uint64_t key;       /* the key in the segment */
+    uint64_t owned_key; /* the key in snapshots: of this communicator of this owner */
     uint64_t join_timestamp_ns;
     uint32_t rank;
     bool seen; /* in this round */
@@ -86,12 +86,12 @@ struct rank_state {
     uint64_t wait_ns;
 };
 
-/* A rank whose process ended, see ntk_lost_rank; texts are owned. */
+/* A rank of an ended process, see ntk_lost_rank; owns the texts. */
 struct lost_rank_state {
     struct ntk_lost_rank lost;
     uint64_t since_ns;    /* monotonic; 0: in this period */
-    uint64_t realtime_ns; /* by when it was lost; 0: in this period */
-    uint64_t newer_ns;    /* when a later life of its communicator began, realtime; 0: none known */
+    uint64_t realtime_ns; /* the rank was lost before this time; 0: in this period */
+    uint64_t newer_ns;    /* time at which its communicator began again, realtime; 0: unknown */
 };
 
 struct name_state {
@@ -106,8 +106,8 @@ struct runtime_state {
     bool sampled;                         /* in this period */
     bool ended;
     bool emitted; /* was in a snapshot */
-    bool has_row; /* of its own, see ntk_aggregate_take_row() */
-    bool waits;   /* ... for one, in this period */
+    bool has_row; /* a separate row, see ntk_aggregate_take_row() */
+    bool waits;   /* waits for a row in this period */
     char *command;
     char *user;
     char *container_id;
@@ -126,22 +126,23 @@ struct runtime_state {
     bool has_usage_base;
     uint64_t user_base;
     uint64_t system_base;
-    struct ntk_runtime_sample sample; /* of this period; texts and arrays in the pending snapshot */
+    /* of this period; texts and arrays are in the pending snapshot */
+    struct ntk_runtime_sample sample;
 };
 
 struct user_state {
     uint32_t uid;
-    double rows; /* number of further processes that are listed one by one */
+    double rows; /* number of further processes that may be listed one by one */
     bool is_over;
-    size_t shared_row; /* in the snapshot that is built: its index + 1 */
-    size_t events;     /* taken in this period */
+    size_t shared_row; /* index + 1 in the pending snapshot */
+    size_t events;     /* events taken in this period */
 };
 
 struct tag_state {
     char *tag;                  /* with the uid before it */
     struct ntk_tag_total total; /* its tag is unused */
-    uint64_t used;              /* sequence of the last snapshot that had it */
-    uint64_t listed;            /* ... and of the one that lists it, */
+    uint64_t used;              /* sequence of the last snapshot with this tag */
+    uint64_t listed;            /* sequence of the last snapshot that lists it */
     size_t place;               /* there */
 };
 
@@ -149,33 +150,32 @@ struct device_state {
     bool known[NTK_ECC_COUNT];
     uint64_t base[NTK_ECC_COUNT];
     uint64_t total[NTK_ECC_COUNT];
-    uint64_t unwatched[NTK_ECC_COUNT]; /* of the period to come */
+    uint64_t unwatched[NTK_ECC_COUNT]; /* for the next period */
 };
 
-/* What a core of the machine did, as segments and tree tell: aggregate_belief.c describes which is
+/* The work of a core of the machine, from segments and tree: aggregate_belief.c describes which is
  * believed. */
 struct machine_core {
-    bool is_listed;        /* some process was on it, ever */
-    uint32_t has_software; /* enum ntk_core_has that segments of cores of ours gave, ever */
-    uint32_t
-        has_observed;  /* ... that those of processes around another runtime gave in this period, */
-    uint32_t observed; /* ... their number */
-    uint32_t has_tree; /* ... that the tree gave in this period, */
-    uint32_t has_base; /* ... and at its begin */
+    bool is_listed;        /* some process has used it */
+    uint32_t has_software; /* enum ntk_core_has from segments of our cores, so far */
+    uint32_t has_observed; /* from segments of processes around another runtime, in this period */
+    uint32_t observed;     /* ... their number */
+    uint32_t has_tree;     /* from the tree, in this period */
+    uint32_t has_base;     /* ... and at its beginning */
     uint64_t tree_base[NTK_CORE_COUNTS];
     uint64_t tree_period[NTK_CORE_COUNTS];
-    uint64_t period[NTK_CORE_COUNTS]; /* of segments; in the end what is believed */
+    uint64_t period[NTK_CORE_COUNTS]; /* from segments; at the end the believed values */
     uint64_t total[NTK_CORE_COUNTS];
     bool has_unwatched;
-    uint64_t unwatched[NTK_CORE_COUNTS]; /* of period[]: before its processes were seen */
-    bool tree_is_cleared; /* some value of the tree was seen smaller in this period, ... */
-    uint64_t tree_cleared[NTK_CORE_COUNTS]; /* ... and in period[] is what it began again with */
+    uint64_t unwatched[NTK_CORE_COUNTS]; /* part of period[]: before its processes were seen */
+    bool tree_is_cleared;                /* some value of the tree decreased in this period, ... */
+    uint64_t tree_cleared[NTK_CORE_COUNTS]; /* ... and period[] includes the new value */
     uint64_t in_flight;
     uint64_t running_ns;
     uint64_t failing_since_ns;
-    bool busy;             /* in this period, as segments tell ... */
-    bool window_known;     /* ... all read at both its ends, */
-    uint64_t window_ns;    /* ... their distance */
+    bool busy;             /* in this period, from segments */
+    bool window_known;     /* all were read at both ends of the period */
+    uint64_t window_ns;    /* the time between these readings */
     uint64_t memory_bytes; /* of the tree */
     bool has_memory;
 };
@@ -192,31 +192,30 @@ struct ntk_aggregate {
     struct ntk_map by_key;
     void (*context_free)(void *);
 
-    struct ntk_map users;      /* struct user_state, by uid; absent when the user has all its
+    struct ntk_map users;        /* struct user_state, by uid; absent when the user has all its
                                 * rows */
-    struct ntk_map rowless;    /* processes that got no row in this period */
-    char note[192];            /* of the last period */
-    struct ntk_vec events;     /* struct ntk_event_sample */
-    struct ntk_vec lost_ranks; /* struct lost_rank_state, the oldest first */
-    struct ntk_map
-        events_taken; /* in this period: how many, by process and whether they are errors */
+    struct ntk_map rowless;      /* processes that got no row in this period */
+    char note[192];              /* of the last period */
+    struct ntk_vec events;       /* struct ntk_event_sample */
+    struct ntk_vec lost_ranks;   /* struct lost_rank_state, the oldest first */
+    struct ntk_map events_taken; /* number in this period, by process and whether they are errors */
     bool lists_events;
     bool no_latency;
     bool no_model_latency;
-    uint32_t events_generation; /* another one when places in the list change */
+    uint32_t events_generation; /* changes when places in the list change */
     uint64_t events_unlisted;
     uint64_t events_read_total;
     uint64_t events_lost_total;
     uint64_t events_unwritten_total[NTK_UNWRITTEN_COUNT];
 
-    struct ntk_map tags; /* struct tag_state * */
+    struct ntk_map tags; /* NULL: all are believed, as without has_core */
     uint64_t outcome_total[NTK_OUTCOME_COUNT];
     uint64_t error_total[NTK_ERROR_CLASS_COUNT];
 
     struct ntk_health *health;
     ntk_aggregate_has_core *has_core;
     void *has_core_ctx;
-    const struct ntk_ring_process *speaker; /* NULL: believed, as without has_core */
+    const struct ntk_ring_process *speaker; /* time of the readings */
     struct runtime_state *speaker_runtime;  /* NULL: seen for the first time */
     struct ntk_health_time moment;          /* at which sources read */
     struct ntk_device_tree tree;            /* devices points to tree_devices */
@@ -246,18 +245,18 @@ struct ntk_aggregate {
     uint64_t sums[NTK_SEGMENT_CORES + 1][NTK_MEMORY_CATEGORY_COUNT]; /* 0 between processes */
 };
 
-/* A copy of from in *to, whose old text is freed; -ENOMEM leaves it. */
+/* Replaces the text *to by a copy of from and frees the old one; -ENOMEM keeps it. */
 int ntk_aggregate_replace_text(char **to, const char *from);
 
 /* For a counter that can restart (a segment, a driver's file that was cleared): a smaller value
- * means that it did, and counts from then on. docs/decisions/collecting.md. */
+ * means a restart, and counts from 0. docs/decisions/collecting.md. */
 static inline uint64_t ntk_aggregate_difference(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : now;
 }
 
 /* For a counter that never restarts (the kernel's, of a process or the machine): a smaller value is
- * a small correction, and nothing happened. */
+ * a small correction and counts 0. */
 static inline uint64_t ntk_aggregate_advance(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : 0;
@@ -271,8 +270,8 @@ static inline double ntk_aggregate_share(uint64_t ns, uint64_t period_ns)
     return share > 1 ? 1 : share;
 }
 
-/* Period and total of each counter; core, has, utilization, in_flight and histograms are the
- * caller's. */
+/* Period and total of each counter; the caller sets core, has, utilization, in_flight and
+ * histograms. */
 void ntk_aggregate_fill_core(struct ntk_core_sample *sample, const uint64_t period[NTK_CORE_COUNTS],
                              const uint64_t total[NTK_CORE_COUNTS]);
 void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_state *runtime);
@@ -286,15 +285,15 @@ bool ntk_aggregate_read_core_histogram(struct ntk_aggregate *aggregate,
 bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
                                         const struct ntk_runtime_reading *reading,
                                         const struct ntk_ring_model *model);
-/* What was read less the baseline, which becomes the reading. */
+/* The difference of the reading to the baseline, which becomes the reading. */
 struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregate,
                                                   struct baseline *base,
                                                   const struct ntk_ring_buckets *read);
-/* 0 or -ENOMEM, then the baseline is as it was. */
+/* 0 or -ENOMEM, which leaves the baseline unchanged. */
 int ntk_aggregate_start_baseline(struct ntk_aggregate *aggregate, struct baseline *base,
                                  const struct ntk_ring_buckets *read);
 int ntk_aggregate_stored_baseline(struct baseline *base, const struct ntk_histogram *stored);
-/* What was read less `base`, which stays, as another one. */
+/* The difference of the reading to `base`, which stays, as a new baseline. */
 int ntk_aggregate_difference_baseline(struct ntk_aggregate *aggregate, struct baseline *out,
                                       const struct baseline *base,
                                       const struct ntk_ring_buckets *read);
@@ -305,9 +304,9 @@ struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
 /* ---- aggregate_cores ---- */
 
 void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[NTK_CORE_COUNTS]);
-/* Made when it is first asked for; NULL for a core that cannot be, or if out of memory. */
+/* Created at the first request; NULL for an impossible core, or if out of memory. */
 struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint32_t core);
-/* Remembers which of its cores a living process has. */
+/* Remembers the cores that a living process owns. */
 void ntk_aggregate_see_held(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                             const struct ntk_runtime_reading *reading);
 int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
@@ -316,14 +315,14 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
 
 /* ---- aggregate_belief ---- */
 
-/* What that process's segment reports about a core and its latency: enum ntk_core_has. */
+/* The facts that the process's segment reports about a core and its latency: enum ntk_core_has. */
 uint32_t ntk_aggregate_believed_of_segment(const struct ntk_ring_process *process);
-/* What the tree counted since the last reading. */
+/* The tree's counts since the last reading. */
 void ntk_aggregate_take_tree_core(struct machine_core *core,
                                   const struct ntk_device_core_reading *reading, bool appeared);
-/* At the end of a period, in this order: what the tree cannot have counted is omitted from it; what
- * it knows better goes into the cores of a process around another runtime; and into the machine's,
- * whose enum ntk_core_has is the answer. */
+/* At the end of a period, in this order: remove counts that the tree cannot have; put the tree's
+ * better values into the cores of a process around another runtime, and into those of the machine.
+ * Returns enum ntk_core_has of the latter. */
 void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate,
                                const struct ntk_snapshot *snapshot);
 void ntk_aggregate_tell_runtime(struct ntk_aggregate *aggregate, struct runtime_state *runtime);
@@ -332,7 +331,7 @@ uint32_t ntk_aggregate_tell_machine(struct machine_core *core, bool software_mac
 
 /* ---- aggregate_models ---- */
 
-/* Made when it is first asked for; NULL if out of memory. */
+/* Created at the first request; NULL if out of memory. */
 struct model_state *ntk_aggregate_model_state(struct runtime_state *runtime, uint32_t id);
 int ntk_aggregate_take_models(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading,
@@ -344,7 +343,7 @@ int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_sta
                              const struct ntk_runtime_reading *reading,
                              struct ntk_runtime_sample *out);
 void ntk_aggregate_free_lost_ranks(struct ntk_aggregate *aggregate);
-/* Behind the runtimes, at the end of a period. */
+/* After the runtimes, at the end of a period. */
 void ntk_aggregate_build_lost_ranks(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
 /* They count from now on. */
 int ntk_aggregate_start_ranks(struct runtime_state *runtime,
@@ -364,16 +363,16 @@ void ntk_aggregate_free_model(struct model_state *model);
 /* ---- aggregate_users ---- */
 
 void ntk_aggregate_free_users(struct ntk_aggregate *aggregate);
-/* Whether this process is listed by itself. Each user has NTK_AGGREGATE_ROWS_OF_USER rows and gets
- * another each second; who runs out of them waits, with all its counts. */
+/* Whether this process gets a separate row. Each user has NTK_AGGREGATE_ROWS_OF_USER rows and gets
+ * one more per second; further processes wait and keep all their counts. */
 bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                             const struct ntk_ring_process *process);
-/* What a process did that ended without a row, in the one that its user has for all of those;
- * count: rows so far. Returns their number then. */
+/* Adds the work of a process that ended without a row to its user's row for all of these; count:
+ * rows so far. Returns the new number. */
 size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot,
                                size_t count, const struct ntk_runtime_sample *sample);
 void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate);
-/* events_max of them at most. */
+/* Keeps at most events_max of them. */
 void ntk_aggregate_keep_events(struct ntk_aggregate *aggregate);
 void ntk_aggregate_finish_users(struct ntk_aggregate *aggregate, uint64_t period_ns);
 

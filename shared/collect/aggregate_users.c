@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_users - how much of the snapshots one user may fill, so that no user takes the room of
- * others. */
+/* aggregate_users - limits how much of the snapshots one user may fill, so that others have
+ * room. */
 #include "shared/collect/aggregate_state.h"
 #include "shared/metrics/snapshot_merge.h"
 
@@ -41,7 +41,7 @@ void ntk_aggregate_free_users(struct ntk_aggregate *aggregate)
 
 /* ---- rows ---- */
 
-/* For a process as its events name it. */
+/* For a process, in the form of its events. */
 static const char *process_key(char key[KEY_BYTES], uint32_t uid, uint32_t pid, uint64_t start_time)
 {
     (void)snprintf(key, KEY_BYTES, "%" PRIu32 "-%" PRIu32 "-%" PRIu64, uid, pid, start_time);
@@ -66,14 +66,14 @@ bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_stat
         return true;
     }
     user->is_over = true;
-    /* Without memory for it its events are listed. */
+    /* Without memory its events are listed. */
     (void)ntk_map_put(&aggregate->rowless,
                       process_key(key, process->uid, process->own_pid, process->start_time),
                       runtime);
     return false;
 }
 
-/* The totals of a row of many processes are those of all of them; both have their cores in
+/* The totals of a row of many processes are the sums of all of them; both have their cores in
  * order. */
 static void join_totals(struct ntk_runtime_sample *row, struct ntk_runtime_sample *one)
 {
@@ -101,7 +101,7 @@ size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snaps
     struct user_state *user = user_of(aggregate, sample->uid);
     struct ntk_runtime_sample counts = *sample;
 
-    counts.model_count = 0; /* of thousands of processes they would fill the memory */
+    counts.model_count = 0; /* the models of thousands of processes would fill the memory */
     if (user && user->shared_row != 0) {
         struct ntk_runtime_sample *row = &snapshot->runtimes[user->shared_row - 1];
 
@@ -119,14 +119,13 @@ size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snaps
 
 /* ---- events ---- */
 
-/* Lists of events_max that a user may take in a period, so that choosing among them costs
- * little. */
+/* Lists of events_max that a user may take in a period, to keep the choice among them cheap. */
 #define LISTS_OF_USER 4
 
-/* Whether a process has not taken a list of such events yet. */
+/* Whether a process has not taken its share of events yet. */
 static bool may_take(struct ntk_aggregate *aggregate, struct ntk_process_key key, bool is_error)
 {
-    /* Processes that meet here share what they may take. */
+    /* Processes with the same hash share a quota. */
     uint64_t number =
         (key.start_time << 32 ^ (uint64_t)key.uid << 23 ^ key.header_pid) * 2 + is_error;
     size_t taken = (size_t)(uintptr_t)ntk_map_get_number(&aggregate->events_taken, number);
@@ -200,7 +199,7 @@ struct ntk_event_sample *ntk_aggregate_event_again(struct ntk_aggregate *aggrega
     return event;
 }
 
-/* A process without a row is not named by events either. */
+/* Events must not name a process without a row either. */
 void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate)
 {
     const struct ntk_event_sample *events = aggregate->events.items;
