@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup - which container a process lives in. */
+/* cgroup - the container that a process runs in. */
 #include "shared/collect/cgroup.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static bool begins_with(struct span text, const char *begin)
     return text.bytes >= bytes && memcmp(text.at, begin, bytes) == 0;
 }
 
-/* Cuts what is before the first divider, and the divider, off the rest. */
+/* Cuts the part before the first divider, and the divider, off the rest. */
 static bool next_part(struct span *rest, const char *dividers, struct span *out)
 {
     if (!rest->at) {
@@ -75,7 +75,7 @@ static bool next_part(struct span *rest, const char *dividers, struct span *out)
 static bool read_container(struct span part, char out[NTK_CONTAINER_ID_BYTES])
 {
     cut_end(&part, ".scope");
-    /* Next to a container of CRI-O its supervisor has its own scope. */
+    /* The supervisor of a CRI-O container has a separate scope next to it. */
     if (part.bytes < ID_DIGITS || begins_with(part, "crio-conmon-") ||
         begins_with(part, "libpod-conmon-")) {
         return false;
@@ -89,8 +89,8 @@ static bool read_container(struct span part, char out[NTK_CONTAINER_ID_BYTES])
     return true;
 }
 
-/* "0f1e...": 8-4-4-4-12 digits with dashes or, of the systemd driver, underscores between; a pod
- * from a file of the node has 32 digits without. */
+/* "0f1e...": 8-4-4-4-12 digits separated by dashes or (systemd driver) underscores; a pod from a
+ * file of the node has 32 digits without separators. */
 static bool read_uid(struct span text, char out[NTK_POD_UID_BYTES])
 {
     if (text.bytes == UID_DIGITS && all_hex(text)) {

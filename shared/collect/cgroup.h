@@ -2,10 +2,10 @@
 /*
  * cgroup - the container of a process, from its /proc/<pid>/cgroup.
  *
- * Understood are cgroup v1 and v2, the systemd and the cgroupfs driver, containerd, CRI-O, Docker
- * and Podman: docs/formats/kubernetes.md has the forms. A container's id is 64 lower-case
- * hexadecimal digits everywhere. Of containers inside containers the one that Kubernetes started
- * counts, else the outermost.
+ * Supports cgroup v1 and v2, the systemd and the cgroupfs driver, containerd, CRI-O, Docker and
+ * Podman: docs/formats/kubernetes.md has the forms. A container's id is 64 lower-case hexadecimal
+ * digits everywhere. For nested containers, the one that Kubernetes started is reported, else the
+ * outermost.
  *
  * Threads: any; no state.
  */
@@ -24,13 +24,13 @@ extern "C" {
 
 struct ntk_cgroup_place {
     char container_id[NTK_CONTAINER_ID_BYTES]; /* "" none */
-    char pod_uid[NTK_POD_UID_BYTES];           /* with dashes as Kubernetes shows it; "" none */
+    char pod_uid[NTK_POD_UID_BYTES];           /* with dashes as in Kubernetes; "" none */
 };
 
-/* Fills *out from the text, which may be anything; false when there is neither container nor
+/* Fills *out from the text, which may be anything; false if it names neither a container nor a
  * pod. */
 bool ntk_cgroup_parse(const char *text, size_t text_bytes, struct ntk_cgroup_place *out);
-/* Whether the characters are a container's id. */
+/* Whether the characters are a container id. */
 bool ntk_cgroup_is_container_id(const char *text, size_t text_bytes);
 
 #ifdef __cplusplus

@@ -11,7 +11,7 @@
 #include "shared/base/fs.h"
 #include "shared/collect/source.h"
 
-/* A segment has one, a folder two, and a file that leaves one more. */
+/* A segment needs one, a folder two, and a file that is about to go one more. */
 #define DESCRIPTORS_MAX 16384
 
 enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_ADAPTER, SOURCE_PROC, SOURCE_COUNT };
@@ -43,7 +43,7 @@ static void set_now(struct ntk_collector *collector, uint64_t monotonic_ns)
                                                 });
 }
 
-/* The collector keeps its own copies of the texts, so that callers may forget theirs. */
+/* The collector copies the texts, so callers need not keep theirs. */
 static int keep_text(struct ntk_collector *collector, size_t slot, const char **text)
 {
     if (!*text) {
@@ -145,8 +145,8 @@ int ntk_collector_create(const struct ntk_collector_options *options,
                                collector->sources[SOURCE_DEVICE].state);
     /*
      * The baselines of the first period. Reading a device tree may take long, so it comes first and
-     * the period starts behind it: a core that is busy all the time was busy all the period.
-     * Processes get their counters at first sight, and then the CPU time they have used.
+     * the period starts after it: a core that is always busy then shows 100 %. Processes get their
+     * counters at first sight, and their CPU time after that.
      */
     ret = sample_source(collector, SOURCE_DEVICE, now_ns(collector), err);
     if (ret < 0) {
@@ -175,7 +175,7 @@ void ntk_collector_destroy(struct ntk_collector *collector)
     if (!collector) {
         return;
     }
-    /* The aggregate first: it gives the sources back what they keep with processes. */
+    /* The aggregate first, because it returns the contexts that sources keep with processes. */
     ntk_aggregate_destroy(collector->aggregate);
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (collector->sources[i].ops) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * findings - what a diagnosis found on cores, kept until another one finds them well: a file of
- * lines "device core since_ns count" next to the segments.
+ * findings - faults that a diagnosis found on cores, kept until another one finds the cores
+ * healthy: a file of lines "device core since_ns count" next to the segments.
  *
- * neuron-monitor diag writes it, a collector reads it. A file is believed that this user or root
- * made and that no other process may write.
+ * neuron-monitor diag writes it, a collector reads it. A file is believed if it belongs to this
+ * user or root and no other user may write it.
  *
- * Threads: any; two that change it at once may lose one change.
+ * Threads: any; of two changes at the same time one may be lost.
  */
 #ifndef NTK_SHARED_COLLECT_FINDINGS_H
 #define NTK_SHARED_COLLECT_FINDINGS_H
@@ -33,11 +33,11 @@ struct ntk_finding {
     uint64_t count;
 };
 
-/* Lines that are none are skipped; returns how many, at most capacity. */
+/* Skips invalid lines; returns the number of findings, at most capacity. */
 size_t ntk_findings_parse(const char *text, struct ntk_finding *out, size_t capacity);
-/* hooks_dir NULL: that of this user's processes. 0 without a file that is believed. */
+/* hooks_dir NULL: that of this user's processes. 0 without a trusted file. */
 size_t ntk_findings_read(const char *hooks_dir, struct ntk_finding *out, size_t capacity);
-/* One more wrong answer of a core, or it is well. */
+/* Adds a wrong answer of a core, or marks the core as healthy. */
 int ntk_findings_change(const char *hooks_dir, uint32_t device, uint32_t core, bool is_bad,
                         struct ntk_err *err);
 

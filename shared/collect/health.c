@@ -18,10 +18,10 @@ void ntk_health_destroy(struct ntk_health *health)
     free(health);
 }
 
-/* ---- what others tell ---- */
+/* ---- reports of others ---- */
 
-/* A tree that could not be checked for a moment comes back with the next look: nothing is forgotten
- * or reported until it was away for a while. */
+/* A tree that cannot be checked for a moment comes back with the next check: nothing is forgotten
+ * or reported until it is away for longer. */
 static void take_away(struct ntk_health *health, struct device_state *device,
                       struct ntk_health_time now)
 {
@@ -186,7 +186,7 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
         (!work->is_owned && ntk_health_is_past(core->owned_ns, NTK_HEALTH_HOLD_NS, now))) {
         changed = ntk_health_clear_work(core, ORIGIN_PROCESS, now) || changed;
     }
-    if (changed && health->devices[device].is_known) { /* of each of 128 cores, it costs */
+    if (changed && health->devices[device].is_known) { /* expensive for each of 128 cores */
         ntk_health_judge(health, &health->devices[device], now);
     }
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health - turns readings of a device over time into its verdict; the only judge.
+ * health - turns readings of a device over time into its verdict; no other code judges health.
  *
- * Pure: it opens nothing and asks no clock. shared/metrics/health.def describes which signal raises
- * which reason; this is when a reason comes and goes:
+ * Pure: it opens no file and reads no clock. shared/metrics/health.def describes which signal
+ * raises which reason. A reason comes and goes by these rules:
  *
- * - It comes with the first sign. Counters of a driver do not move without cause, so nothing waits
- * for a second one.
- * - LEVEL goes when the leaf has said so in every reading of NTK_HEALTH_HOLD_NS; one that comes and
+ * - It comes with the first sign. Counters of a driver do not change without a cause, so one sign
+ * is enough.
+ * - LEVEL goes when every reading of the leaf was good for NTK_HEALTH_HOLD_NS; one that comes and
  * goes stays.
  * - LATCH and WORK clear with a reset of the device, or when the counter was cleared. WORK also
  * goes when the core
@@ -15,21 +15,21 @@
  *   the sign, when no process has had the core for as long.
  * - Another tree (the driver was loaded again) begins again at once; so does a heartbeat that goes
  * back.
- * - A leaf that cannot be read says nothing, neither good nor bad. One that could be read before
- * and cannot for
+ * - A leaf that cannot be read is neither good nor bad. One that could be read before and cannot
+ * for
  *   NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy, until all of them could be
  *   read for NTK_HEALTH_HOLD_NS without a break.
  * - A heartbeat has stopped after NTK_HEALTH_STILL_NS, or five times the longest time between two
  * beats where that is
- *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It continues
- *   when it has beaten for NTK_HEALTH_HOLD_NS; a pace that became slow is learnt meanwhile.
+ *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It counts as
+ *   resumed after beats for NTK_HEALTH_HOLD_NS, which also adapt the limit to a slower rate.
  * - A tree that is away for less than NTK_HEALTH_LOST_NS changes nothing, nor does one that shows a
  *   device before its indicators.
- * - A leaf that a machine does not have makes nothing unknown: the verdict rests on what there is,
- * and says on what.
+ * - A leaf that a machine does not have makes nothing unknown: the verdict uses the other leaves,
+ * and lists them.
  *
- * Status counters count for ever, so what they had when they were first seen is not a sign;
- * ECC error counters and components describe the present.
+ * Status counters are never reset, so their value at first sight is not a sign; ECC error counters
+ * and components describe the present.
  *
  * Owner:   ntk_health_create() allocates, _destroy() frees.
  * Threads: one at a time.
@@ -53,7 +53,7 @@ extern "C" {
 
 struct ntk_health;
 
-/* The same moment by both clocks: durations go by the first, what is shown by the second. */
+/* The same moment on both clocks: durations use the first, displayed times the second. */
 struct ntk_health_time {
     uint64_t monotonic_ns;
     uint64_t realtime_ns;
@@ -62,32 +62,31 @@ struct ntk_health_time {
 struct ntk_health *ntk_health_create(void); /* NULL if out of memory */
 void ntk_health_destroy(struct ntk_health *health);
 
-/* Takes the devices of now, again and again. is_new: another tree than before. After
- * NTK_HEALTH_LOST_NS a driver's missing devices are unknown, and those of a software machine
- * that was removed are forgotten. */
+/* Takes the current devices, repeatedly. is_new: another tree than before. After NTK_HEALTH_LOST_NS
+ * a driver's missing devices are unknown, and those of a removed software machine are forgotten. */
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,
                      struct ntk_health_time now);
 
 /*
  * A reading of one device; read: the requested parts (enum ntk_device_read). counts_from_zero: the
- * tree is younger than the collector, so that status counters count from 0. beats: the device has a
- * heartbeat; one of a software machine has it while a process is on it.
+ * tree is younger than the collector, so status counters count from 0. beats: the device has a
+ * heartbeat; on a software machine it has one while a process uses it.
  */
 void ntk_health_reading(struct ntk_health *health, const struct ntk_device_reading *reading,
                         unsigned int read, bool counts_from_zero, bool beats,
                         struct ntk_health_time now);
 
-/* All that diagnoses found and did not take back: a core that is not listed any more is well. */
+/* All findings of diagnoses that still hold; a core that is no longer listed is healthy. */
 void ntk_health_findings(struct ntk_health *health, const struct ntk_finding *findings,
                          size_t count, struct ntk_health_time now);
 
-/* An execution of an observed process ended with this status on a core: what is known before its
- * counters are read. is_new: it was not told before, by another record. */
+/* An execution of an observed process ended with this status on a core; its counters are not read
+ * yet. is_new: no other record reported it before. */
 void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t local_core,
                           uint32_t status, bool is_new, struct ntk_health_time now);
 
-/* What observed processes did on a core since the last time: including the ends that were reported
- * one by one. */
+/* The work of observed processes on a core since the last call, including the ends that were
+ * reported one by one. */
 struct ntk_health_work {
     bool is_owned; /* a process has it now */
     uint64_t completed;
@@ -97,11 +96,12 @@ struct ntk_health_work {
 void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_core,
                      const struct ntk_health_work *work, struct ntk_health_time now);
 
-/* Fills verdict, evidence and reasons of the sample, whose index says which device it is; reasons
- * live as long as the snapshot. Nothing is set for a device that was never read. */
+/* Fills verdict, evidence and reasons of the sample; its index selects the device. The reasons live
+ * as long as the snapshot. Sets nothing for a device that was never read. */
 void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
                      struct ntk_device_sample *device);
-/* The devices that a driver showed and does not show now, ascending; returns how many. */
+/* The devices that a driver showed before and does not show now, ascending; returns their
+ * number. */
 size_t ntk_health_gone(const struct ntk_health *health, uint32_t indices[NTK_DEVICES_MAX]);
 
 /* Whether a verdict or the reasons of a device changed since the last call; the first verdict is

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* health_judge - the signs of a device become reasons, and these a verdict. */
+/* health_judge - turns the signs of a device into reasons, and these into a verdict. */
 #include <string.h>
 
 #include "shared/collect/health_state.h"
 
-/* Words of a device that an error counted elsewhere explains better. */
+/* Component names that an error counted elsewhere explains better. */
 static const struct {
     enum ntk_health_reason reason;
     enum ntk_health_reason by[2];
@@ -50,8 +50,8 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
     if (!sign->is_on) {
         return; /* nearly all of them, of each core of each device */
     }
-    /* A counter of the driver and a process may both have seen an error: only what one of them has
-     * more than the others counts. */
+    /* A counter of the driver and a process may both have seen an error: only the surplus of one
+     * over the other counts. */
     for (size_t s = 0; s < (size_t)signal; s++) {
         bool is_same =
             signs[s].is_on && ntk_health_signals[s].reason == ntk_health_signals[signal].reason;
@@ -80,7 +80,7 @@ static void add_state(struct judged *reasons, enum ntk_health_reason reason, uin
     add_reason(reasons, reason, &sample);
 }
 
-/* Whether some leaf is missing for too long; a sign that is on by another leaf stays on. */
+/* Whether some leaf is missing for too long; a sign that another leaf keeps on stays on. */
 static bool is_lost(const struct device_state *device)
 {
     for (size_t s = 0; s < SIGNAL_COUNT; s++) {
@@ -143,8 +143,7 @@ void ntk_health_judge(struct ntk_health *health, struct device_state *device,
     uint32_t verdict = NTK_HEALTH_HEALTHY;
     bool changed = false;
 
-    bool is_first = device->verdict_since_ns == 0; /* readers of the whole verdict are informed
-                                                    * then */
+    bool is_first = device->verdict_since_ns == 0; /* readers of the verdict are informed then */
 
     /* A driver that is being loaded shows a device before its indicators: the previous verdict, if
      * any, stays for a while. */
@@ -176,7 +175,7 @@ void ntk_health_begin_anew(struct device_state *device)
 
     memcpy(reasons, device->reasons, sizeof reasons);
     memset(device, 0, sizeof *device);
-    if (was_judged) { /* what was shown stays so until the next reading is judged */
+    if (was_judged) { /* the shown verdict stays until the next reading is judged */
         device->verdict = verdict;
         device->verdict_since_ns = since_ns;
         memcpy(device->reasons, reasons, sizeof reasons);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health_read - readings of the device tree become signs, which come and go. */
+/* health_read - turns readings of the device tree into signs, which come and go. */
 #include <string.h>
 
 #include "shared/base/str.h"
@@ -63,7 +63,7 @@ static void find_sign(struct sign *sign, struct ntk_health_time now)
     }
 }
 
-/* A LEVEL sign whose leaf was read. is_more: the fault came again. */
+/* A LEVEL sign with a leaf that was read. is_more: the fault occurred again. */
 static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_health_time now)
 {
     find_sign(sign, now);
@@ -74,7 +74,7 @@ static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_h
         ntk_health_raise_sign(sign, now);
         sign->last_ns = was_on && !is_more ? last_ns : sign->last_ns;
     } else if (sign->is_on) {
-        /* The clock may be at 0 in a test only: 0 is none. */
+        /* The clock can be at 0 only in a test, and 0 means none. */
         sign->good_since_ns = sign->good_since_ns ? sign->good_since_ns : now.monotonic_ns;
         if (ntk_health_is_past(sign->good_since_ns, NTK_HEALTH_HOLD_NS, now)) {
             clear_sign(sign);
@@ -82,7 +82,7 @@ static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_h
     }
 }
 
-/* A reset, or another driver: what is latched has ended. */
+/* A reset, or another driver: latched signs end. */
 static void clear_cores(struct device_state *device)
 {
     for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
@@ -194,7 +194,7 @@ static void start_heart(struct heart *heart, uint64_t value, struct ntk_health_t
     *heart = (struct heart){ .is_known = true, .value = value, .beat_ns = now.monotonic_ns };
 }
 
-/* The longest, while its rate is unknown. */
+/* The maximum, while the rate is unknown. */
 static uint64_t heart_limit_ns(const struct heart *heart)
 {
     uint64_t limit_ns = heart->longest_ns * 5;
@@ -207,8 +207,8 @@ static uint64_t heart_limit_ns(const struct heart *heart)
 static void take_beat(struct heart *heart, uint64_t value, struct ntk_health_time now)
 {
     uint64_t between_ns = now.monotonic_ns - heart->beat_ns;
-    /* The time before the first beat, and the time when it had stopped, do not count for its rate.
-     * A heart that became slow is learnt from what follows. */
+    /* The time before the first beat, and the time without beats, do not count for the rate. The
+     * limit adapts to a slower heartbeat from the beats that follow. */
     bool is_pace = heart->has_beaten && (!heart->is_still || heart->resumed_ns) &&
                    between_ns < NTK_HEALTH_NEVER_NS;
 
@@ -227,7 +227,7 @@ static void take_beat(struct heart *heart, uint64_t value, struct ntk_health_tim
     heart->beat_ns = now.monotonic_ns;
 }
 
-/* False when it went back: the driver is another one. */
+/* False if it decreased: the driver is another one. */
 static bool read_heart(struct device_state *device, const struct ntk_device_value *value,
                        bool beats, struct ntk_health_time now)
 {
@@ -247,7 +247,7 @@ static bool read_heart(struct device_state *device, const struct ntk_device_valu
         take_beat(heart, value->value, now);
         return true;
     }
-    if (!beats) { /* no process is there to beat it: the time does not count */
+    if (!beats) { /* no process beats it, so the time does not count */
         heart->beat_ns = now.monotonic_ns;
         heart->is_still = false;
         heart->resumed_ns = 0;

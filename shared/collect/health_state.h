@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health_state - what the files of health share; no other process includes it.
+ * health_state - shared by the files of health; no other file includes it.
  *
  * health_read.c turns readings into signs, health_judge.c turns signs into verdicts, health.c takes
  * reports and answers.
@@ -21,29 +21,30 @@ enum signal {
 enum origin { ORIGIN_ECC, ORIGIN_COMPONENT, ORIGIN_STATUS, ORIGIN_PROCESS, ORIGIN_DIAG };
 enum clears { CLEARS_LEVEL, CLEARS_LATCH, CLEARS_WORK };
 
-/* One signal of a device or, of STATUS and PROCESS, of one of its cores. */
+/* One signal of a device or, for STATUS and PROCESS, of one of its cores. */
 struct sign {
     bool is_on;
-    uint64_t since_ns;         /* realtime */
-    uint64_t last_ns;          /* realtime */
-    uint64_t last_bad_ns;      /* monotonic */
-    uint64_t good_since_ns;    /* LEVEL: of readings without a bad or missing one between; 0 none */
-    uint64_t count;            /* ECC: the counter; else of executions */
+    uint64_t since_ns;    /* realtime */
+    uint64_t last_ns;     /* realtime */
+    uint64_t last_bad_ns; /* monotonic */
+    /* LEVEL: since then all readings were good and none was missing; 0 none */
+    uint64_t good_since_ns;
+    uint64_t count;            /* ECC: the counter; else the number of executions */
     uint32_t status;           /* PROCESS */
-    bool is_known;             /* the leaf could be read, once */
-    bool is_missing;           /* ... and cannot be now, */
+    bool is_known;             /* the leaf could be read at least once */
+    bool is_missing;           /* ... and cannot be read now */
     bool is_lost;              /* ... for too long; stays until it could be read for long */
     uint64_t missing_since_ns; /* monotonic */
-    uint64_t found_since_ns;   /* LOST: monotonic, it can be read again; 0 not */
-    uint64_t base;             /* STATUS: what the counter was */
+    uint64_t found_since_ns;   /* LOST: monotonic, since then it can be read again; 0 not */
+    uint64_t base;             /* STATUS: the earlier value of the counter */
 };
 
 struct core_state {
     struct sign signs[SIGNAL_COUNT];
     bool has_success, has_resets;
     uint64_t success, resets;
-    uint64_t owned_ns;               /* monotonic: when a process had it last */
-    uint64_t reported[SIGNAL_COUNT]; /* of PROCESS: ends since the last work */
+    uint64_t owned_ns;               /* monotonic: a process last owned it */
+    uint64_t reported[SIGNAL_COUNT]; /* by PROCESS: ends since the last work */
 };
 
 struct heart {
@@ -51,9 +52,9 @@ struct heart {
     bool has_beaten;
     bool is_still;
     uint64_t value;
-    uint64_t beat_ns;    /* monotonic: the last one, or when it was first examined */
-    uint64_t longest_ns; /* between two beats; 0: there were not yet two */
-    uint64_t resumed_ns; /* monotonic: of one that stood still, the first beat since; 0 none */
+    uint64_t beat_ns;    /* monotonic: the last beat, or the first check */
+    uint64_t longest_ns; /* between two beats; 0: fewer than two so far */
+    uint64_t resumed_ns; /* monotonic: first beat after a stop; 0 none */
     uint64_t still_since_ns;
 };
 
@@ -75,8 +76,8 @@ struct device_state {
     char other[NTK_DEVICE_TEXT_BYTES]; /* components that the table does not name */
     struct core_state cores[NTK_DEVICE_CORES_MAX];
     struct heart heart;
-    uint64_t lost_since_ns; /* realtime; 0 nothing is lost */
-    uint64_t no_signal_ns;  /* realtime; 0 there are some */
+    uint64_t lost_since_ns; /* realtime; 0 if nothing is lost */
+    uint64_t no_signal_ns;  /* realtime; 0 if there are some */
     struct judged reasons[NTK_HEALTH_REASON_COUNT];
     uint32_t verdict;
     uint64_t verdict_since_ns;
@@ -101,12 +102,12 @@ extern const struct health_signal_row ntk_health_signals[SIGNAL_COUNT];
 
 void ntk_health_raise_sign(struct sign *sign, struct ntk_health_time now);
 bool ntk_health_is_past(uint64_t since_ns, uint64_t limit_ns, struct ntk_health_time now);
-/* Signs of WORK from this origin, when they are old enough; whether there were any. */
+/* Ends signs of WORK from this origin that are old enough; whether there were any. */
 bool ntk_health_clear_work(struct core_state *core, enum origin origin, struct ntk_health_time now);
 
 /* ---- health_judge ---- */
 
-/* Another driver: what was shown stays so until the next reading is judged. */
+/* Another driver: the shown verdict stays until the next reading is judged. */
 void ntk_health_begin_anew(struct device_state *device);
 void ntk_health_judge(struct ntk_health *health, struct device_state *device,
                       struct ntk_health_time now);

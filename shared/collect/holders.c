@@ -14,10 +14,13 @@
 #include "shared/device/node_holder.h"
 #include "shared/device/soft_holder.h"
 
-#define LOOK_NS (50 * NTK_NS_PER_MS)     /* between two looks at the locks, or at a process, ... */
-#define WAIT_NS (30 * NTK_NS_PER_SECOND) /* ... whose open files are read up to so rarely */
-#define PROCESSES_MAX 4096u              /* known at once; of more all are checked again */
-#define UIDS 4                           /* real, effective, saved, of files */
+/* pause between two checks of the locks, or of a process, ... */
+#define LOOK_NS (50 * NTK_NS_PER_MS)
+/* ... which grows up to this if the open files take long to read */
+#define WAIT_NS (30 * NTK_NS_PER_SECOND)
+/* known at once; if there are more, all are checked again */
+#define PROCESSES_MAX 4096u
+#define UIDS 4 /* real, effective, saved, of files */
 
 struct holder_process {
     uint64_t looked_ns;
@@ -134,7 +137,7 @@ bool ntk_holders_has(struct ntk_holders *holders, const struct ntk_device_tree *
     }
     const struct holder_process *process =
         process_get(holders, tree->root, is_software, pid, monotonic_ns);
-    bool is_owner = uid == 0; /* root made its file and may be anybody by now */
+    bool is_owner = uid == 0; /* root created its file and may have changed to any user */
 
     for (size_t i = 0; process && process->is_known && i < UIDS; i++) {
         is_owner = is_owner || process->uids[i] == uid;

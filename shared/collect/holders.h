@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holders - whether a process has a core of the machine's tree, so that it is believed about it.
+ * holders - whether a process owns a core of the machine's tree, so that its reports about the core
+ * are believed.
  *
- * Any user can write a segment that speaks of any core and names any process. What counts is what
- * the kernel says: the process has the core's lock (software machine) or the device's node open
- * (driver), and it runs as the owner of the segment. Unknown counts as no. The owner of a software
- * machine is always believed about it: the whole tree is that user's file.
+ * Any user can write a segment with any core and any process. The kernel decides: the process has
+ * the core's lock (software machine) or the device's node open (driver), and it runs as the owner
+ * of the segment. Unknown counts as no. The owner of a software machine is always believed about
+ * it: the whole tree is that user's file.
  *
- * Answers are kept for a moment, so that asking costs little however often a segment makes the
- * collector ask.
+ * Answers are cached for a moment, so that a segment cannot make the collector busy with checks.
  *
  * Owner:   init / fini.
  * Threads: one at a time.
@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define NTK_HOLDERS_CORES_MAX 1024 /* bytes of soft.lock that are cores */
+#define NTK_HOLDERS_CORES_MAX 1024 /* number of bytes of soft.lock that stand for cores */
 
 struct ntk_holders {
     const char *proc_root; /* borrowed */

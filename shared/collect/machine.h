@@ -2,9 +2,9 @@
 /*
  * machine - the identity of this machine: one answer for all programs.
  *
- * The device tree comes first: the software machine names itself, elsewhere the firmware does. Then
- * a process may name its machine, if that belongs to the tree's family. Else only the family is
- * known.
+ * The device tree comes first: the software machine has its type there, other machines in the
+ * firmware. Then a process may name the type of its machine, if that belongs to the tree's family.
+ * Else only the family is known.
  *
  * Owner:   plain data; the type is borrowed from the tree or the process that named it.
  * Threads: any.
@@ -25,7 +25,7 @@ struct ntk_machine_answer {
 };
 
 struct ntk_machine_answer ntk_machine_of_tree(const struct ntk_device_tree *tree);
-/* A process says that it runs on this instance type. */
+/* A process reports this instance type. */
 void ntk_machine_hear(struct ntk_machine_answer *answer, const char *type);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source - the four origins that a collector has. Each _open() fills *out_source, whose destroy()
- * frees; options are those of the collector and are borrowed for life.
+ * source - the four sources of a collector. Each _open() fills *out_source; its destroy() frees it.
+ * options are those of the collector and are borrowed for life.
  *
  * Threads: one at a time.
  */
@@ -16,11 +16,11 @@ extern "C" {
 #endif
 
 /* Segments of observed processes: counters, tables and events. out_note (borrowed from the source)
- * says why a file was skipped, or what a segment has no room for. */
+ * tells why a file was skipped, or which data did not fit into a segment. */
 int ntk_source_ring_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, const char **out_note,
                          struct ntk_err *err);
-/* Reads events from now on, and those of the past that are still there. */
+/* Reads events from now on, and past ones that are still there. */
 void ntk_source_ring_read_events(struct ntk_collect_source *source,
                                  struct ntk_aggregate *aggregate);
 /* The latency of known processes counts from now on. */

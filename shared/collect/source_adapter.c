@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Network adapters: what their ports have counted. */
+/* Network adapters: the counters of their ports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "shared/collect/source.h"
 #include "shared/device/adapter.h"
 
-/* Each read asks the adapter, which may hang: then its ports are absent. */
+/* Each read queries the adapter, which may hang: then its ports are absent. */
 #define WAIT_NS NTK_NS_PER_SECOND
 
 struct source_adapter {

@@ -7,9 +7,10 @@
 #include "shared/collect/source.h"
 #include "shared/device/device.h"
 
-/* A look between the samples is a whole one, cores included, this long after the last whole one:
- * samples that come every second leave none of them to it. On a machine with many cores, a thousand
- * files and more, those without a process are read less often: counts grow with executions only. */
+/* A check between the samples is a full one, including cores, this long after the last full one;
+ * samples that come every second make it unnecessary. On a machine with many cores (more than a
+ * thousand files), those without a process are read less often, because their counters only change
+ * with executions. */
 #define WHOLE_LOOK_NS NTK_NS_PER_SECOND
 #define MANY_CORES 64
 #define IDLE_CORES_NS (5 * NTK_NS_PER_SECOND)
@@ -18,18 +19,20 @@
 struct source_device {
     struct ntk_device_source *device;
     bool
-        started; /* the first sample was taken: a tree that comes now is newer than the collector */
+        /* the first sample was taken: a tree that appears from now on is newer than the
+         * collector */
+        started;
     bool had_tree;
     bool is_software;
-    uint64_t identity;                   /* of the tree that was judged last */
-    bool appeared;                       /* ... which is newer than the collector */
-    uint64_t health_ns;                  /* least time between two looks for faults */
-    uint64_t many_cores_ns;              /* ... in cores that are in use, where there are many */
+    uint64_t identity;                   /* of the tree that was last judged */
+    bool appeared;                       /* the tree is newer than the collector */
+    uint64_t health_ns;                  /* minimum time between two checks for faults */
+    uint64_t many_cores_ns;              /* ... in cores that are in use, if there are many */
     uint64_t looked_ns;                  /* for faults */
-    uint64_t whole_ns;                   /* ... and for the tree and its cores */
-    bool is_hurried;                     /* the next look is a whole one, now */
-    uint64_t cores_ns;                   /* when cores were checked; 0: never */
-    uint64_t worked_ns;                  /* when some were last seen in use */
+    uint64_t whole_ns;                   /* ... and for the tree and all its cores */
+    bool is_hurried;                     /* the next check is a full one, now */
+    uint64_t cores_ns;                   /* time of the last check of cores; 0: never */
+    uint64_t worked_ns;                  /* time at which some cores were last in use */
     uint64_t success_count;              /* of all cores */
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX */
     const char *hooks_dir;               /* NULL: found */
@@ -37,7 +40,7 @@ struct source_device {
     struct ntk_holders holders;
 };
 
-/* The judge learns about another tree before anything is read from it. */
+/* The judge learns about another tree before it is read. */
 static int refresh(struct source_device *source, struct ntk_aggregate *aggregate,
                    struct ntk_err *err)
 {
@@ -75,7 +78,7 @@ static void judge(struct source_device *source, struct ntk_aggregate *aggregate,
                         ntk_aggregate_now(aggregate));
 }
 
-/* Cores are in use when a process is observed, or when they completed something for another. */
+/* Cores are in use when a process is observed, or when they completed executions of another one. */
 static bool are_cores_due(struct source_device *source, struct ntk_aggregate *aggregate,
                           uint64_t monotonic_ns)
 {

@@ -30,13 +30,13 @@ struct source_proc {
     size_t process_files;
     bool command_lines;
     bool no_usage;
-    /* of the process described last in this round: the next one is often of the same */
+    /* the process that was last described in this round; the next one often has the same user */
     bool has_user;
     uid_t user_id;
     char user[64];
 };
 
-/* What the aggregate keeps for us with each process. */
+/* The aggregate's context of each process. */
 struct process_file {
     struct source_proc *source;
     int fd;
@@ -190,7 +190,7 @@ static uint64_t ns_of(struct timeval time)
     return (uint64_t)time.tv_sec * NTK_NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
 }
 
-/* This process, whatever /proc is checked. */
+/* This process, whatever proc_root is. */
 static void read_self(struct ntk_system_reading *out)
 {
     struct rusage usage;
@@ -244,7 +244,7 @@ static bool parse_process_stat(const char *text, struct process_stat *out)
     if (!at || at[1] != ' ' || at[2] == '\0') {
         return false;
     }
-    at += 3; /* behind the state, which is field 3 */
+    at += 3; /* after the state, which is field 3 */
     for (size_t i = 4; i < 25; i++) {
         char *next;
 
@@ -270,7 +270,7 @@ static void close_process(void *context)
     free(file);
 }
 
-/* Opens or reads on; keeps the file with the process where there is room. */
+/* Opens the file or reads it again; keeps it open with the process if there is room. */
 static ssize_t read_process_stat(struct source_proc *source, struct ntk_aggregate_process *process,
                                  char *text, size_t bytes)
 {
@@ -340,7 +340,7 @@ static void describe(struct source_proc *source, struct ntk_aggregate *aggregate
     char path[PATH_BYTES + 64];
     ssize_t got = source->command_lines
                       ? read_small(source, pid, "cmdline", command, sizeof command)
-                      : 0; /* the segment has the name of the program */
+                      : 0; /* the segment has the program's name */
 
     if (got > 0) {
         while (got > 0 && command[got - 1] == '\0') {
@@ -386,7 +386,8 @@ static void sample_process(struct source_proc *source, struct ntk_aggregate *agg
             close_process(process->context);
             process->context = NULL;
         }
-        /* Another process has this number, or none: the words the vendor's tool uses. */
+        /* The number belongs to another process, or to none: the words are those of the vendor's
+         * tool. */
         snprintf(error, sizeof error, "open %s/%u/stat: %s", source->root, process->pid,
                  got == -EACCES ? "permission denied" : "no such file or directory");
         ntk_aggregate_process_no_usage(aggregate, index, error);
@@ -426,8 +427,7 @@ void ntk_source_proc_read_usage(struct ntk_collect_source *collect_source,
     ntk_aggregate_forget_usage(aggregate);
 }
 
-/* CPU time counts from when a process is first seen; what it is called is known when it ends
- * soon. */
+/* CPU time counts from first sight; the name is read now, because the process may end soon. */
 static int64_t source_proc_drain(void *state, struct ntk_aggregate *aggregate,
                                  uint64_t monotonic_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments of observed processes: what shared/ring reads, handed to the aggregate. */
+/* Segments of observed processes: passes the readings of shared/ring to the aggregate. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,10 +15,10 @@
 #define LOOK_INTERVAL_NS (50 * NTK_NS_PER_MS)
 #define NAME_BYTES 512
 #define KEY_BYTES 32
-/* Snapshots that may wait to be kept at once. */
+/* Snapshots that may wait to be stored at the same time. */
 #define SNAPSHOTS_KEPT 256
 
-/* Records of one user's processes that one look takes: no user starves the rings of others. */
+/* Limit of records per user in one drain, so that no user starves the rings of others. */
 #define RECORDS_OF_USER (1u << 20)
 
 #define ERROR_GROUPS_MAX 16384
@@ -31,13 +31,13 @@ struct source_ring {
     bool looked;
     char note[256];
     struct ntk_collector_unreadable unreadable;
-    struct ntk_aggregate *aggregate; /* of the drain that runs */
-    struct ntk_map records_taken;    /* ... the number of them, by uid */
+    struct ntk_aggregate *aggregate; /* for the current drain */
+    struct ntk_map records_taken;    /* number of records taken, by uid */
     struct ntk_map errors;           /* struct error_group, by error_number() */
     uint64_t sequence;               /* of the last snapshot */
-    uint64_t ended[SNAPSHOTS_KEPT];  /* by its number: how many processes had ended in it, ever */
+    uint64_t ended[SNAPSHOTS_KEPT];  /* by its number: how many processes had ended by then */
     char key[KEY_BYTES];
-    /* of the segment that is read */
+    /* of the current segment */
     struct ntk_ring_process process;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
     struct ntk_ring_model models[NTK_SEGMENT_MODELS];
@@ -45,7 +45,7 @@ struct source_ring {
     struct ntk_ring_memory memory[NTK_SEGMENT_MEMORY_ROWS];
 };
 
-/* Tells segments apart: the path may be used again. */
+/* Distinguishes segments: a path may be used again. */
 static const char *key_of(struct source_ring *source, const struct ntk_ring_segment *segment)
 {
     (void)snprintf(source->key, sizeof source->key, "%" PRIu64, ntk_ring_segment_serial(segment));
@@ -70,7 +70,7 @@ static int model_histogram(void *ctx, const struct ntk_ring_model *model,
     return ntk_ring_segment_model_histogram(ctx, model, out);
 }
 
-/* What a segment has no room for is counted with less detail: the first kind of it is reported. */
+/* A segment without room counts with less detail: the first kind is reported. */
 static void note_refusals(struct source_ring *source, const struct ntk_ring_refusals *refusals)
 {
     const struct {
@@ -132,8 +132,7 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     if (!out->ended) {
         return;
     }
-    /* Killed in the middle of an execution: the core was busy until now, when the end was
-     * noticed. */
+    /* Killed during an execution: the core was busy until the end was noticed. */
     for (size_t i = 0; i < out->core_count; i++) {
         const struct ntk_segment_core *counters = &source->cores[i].counters;
         uint64_t now = ntk_raw_clock_now(source->process.clock.kind);
@@ -150,8 +149,8 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
 
 /* ---- events ---- */
 
-/* Errors that share what may be listed: failed executions of a process; of its devices, each kind
- * of error. */
+/* Errors that share a quota: failed executions of a process, or one kind of error of its
+ * devices. */
 static uint64_t error_number(const struct source_ring *source,
                              const struct ntk_ring_segment *segment, const struct ntk_slot *slot)
 {
@@ -170,7 +169,7 @@ static uint64_t error_number(const struct source_ring *source,
 
 /* Errors of one number: the newest of a period are listed. */
 struct error_group {
-    uint32_t spent;                            /* listed in periods before, not forgotten yet */
+    uint32_t spent;                            /* listed in earlier periods and not forgotten yet */
     uint32_t count;                            /* in this period */
     uint64_t events[NTK_COLLECT_FAILURES_MAX]; /* numbers of those that are listed, a ring */
 };
@@ -180,7 +179,7 @@ static uint32_t room_of(const struct error_group *group)
     return NTK_COLLECT_FAILURES_MAX - group->spent;
 }
 
-/* NULL if the list is full: then only its bounds hold. */
+/* NULL if the list is full: then only its limits hold. */
 static struct error_group *group_of(struct source_ring *source, uint64_t number)
 {
     struct error_group *group = ntk_map_get_number(&source->errors, number);
@@ -292,8 +291,8 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
     }
 }
 
-/* Where the record goes: a new place in the list, or that of the oldest of its errors. NULL: it has
- * none and is counted. */
+/* The place of the record: a new one in the list, or that of its oldest error. NULL: there is none,
+ * and the record is counted. */
 static struct ntk_event_sample *take_event(struct source_ring *source,
                                            const struct ntk_ring_segment *segment,
                                            const struct ntk_slot *slot, bool *out_replaces)
@@ -329,7 +328,7 @@ static bool ended_before(const struct source_ring *source, const struct ntk_ring
            source->begin_monotonic_ns;
 }
 
-/* The slowest of executions of one model that follow one another; slot may be NULL. */
+/* The slowest of consecutive executions of one model; slot may be NULL. */
 static void take_slowest(const struct source_ring *source, const struct ntk_ring_segment *segment,
                          const struct ntk_slot *slot)
 {
@@ -376,14 +375,14 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
                            slot->kind == NTK_EVENT_ERROR || slot->kind == NTK_EVENT_PROFILE_START
                        ? 0
                        : slot->word[0];
-        /* What ended before this collector began was another collector's to tell. */
+        /* Events before the start of this collector belong to an earlier one. */
         if (ended_before(source, segment, slot, duration)) {
             continue;
         }
-        bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error when it ended */
+        bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error if it ended */
         bool replaces = false;
         event = take_event(source, segment, slot, &replaces);
-        if (replaces && !is_failure) { /* those count as outcomes */
+        if (replaces && !is_failure) { /* these count as outcomes */
             ntk_aggregate_failure(source->aggregate, slot->core, NTK_WORD_HI(slot->word[1]), false);
         }
         if (!event) {
@@ -408,7 +407,7 @@ static int64_t drain_segment(struct source_ring *source, struct ntk_ring_segment
         return 0;
     }
     ntk_ring_segment_process(segment, &source->process);
-    /* The rest comes with the next look. */
+    /* The rest is read at the next check. */
     uint32_t uid = source->process.uid;
     size_t taken = (size_t)(uintptr_t)ntk_map_get_number(&source->records_taken, uid);
     if (taken >= RECORDS_OF_USER) {
@@ -436,7 +435,7 @@ static int first_sight(struct source_ring *source, struct ntk_aggregate *aggrega
     if (ntk_aggregate_knows(aggregate, key_of(source, segment))) {
         return 0;
     }
-    /* Its rings first: what an older process overwrote before now is not ours to miss. */
+    /* Its rings first: records that were overwritten before now do not count as missed. */
     *events += drain_segment(source, segment);
     read_segment(source, segment, false, &reading); /* sizes have no baseline */
     return ntk_aggregate_runtime_first(aggregate, &reading);
@@ -471,7 +470,7 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
             return ret;
         }
         if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ENDED) {
-            /* Its rings first: the reading tells how many events there were. */
+            /* Its rings first: the reading has the number of events. */
             *events += drain_segment(source, segment);
             read_segment(source, segment, true, &reading);
             ret = ntk_aggregate_runtime(aggregate, &reading);

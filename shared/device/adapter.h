@@ -2,7 +2,7 @@
 /*
  * adapter - counters of the machine's network adapters (shared/abi/adapter.def).
  *
- * What an adapter does not count is absent. Each read looks again, so adapters may come and go.
+ * Counters that an adapter lacks are absent. Each read searches again, so adapters may come and go.
  *
  * Threads: any.
  */
@@ -17,9 +17,9 @@
 extern "C" {
 #endif
 
-#define NTK_ADAPTER_PORTS_MAX 128 /* what is beyond is not read */
+#define NTK_ADAPTER_PORTS_MAX 128 /* further ports are not read */
 
-/* The ports of a family below root (such as "/sys"), by name and port; how many. */
+/* The ports of a family below root (such as "/sys"), by name and port; returns their number. */
 typedef size_t ntk_adapter_read(const char *root, struct ntk_adapter_port *out_ports, size_t max);
 #define NTK_ADAPTER(family, word) ntk_adapter_read ntk_##word##_read;
 #include "shared/abi/adapter.def"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which tree is read: the one the user named, the driver's, the software machine's. */
+/* Selects the tree: the user's choice, the driver's, or the software machine's. */
 #include "shared/device/device.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static enum ntk_device_origin find_root(const struct ntk_device_source *source, 
     return NTK_DEVICE_ORIGIN_NONE;
 }
 
-/* Whether a tree may be below root that this user may not read. */
+/* Whether there may be a tree below root that this user may not read. */
 static bool is_denied(const char *root)
 {
     char path[1024];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device - the facts about Neuron devices that need no process: a sysfs-shaped tree.
+ * device - facts about Neuron devices that need no process, from a sysfs-like tree.
  *
- * One parser serves the driver's tree and the software machine's. A source finds a tree, lists its
+ * One parser reads the driver's tree and the software machine's. A source finds a tree, lists its
  * devices once and reads counters at each sample through descriptors that stay open.
  *
  * A tree is not trusted: depth, numbers of folders, leaves and bytes are bounded, symbolic links
- * are not followed, what cannot be read or parsed is absent. A missing leaf is never 0 and never an
- * error.
+ * are not followed, and a value that cannot be read or parsed is absent. A missing leaf is never 0
+ * and never an error.
  *
  * Owner:   ntk_device_source_open() allocates, _close() frees. Infos and readings are plain data;
  *          infos are borrowed until the next _refresh().
@@ -35,12 +35,12 @@ extern "C" {
 /* Where a tree was found. */
 enum ntk_device_origin {
     NTK_DEVICE_ORIGIN_NONE = 0,
-    NTK_DEVICE_ORIGIN_EXPLICIT = 1, /* the folder that the user named */
+    NTK_DEVICE_ORIGIN_EXPLICIT = 1, /* a folder that the user named */
     NTK_DEVICE_ORIGIN_DRIVER = 2,   /* /sys */
     NTK_DEVICE_ORIGIN_SOFTWARE = 3, /* the software machine of the hooks folder */
 };
 
-/* What does not change while the driver is loaded. Texts are "" when the leaf is missing. */
+/* Facts that do not change while the driver is loaded. Texts are "" when the leaf is missing. */
 struct ntk_device_info {
     uint32_t index;
     uint32_t core_count; /* physical; from core_count, else counted folders */
@@ -59,15 +59,15 @@ struct ntk_device_tree {
     char root[512];                             /* stands for /sys */
     char driver_version[NTK_DEVICE_TEXT_BYTES]; /* "2.30.2.0" */
     bool new_layout;                            /* driver 2.31 and later */
-    uint64_t identity; /* another driver's, or machine's, has another number */
-    char machine_type[NTK_DEVICE_TEXT_BYTES]; /* "trn1.32xlarge": the software machine's, else the
+    uint64_t identity;                          /* differs between drivers and machines */
+    char machine_type[NTK_DEVICE_TEXT_BYTES];   /* "trn1.32xlarge": the software machine's, else the
                                                  firmware's; "" unknown */
     char ultraserver_mode[NTK_DEVICE_TEXT_BYTES];
     struct ntk_device_info *devices; /* by index */
     size_t device_count;
     uint32_t cores_per_device; /* the largest core_count */
-    /* Without devices: why, and what a user can do, as every program words it; "" with devices. */
-    bool is_denied; /* this user may not read where a tree would be */
+    /* Without devices: the reason and the remedy, in the words of all programs; "" with devices. */
+    bool is_denied; /* this user may not read the place of a tree */
     char missing[640];
 };
 
@@ -86,8 +86,8 @@ struct ntk_device_core_reading {
     struct ntk_device_value device_memory_bytes;
     struct ntk_device_value device_memory_peak_bytes;
     struct ntk_device_value
-        category_bytes[NTK_MEMORY_CATEGORY_COUNT]; /* device ones; folders that hold
-                                                                          several fill the first */
+        category_bytes[NTK_MEMORY_CATEGORY_COUNT]; /* of device memory; folders that combine
+                                                    * several fill the first */
     struct ntk_device_value status[NTK_STATUS_COUNT];
     struct ntk_device_value reset_requests; /* other_info/reset_req_count */
 };
@@ -122,69 +122,69 @@ enum ntk_device_read {
 };
 
 struct ntk_device_options {
-    const char *sysfs_root;   /* explicit, stands for /sys; NULL: find one */
+    const char *sysfs_root;   /* an explicit tree that replaces /sys; NULL: find one */
     const char *driver_sysfs; /* NULL: "/sys" (tests) */
     const char *hooks_dir;    /* NULL: $NEURON_HOOKS_DIR or the default, see shared/abi/paths.h */
-    bool
-        infos_only; /* infos are wanted, and NTK_DEVICE_READ_HEALTH at most: folders of counters are
-                     * not walked, which is most of a tree; readings lack what is there */
+    bool infos_only; /* only infos are needed, and at most NTK_DEVICE_READ_HEALTH: folders of
+                     * counters, most of a tree, are not walked, and readings lack them */
 };
 
 struct ntk_device_source;
 
-/* Succeeds also when there is no tree: ntk_device_source_tree() is then of origin NONE and
- * _refresh() looks again. -ENOMEM else. */
+/* Succeeds even without a tree: then ntk_device_source_tree() has origin NONE, and _refresh()
+ * searches again. Else -ENOMEM. */
 int ntk_device_source_open(const struct ntk_device_options *options,
                            struct ntk_device_source **out_source, struct ntk_err *err);
 void ntk_device_source_close(struct ntk_device_source *source);
 
-/* Checks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when not, -ENOMEM.
- * Cheap. */
+/* Checks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when they did not,
+ * -ENOMEM. Cheap. */
 int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err);
 
-/* Whether the tree is the software machine's, also when someone named it. */
+/* Whether the tree is the software machine's, even if the user named it. */
 bool ntk_device_source_is_software(const struct ntk_device_source *source);
 
 /* Borrowed until the next refresh. Never NULL. */
 const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_source *source);
 
-/* Reads what `read` asks (enum ntk_device_read) into readings[i] for device i of the tree. Returns
- * the number of readings, at most capacity. What could not be read is not present. */
+/* Reads the parts in `read` (enum ntk_device_read) into readings[i] for device i of the tree.
+ * Returns the number of readings, at most capacity. A value that could not be read is not
+ * present. */
 size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int read,
                               struct ntk_device_reading *readings, size_t capacity);
 
-/* Where a device is plugged in. */
+/* The place of a device in the machine. */
 struct ntk_device_place {
     char bdf[16];       /* "0000:10:1c.0"; "" unknown */
-    char cpu_list[256]; /* CPUs that are near: "0-31,64-95"; "" unknown */
+    char cpu_list[256]; /* nearby CPUs: "0-31,64-95"; "" unknown */
     bool has_numa_node;
     int32_t numa_node; /* -1: the machine has none */
 };
 
 /*
- * Reads places[i] of device i of the tree; returns how many, at most capacity. A tree does not
+ * Reads places[i] of device i of the tree; returns their number, at most capacity. A tree does not
  * record which PCI device is which: on the software machine the order of addresses is that of the
- * devices, and one PCI device is the one Neuron device. Otherwise only what they have in common is
- * reported.
+ * devices, and a single PCI device belongs to the single Neuron device. Otherwise only common facts
+ * are reported.
  */
 size_t ntk_device_source_places(const struct ntk_device_source *source,
                                 struct ntk_device_place *places, size_t capacity);
 
-/* The PCI devices of the tree's family in order of address, whether or not it is known which is
- * which. Returns how many, at most capacity. */
+/* The PCI devices of the tree's family in order of address, even if their assignment is unknown.
+ * Returns their number, at most capacity. */
 size_t ntk_device_source_pci(const struct ntk_device_source *source,
                              struct ntk_device_place *places, size_t capacity);
 
 /*
  * Bit i: the device with index i has a node below dev_root (NULL: /dev). A container sees the tree
- * of the whole machine, and nodes of the devices that it may use. All bits for a tree that is not
- * the driver's, which has no nodes, and where dev_root cannot be listed.
+ * of the whole machine, but only the nodes of devices that it may use. All bits are set for a tree
+ * other than the driver's, which has no nodes, and if dev_root cannot be listed.
  */
 uint64_t ntk_device_source_nodes(const struct ntk_device_source *source, const char *dev_root);
 
 /* A server among others: the class files of the tree. */
 struct ntk_device_server {
-    bool is_ultraserver;               /* it has modes; the rest is all zero otherwise */
+    bool is_ultraserver;               /* it has modes; otherwise the rest is zero */
     char modes[NTK_DEVICE_TEXT_BYTES]; /* "1,2,3,4" */
     struct {
         bool present;
@@ -196,18 +196,17 @@ struct ntk_device_server {
 void ntk_device_source_server(const struct ntk_device_source *source,
                               struct ntk_device_server *out_server);
 
-/* What the firmware reports below a root that stands for /sys (NULL: /sys) on a machine of EC2:
- * "trn1.32xlarge" and "i-0123456789abcdef0"; "" on other machines. */
+/* Firmware facts below a root that replaces /sys (NULL: /sys) on an EC2 machine: "trn1.32xlarge"
+ * and "i-0123456789abcdef0"; "" on other machines. */
 void ntk_device_firmware_instance_type(const char *root, char *buf, size_t buf_bytes);
 void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_bytes);
 
-/* The folder that stands for /sys of the software machine of this hooks folder (NULL: the
- * environment's), whether it exists or not. -ENAMETOOLONG when it does not fit. */
+/* The folder that replaces /sys for the software machine of this hooks folder (NULL: the
+ * environment's), whether it exists or not. -ENAMETOOLONG if it does not fit. */
 int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes);
-/* Where NEURON_SOFT_INSTANCE names a machine that no process has built yet: builds it with the
- * neuron-bench next to this program, so that a screen or a list has something to show. Nothing on a
- * machine with a driver or with a software machine. A failure is not reported: the source finds no
- * tree then. */
+/* If NEURON_SOFT_INSTANCE names a machine that no process has built yet, builds it with the
+ * neuron-bench next to this program, so that there are devices to show. Does nothing on a machine
+ * with a driver or a software machine. A failure is not reported: the source then finds no tree. */
 void ntk_device_soft_make(void);
 
 #ifdef __cplusplus

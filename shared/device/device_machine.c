@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tree shows of the machine around its devices: PCI places, the set of servers, the
+/* Facts of a tree about the machine around its devices: PCI places, the set of servers, the
  * firmware. */
 #include <ctype.h>
 #include <dirent.h>
@@ -63,7 +63,7 @@ static void read_pci_text(const char *root, const char *address, const char *lea
     ntk_sysfs_read_root_text(root, name, buf, buf_bytes);
 }
 
-/* A family has a block of device ids: Inferentia's has more than one in use. */
+/* A family has a block of device ids, and Inferentia uses more than one. */
 #define PCI_ID_BLOCK 0xfu
 
 static bool is_neuron(const char *root, const char *address, unsigned int device_id)
@@ -127,7 +127,7 @@ static size_t list_pci(const char *root, unsigned int device_id, struct ntk_devi
     return count;
 }
 
-/* Which is which is unknown: keeps what holds for each of them. */
+/* The assignment is unknown: keeps only facts that hold for each of them. */
 static void keep_common(struct ntk_device_place *places, size_t count)
 {
     struct ntk_device_place common = places[0];
@@ -146,8 +146,8 @@ static void keep_common(struct ntk_device_place *places, size_t count)
     }
 }
 
-/* A device that the kernel knows as the child of a PCI device says so with a link. The drivers that
- * we know have none, since their devices are virtual; if there is one, it is the answer. */
+/* A device that is the child of a PCI device in the kernel has a link to it. The known drivers have
+ * none, because their devices are virtual; if there is one, it is used. */
 static bool find_parent(const char *root, uint32_t device, struct ntk_device_place *out)
 {
     char path[sizeof((struct ntk_device_tree *)0)->root + 64];
@@ -179,7 +179,7 @@ size_t ntk_sysfs_pci(const char *root, const struct ntk_device_tree *tree,
     return id != 0 ? list_pci(root, id, places, capacity) : 0;
 }
 
-/* By what the bus shows. */
+/* From the devices of the bus. */
 static void guess_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
                          struct ntk_device_place *places, size_t count)
 {
@@ -284,8 +284,8 @@ void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_byt
 
 /* ---- nodes ---- */
 
-/* The device of the node dev_root/name: by its number in the tree, since a container may name a
- * node as it likes, else by the name. NTK_DEVICES_MAX: none. */
+/* The device of the node dev_root/name: by its number in the tree, because names in a container are
+ * arbitrary, else by the name. NTK_DEVICES_MAX: none. */
 static uint32_t device_of_node(const char *root, const struct ntk_device_tree *tree, int dev_fd,
                                const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the software machine of a hooks folder has its tree, and which machine it is. */
+/* The place of the tree of a hooks folder's software machine, and its type. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,8 +49,8 @@ void ntk_device_soft_make(void)
     }
 }
 
-/* The default place is in /tmp, where anyone can make a folder first: it must be ours. A hooks
- * folder that someone names is believed. */
+/* The default place is in /tmp, where another user can create the folder first, so it must be ours.
+ * A hooks folder that the user names is trusted. */
 bool ntk_device_soft_trusted(const char *hooks_dir)
 {
     char folder[NTK_PATH_BYTES];

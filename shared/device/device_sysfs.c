@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening and closing a tree, and whether it is still the same. */
+/* Opening and closing a tree, and checking whether it is still the same. */
 #include "shared/device/device_sysfs_private.h"
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 #include "shared/base/str.h"
 
 #define YOUNG_SECONDS 2
-#define WALKS_MAX 8 /* of a tree that changes during each of them */
+#define WALKS_MAX 8 /* of a tree that changes during each walk */
 
 static struct leaf *find_leaf(const struct ntk_sysfs *sysfs, uint16_t device, enum leaf_kind kind)
 {
@@ -65,7 +65,7 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* But for the name of its devices, which is unknown before the walk. */
+/* Except for the name of its devices, which is unknown before the walk. */
 static bool is_same_tree(const struct signature *a, const struct signature *b)
 {
     return a->device == b->device && a->folder == b->folder && a->first == b->first &&
@@ -126,8 +126,8 @@ static bool is_new_layout(const char *version)
            (major > 2 || (major == 2 && minor >= 31));
 }
 
-/* The other half is for what else the process opens. The limit is not raised here: a reader may be
- * any program, see ntk_collector_create(). */
+/* The other half is for other files of the process. The limit is not raised here, because a reader
+ * may be any program; see ntk_collector_create(). */
 static size_t open_max(void)
 {
     struct rlimit limit;
@@ -137,7 +137,7 @@ static size_t open_max(void)
                : NTK_SYSFS_OPEN_MAX;
 }
 
-/* -EAGAIN: what was walked is not what has its place now. */
+/* -EAGAIN: the tree was replaced during the walk. */
 static int walk_tree(struct ntk_sysfs *sysfs)
 {
     struct signature before;

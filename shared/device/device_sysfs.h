@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device_sysfs - reads one sysfs-shaped tree below a root; knows no other place.
+ * device_sysfs - reads one sysfs-like tree below a root, and no other place.
  *
- * The folders of every device are walked once and the leaves that mean something are remembered by
- * what they are, not by where they are, so both layouts of the driver are read alike.
+ * The folders of every device are walked once. Known leaves are remembered by their meaning, not by
+ * their place, so both layouts of the driver are read in the same way.
  *
  * Owner:   ntk_sysfs_open() allocates, _close() frees.
  * Threads: one at a time per struct.
@@ -20,20 +20,20 @@
 
 struct ntk_sysfs;
 
-/* -ENOENT when root has no devices/virtual/neuron_device, or a different one at every attempt;
- * -ENOMEM. A tree that changes during the walk is walked again. Fills the parts of *out_tree
- * that the tree tells (devices is freed with ntk_sysfs_close). infos_only: see device.h. */
+/* -ENOENT if root has no devices/virtual/neuron_device, or a different one at every attempt;
+ * -ENOMEM. A tree that changes during the walk is walked again. Fills the parts of *out_tree that
+ * come from the tree (devices is freed by ntk_sysfs_close). infos_only: see device.h. */
 int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
                    struct ntk_device_tree *out_tree);
 void ntk_sysfs_close(struct ntk_sysfs *sysfs);
-/* Whether the folders under root are other ones than those that were walked, or so young at that
- * time that more may have come. */
+/* Whether the folders under root differ from those of the walk, or were so young then that more may
+ * have been added. */
 bool ntk_sysfs_changed(struct ntk_sysfs *sysfs);
 /* Reading i is of device i of the tree; capacity >= its device_count. */
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
                     size_t capacity);
 
-/* Inside the module: the first line of <root>/<name>, clean; "" when it cannot be read. */
+/* Inside the module: the first line of <root>/<name>, clean; "" if it cannot be read. */
 void ntk_sysfs_read_root_text(const char *root, const char *name, char *buf, size_t buf_bytes);
 
 /* Of device_machine.c. */

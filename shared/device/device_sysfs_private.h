@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device_sysfs_private - what is remembered of a tree between its walk and its readings; shared by
+ * device_sysfs_private - the state of a tree between its walk and its readings; shared by
  * device_sysfs.c, device_sysfs_walk.c and device_sysfs_read.c.
  */
 #ifndef NTK_SHARED_DEVICE_DEVICE_SYSFS_PRIVATE_H
@@ -14,7 +14,7 @@
 
 #define SYSFS_PATH_BYTES 512
 
-/* What a leaf is. Device leaves first, then those of a core. */
+/* The meaning of a leaf. Device leaves first, then those of a core. */
 enum leaf_kind {
     LEAF_CORE_COUNT,
     LEAF_CONNECTED,
@@ -52,7 +52,7 @@ struct leaf {
     uint8_t detail; /* category or status */
 };
 
-/* What tells one tree from its successor. */
+/* Distinguishes a tree from its successor. */
 struct signature {
     dev_t device;
     ino_t folder;
@@ -63,8 +63,8 @@ struct signature {
     char name[NTK_DEVICE_TEXT_BYTES];
 };
 
-/* The folder of a core that was walked: one of the same shape has the same leaves. A layout has one
- * or two. */
+/* The folder of a core that was walked: one of the same structure has the same leaves. A layout has
+ * one or two. */
 struct core_pattern {
     uint64_t shape;
     size_t path_bytes;
@@ -82,19 +82,19 @@ struct ntk_sysfs {
     struct ntk_device_info *devices;
     size_t device_count;
     size_t open_count;
-    size_t open_max; /* of leaves that stay open */
+    size_t open_max; /* limit of leaves that stay open */
     unsigned int reads;
-    bool checks_links; /* of this read: whether leaves that stay open are still in the tree */
+    bool checks_links; /* this read checks whether open leaves are still in the tree */
     struct signature signature;
     bool infos_only;
-    bool young; /* walked while it may still have been in the making */
+    bool young; /* walked when it may have been incomplete */
 };
 
 /* Finds the leaves of all devices and reads the infos among them; 0 or -ENOMEM. */
 int sysfs_walk_devices(struct ntk_sysfs *sysfs);
-/* A leaf that tells what a device is goes into its ntk_device_info; others do nothing. */
+/* Copies a leaf with a device fact into ntk_device_info; ignores others. */
 void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf);
-/* The text of a leaf, clean; out stays as it is when it cannot be read. */
+/* The text of a leaf, clean; out is unchanged if it cannot be read. */
 void sysfs_read_text(struct ntk_sysfs *sysfs, struct leaf *leaf, char *out, size_t out_bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the leaves that the walk found say. */
+/* Reads the leaves that the walk found. */
 #include "shared/device/device_sysfs_private.h"
 
 #include <errno.h>
@@ -11,8 +11,9 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-#define LINK_READS 5    /* each fifth; the refresh before each checks the devices themselves */
-#define LEAF_BYTES 1024 /* nothing longer is a leaf we know */
+/* every fifth read; the refresh before each read checks the devices themselves */
+#define LINK_READS 5
+#define LEAF_BYTES 1024 /* no known leaf is longer */
 
 static bool tells_faults(uint8_t status)
 {
@@ -22,7 +23,7 @@ static bool tells_faults(uint8_t status)
            status == NTK_STATUS_HW_REPAIRABLE_HBM_UE;
 }
 
-/* What is read at least every second, of all devices. */
+/* Leaves that are read at least every second, of all devices. */
 static bool stays_open(const struct leaf *leaf)
 {
     return (leaf->kind >= LEAF_MEM_ECC_CORRECTED && leaf->kind <= LEAF_HEARTBEAT) ||
@@ -38,7 +39,7 @@ static ssize_t read_leaf(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, 
     int fd = leaf->fd;
 
     if (fd < 0) {
-        /* Reading must not write access times where the tree is on a disk. */
+        /* Reading must not update access times where the tree is on a disk. */
         fd = ntk_fs_open_below(sysfs->folder, leaf->path, O_RDONLY | O_NOATIME);
         if (fd < 0 && errno == EPERM) {
             fd = ntk_fs_open_below(sysfs->folder, leaf->path, O_RDONLY);
@@ -65,7 +66,7 @@ static ssize_t read_leaf(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, 
     } else if (got < 0 ||
                (sysfs->checks_links && (fstat(fd, &status) < 0 || status.st_nlink == 0))) {
         got = got < 0 ? got : -ENOENT;
-        close(leaf->fd); /* the driver went; the next refresh walks again */
+        close(leaf->fd); /* the driver was unloaded; the next refresh walks again */
         leaf->fd = -1;
         sysfs->open_count--;
     }
@@ -93,7 +94,7 @@ void sysfs_read_text(struct ntk_sysfs *sysfs, struct leaf *leaf, char *out, size
     ntk_str_copy_clean(out, out_bytes, buf, strlen(buf));
 }
 
-/* Reads a whole line; twice when the first ends early, since the software machine rewrites in
+/* Reads a whole line; reads again if it ends early, because the software machine rewrites in
  * place. */
 static bool read_line(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, size_t buf_bytes)
 {
@@ -117,7 +118,7 @@ static struct ntk_device_value read_counter(struct ntk_sysfs *sysfs, struct leaf
         ntk_str_parse_u64(buf, &value.value) == 0) {
         value.present = true;
         if (value.value >= UINT64_C(1) << 63) {
-            value.value = 0; /* cleared below what was in use */
+            value.value = 0; /* cleared below the amount in use */
         }
     }
     return value;
@@ -213,8 +214,8 @@ void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf)
     }
 }
 
-/* A line, or without its end a text that stays the same: half a word of a rewriting would be
- * another component. */
+/* A complete line, or a text without a line end that does not change: half of a rewritten word
+ * would be another component. */
 static void read_components(struct ntk_sysfs *sysfs, struct leaf *leaf,
                             struct ntk_device_reading *reading)
 {

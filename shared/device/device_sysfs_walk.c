@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk of a tree: which leaves matter, by their names. */
+/* The walk of a tree: selects leaves by their names. */
 #include "shared/device/device_sysfs_private.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 
 #include "shared/base/str.h"
 
-/* The walk of one device. */
+/* State of the walk of one device. */
 struct walk {
     struct ntk_sysfs *sysfs;
     uint16_t device;
@@ -94,7 +94,7 @@ static const struct {
     { "reset_req_count", LEAF_CORE_RESETS },
 };
 
-/* component[0..depth] are the names below the device, the last one the file. */
+/* component[0..depth] are the names below the device; the last one is the file. */
 static bool recognise_core(const struct walk *walk, size_t depth, struct leaf *leaf)
 {
     const char *name = walk->component[depth];
@@ -127,7 +127,7 @@ static bool recognise_core(const struct walk *walk, size_t depth, struct leaf *l
         const char *ancestor = walk->component[up];
 
         if (strcmp(ancestor, "host_mem") == 0) {
-            return false; /* categories of host memory belong to the device */
+            return false; /* host memory categories belong to the device */
         }
         if (strcmp(ancestor, "device_mem") == 0) {
             for (size_t i = 0; i < sizeof memory_folders / sizeof *memory_folders; i++) {
@@ -178,14 +178,14 @@ static bool recognise(const struct walk *walk, size_t depth, struct leaf *leaf)
 
 /* ---- the walk ---- */
 
-/* Where counters are in the layouts we know, and nothing else. */
+/* Whether counters are in this folder in the known layouts. */
 static bool holds_counters(const char *name)
 {
     return strcmp(name, "stats") == 0 || strcmp(name, "telemetry") == 0 ||
            strcmp(name, "power") == 0;
 }
 
-/* Callers that need infos alone get those and the health indicators of the device: one core shows
+/* Callers that need only infos get those and the health indicators of the device: one core shows
  * the generation of all. */
 static bool is_omitted(const struct walk *walk, size_t depth, const char *name, int core)
 {
@@ -218,8 +218,8 @@ static void add_leaf(struct walk *walk, size_t depth)
     }
 }
 
-/* DT_DIR, DT_REG or another: most file systems say it with the name, a stat per leaf would double
- * the cost of a big tree. */
+/* DT_DIR, DT_REG or another: most file systems give it with the name, and a stat per leaf would
+ * double the cost of a big tree. */
 static int type_of(DIR *dir, const struct dirent *entry)
 {
     struct stat status;
@@ -244,8 +244,8 @@ static DIR *open_folder(int parent, const char *name)
     return dir;
 }
 
-/* A number for the names and types in a folder and `levels` folders below it, in any order; 0 when
- * it cannot be listed. */
+/* A hash of the names and types in a folder and `levels` folders below it, in any order; 0 if it
+ * cannot be listed. */
 static uint64_t shape_of(int parent, const char *name, int levels, size_t *entries)
 {
     DIR *dir = open_folder(parent, name);
@@ -279,7 +279,7 @@ static uint64_t shape_of(int parent, const char *name, int levels, size_t *entri
 
 static void walk_folder(struct walk *walk, int parent, const char *name, size_t depth);
 
-/* The leaves of the pattern below the path of this core. */
+/* The leaves of the template below the path of this core. */
 static void copy_core(struct walk *walk, const struct core_pattern *pattern, uint8_t core)
 {
     struct ntk_sysfs *sysfs = walk->sysfs;
@@ -306,8 +306,9 @@ static void copy_core(struct walk *walk, const struct core_pattern *pattern, uin
 }
 
 /*
- * A core: a driver makes all of them alike, with some fifty folders each. The first one is walked;
- * of the others two levels are checked, and when these are the same the leaves are.
+ * A core: a driver gives all of them the same structure, with about fifty folders each. The first
+ * one is walked; for the others two levels are checked, and if these are the same, so are the
+ * leaves.
  */
 static void walk_core(struct walk *walk, int parent, const char *name, size_t depth, uint8_t core)
 {
@@ -415,7 +416,7 @@ int sysfs_walk_devices(struct ntk_sysfs *sysfs)
         int ret = walk_device(sysfs, i, sysfs->infos_only, &entries);
 
         if (ret == 0 && sysfs->infos_only && (info->core_count == 0 || !info->name[0])) {
-            /* A layout that keeps its infos elsewhere: all of it, then. */
+            /* A layout with infos elsewhere: walk all of it. */
             while (sysfs->leaves.count > leaf_count) {
                 sysfs->leaves.count--;
                 free(((struct leaf *)sysfs->leaves.items)[sysfs->leaves.count].path);

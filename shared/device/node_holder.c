@@ -15,7 +15,7 @@
 
 #define NODE "/dev/neuron"
 #define NUMBERS "dev/char"      /* below /sys: a link for each device with a number */
-#define CLASS "/neuron_device/" /* in the target of the driver's */
+#define CLASS "/neuron_device/" /* part of the target of the driver's links */
 #define FILES_MAX 65536u        /* of a process */
 
 static uint32_t index_of(const char *text)
@@ -26,7 +26,7 @@ static uint32_t index_of(const char *text)
                                                                            : NTK_DEVICES_MAX;
 }
 
-/* The kernel's answer: a name may be any file of a user who has a private /dev. */
+/* The kernel's answer is used, because a user with a private /dev can give any name to a file. */
 static uint32_t device_of_number(const char *sysfs_root, unsigned int major, unsigned int minor)
 {
     char path[PATH_MAX];
@@ -49,10 +49,10 @@ uint32_t ntk_device_node_of(const char *sysfs_root, int fd_folder, const char *n
         return NTK_DEVICES_MAX;
     }
     (void)snprintf(numbers, sizeof numbers, "%s/" NUMBERS, sysfs_root);
-    if (!sysfs_root[0] || access(numbers, F_OK) < 0) { /* a tree that stands for /sys */
+    if (!sysfs_root[0] || access(numbers, F_OK) < 0) { /* a tree that replaces /sys */
         return index_of(target + sizeof NODE - 1);
     }
-    /* Of what the kernel knows without a question to a server. */
+    /* From the kernel's cache, without a request to a server. */
     return statx(fd_folder, name, AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0 &&
                    S_ISCHR(status.stx_mode)
                ? device_of_number(sysfs_root, status.stx_rdev_major, status.stx_rdev_minor)

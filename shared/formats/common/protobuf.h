@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protobuf - reading protobuf messages out of untrusted files: a bound on the memory that unpacking
- * takes, and what is left of a message that is truncated.
+ * protobuf - reading protobuf messages out of untrusted files: a limit of the memory for unpacking,
+ * and the intact part of a truncated message.
  *
  * Owner:   caller's storage.
  * Threads: one at a time per budget.
@@ -26,23 +26,23 @@ struct ntk_protobuf_budget {
 };
 void ntk_protobuf_budget_init(struct ntk_protobuf_budget *budget, size_t bytes);
 
-enum ntk_protobuf_kind { /* as the wire numbers them */
+enum ntk_protobuf_kind { /* numbers of the wire format */
                          NTK_PROTOBUF_VARINT = 0,
                          NTK_PROTOBUF_FIXED64 = 1,
                          NTK_PROTOBUF_BYTES = 2,
                          NTK_PROTOBUF_FIXED32 = 5,
 };
 
-/* One field, where it is: to read a message without unpacking it when few fields are wanted. */
+/* One field in place: reads a message without unpacking it when few fields are needed. */
 struct ntk_protobuf_field {
     uint64_t number;
     enum ntk_protobuf_kind kind;
-    uint64_t value;       /* of a varint or a fixed number; of other kinds 0 */
-    const uint8_t *bytes; /* of a text, message or packed list; of other kinds NULL */
+    uint64_t value;       /* of a varint or a fixed number; 0 for other kinds */
+    const uint8_t *bytes; /* of a text, message or packed list; NULL for other kinds */
     size_t bytes_count;
 };
-/* The field at *position, which moves behind it. False at the end and where no whole field
- * follows: *position is `count` at the end only. */
+/* The field at *position, which moves to its end. False at the end, and where no whole field
+ * follows: *position is `count` only at the end. */
 bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
                        struct ntk_protobuf_field *out_field);
 /* The next number of a packed list, in the same way. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protobuf_write - fields of protobuf messages, appended to a buffer. As all writers do, a number
+ * protobuf_write - fields of protobuf messages, appended to a buffer. As in all writers, a number
  * of 0 and an empty text are omitted.
  *
- * Errors:  those of buf.h, which the buffer keeps.
- * Owner:   nothing is owned. Threads: any.
+ * Errors: those of buf.h, which the buffer keeps.
+ * Owner:  nothing is owned. Threads: any.
  */
 #ifndef NTK_SHARED_FORMATS_COMMON_PROTOBUF_WRITE_H
 #define NTK_SHARED_FORMATS_COMMON_PROTOBUF_WRITE_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* How many bytes _put_varint() appends. */
+/* The number of bytes that _put_varint() appends. */
 static inline size_t ntk_protobuf_varint_bytes(uint64_t value)
 {
     size_t bytes = 1;
@@ -29,12 +29,12 @@ static inline size_t ntk_protobuf_varint_bytes(uint64_t value)
 void ntk_protobuf_put_varint(struct ntk_buf *buf, uint64_t value);
 void ntk_protobuf_put_number(struct ntk_buf *buf, unsigned field, uint64_t value);
 void ntk_protobuf_put_float(struct ntk_buf *buf, unsigned field, float value);
-/* What precedes a message of this many bytes, which the caller appends. */
+/* The part before a message of this many bytes, which the caller appends. */
 void ntk_protobuf_put_head(struct ntk_buf *buf, unsigned field, size_t count);
-/* A text, a message or a packed list, also an empty one. */
+/* A text, a message or a packed list, even if it is empty. */
 void ntk_protobuf_put_bytes(struct ntk_buf *buf, unsigned field, const void *bytes, size_t count);
 void ntk_protobuf_put_text(struct ntk_buf *buf, unsigned field, const char *text);
-/* A message that is then empty for the next one; its failure is that of buf. */
+/* Appends a message and empties its buffer for the next one; a failure is stored in buf. */
 void ntk_protobuf_put_message(struct ntk_buf *buf, unsigned field, struct ntk_buf *message);
 
 #ifdef __cplusplus

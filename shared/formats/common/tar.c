@@ -11,17 +11,17 @@
 #include "shared/base/buf.h"
 #include "shared/base/vec.h"
 
-/* Deflate cannot make more than 1032 bytes of one; so no member may claim more. */
+/* Deflate cannot expand one byte to more than 1032, so no member may claim more. */
 #define INFLATION_MAX 1100
 
-/* What is inflated, hashed and handed to libarchive at a time: it stays in the cache. */
+/* The size of a block that is inflated, hashed and passed to libarchive: it stays in the cache. */
 #define BLOCK_BYTES (64U << 10)
 
 /* Of all members together. */
 #define NAMES_BYTES_MAX (16U << 20)
 
-/* Input for one header with all that belongs to it. libarchive keeps what it reads there (a map of
- * a sparse file takes eight times its text), and a good header has some kilobytes. */
+/* Limit of the input for one header and its extensions. libarchive stores what it reads there (a
+ * map of a sparse file takes eight times its text), and a normal header has some kilobytes. */
 #define HEADER_BYTES_MAX (4U << 20)
 
 bool ntk_tar_name_is_inside(const char *name)
@@ -45,7 +45,7 @@ bool ntk_tar_name_is_inside(const char *name)
     }
 }
 
-/* libarchive's own words, or ours when it has none. */
+/* libarchive's message, or ours if it has none. */
 static int archive_failed(struct archive *archive, struct ntk_err *err)
 {
     const char *text = archive_error_string(archive);
@@ -77,25 +77,26 @@ void ntk_tar_fini(struct ntk_tar *tar)
     }
 }
 
-/* What reading a member carries along. */
+/* State while reading a member. */
 struct tar_reader {
     struct archive *archive;
     const struct ntk_tar_limits *limits;
     const struct ntk_tar_hooks *hooks; /* NULL: none */
     const uint8_t *bytes;              /* of the input; NULL: it is a stream */
     size_t bytes_count;
-    size_t given; /* of them, to libarchive or zlib */
+    size_t given; /* bytes passed to libarchive or zlib */
     int64_t (*read)(void *ctx, void *to, size_t bytes_count, struct ntk_err *err);
     void *read_ctx;
     uint8_t *block;      /* of a stream: BLOCK_BYTES */
-    size_t block_filled; /* read to find out what it is, not given yet */
+    size_t block_filled; /* read to detect the format, not passed on yet */
     int read_failed;     /* read_err gives the reason */
     struct ntk_err read_err;
     uint64_t left;
-    bool is_limited; /* left began as the caller's limit */
+    bool is_limited; /* left started as the caller's limit */
     size_t names_left;
     uint64_t header_left; /* bytes that libarchive may ask for now */
-    /* For a compressed archive; libarchive's own filter does not look at the sums of a stream. */
+    /* For a compressed archive, because libarchive's filter does not check the checksums of a
+     * stream. */
     z_stream gzip;
     bool is_gzip_begun, is_gzip_ended;
     uint8_t *inflated; /* BLOCK_BYTES */
@@ -103,7 +104,7 @@ struct tar_reader {
     struct ntk_err *err;
 };
 
-/* bytes_count bytes of the member, whose first `done` bytes were read, to `to`. */
+/* Reads bytes_count bytes of the member, of which `done` were read already, to `to`. */
 static int read_exactly(struct tar_reader *r, const char *name, uint64_t size, uint64_t done,
                         uint8_t *to, size_t bytes_count)
 {
@@ -131,7 +132,7 @@ static int skip_data(struct tar_reader *r)
                                                             : archive_failed(r->archive, r->err);
 }
 
-/* A member that the caller needs in memory of its own. */
+/* A member that the caller needs in separate memory. */
 static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
                        const struct ntk_tar_landing *landing)
 {
@@ -154,7 +155,7 @@ static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
                         member->bytes + ready, member->bytes_count - ready);
 }
 
-/* A member that no caller needs in memory; a watcher sees it pass. */
+/* A member that no caller needs in memory; a watcher sees its blocks. */
 static int read_omitted(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
 {
     uint8_t block[NTK_TAR_START_BYTES * 4];
@@ -191,7 +192,7 @@ static int read_data(struct tar_reader *r, struct ntk_tar_member *member, uint64
         if (ret < 0) {
             return ret;
         }
-        /* The member itself is not of those before it. */
+        /* The member itself is not one of those before it. */
         r->hooks->land(r->hooks->ctx, r->members.items, index, &landing);
         if (landing.bytes) {
             return read_landed(r, member, &landing);
@@ -270,7 +271,7 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
     return read_data(r, member, (uint64_t)size);
 }
 
-/* Reads of a stream until the block holds count bytes; how many there are. */
+/* Reads from a stream until the block has count bytes; returns the number of bytes in it. */
 static size_t fill_block(struct tar_reader *r, size_t count)
 {
     while (r->block_filled < count && r->read_failed == 0) {
@@ -328,7 +329,7 @@ static la_ssize_t give_block(struct archive *archive, void *ctx, const void **ou
     return give(ctx, count);
 }
 
-/* A stream has ended: another one may follow at once, everything else is not ours. */
+/* A stream has ended: another one may follow at once; anything else is ignored. */
 static bool another_stream(struct tar_reader *r)
 {
     const uint8_t *next = r->gzip.next_in;
@@ -386,7 +387,8 @@ static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void *
     return give(r, BLOCK_BYTES - gzip->avail_out);
 }
 
-/* What libarchive did not ask for, after the last member: the sums are at the very end. */
+/* The input after the last member, which libarchive did not read: the checksums are at the very
+ * end. */
 static int inflate_rest(struct tar_reader *r)
 {
     const void *block;
@@ -409,7 +411,7 @@ static int open_input(struct tar_reader *r, bool is_compressed)
 {
     int ret;
 
-    /* One format, no filter: no other of libarchive's parsers ever sees the bytes. */
+    /* One format, no filter: the bytes reach no other parser of libarchive. */
     archive_read_support_format_tar(r->archive);
     if (is_compressed) {
         r->inflated = malloc(BLOCK_BYTES);
@@ -449,7 +451,7 @@ static int read_members(struct tar_reader *r)
                : ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is empty");
 }
 
-/* What follows the archive in a stream: its reader checks sums at the very end. */
+/* The rest of a stream after the archive: its reader checks the checksums at the very end. */
 static void read_rest(struct tar_reader *r)
 {
     while (r->given < r->bytes_count) {

@@ -3,12 +3,12 @@
  * tar - members of a tar archive in memory, and archives made from members.
  *
  * Reading takes ustar, GNU and PAX archives, plain or as gzip; what follows the gzip stream, or the
- * end of a plain archive, is ignored. Checksum and length of the gzip stream are compared, so no
- * flipped bit goes unseen. Only regular files and folders are accepted, and only names that stay
- * inside the archive. A caller that names what it needs gets no more than that in memory, however
- * much the others inflate to. Writing is deterministic: equal members give equal bytes.
+ * end of a plain archive, is ignored. Checksum and length of the gzip stream are checked, so every
+ * flipped bit is found. Only regular files and folders are accepted, and only names that stay
+ * inside the archive. A caller that names the members it needs gets only these in memory, whatever
+ * the size of the others. Writing is deterministic: equal members give equal bytes.
  *
- * Owner:   ntk_tar_read() fills caller's storage, ntk_tar_fini() frees it.
+ * Owner:   ntk_tar_read() fills the caller's storage, ntk_tar_fini() frees it.
  * Threads: any.
  */
 #ifndef NTK_SHARED_FORMATS_COMMON_TAR_H
@@ -28,11 +28,12 @@ struct ntk_tar_member {
     char *name;     /* without a leading "./" */
     uint8_t *bytes; /* followed by a NUL that does not count, unless it landed */
     size_t bytes_count;
-    /* For a member that landed (struct ntk_tar_hooks): what came before bytes, else NULL and 0. */
+    /* For a member that landed (struct ntk_tar_hooks): the bytes before `bytes`, else NULL and
+     * 0. */
     uint8_t *head;
     size_t head_bytes;
     bool is_landed; /* bytes are in the caller's memory */
-    /* bytes is NULL, since no caller wanted them; bytes_count is what they would be */
+    /* bytes is NULL because no caller needs them; bytes_count is their number */
     bool is_omitted;
 };
 
@@ -48,31 +49,31 @@ struct ntk_tar_limits {
     size_t name_bytes;
 };
 
-/* What ntk_tar_hooks.land sees and decides about one member. */
+/* A member for ntk_tar_hooks.land, and its answer. */
 struct ntk_tar_landing {
     const char *name;
     uint64_t bytes_count;
     const uint8_t *start; /* its first start_bytes bytes: all, or NTK_TAR_START_BYTES of them */
     size_t start_bytes;
-    size_t head_bytes; /* answer, at most start_bytes: these stay apart */
-    uint8_t *bytes;    /* answer: where the others go; NULL: nowhere, it is a member as ever */
-    bool is_there;     /* answer: bytes holds them already, they are skipped */
+    size_t head_bytes; /* answer, at most start_bytes: these are stored apart */
+    uint8_t *bytes;    /* answer: the place for the others; NULL: none, it is an ordinary member */
+    bool is_there;     /* answer: bytes has them already, they are skipped */
 };
 
 #define NTK_TAR_START_BYTES 4224
 
 /* Callers that inspect members while they are read. All are optional. */
 struct ntk_tar_hooks {
-    /* Members of at least land_bytes_min bytes come here; members holds those before it. */
+    /* Called for members of at least land_bytes_min bytes; members has those before it. */
     void (*land)(void *ctx, const struct ntk_tar_member *members, size_t member_count,
                  struct ntk_tar_landing *landing);
     uint64_t land_bytes_min;
-    /* Whether a member that did not land is to be in memory; index is its place in members. */
+    /* Whether a member that did not land must be in memory; index is its place in members. */
     bool (*keep)(void *ctx, size_t index, const char *name, uint64_t bytes_count);
-    /* A block of a member that was omitted; the first negative answer ends the reading with it. */
+    /* A block of an omitted member; the first negative answer ends the reading and is returned. */
     int (*pass)(void *ctx, const char *name, const uint8_t *block, size_t bytes_count, bool is_last,
                 struct ntk_err *err);
-    /* Every byte of the input up to bytes[count) is needed next: the time to hash them. */
+    /* The input up to bytes[count) is needed next: the best time to hash it. */
     void (*consume)(void *ctx, size_t count);
     void *ctx;
 };
@@ -84,8 +85,8 @@ int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_lim
 int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
                       const struct ntk_tar_hooks *hooks, struct ntk_tar *out_tar,
                       struct ntk_err *err);
-/* The same of an archive that comes in pieces: read gives the next ones, up to bytes_count bytes in
- * total; 0 at the end, negative when it failed, with err filled. Nothing but members is kept. */
+/* The same for an archive that comes in pieces: read returns the next up to bytes_count bytes, 0 at
+ * the end, or a negative value with err filled. Only members are kept. */
 int ntk_tar_read_stream(int64_t (*read)(void *ctx, void *to, size_t bytes_count,
                                         struct ntk_err *err),
                         void *ctx, uint64_t bytes_count, const struct ntk_tar_limits *limits,
@@ -101,9 +102,9 @@ struct ntk_tar_source {
     size_t bytes_count;
 };
 
-/* ustar (PAX only where a member does not fit it), mode 0664, owner 1000/1000 "nobody", time 0,
- * gzip without a time when compress is set, then zeros up to a multiple of align. *out_bytes is
- * freed with free(). */
+/* ustar (PAX only for a member that does not fit it), mode 0664, owner 1000/1000 "nobody", time 0,
+ * gzip without a time if compress is set, then zeros up to a multiple of align. *out_bytes is freed
+ * with free(). */
 int ntk_tar_write(const struct ntk_tar_source *members, size_t member_count, bool compress,
                   size_t align, uint8_t **out_bytes, size_t *out_count, struct ntk_err *err);
 

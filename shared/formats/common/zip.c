@@ -10,7 +10,7 @@
 #include "shared/base/vec.h"
 #include "shared/formats/common/tar.h"
 
-/* Read at a time from a member; its memory grows with what there is, not with what it claims. */
+/* Size of a read from a member; its memory grows with the data, not with the stated size. */
 #define BLOCK_BYTES (UINT64_C(1) << 20)
 
 #define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
@@ -127,7 +127,7 @@ int ntk_zip_read(const void *bytes, size_t bytes_count, const struct ntk_zip_lim
     struct archive *archive;
     int ret = 0;
 
-    /* An empty archive has an end record alone. */
+    /* An empty archive consists of an end record. */
     if (bytes_count < 4 || (memcmp(bytes, "PK\3\4", 4) != 0 && memcmp(bytes, "PK\5\6", 4) != 0)) {
         return BAD("not a zip archive");
     }

@@ -3,11 +3,11 @@
  * zip - members of a zip archive in memory.
  *
  * Takes stored and deflated members (and others that libarchive inflates), with or without ZIP64
- * fields; sizes and checksums are compared with what the archive says. Encrypted members, links and
- * names that leave the archive are refused. What all members inflate to is bounded by the caller's
- * limits before it is allocated, so a bomb costs no more than they allow.
+ * fields; sizes and checksums are checked. Encrypted members, links and names that leave the
+ * archive are refused. The caller's limits apply to all inflated members before memory is
+ * allocated, so a zip bomb stays within them.
  *
- * Owner:   ntk_zip_read() fills caller's storage, ntk_zip_fini() frees it.
+ * Owner:   ntk_zip_read() fills the caller's storage, ntk_zip_fini() frees it.
  * Threads: any.
  */
 #ifndef NTK_SHARED_FORMATS_COMMON_ZIP_H

@@ -19,7 +19,7 @@
 #define MACHINE EM_NONE
 #endif
 
-/* Far above what libraries have: that of a C++ framework has 10^5 symbols, 20 MiB of names. */
+/* Far above real libraries: that of a C++ framework has 10^5 symbols and 20 MiB of names. */
 #define SEGMENTS_MAX 256u
 #define ENTRIES_MAX 65536u
 #define STRING_BYTES_MAX (256u << 20)
@@ -50,7 +50,7 @@ static int bytes_read(int fd, void *bytes, uint64_t count, uint64_t offset)
     return 0;
 }
 
-/* A zeroed table, a NUL behind it. */
+/* A zeroed table with a NUL after it. */
 static void *table_make(struct ntk_elf_file *file, int which, uint64_t bytes)
 {
     void *made = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -66,7 +66,7 @@ static int table_read(struct ntk_elf_file *file, int which, int fd, uint64_t off
 {
     struct stat status;
 
-    /* What is not there takes no memory. */
+    /* Missing data take no memory. */
     if (fstat(fd, &status) != 0 || bytes > (uint64_t)status.st_size) {
         return -EBADMSG;
     }
@@ -79,7 +79,8 @@ static const void *table_get(const struct ntk_elf_file *file, int which)
     return file->tables[which].bytes;
 }
 
-/* Where the file has this many bytes of an address of its image; all of them are in one segment. */
+/* The file position of this many bytes at an address of its image; all of them are in one
+ * segment. */
 static bool offset_get(const struct ntk_elf_file *file, uint64_t address, uint64_t bytes,
                        uint32_t flags, uint64_t *out_offset)
 {
@@ -117,7 +118,7 @@ static int image_table_read(struct ntk_elf_file *file, int which, int fd, uint64
                                                         : -EBADMSG;
 }
 
-/* ---- how many symbols there are ---- */
+/* ---- the number of symbols ---- */
 
 struct words {
     const struct ntk_elf_file *file;
@@ -128,7 +129,7 @@ struct words {
     uint32_t words[256];
 };
 
-/* The next word from an address on; at most `left` follow it. */
+/* The next word from an address on; at most `left` words follow it. */
 static int word_next(struct words *words, uint64_t left, uint32_t *out_word)
 {
     if (words->next == words->count) {
@@ -136,7 +137,7 @@ static int word_next(struct words *words, uint64_t left, uint32_t *out_word)
         uint32_t count = (uint32_t)(left < most ? left + 1 : most);
         int ret;
 
-        /* The last ones of a segment are fewer. */
+        /* The last block of a segment is shorter. */
         while ((ret = image_read(words->file, words->fd, words->address, words->words,
                                  count * sizeof *words->words)) < 0 &&
                count > 1) {
@@ -153,7 +154,7 @@ static int word_next(struct words *words, uint64_t left, uint32_t *out_word)
     return 0;
 }
 
-/* A GNU hash table says nowhere how many symbols it reaches: the chain of the last bucket ends with
+/* A GNU hash table does not record the number of symbols: the chain of the last bucket ends with
  * the last one. */
 static int gnu_hash_count(const struct ntk_elf_file *file, int fd, uint64_t address,
                           uint32_t *out_count)
@@ -195,7 +196,7 @@ static int gnu_hash_count(const struct ntk_elf_file *file, int fd, uint64_t addr
 
 /* ---- the dynamic section ---- */
 
-/* Its last word on a tag, as the loader has it; 0. */
+/* The last entry of a tag, as in the loader; 0 if there is none. */
 static uint64_t entry_get(const struct ntk_elf_file *file, int64_t tag)
 {
     const Elf64_Dyn *entry = table_get(file, DYNAMIC);
@@ -425,7 +426,7 @@ bool ntk_elf_file_export(const struct ntk_elf_file *file, size_t index,
     }
     symbol += index;
     const char *name = string_get(file, symbol->st_name);
-    /* A version itself is an absolute symbol. */
+    /* The version itself is an absolute symbol. */
     if (!name || name[0] == '\0' || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
         ELF64_ST_BIND(symbol->st_info) == STB_LOCAL) {
         return false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ld_cache - the loader's cache of libraries (/etc/ld.so.cache): the files of a name.
+ * ld_cache - the loader's cache of libraries (/etc/ld.so.cache): the files for a name.
  *
- * Files of glibc 2.32 and later, alone or behind the table of older tools. As elf_file: a copy,
+ * Files of glibc 2.32 and later, alone or behind the table of older tools. As in elf_file: a copy,
  * every number bounded, system calls and no heap.
  *
- * Owner:   caller's storage between _open() and _close(); paths live as long.
+ * Owner:   the caller's storage between _open() and _close(); paths live as long.
  * Threads: any; opened and closed by one at a time per struct.
  */
 #ifndef NTK_SHARED_FORMATS_ELF_LD_CACHE_H
@@ -17,13 +17,13 @@
 #define NTK_LD_CACHE_FILE "/etc/ld.so.cache"
 
 struct ntk_ld_cache {
-    const char *bytes; /* a NUL is behind them */
+    const char *bytes; /* followed by a NUL */
     size_t size;
     size_t start; /* of the table; offsets count from here */
     uint32_t entry_count;
 };
 
-/* 0; -EBADMSG when it is not a loader cache, another -errno when it cannot be read. */
+/* 0; -EBADMSG if it is not a loader cache, another -errno if it cannot be read. */
 int ntk_ld_cache_open(struct ntk_ld_cache *cache, const char *path);
 int ntk_ld_cache_open_fd(struct ntk_ld_cache *cache, int fd);
 void ntk_ld_cache_close(struct ntk_ld_cache *cache);

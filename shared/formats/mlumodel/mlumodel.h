@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mlumodel - offline models: compiled functions, each under a symbol, in one file
- * (docs/formats/mlu-model.md). Our own format; the vendor's is not public.
+ * (docs/formats/mlu-model.md). The format is ours; the vendor's is not public.
  *
- * A function is a NEFF, and this module only knows its place.
+ * A function is a NEFF; this module only gives its position.
  *
- * Owner:   a read model borrows the bytes it was read from.
+ * Owner:   a model borrows the bytes from which it was read.
  * Threads: any, one at a time.
  */
 #ifndef NTK_SHARED_FORMATS_MLUMODEL_MLUMODEL_H
@@ -24,7 +24,8 @@ extern "C" {
 
 #define NTK_MLUMODEL_SYMBOL_BYTES 64
 #define NTK_MLUMODEL_FUNCTIONS_MAX 4096U
-#define NTK_MLUMODEL_BYTES_MAX (UINT64_C(1) << 31) /* of a file: its size is an int elsewhere */
+/* of a file, because other code has its size as an int */
+#define NTK_MLUMODEL_BYTES_MAX (UINT64_C(1) << 31)
 /* The symbol of a function that was saved without one. */
 #define NTK_MLUMODEL_DEFAULT_SYMBOL "subnet0"
 
@@ -41,14 +42,14 @@ struct ntk_mlumodel {
     uint32_t function_count;
 };
 
-/* How long the file is, by its first bytes (at least NTK_MLUMODEL_HEAD_BYTES of them). -EBADMSG: it
- * is none. */
+/* The length of the file from its first bytes (at least NTK_MLUMODEL_HEAD_BYTES). -EBADMSG: not
+ * such a file. */
 #define NTK_MLUMODEL_HEAD_BYTES 64
 int ntk_mlumodel_size(const void *head, uint64_t *out_bytes, struct ntk_err *err);
-/* -EBADMSG: damaged or none; -ENOTSUP: a newer version; -ENOMEM. */
+/* -EBADMSG: damaged, or not such a file; -ENOTSUP: a newer version; -ENOMEM. */
 int ntk_mlumodel_read(const void *bytes, size_t bytes_count, struct ntk_mlumodel *out_model,
                       struct ntk_err *err);
-void ntk_mlumodel_fini(struct ntk_mlumodel *model); /* a zeroed one is fine */
+void ntk_mlumodel_fini(struct ntk_mlumodel *model); /* a zeroed one is accepted */
 /* NULL: no such symbol. */
 const struct ntk_mlumodel_function *ntk_mlumodel_find(const struct ntk_mlumodel *model,
                                                       const char *symbol);

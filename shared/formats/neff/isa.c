@@ -195,8 +195,8 @@ static uint64_t get64(const uint8_t *bytes)
     return (uint64_t)get32(bytes) | (uint64_t)get32(bytes + 4) << 32;
 }
 
-/* What a profiler finds in the head of dma_copy: state-buffer addresses have bit 37 set, those of
- * PSUM bit 36 too, entries of the table of variables have 0x20 in the top byte. */
+/* Values that a profiler finds in the head of dma_copy: state-buffer addresses have bit 37 set,
+ * those of PSUM bit 36, too; entries of the table of variables have 0x20 in the top byte. */
 static uint64_t profile_address(const struct ntk_isa_operand *operand)
 {
     if (operand->space == NTK_ISA_SPACE_VAR) {
@@ -391,7 +391,7 @@ int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine
         }
     }
 
-    /* Whatever this function overlooked, a reserved byte for example, differs from the original. */
+    /* Data that this function overlooked, such as a reserved byte, differs from the original. */
     ret = ntk_isa_encode(&instr, engine, again, &slots_again, err);
     if (ret < 0) {
         return ret;

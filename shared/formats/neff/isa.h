@@ -4,11 +4,11 @@
  *
  * An engine binary is a sequence of 64-byte slots. An instruction is one head slot, followed by one
  * slot per operand. docs/isa.md is the authority on layout and meaning; isa.def, alu.def,
- * activation.def and dtype.def are the tables of numbers. Decoding accepts only what encoding would
- * have produced: a reserved bit that is set is an error, so the rest of the world may believe the
- * struct. Numbers of variables, queues and groups are checked by whoever knows them.
+ * activation.def and dtype.def are the tables of numbers. Decoding accepts only output of the
+ * encoder: a reserved bit that is set is an error, so other code may trust the struct. Code that
+ * has the variables, queues and groups checks their numbers.
  *
- * Owner:   plain data, nothing is allocated. Threads: any.
+ * Owner: plain data, nothing is allocated. Threads: any.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_ISA_H
 #define NTK_SHARED_FORMATS_NEFF_ISA_H
@@ -32,14 +32,14 @@ extern "C" {
 #define NTK_ISA_PARTITIONS 128
 #define NTK_ISA_SEMAPHORES 256
 #define NTK_ISA_EVENTS 256
-#define NTK_ISA_SEMAPHORES_RESERVED 8 /* 0-7 are the runtime's and the builder's */
-#define NTK_ISA_SEMAPHORE_END 7       /* the builder's: all other engines are at their end */
+#define NTK_ISA_SEMAPHORES_RESERVED 8 /* 0-7 belong to the runtime and the builder */
+#define NTK_ISA_SEMAPHORE_END 7       /* of the builder: all other engines have ended */
 #define NTK_ISA_NO_SEMAPHORE UINT16_MAX
 #define NTK_ISA_REGISTERS 64 /* of each engine's sequencer, 32 bits each */
 #define NTK_ISA_BARRIERS 16  /* numbers of core_barrier */
 #define NTK_ISA_PIPES 16     /* numbers of sendrecv */
 #define NTK_ISA_NO_VAR UINT32_MAX
-/* Greatest partition of any generation; the core refuses what its own generation has not. */
+/* Greatest partition count of any generation; the core checks that of its generation. */
 #define NTK_ISA_SBUF_PARTITION_BYTES_MAX 262144
 #define NTK_ISA_PSUM_PARTITION_BYTES 16384
 #define NTK_ISA_PSUM_BANK_BYTES 2048
@@ -105,17 +105,18 @@ enum ntk_isa_reduce_cmd {
     NTK_ISA_REDUCE_LOAD_REDUCE = 4,
 };
 
-/* Byte 3 of a head: how the wait and the signal are meant. */
+/* Byte 3 of a head: the meaning of the wait and the signal. */
 enum ntk_isa_flag {
     NTK_ISA_FLAG_WAIT_EQUAL = 0x01,   /* wait until the semaphore equals the value, not >= */
-    NTK_ISA_FLAG_WAIT_CONSUME = 0x02, /* then take the value off the semaphore */
-    NTK_ISA_FLAG_WAIT_EVENT = 0x04, /* the wait names an event: until it is set (value 0: clear) */
+    NTK_ISA_FLAG_WAIT_CONSUME = 0x02, /* then subtract the value from the semaphore */
+    /* the wait names an event: wait until it is set (value 0: cleared) */
+    NTK_ISA_FLAG_WAIT_EVENT = 0x04,
     NTK_ISA_FLAG_SIGNAL_EVENT = 0x08, /* the signal names an event: set it (value 0: clear it) */
 };
 
 /* Byte 24 of a head, by operation. */
 enum ntk_isa_op_flag {
-    NTK_ISA_OPF_ACCUMULATE = 0x01, /* nc_matmul: add to what the destination holds */
+    NTK_ISA_OPF_ACCUMULATE = 0x01, /* nc_matmul: add to the destination */
     NTK_ISA_OPF_REVERSE0 = 0x02,   /* tensor_scalar*, scalar_tensor_tensor: scalar op0 data */
     NTK_ISA_OPF_REVERSE1 = 0x04,   /* the same for op1 */
     NTK_ISA_OPF_NEGATE = 0x08,     /* tensor_reduce: the negated result */
@@ -126,7 +127,7 @@ enum ntk_isa_op_flag {
 
 #define NTK_ISA_DGE_SHIFT 6
 
-/* Who writes the descriptors of a dma_* instruction. */
+/* Which part writes the descriptors of a dma_* instruction. */
 enum ntk_isa_dge {
     NTK_ISA_DGE_UNKNOWN = 0,  /* whoever can */
     NTK_ISA_DGE_SOFTWARE = 1, /* POOL, while the instruction runs */
@@ -162,7 +163,7 @@ struct ntk_isa_operand {
     uint64_t offset;          /* bytes: inside each partition, or inside the variable */
     uint16_t partition_start; /* 0-127; 0 for VAR */
     uint16_t partition_count; /* 1-128; 0 for VAR */
-    uint16_t partition_step;  /* normally 1; 0 reads one partition for all; 0 for VAR */
+    uint16_t partition_step;  /* normally 1; 0: one partition serves all; 0 for VAR */
     uint8_t dim_count;        /* 1-4 */
     struct ntk_isa_dim dim[NTK_ISA_DIMS_MAX];
 };
@@ -177,7 +178,7 @@ enum ntk_isa_role {
     NTK_ISA_SRC3 = 5,
 };
 
-/* Fields an operation does not use must be zero (semaphores: NTK_ISA_NO_SEMAPHORE). */
+/* Fields that an operation does not use must be zero (semaphores: NTK_ISA_NO_SEMAPHORE). */
 struct ntk_isa_instr {
     enum ntk_isa_op op;
     uint8_t flags;           /* enum ntk_isa_flag */
@@ -195,10 +196,10 @@ struct ntk_isa_instr {
     uint8_t axis_count; /* tensor_reduce: how many dims, from the innermost, are reduced */
     uint16_t queue;     /* DMA: index of the queue set in def.json, in file order */
     uint32_t group_id;  /* dma_trigger */
-    uint32_t target;    /* compare_branch, call: slot that is next */
+    uint32_t target;    /* compare_branch, call: the next slot */
     uint8_t reg_to;     /* registers: 1 + number; 0 none */
     uint8_t reg_a, reg_b;
-    uint16_t done_semaphore; /* ntk_isa_ends_later(): signalled when the data is there */
+    uint16_t done_semaphore; /* ntk_isa_ends_later(): signalled when the data has arrived */
     uint16_t done_value;
     uint32_t imm[4]; /* immediate words; float32 bits or integers by operation */
     struct ntk_isa_operand operand[NTK_ISA_OPERAND_COUNT];
@@ -224,8 +225,8 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
 /* Checks, then writes *out_slots slots to bytes (room for NTK_ISA_INSTR_BYTES_MAX). */
 int ntk_isa_encode(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine, uint8_t *bytes,
                    size_t *out_slots, struct ntk_err *err);
-/* Reads the instruction at bytes. -EBADMSG: not one of ours, truncated, or not what encode writes;
- * -ENOTSUP: an operation that is known but not executed. */
+/* Reads the instruction at bytes. -EBADMSG: not our encoding, truncated, or different from the
+ * encoder's output; -ENOTSUP: a known operation that is not executed. */
 int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine engine,
                    struct ntk_isa_instr *out_instr, size_t *out_slots, struct ntk_err *err);
 
@@ -244,14 +245,14 @@ const char *ntk_isa_act_name(unsigned act);
 #define NTK_ISA_DMA_SOURCES 4
 extern const enum ntk_isa_role ntk_isa_dma_sources[NTK_ISA_DMA_SOURCES];
 
-/* dma_copy and its kin: the data arrives after the instruction has ended. */
+/* dma_copy and related operations: the data arrives after the instruction has ended. */
 bool ntk_isa_ends_later(enum ntk_isa_op op);
 enum ntk_isa_dge ntk_isa_dge_get(const struct ntk_isa_instr *instr);
-/* Dimensions of an operand of dma_transpose, the partitions being one. */
+/* Dimensions of an operand of dma_transpose; the partitions are one of them. */
 unsigned ntk_isa_transpose_rank(const struct ntk_isa_operand *operand);
 
-/* Which operands of a dma_indirect_copy hold the indices of each side; NULL: that side has none.
- * The step from row to row and the greatest index of the source are imm[0] and imm[1], those of the
+/* The operands of a dma_indirect_copy with the indices of each side; NULL: that side has none. The
+ * step from row to row and the greatest index of the source are imm[0] and imm[1], those of the
  * destination imm[destination_imm] and the next. */
 struct ntk_isa_indexing {
     const struct ntk_isa_operand *of_source;
@@ -266,14 +267,15 @@ size_t ntk_dtype_bytes(unsigned dtype);
 bool ntk_dtype_is_float(unsigned dtype);
 enum ntk_dtype ntk_dtype_find(const char *name); /* NTK_DTYPE_NONE when unknown */
 
-/* Elements of the tile (all partitions), of one partition, and the lowest and one-past-highest byte
- * it touches inside a partition or variable. Extents of a checked operand do not overflow. */
+/* The number of elements of the tile (all partitions), of one partition, and the lowest and
+ * one-past-highest byte that it touches inside a partition or variable. Extents of a checked
+ * operand do not overflow. */
 uint64_t ntk_isa_operand_elements(const struct ntk_isa_operand *operand);
 uint64_t ntk_isa_operand_partition_elements(const struct ntk_isa_operand *operand);
 void ntk_isa_operand_extent(const struct ntk_isa_operand *operand, int64_t *out_low,
                             int64_t *out_high);
 
-/* Tiles that lie densely: partitions [start, start + count), elements side by side. */
+/* Dense tiles: partitions [start, start + count), elements side by side. */
 struct ntk_isa_operand ntk_isa_sbuf(uint64_t offset, unsigned partition_count, uint32_t elements,
                                     enum ntk_dtype dtype);
 struct ntk_isa_operand ntk_isa_psum(uint64_t offset, unsigned partition_count, uint32_t elements,

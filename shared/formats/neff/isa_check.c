@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What every instruction has to fulfil: operands, semaphores, fields. Shapes are isa_shapes.c's. */
+/* Checks that all instructions must pass: operands, semaphores, fields. isa_shapes.c checks
+ * shapes. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"
@@ -119,7 +120,7 @@ static int check_sync(const struct ntk_isa_op_info *info, const char *what, uint
     return 0;
 }
 
-/* Which head fields an operation reads; everything else must be zero. */
+/* The head fields that an operation reads; everything else must be zero. */
 enum field {
     OP0 = 1 << 0,
     OP1 = 1 << 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What DMA operations ask of their operands, flags and immediates. */
+/* Requirements of DMA operations on operands, flags and immediates. */
 #include <errno.h>
 #include <math.h>
 
@@ -44,7 +44,7 @@ struct ntk_isa_indexing ntk_isa_indexing_get(const struct ntk_isa_instr *instr)
     } else {
         indexing.of_destination = first;
     }
-    /* One index alone uses the first two immediates, whichever side it is of. */
+    /* A single index uses the first two immediates, on either side. */
     indexing.destination_imm = indexing.of_source ? 2 : 0;
     return indexing;
 }
@@ -102,7 +102,7 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
         }
         indices = second;
     }
-    /* An indexed side is one row, the other one all of them. */
+    /* An indexed side is one row, the other side is all rows. */
     from = by.of_source ? from : from / indices + (from % indices != 0);
     to = by.of_destination ? to : to / indices + (to % indices != 0);
     if (from != to || (!by.of_source && ntk_isa_operand_elements(src) % indices != 0) ||

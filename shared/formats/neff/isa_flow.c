@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What instructions that steer may look like: semaphores and events, registers, jumps and calls,
- * and the meetings of the cores of one logical core.
+ * Checks of control instructions: semaphores and events, registers, jumps and calls, and the
+ * synchronisation of the cores of one logical core.
  */
 #include <errno.h>
 
@@ -34,7 +34,7 @@ static int check_event_semaphore(const struct ntk_isa_op_info *info,
     }
 }
 
-/* What a sequencer moves between a register and memory: one element of up to 32 bits. */
+/* The data that a sequencer moves between a register and memory: one element of up to 32 bits. */
 static int check_scalar(const struct ntk_isa_op_info *info, const struct ntk_isa_operand *operand,
                         struct ntk_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What products, transposes and quantised tiles ask of their operands. */
+/* Requirements of products, transposes and quantised tiles on their operands. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"
@@ -20,7 +20,7 @@ static int check_source(const struct ntk_isa_op_info *info, const struct ntk_isa
                : BAD("%s: %s is not in SBUF", info->name, what);
 }
 
-/* Sums lie in one bank of PSUM. */
+/* Sums are in one bank of PSUM. */
 static int check_sum(const struct ntk_isa_op_info *info, const struct ntk_isa_operand *dst,
                      struct ntk_err *err)
 {

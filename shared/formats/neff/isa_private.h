@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * isa_private - what the files of the instruction set share.
+ * isa_private - shared by the files of the instruction set.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_ISA_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_ISA_PRIVATE_H
@@ -32,16 +32,16 @@ static inline bool ntk_isa_is_column(const struct ntk_isa_operand *operand,
 /* Operations that queues carry out. */
 bool ntk_isa_is_dma(enum ntk_isa_op op);
 
-/* Shapes, spaces and operators, operation by operation. The operands themselves are sound. */
+/* Checks shapes, spaces and operators of each operation. The operands themselves are valid. */
 int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          enum ntk_isa_engine engine, struct ntk_err *err);
 
-/* The products and transposes of matrices among these. */
+/* The same for the products and transposes of matrices. */
 int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
-/* Shapes and operators of scans, selections, gathers, statistics and random numbers; 0 for any
- * other operation. The operands themselves are sound. */
+/* Checks shapes and operators of scans, selections, gathers, statistics and random numbers; 0 for
+ * any other operation. The operands themselves are valid. */
 int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
@@ -49,8 +49,8 @@ int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_is
 int ntk_isa_check_dma(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                       struct ntk_err *err);
 
-/* The same for synchronisation, registers, jumps and what the cores of a logical core do
- * together. */
+/* The same for synchronisation, registers, jumps and joint operations of the cores of a logical
+ * core. */
 int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                        struct ntk_err *err);
 

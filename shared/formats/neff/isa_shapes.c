@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes, spaces and operators that must fit: activation engine, element-wise. */
+/* Checks of shapes, spaces and operators: activation engine, element-wise. */
 #include <errno.h>
 
 #include "shared/formats/neff/isa_private.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs as listings with labels, and the words that printing and reading share. */
+/* Programs as listings with labels, and functions that printing and reading share. */
 #include "shared/formats/neff/isa_text.h"
 
 #include <errno.h>
@@ -104,13 +104,13 @@ int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_
 /* A label that is defined, or one that an instruction needs. */
 struct label {
     char name[NTK_ISA_LABEL_BYTES_MAX];
-    uint32_t slot; /* of what it names; of the instruction that needs it */
+    uint32_t slot; /* of its target; or of the instruction that needs it */
     unsigned line;
 };
 
 struct assembler {
     enum ntk_isa_engine engine;
-    uint32_t first_slot; /* of the code: what the binary has already */
+    uint32_t first_slot; /* the number of slots that the binary has already */
     struct ntk_buf code;
     struct ntk_vec labels, wanted; /* of struct label */
 };
@@ -178,7 +178,7 @@ static int assemble_line(struct assembler *assembler, char *line, unsigned numbe
     return ret;
 }
 
-/* Every line is read: puts the slots of labels where they are wanted. */
+/* After the last line: puts the slots of labels into the instructions that need them. */
 static int labels_resolve(struct assembler *assembler, struct ntk_err *err)
 {
     struct label *labels = assembler->labels.items;

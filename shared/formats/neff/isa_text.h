@@ -3,11 +3,11 @@
  * isa_text - instructions as text a person can read and write, and back.
  *
  * One instruction is one line: the operation's name, then words of the form key=value in any order;
- * what is omitted has its neutral value. A program is such lines with labels and comments. Printing
- * leaves nothing out, so text that was printed gives the same bytes again. docs/isa.md, "Listings",
- * is the authority on the syntax.
+ * omitted keys have their neutral value. A program consists of these lines, labels and comments.
+ * Printing omits nothing, so printed text gives the same bytes again. docs/isa.md, "Listings", is
+ * the authority on the syntax.
  *
- * Owner:   what is appended belongs to the caller's buffer. Threads: any.
+ * Owner: the caller owns the buffer. Threads: any.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_ISA_TEXT_H
 #define NTK_SHARED_FORMATS_NEFF_ISA_TEXT_H
@@ -23,26 +23,26 @@
 extern "C" {
 #endif
 
-#define NTK_ISA_LINE_BYTES_MAX 4096 /* of a line that is read */
+#define NTK_ISA_LINE_BYTES_MAX 4096 /* of an input line */
 
-/* Appends the instruction without a newline. It need not be sound: numbers without a name are
- * printed as numbers. */
+/* Appends the instruction without a newline. It may be invalid: numbers without a name are printed
+ * as numbers. */
 void ntk_isa_text_print(const struct ntk_isa_instr *instr, struct ntk_buf *out);
-/* Reads one instruction (no label, no comment). -EINVAL with a message. What comes out is not
- * checked: ntk_isa_encode() does that. */
+/* Reads one instruction (no label, no comment). -EINVAL with a message. The result is not checked:
+ * ntk_isa_encode() does that. */
 int ntk_isa_text_parse(const char *line, struct ntk_isa_instr *out_instr, struct ntk_err *err);
 
-/* What a program's print adds as a comment after the instruction at a slot; may append nothing. */
+/* Adds a comment after the instruction at a slot when a program is printed; may append nothing. */
 typedef void ntk_isa_text_note(const struct ntk_isa_instr *instr, size_t slot, struct ntk_buf *out,
                                void *ctx);
 
-/* Appends a whole binary, an instruction a line with its slot as a comment. -EBADMSG when it is not
- * in our encoding; err->offset is the byte. note may be NULL. */
+/* Appends a whole binary, one instruction per line with its slot as a comment. -EBADMSG if it is
+ * not in our encoding; err->offset is the byte. note may be NULL. */
 int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_isa_engine engine,
                                ntk_isa_text_note *note, void *ctx, struct ntk_buf *out,
                                struct ntk_err *err);
 /* Appends the binary of the lines of text up to its end; labels count slots from the start of out.
- * first_line is the number of its first line, for sentences. -EINVAL, -EBADMSG, -ENOMEM. */
+ * first_line is the number of its first line, for messages. -EINVAL, -EBADMSG, -ENOMEM. */
 int ntk_isa_text_parse_program(const char *text, size_t text_bytes, unsigned first_line,
                                enum ntk_isa_engine engine, struct ntk_buf *out,
                                struct ntk_err *err);

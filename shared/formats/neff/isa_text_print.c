@@ -13,7 +13,8 @@ static void print_immediate(struct ntk_buf *out, uint32_t bits)
     float value = ntk_isa_bits_float(bits);
     unsigned exponent = bits >> 23 & 0xff;
 
-    /* Small numbers are integers far more often than denormals; what looks like a float is one. */
+    /* Small numbers are integers far more often than denormals; a value in the normal range of
+     * floats is printed as a float. */
     if (exponent > 64 && exponent < 192) {
         for (int digits = 1; digits <= 9; digits++) {
             char text[32];

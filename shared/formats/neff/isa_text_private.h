@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * isa_text_private - the words of a listing, which its printer and its reader share.
+ * isa_text_private - the keywords of a listing, shared by its printer and its reader.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_ISA_TEXT_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_ISA_TEXT_PRIVATE_H
@@ -28,14 +28,13 @@ extern const struct ntk_isa_text_flag ntk_isa_text_flags[NTK_ISA_TEXT_FLAG_COUNT
 
 extern const char *const ntk_isa_text_registers[3];
 
-/* has_label: the target is printed as the label that the program's listing has there. */
+/* has_label: the target is printed as its label in the program's listing. */
 void ntk_isa_text_print_labelled(const struct ntk_isa_instr *instr, bool has_label,
                                  struct ntk_buf *out);
-/* label: where a target that is a label goes (NTK_ISA_LABEL_BYTES_MAX); NULL where none may
- * stand. */
+/* label: receives a label target (NTK_ISA_LABEL_BYTES_MAX); NULL where labels are not allowed. */
 int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_instr, char *label,
                                 struct ntk_err *err);
-/* Letters, digits and underscores; it starts with no digit, so that it is not a number. */
+/* Letters, digits and underscores; not a digit at the start, because a label is not a number. */
 bool ntk_isa_text_is_label(const char *text, size_t length);
 
 #endif

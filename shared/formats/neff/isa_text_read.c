@@ -11,7 +11,7 @@
 #define BAD(...) ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 #define NAME_BYTES_MAX 64
 
-/* Takes a number at *at; false when there is none or it is above max. */
+/* Reads a number at *at; false if there is none or it is above max. */
 static bool take_number(const char **at, uint64_t max, uint64_t *out)
 {
     char *end;
@@ -259,7 +259,7 @@ static int parse_wait(const char *text, struct ntk_isa_instr *instr, struct ntk_
     return 0;
 }
 
-/* s5+1, or e5=1 where an event may stand. */
+/* s5+1, or e5=1 where an event is allowed. */
 static int parse_signal(const char *text, bool may_be_event, uint16_t *out_number,
                         uint16_t *out_value, bool *out_is_event, struct ntk_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_scan - one pass, no tree. */
+/* json_scan - a single pass that builds no tree. */
 #include "shared/formats/neff/json_scan.h"
 
 #include <string.h>
@@ -128,7 +128,7 @@ static bool escape(struct ntk_json_scan *scan, struct ntk_buf *out)
         code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
                                              : 0xfffd;
     }
-    /* Half of a pair and NUL are not characters of a text. */
+    /* A lone surrogate and NUL are not allowed in a text. */
     code = code == 0 || (code >= 0xd800 && code < 0xe000) ? 0xfffd : code;
     ntk_buf_add(out, utf8, ntk_str_utf8(utf8, code));
     return true;
@@ -185,7 +185,7 @@ bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text)
     }
     const uint8_t *from = scan->bytes + scan->position + 1;
     size_t left = scan->count - scan->position - 1;
-    /* Most are short and plain: they are copied where they are read. */
+    /* Most are short and plain, and are copied directly. */
     size_t most = out_text->capacity ? out_text->capacity - 1 : 0;
     most = most < left ? most : left;
     while (length < most && from[length] != '"' && from[length] != '\\' && from[length] >= 0x20) {
@@ -203,7 +203,7 @@ bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text)
     return true;
 }
 
-/* Number, true, false or null; the caller refuses other words with these letters. */
+/* Number, true, false or null; the caller refuses other words of these letters. */
 static bool word(struct ntk_json_scan *scan, const char **out, size_t *out_count)
 {
     (void)peek(scan);
@@ -267,7 +267,7 @@ bool ntk_json_scan_skip(struct ntk_json_scan *scan)
     size_t count;
 
     do {
-        /* After the first member of a list a comma comes before the next. */
+        /* A comma comes before each member except the first. */
         if (depth && take(scan, ends[depth - 1])) {
             depth--;
             first = false;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_scan - walks over JSON without keeping it: for members with many million values when few are
- * wanted.
+ * json_scan - reads JSON without storing it: for members with many million values of which few are
+ * needed.
  *
- *   for (bool first = true; ntk_json_scan_key(&scan, &first, &key);) {
- *       if (strcmp(key.bytes, "line") == 0) { ntk_json_scan_u32(&scan, &line); }
- *       else { ntk_json_scan_skip(&scan); }
+ *   for (bool first = true; ntk_json_scan_key(&scan, &first, &key);) { if (strcmp(key.bytes,
+ *       "line") == 0) { ntk_json_scan_u32(&scan, &line); } else { ntk_json_scan_skip(&scan); }
  *   }
  *
- * The first error sticks: afterwards every call does nothing and returns false, so a caller checks
- * scan.error once at the end.
+ * After the first error every call does nothing and returns false, so a caller checks scan.error
+ * once at the end.
  *
  * Owner:   borrows the bytes, which must outlive it.
  * Threads: one at a time per scan.
@@ -23,7 +22,7 @@
 
 #include "shared/base/buf.h"
 
-/* Levels of objects and arrays; what is deeper is an error. */
+/* Levels of objects and arrays; deeper ones are an error. */
 #define NTK_JSON_SCAN_DEPTH_MAX 256
 
 struct ntk_json_scan {
@@ -35,20 +34,20 @@ struct ntk_json_scan {
     size_t error_position;
 };
 
-/* Records an error of the caller at the current place; returns false. */
+/* Records an error of the caller at the current position; returns false. */
 bool ntk_json_scan_fail(struct ntk_json_scan *scan, const char *what);
 
-/* True when the next value begins with that: '{', '[', '"'. Takes nothing. */
+/* True if the next value begins with this character: '{', '[', '"'. Consumes nothing. */
 bool ntk_json_scan_is(struct ntk_json_scan *scan, char begin);
-/* Steps into the object, true at each key, false after its end. *first is true before the first. */
+/* Enters the object, true at each key, false after its end. *first is true before the first. */
 bool ntk_json_scan_key(struct ntk_json_scan *scan, bool *first, struct ntk_buf *out_key);
-/* The same of an array, whose next item follows. */
+/* The same for an array; its next item follows. */
 bool ntk_json_scan_item(struct ntk_json_scan *scan, bool *first);
-/* A text; out_text is replaced. */
+/* Reads a text; replaces out_text. */
 bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text);
 /* The bytes of a text, number, true, false or null, without quotes. */
 bool ntk_json_scan_scalar(struct ntk_json_scan *scan, struct ntk_buf *out_text);
-/* An integer from 0; what is larger or another value is an error. */
+/* A non-negative integer; a larger or another value is an error. */
 bool ntk_json_scan_u64(struct ntk_json_scan *scan, uint64_t max, uint64_t *out_value);
 /* Any value. */
 bool ntk_json_scan_skip(struct ntk_json_scan *scan);

@@ -3,17 +3,16 @@
  * neff - reading Neuron executable files.
  *
  * A NEFF is a 1024-byte header followed by a tar archive. This module turns the bytes into structs;
- * it prints nothing and has no opinion on which models a machine can run: version, features, target
- * and LNC are checked by ntk_neff_check_versions() and whoever loads. docs/formats/neff.md
- * describes the format, neff_build.h makes such files.
+ * it prints nothing and does not decide which models a machine can run: ntk_neff_check_versions()
+ * and the loader check version, features, target and LNC. docs/formats/neff.md describes the
+ * format; neff_build.h writes it.
  *
- * Errors:  -EBADMSG   malformed in any way (libnrt: NRT_INVALID)
- *         -ENOTSUP   a version or feature that is not supported (NRT_UNSUPPORTED_NEFF_VERSION)
- *         -EFBIG     larger than the bounds below (NRT_INVALID)
- *         -ENOMEM, and what open and read of the file give.
- * Owner:   ntk_neff_open*() allocates, ntk_neff_close() frees; everything reached through struct
- *          ntk_neff is borrowed and lives as long. Nothing refers to the caller's bytes.
- * Threads: reading a struct ntk_neff from several threads is fine, nothing changes after opening.
+ * Errors:  -EBADMSG   malformed in any way (libnrt: NRT_INVALID) -ENOTSUP   a version or feature
+ *          that is not supported (NRT_UNSUPPORTED_NEFF_VERSION) -EFBIG     larger than the bounds
+ *          below (NRT_INVALID) -ENOMEM, and errors of open() and read().
+ * Owner:   ntk_neff_open*() allocates, ntk_neff_close() frees; everything in struct ntk_neff is
+ *          borrowed and lives as long. Nothing refers to the caller's bytes.
+ * Threads: several threads may read a struct ntk_neff, because nothing changes after opening.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_H
@@ -45,7 +44,7 @@ extern "C" {
 
 /* Feature bits that are supported unless NEURON_SOFT_NEFF_FEATURES says otherwise. */
 #define NTK_NEFF_FEATURES_DEFAULT UINT64_C(0x8000000000000fff)
-#define NTK_NEFF_FEATURES_LNC2 UINT64_C(0xc00) /* what the writer sets in files for LNC 2 */
+#define NTK_NEFF_FEATURES_LNC2 UINT64_C(0xc00) /* the value of files for LNC 2 */
 
 /* Address of a byte of the state buffer in a DMA transfer: partition * this + offset. */
 #define NTK_NEFF_SBUF_PARTITION_STEP UINT64_C(262144)
@@ -73,7 +72,7 @@ struct ntk_neff_member {
     size_t bytes_count;
     uint8_t *head; /* of a constant that landed: its NumPy header, which is not in bytes */
     size_t head_bytes;
-    bool is_landed;  /* bytes lie where struct ntk_neff_landing said */
+    bool is_landed;  /* bytes are in the place given by struct ntk_neff_landing */
     bool is_omitted; /* bytes is NULL: no request names it, and it is large */
 };
 
@@ -100,7 +99,7 @@ enum ntk_neff_node_kind {
     NTK_NEFF_NODE_CPU,   /* any other function: runs on the host, see neff_cpu.h */
 };
 
-struct ntk_neff_tensor { /* what is known of one output of one node */
+struct ntk_neff_tensor { /* the facts about one output of one node */
     const char *name;    /* output name, for inputs the node's name */
     enum ntk_dtype dtype;
     uint32_t dim_count;
@@ -118,7 +117,7 @@ struct ntk_neff_node {
     uint32_t kelf;                    /* CORE nodes: index in neff->kelfs, else NTK_NEFF_NONE */
     uint32_t input_count;
     struct ntk_neff_entry *inputs;
-    uint32_t output_count; /* unique names; LNC 2 files repeat each once per subgraph */
+    uint32_t output_count; /* unique names; LNC 2 files repeat each one once per subgraph */
     struct ntk_neff_tensor *outputs;
 };
 
@@ -149,7 +148,7 @@ struct ntk_neff_var {
     const char *name;
     enum ntk_neff_var_type type;
     uint32_t var_id;
-    uint64_t bytes_count; /* 0 for state-buffer and dge-table when the file does not record */
+    uint64_t bytes_count; /* 0 for state-buffer and dge-table if the file does not record it */
     uint64_t alignment;
     bool alt_fabric;            /* fabric_path "alt" */
     const char *file_name;      /* FILE */
@@ -195,7 +194,7 @@ enum ntk_neff_transfer_op {
     NTK_NEFF_TRANSFER_FMA,
     NTK_NEFF_TRANSFER_TRANSPOSE,
 };
-/* As a NEFF spells it. */
+/* As it is written in a NEFF. */
 const char *ntk_neff_transfer_op_name(enum ntk_neff_transfer_op op);
 
 /*
@@ -218,7 +217,7 @@ struct ntk_neff_transfer {
     bool has_source_array; /* from_arr is in the file */
     struct ntk_neff_pattern to;
     struct ntk_neff_pattern *from; /* source_count of them */
-    float *scales;                 /* source_count of them; all 1 but for fma */
+    float *scales;                 /* source_count of them; all 1 except for fma */
     bool has_constant;             /* min, max: start value */
     enum ntk_dtype constant_dtype; /* FLOAT32, INT32 or UINT32 */
     double constant;
@@ -243,7 +242,7 @@ struct ntk_neff_dma_group {
     const char *comment; /* "" when absent */
 };
 
-struct ntk_neff_table { /* of the vector engine's hardware; its content is the vendor's */
+struct ntk_neff_table { /* for the vector engine's hardware; the vendor defines the content */
     const char *key;    /* "opcode_table" */
     const char *member; /* in the archive */
     uint64_t bytes_count;
@@ -298,7 +297,7 @@ struct ntk_neff_reservation {
     uint64_t bytes_count;
 };
 
-/* What is omitted is as in files of compilers: exponents 8 and 15, saturating. */
+/* Absent values are those of the vendor's compilers: exponents 8 and 15, saturating. */
 struct ntk_neff_fp8_config {
     bool present;
     int32_t emax_e4m3;
@@ -350,8 +349,8 @@ struct ntk_neff_kelf { /* kelf-N.json: the subgraphs of one core node, one per p
 enum ntk_neff_hash {
     NTK_NEFF_HASH_MATCHES,
     NTK_NEFF_HASH_DIFFERS,
-    /* What compilers of the vendor store in package 2, which is not of the payload: it differs in
-     * sound files. */
+    /* A hash that the vendor's compilers store in package 2 and that does not cover the payload: it
+     * differs in valid files. */
     NTK_NEFF_HASH_OTHER_KIND,
 };
 
@@ -374,53 +373,53 @@ struct ntk_neff {
     void *private_data;
 };
 
-/* For programs that look at a file: without the bytes of constants, with debug members. */
+/* For programs that inspect a file: without the bytes of constants, with debug members. */
 int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *err);
 int ntk_neff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_neff **out_neff,
                         struct ntk_err *err);
 void ntk_neff_close(struct ntk_neff *neff);
 
 /*
- * Where constants go, so that they are inflated to the place where they are needed instead of being
- * copied there. Constants that are small, or that are before the def.json which names them without
- * being .npy files, are not asked for.
+ * Places for constants, so that they are inflated directly to their destination. Not used for small
+ * constants, and for those before the def.json that names them unless they are .npy files.
  */
 struct ntk_neff_landing {
-    /* Memory for the array of a member; NULL: the reader uses its own. It stays the caller's, also
-     * when the file fails, and must outlast the NEFF. alignment is 0 when it is unknown.
-     * *out_is_there: it holds this array already and is not written. */
+    /* Memory for the array of a member; NULL: the reader allocates it. The caller keeps it, even if
+     * the file fails, and it must outlast the NEFF. alignment is 0 if it is unknown. *out_is_there:
+     * it contains this array already and is not written. */
     void *(*take)(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
                   bool *out_is_there);
-    uint64_t bytes_min; /* of a member: smaller ones are not asked for */
+    uint64_t bytes_min; /* of a member: smaller ones have no request */
     void *ctx;
 };
 
 struct ntk_neff_open_options {
-    const struct ntk_neff_landing *landing; /* NULL: all bytes are the reader's */
+    const struct ntk_neff_landing *landing; /* NULL: the reader allocates everything */
     bool check_hash;                        /* in the same pass; the result is neff->hash */
-    bool leave_constants;                   /* their bytes are not needed */
-    bool leave_code;                        /* nor those of engines: code may be NULL */
-    bool keep_inputs;                       /* members below inputs/ are needed */
-    bool keep_debug;                        /* so are those of neff_positions.h */
+    bool leave_constants;                   /* the bytes of constants are not needed */
+    /* the bytes of engines are not needed: code may be NULL */
+    bool leave_code;
+    bool keep_inputs; /* members below inputs/ are needed */
+    bool keep_debug;  /* debug members are needed, see neff_positions.h */
 };
 
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,
                        const struct ntk_neff_open_options *options, struct ntk_neff **out_neff,
                        struct ntk_err *err);
 
-/* Memory that records made from its members may still take: what is read of a NEFF and not needed
- * on a core stays within NTK_NEFF_MEMORY_TEXT. */
+/* Memory that records from its members may still take: parts of a NEFF that are not needed on a
+ * core stay within NTK_NEFF_MEMORY_TEXT. */
 #define NTK_NEFF_MEMORY_TEXT "the memory for a NEFF of this size (4 times its size + 64 MiB)"
 uint64_t ntk_neff_memory_left(const struct ntk_neff *neff);
 
 /* The fields as they are in the first NTK_NEFF_HEADER_BYTES of a file, unchecked. */
 struct ntk_neff_header ntk_neff_header_of(const uint8_t *bytes);
-/* The header alone, with the checks that need nothing else. */
+/* The header alone, with the checks that only need the header. */
 int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,
                          struct ntk_err *err);
 
-/* Package and NEFF version and features against a mask: 0 or -ENOTSUP. open does not call it but
- * for the package version. */
+/* Package and NEFF version, and features against a mask: 0 or -ENOTSUP. open only checks the
+ * package version. */
 int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t supported_features,
                             struct ntk_err *err);
 
@@ -438,12 +437,12 @@ int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32
 
 /* Borrowed; NULL when the archive has no such member. */
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
-/* It holds names and places for people, and nothing else needs it. */
+/* It contains names and positions for people, and is not needed otherwise. */
 bool ntk_neff_member_is_debug(const char *name);
-/* Multiply-adds of the model, of all its core nodes, by hlo_stats.json; false: no compiler counted
- * them. */
+/* Multiply-adds of the model, of all its core nodes, from hlo_stats.json; false: no compiler
+ * counted them. */
 bool ntk_neff_model_macs(const struct ntk_neff *neff, uint64_t *out_macs);
-/* The part of these that the kernel tree is read from, see neff_kernel.h. */
+/* The members among these that contain the kernel tree, see neff_kernel.h. */
 bool ntk_neff_member_is_kernel_tree(const char *name);
 /* NULL when there is none. */
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,
@@ -456,24 +455,24 @@ const struct ntk_neff_tensor *ntk_neff_tensor_get(const struct ntk_neff *neff,
 /* lnc_size with 0 read as 1. */
 uint32_t ntk_neff_lnc(const struct ntk_neff_header *header);
 
-/* Bytes a load accounts, each summed over all subgraphs of one core node. */
+/* Bytes that a load accounts for, each summed over all subgraphs of one core node. */
 struct ntk_neff_sizes {
     uint64_t code;            /* engine binaries */
     uint64_t constants;       /* file variables */
     uint64_t private_scratch; /* tmp-buf variables */
-    uint64_t shared_scratch;  /* greatest end of a virtual variable, main and alt path summed */
+    uint64_t shared_scratch;  /* greatest end of a virtual variable, sum of main and alt path */
     uint64_t rings_io;        /* 16 per descriptor of groups that touch an input or output */
     uint64_t rings_spill;     /* 16 per descriptor of the others */
     uint64_t io;              /* input and output variables of the first subgraph */
-    uint64_t tables;          /* dve_tables: not in device memory, the engine holds them */
+    uint64_t tables;          /* dve_tables: in the engine, not in device memory */
 };
 
 void ntk_neff_subgraph_sizes(const struct ntk_neff_subgraph *subgraph,
                              struct ntk_neff_sizes *out_sizes);
-/* Descriptors of a transfer: runs of its destination left after the tiling dimensions. */
+/* Descriptors of a transfer: runs of its destination that remain after the tiling dimensions. */
 uint64_t ntk_neff_transfer_descriptors(const struct ntk_neff_transfer *transfer);
 
-/* The array of a .npy file: borrowed bytes behind its header. */
+/* The array of a .npy file: borrowed bytes after its header. */
 struct ntk_neff_npy {
     const uint8_t *data;
     size_t data_bytes;
@@ -483,7 +482,7 @@ struct ntk_neff_npy {
     uint64_t dims[NTK_NEFF_DIMS_MAX];
 };
 
-/* The same from the first start_bytes bytes of a file of bytes_count; data is NULL, the array
+/* The same from the first start_bytes bytes of a file of bytes_count; data is NULL, and the array
  * begins at *out_offset. */
 int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t bytes_count,
                             struct ntk_neff_npy *out_npy, size_t *out_offset, struct ntk_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A NEFF in the making: nodes, members, errors that stick; finished into bytes. neff_build_kernel.c
- * declares what a program has, neff_build_order.c its instructions and transfers in order,
- * neff_build_json.c makes members. */
+/* A NEFF under construction: nodes, members, errors; finished into bytes. neff_build_kernel.c
+ * declares the parts of a program, neff_build_order.c puts instructions and transfers in order,
+ * neff_build_json.c writes members. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "shared/base/fs.h"
 
-/* ---- errors that stick, copies ---- */
+/* ---- errors, copies ---- */
 
 int neff_build_fail(struct ntk_neff_build *build, int code, const char *format, ...)
 {

@@ -2,30 +2,29 @@
 /*
  * neff_build - making NEFFs for software NeuronCores from a program.
  *
- *   struct ntk_neff_build *b = ntk_neff_build_create(&(struct ntk_neff_build_options){ .name = "double" });
- *   struct ntk_neff_kernel *k = ntk_neff_build_kernel(b, "double");
- *   uint32_t x = ntk_neff_kernel_input(k, "x", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
- *   uint32_t y = ntk_neff_kernel_output(k, "y", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
- *   uint32_t q = ntk_neff_kernel_queue(k, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
- *   ntk_neff_token in =
+ *   struct ntk_neff_build *b = ntk_neff_build_create(&(struct ntk_neff_build_options){ .name =
+ *   "double" }); struct ntk_neff_kernel *k = ntk_neff_build_kernel(b, "double"); uint32_t x =
+ *   ntk_neff_kernel_input(k, "x", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 }); uint32_t y =
+ *   ntk_neff_kernel_output(k, "y", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 }); uint32_t q =
+ *   ntk_neff_kernel_queue(k, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16); ntk_neff_token in
+ *   =
  *       ntk_neff_kernel_load(k, q, NTK_ROWS(x, 0, 1024, 128), 0, 1024, NTK_AFTER_NONE);
- *   struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
- *   ...
- *   ntk_neff_token sum = ntk_neff_kernel_emit(k, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(in));
- *   ntk_neff_kernel_store(k, q, NTK_ROWS(y, 0, 1024, 128), 1024, 1024, NTK_AFTER(sum));
- *   ret = ntk_neff_build_write(b, "double.neff", &err);
- *   ntk_neff_build_destroy(b);
+ *   struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR); ... ntk_neff_token sum
+ *   = ntk_neff_kernel_emit(k, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(in)); ntk_neff_kernel_store(k, q,
+ *   NTK_ROWS(y, 0, 1024, 128), 1024, 1024, NTK_AFTER(sum)); ret = ntk_neff_build_write(b,
+ *   "double.neff", &err); ntk_neff_build_destroy(b);
  *
- * Errors stick: after the first one every call does nothing and the finishing call reports it, so
- * only that one is checked.
+ * After the first error every call does nothing and the finishing call reports it, so only that
+ * call needs a check.
  *
- * Order. An engine executes its instructions one after the other. Across engines and for DMA, name
- * what must be complete: every emit and every transfer gives a token, and takes the tokens it waits
- * for. Semaphores are assigned when the file is made: one per pair of engines and per waited
- * transfer, each signal consumed by exactly one wait, so a program may be as long as it likes. An
- * instruction that already has its own wait or signal keeps it; what is missing goes into
- * event_semaphore instructions next to it. Each engine starts and ends with notify, and the tensor
- * engine's last one waits for all the others and for every transfer that nothing else waited for.
+ * Order. An engine executes its instructions one after the other. Across engines and for DMA, a
+ * caller names the instructions that must be complete: every emit and every transfer returns a
+ * token, and takes the tokens for which it waits. Semaphores are assigned when the file is written:
+ * one per pair of engines and per waited transfer, each signal consumed by exactly one wait, so a
+ * program may have any length. An instruction with an explicit wait or signal keeps it; missing
+ * ones go into event_semaphore instructions next to it. Each engine starts and ends with notify,
+ * and the tensor engine's last one waits for all the others and for every transfer without another
+ * waiter.
  *
  * Owner:   create and destroy; kernels belong to their build. Data is copied.
  * Threads: one at a time per build.
@@ -65,9 +64,9 @@ struct ntk_neff_after {
 struct ntk_neff_build_options {
     const char *name;         /* network name; NULL is "model" */
     const char *target;       /* NULL is "*": any generation */
-    const char *tool_version; /* of info.json; NULL is ours */
+    const char *tool_version; /* in info.json; NULL is ours */
     uint32_t lnc;             /* 0 or 1: one subgraph per kernel; 2: two */
-    uint64_t feature_bits;    /* added to what lnc asks for */
+    uint64_t feature_bits;    /* added to those for lnc */
     uint64_t pkg_version;     /* 0 is 2 */
     uint8_t uuid[16];  /* all zero: derived from the content, so equal inputs give equal files */
     bool uncompressed; /* plain tar payload */
@@ -76,15 +75,15 @@ struct ntk_neff_build_options {
 /* NULL if out of memory. */
 struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options *options);
 void ntk_neff_build_destroy(struct ntk_neff_build *build);
-/* For whoever writes programs: their own sentence as the error that sticks. */
+/* For writers of programs: sets the message of the error. */
 void ntk_neff_build_fail(struct ntk_neff_build *build, const char *sentence);
 
 /* Any further member of the archive. */
 void ntk_neff_build_member(struct ntk_neff_build *build, const char *name, const void *bytes,
                            size_t bytes_count);
 
-/* The finished file. *out_bytes is freed with free(). Writing replaces the path at once or not at
- * all. After either the build can only be destroyed. */
+/* The finished file. *out_bytes is freed with free(). Writing replaces the path as a whole or not
+ * at all. After either call the build can only be destroyed. */
 int ntk_neff_build_bytes(struct ntk_neff_build *build, uint8_t **out_bytes, size_t *out_count,
                          struct ntk_err *err);
 int ntk_neff_build_write(struct ntk_neff_build *build, const char *path, struct ntk_err *err);
@@ -92,14 +91,15 @@ int ntk_neff_build_write(struct ntk_neff_build *build, const char *path, struct 
 /* ---- nodes and their tensors ---- */
 
 /* Nodes run in the order of their creation. Tensors of equal name are the same tensor: an input
- * whose name an earlier node produced is fed by that node, else it is a network input; outputs that
- * no later node takes are network outputs (force others with ntk_neff_build_head). */
+ * with the name of an earlier node's output gets that output, else it is a network input; outputs
+ * that no later node takes are network outputs (force others with ntk_neff_build_head). */
 struct ntk_neff_kernel *ntk_neff_build_kernel(struct ntk_neff_build *build, const char *node_name);
 
-/* The next subgraph of the node that `before` belongs to, for chips of the first generation: they
- * run each on its own core, one after the other. Its calls are those of a kernel. Tensors of equal
- * name pass from an earlier subgraph to later ones; what a later one or a later node does not take,
- * or ntk_neff_build_head() names, is an output of the node. Follows `before` at once; LNC is 1. */
+/* The next subgraph of the node of `before`, for chips of the first generation: each runs on a
+ * separate core, one after the other. It takes the calls of a kernel. Tensors of equal name pass
+ * from an earlier subgraph to later ones; tensors that no later subgraph takes, that a later node
+ * takes or that ntk_neff_build_head() names are outputs of the node. Follows `before` at once; LNC
+ * is 1. */
 struct ntk_neff_kernel *ntk_neff_build_stage(struct ntk_neff_build *build,
                                              const struct ntk_neff_kernel *before);
 
@@ -115,17 +115,17 @@ void ntk_neff_build_cpu_node(struct ntk_neff_build *build, const char *node_name
                              const char *function, const char *library,
                              const struct ntk_neff_build_tensor *inputs, size_t input_count,
                              const struct ntk_neff_build_tensor *outputs, size_t output_count);
-/* A tensor that nodes take and that is not an input of the network: its value is in the file. */
+/* A tensor for nodes that is not an input of the network: its value is in the file. */
 void ntk_neff_build_param(struct ntk_neff_build *build, const char *tensor_name,
                           enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
                           const void *data);
 void ntk_neff_build_head(struct ntk_neff_build *build, const char *tensor_name);
 
-/* What follows acts on subgraph `index` of the kernel (0 after creation): with LNC 2 the second one
- * is idle until it gets instructions. Inputs and outputs exist in all subgraphs. */
+/* The following calls act on subgraph `index` of the kernel (0 after creation): with LNC 2 the
+ * second one is idle until it gets instructions. Inputs and outputs exist in all subgraphs. */
 void ntk_neff_kernel_subgraph(struct ntk_neff_kernel *kernel, uint32_t index);
 
-/* ---- variables: each gives its var_id ---- */
+/* ---- variables: each call returns a var_id ---- */
 
 uint32_t ntk_neff_kernel_input(struct ntk_neff_kernel *kernel, const char *name,
                                enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
@@ -142,8 +142,8 @@ uint32_t ntk_neff_kernel_tmp(struct ntk_neff_kernel *kernel, const char *name,
                              uint64_t bytes_count);
 uint32_t ntk_neff_kernel_virtual(struct ntk_neff_kernel *kernel, const char *name,
                                  uint64_t backing_offset, uint64_t bytes_count);
-/* The address of another variable: descriptors read it, DMA instructions go to what it refers
- * to. */
+/* The address of another variable: descriptors read it, DMA instructions go to the variable that it
+ * refers to. */
 uint32_t ntk_neff_kernel_pointer(struct ntk_neff_kernel *kernel, const char *name,
                                  uint32_t referenced_var_id);
 /* Variables that an index of dma_indirect_copy chooses from. */
@@ -152,7 +152,8 @@ uint32_t ntk_neff_kernel_table(struct ntk_neff_kernel *kernel, const char *name,
 /* The state buffer, var_id 0 of every subgraph. */
 #define NTK_NEFF_VAR_ID_SBUF 0
 
-/* The var_id of a name in the current subgraph: inputs and outputs may have another one in each. */
+/* The var_id of a name in the current subgraph: inputs and outputs may have a different one in
+ * each. */
 uint32_t ntk_neff_kernel_var(struct ntk_neff_kernel *kernel, const char *name);
 
 /* ---- instructions and transfers ---- */
@@ -161,8 +162,8 @@ uint32_t ntk_neff_kernel_var(struct ntk_neff_kernel *kernel, const char *name);
 uint32_t ntk_neff_kernel_queue(struct ntk_neff_kernel *kernel, const char *name,
                                enum ntk_isa_engine owner, enum ntk_neff_queue_type type,
                                uint32_t queue_count);
-/* Its transfers bring constants to the state buffer when the model starts on its core, and stay
- * there (NC-v1 alone knows this): no instruction starts them, the token is 0. Before the first. */
+/* Its transfers load constants into the state buffer when the model starts on its core (NC-v1
+ * only): no instruction starts them, and the token is 0. Before the first. */
 void ntk_neff_kernel_queue_pin(struct ntk_neff_kernel *kernel, uint32_t queue);
 /* A semaphore for explicit use. */
 uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel);
@@ -170,12 +171,12 @@ uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel);
 uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                               const char *name);
 
-/* Instructions and transfers without their own name that are appended from now on are of this
- * layer: they get its name. NULL: of none. Profiles add up what layers cost. */
+/* Instructions and transfers without a name that are appended from now on belong to this layer and
+ * get its name. NULL: to no layer. Profiles sum up the costs of layers. */
 void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name);
 
-/* Source positions. What this thread appends from now on comes from this line of the source, and
- * from the iterations around it; NULL: unknown, as in a new build. All texts are borrowed until
+/* Source positions. Code that this thread appends from now on comes from this line of the source,
+ * and from the iterations around it; NULL: unknown, as in a new build. All texts are borrowed until
  * the build is destroyed. A kernel without positions gets no members for them. */
 struct ntk_neff_place {
     const char *file;
@@ -183,17 +184,17 @@ struct ntk_neff_place {
     uint32_t line; /* from 1 */
 };
 void ntk_neff_build_place(const struct ntk_neff_place *place);
-/* A loop begins; gives 0. Then ntk_neff_kernel_iterate() with the value of the variable begins an
- * iteration, or with goes_on false ends the loop; it gives goes_on. */
+/* A loop begins; returns 0. Then ntk_neff_kernel_iterate() with the value of the variable begins an
+ * iteration, or ends the loop if goes_on is false; it returns goes_on. */
 uint64_t ntk_neff_kernel_loop(struct ntk_neff_kernel *kernel, const char *variable,
                               const struct ntk_neff_place *place);
 bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, bool goes_on);
-/* Loops around a line; positions show no more. */
+/* Loops around a line; positions show at most this many. */
 #define NTK_NEFF_BUILD_LOOPS_MAX 16
 bool ntk_neff_build_names_file(const struct ntk_neff_build *build, const char *file);
 
 /* Appends an instruction; its token stands for its end (dma_copy and dma_indirect_copy: for the
- * data having arrived). */
+ * arrival of the data). */
 ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                                     const struct ntk_isa_instr *instr, struct ntk_neff_after after);
 
@@ -223,7 +224,7 @@ struct ntk_neff_build_transfer {
 };
 
 /* A descriptor group of one transfer, and the dma_trigger of the queue set's owner that starts it.
- * The token stands for the data having arrived; only one engine can wait for it directly, others
+ * The token stands for the arrival of the data; only one engine can wait for it directly, others
  * wait for that engine (done automatically). */
 ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queue,
                                    const struct ntk_neff_build_transfer *transfer,
@@ -261,7 +262,7 @@ struct ntk_neff_pack_member {
 };
 
 /* Header and archive from members; header->hash, data_size and header_size are computed, everything
- * else is taken. *out_bytes is freed with free(). */
+ * else is copied. *out_bytes is freed with free(). */
 int ntk_neff_pack(const struct ntk_neff_header *header, const struct ntk_neff_pack_member *members,
                   size_t member_count, bool compress, uint8_t **out_bytes, size_t *out_count,
                   struct ntk_err *err);
