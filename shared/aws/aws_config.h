@@ -53,8 +53,8 @@ struct ntk_aws_profile {
     char *value[NTK_AWS_KEY_COUNT]; /* NULL: absent; else printable ASCII */
 };
 
-/* The values in the section of this name; the last one of a duplicate key. The profile is emptied
- * first, and stays "not found" when the file has no section of this name. -EBADMSG with the line,
+/* The values in the section called name; the last one of a duplicate key. The profile is emptied
+ * first, and stays "not found" when the file lacks that section. -EBADMSG with the line,
  * -ENOMEM. */
 int ntk_aws_config_parse(const char *text, size_t bytes_count, enum ntk_aws_file file,
                          const char *name, struct ntk_aws_profile *out_profile,

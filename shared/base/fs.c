@@ -296,7 +296,7 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err)
 struct walk_state {
     const struct ntk_fs_walk *walk;
     size_t entries;
-    bool is_over; /* the callback wants no more */
+    bool is_over; /* the callback asked to stop */
     char name[PATH_MAX];
 };
 

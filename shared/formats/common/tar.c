@@ -104,7 +104,7 @@ struct tar_reader {
     struct ntk_err *err;
 };
 
-/* Reads bytes_count bytes of the member, of which `done` were read already, to `to`. */
+/* Reads bytes_count bytes of the member to `to`. */
 static int read_exactly(struct tar_reader *r, const char *name, uint64_t size, uint64_t done,
                         uint8_t *to, size_t bytes_count)
 {

@@ -42,11 +42,10 @@ struct ntk_mlumodel {
     uint32_t function_count;
 };
 
-/* The length of the file from its first bytes (at least NTK_MLUMODEL_HEAD_BYTES). -EBADMSG: not
- * such a file. */
+/* The length of the file from its first bytes (at least NTK_MLUMODEL_HEAD_BYTES). -EBADMSG: not an offline model. */
 #define NTK_MLUMODEL_HEAD_BYTES 64
 int ntk_mlumodel_size(const void *head, uint64_t *out_bytes, struct ntk_err *err);
-/* -EBADMSG: damaged, or not such a file; -ENOTSUP: a newer version; -ENOMEM. */
+/* -EBADMSG: damaged, or not an offline model; -ENOTSUP: a newer version; -ENOMEM. */
 int ntk_mlumodel_read(const void *bytes, size_t bytes_count, struct ntk_mlumodel *out_model,
                       struct ntk_err *err);
 void ntk_mlumodel_fini(struct ntk_mlumodel *model); /* a zeroed one is accepted */
