@@ -11,6 +11,7 @@
 #include "profiler/output/answers/system_analyses.h"
 #include "profiler/output/output.h"
 #include "profiler/timeline/timeline_answer.h"
+#include "profiler/timeline/timeline_flame.h"
 #include "profiler/timeline/timeline_insight.h"
 
 void ntk_html_put_member(struct ntk_buf *out, const char *separator, const char *key)
@@ -81,7 +82,8 @@ int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct nt
 {
     const struct ntk_timeline *timeline = w->timeline;
     int64_t span_ps = timeline->end_ps - timeline->begin_ps;
-    static const char *const keys[] = { "summaries", "analyses", "paths", "flames" };
+    static const char *const keys[] = { "summaries", "analyses", "paths", "flames",
+                                        "flame_stacks" };
     int ret = 0;
 
     ntk_html_put_member(out, "{", "meta");
@@ -108,8 +110,11 @@ int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct nt
             case 2:
                 ntk_timeline_put_path(timeline, s, w->analyses[s], 0, span_ps, out);
                 break;
-            default:
+            case 3:
                 ntk_timeline_put_flame(timeline, s, w->analyses[s], 0, span_ps, out);
+                break;
+            default:
+                ntk_timeline_put_flame_stacks(timeline, s, out);
                 break;
             }
             ntk_html_give_back(w);

@@ -11,6 +11,7 @@
 #include "profiler/output/output.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_asked.h"
+#include "profiler/timeline/timeline_flame.h"
 #include "profiler/timeline/timeline_insight.h"
 #include "profiler/timeline/timeline_source.h"
 #include "profiler/timeline/timeline_tensors.h"
@@ -518,6 +519,19 @@ static int answer_flame(const struct ntk_timeline_ask *ask, const struct ntk_tim
     return answer_in_range(ask, query, ntk_timeline_put_flame, out, err);
 }
 
+static int answer_flame_stacks(const struct ntk_timeline_ask *ask,
+                               const struct ntk_timeline_query *query, struct ntk_buf *out,
+                               struct ntk_err *err)
+{
+    uint64_t source = 0;
+    int ret = get_source(ask, query, &source, err);
+
+    if (ret == 0) {
+        ntk_timeline_put_flame_stacks(ask->timeline, source, out);
+    }
+    return ret;
+}
+
 static int answer_compare(const struct ntk_timeline_ask *ask,
                           const struct ntk_timeline_query *query, struct ntk_buf *out,
                           struct ntk_err *err)
@@ -559,6 +573,7 @@ static const struct {
     { { "flows", "application/json", true }, answer_flows },
     { { "path", "application/json", true }, answer_path },
     { { "flame", "application/json", true }, answer_flame },
+    { { "flame_stacks", "application/json", true }, answer_flame_stacks },
     { { "compare", "application/json", true }, answer_compare },
     { { "lines", "application/json", true }, answer_lines },
     { { "iterations", "application/json", true }, answer_iterations },

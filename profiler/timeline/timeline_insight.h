@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * timeline_insight - results of analyses about single slices: what released an instruction, what it
- * released, the critical path, the time of operations in layers.
+ * released, and the critical path.
  *
  * Times are ps since the timeline's begin. A slice is written as {"track", "slice", "what", "lane",
  * "start", "end"}. The analyses are those of the track's source.
@@ -34,10 +34,6 @@ int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk
 void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
                            const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
                            struct ntk_buf *out);
-/* Time by core, engine, layer and operation in [from, to), clipped; waiting is separate. */
-void ntk_timeline_put_flame(const struct ntk_timeline *timeline, size_t source,
-                            const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
-                            struct ntk_buf *out);
 
 /* The source of the track. */
 size_t ntk_timeline_source_of(const struct ntk_timeline *timeline,

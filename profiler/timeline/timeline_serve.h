@@ -2,28 +2,30 @@
 /*
  * timeline_serve - the timeline page and its answers, over HTTP on loopback.
  *
- *   /                             the page /api/v1/meta                  the content
+ *   /                             the page
+ *   /api/v1/meta                  the content
  *   /api/v1/tiles?level&tile&tracks=0,3-7    a tile (docs/formats/timeline-tile.md)
- *   /api/v1/slice?track&slice     one slice in full /api/v1/stats?from&to         how busy each
- *   track is in a range /api/v1/hits?whats=1,5&from&back   slices of these kinds (or pc=76:
- *   instructions) from a time on, or (back=1) before it;
- *                                 source, file and line: instructions of that source line
- *   /api/v1/summary?source        all metrics of a capture /api/v1/analysis?source&name  {"value":
- *   an answer of `neuron-profile analyze`}, or null and why it is "absent"
- *                                 &brief=1: without the steps of the critical path, which may be
- *                                 hundreds of megabytes
- *   /api/v1/host?name             the same of `neuron-profile analyze -d` /api/v1/flows?track&slice
- *   what released an instruction, and what it released /api/v1/path?source&from&to   the critical
- *   path, step by step /api/v1/compare               what became slower or faster, if two captures
- *   are compared /api/v1/lines?source          what lines and loops of the source cost
- *   (timeline_source.h) /api/v1/iterations?source&loop     the iterations of a loop
+ *   /api/v1/slice?track&slice     one slice in full
+ *   /api/v1/stats?from&to         how busy each track is in a range
+ *   /api/v1/hits?whats=1,5&from&back   slices of these kinds from a time on, or (back=1) before it
+ *                                 pc=76, or source, file and line: instructions
+ *   /api/v1/summary?source        all metrics of a capture
+ *   /api/v1/analysis?source&name  {"value": an answer of `neuron-profile analyze`}, or null and why
+ *                                 it is "absent"; &brief=1: without the steps of the critical path
+ *   /api/v1/host?name             the same of `neuron-profile analyze -d`
+ *   /api/v1/flows?track&slice     what released an instruction, and what it released
+ *   /api/v1/path?source&from&to   the critical path, step by step
+ *   /api/v1/compare               what became slower or faster, if two captures are compared
+ *   /api/v1/lines?source          what lines and loops of the source cost (timeline_source.h)
+ *   /api/v1/iterations?source&loop     the iterations of a loop
  *   /api/v1/source_file?source&file    the text of a source file, or null
- *   /api/v1/position?track&slice  where in the source a slice comes from, or null /api/v1/tensors
- *   names of the tensors that slices are about (timeline_tensors.h)
- *   /api/v1/tensor_tiles?level&tile&tracks   a tile with their numbers in the place of what slices
- *   are /api/v1/flame?source&from&to  time by engine, layer and operation /api/v1/sql...
- *   SELECTs over the captures (timeline_sql.h) PUT /api/v1/drop              another capture, see
- *   timeline_drop.h
+ *   /api/v1/position?track&slice  where in the source a slice comes from, or null
+ *   /api/v1/tensors               names of the tensors of slices (timeline_tensors.h)
+ *   /api/v1/tensor_tiles?level&tile&tracks   a tile with their numbers instead of operations
+ *   /api/v1/flame?source&from&to  time by engine, layer and operation
+ *   /api/v1/flame_stacks?source   time by region, source line and operation
+ *   /api/v1/sql...                SELECTs over the captures (timeline_sql.h)
+ *   PUT /api/v1/drop              another capture, see timeline_drop.h
  *
  * Numbers are decimal and from 0; times are ps since the timeline's begin, those behind its end
  * count as its end. An error is one message with 400 or 404.

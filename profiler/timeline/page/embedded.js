@@ -336,6 +336,7 @@ export const server = {
     if (from > 0 || to < meta.span) throw absent('The time by layer of a range');
     return flames[source];
   },
+  flameStacks: async (source) => (await answers()).flame_stacks[source],
   lines: async (source) => (await linesOf(source)).lines,
   iterations: async (source, loop) => {
     const found = (await linesOf(source)).iterations[loop];

@@ -4,12 +4,11 @@ import { make, choice } from './dom.js';
 import { whole } from './format.js';
 import { answer, source, sourceChoice } from './answers.js';
 import { colourOf } from './draw.js';
+import { addToFlame, flameRoot, flames } from './flames.js';
 import { addTab, refresh } from './panel.js';
 import { duration } from './time.js';
 import { on, state } from './state.js';
 
-const ROW = 21;
-const LEAST = 0.0015; // of the width; smaller parts are not drawn
 let order = 'engine';
 let hasWaits = false;
 let zoomed = []; // names from the root down
@@ -20,20 +19,26 @@ const LEVELS = {
   layer: (row) => [...row.layer.split('/'), row.engine, row.operation],
 };
 
+// Frames around each stack come from the files: core, engine, layer, regions, functions, line, operation.
+function flameOfStacks({ frames, stacks }) {
+  const root = flameRoot('all engines');
+  const namesOf = (frame) => {
+    const names = [];
+    for (let at = frame + 1; at; at = frames[at - 1][0]) names.unshift(frames[at - 1][1]);
+    return names;
+  };
+  for (const [frame, busy, waited, count] of stacks) {
+    const sum = (busy + (hasWaits ? waited : 0)) * 1000;
+    if (sum > 0) addToFlame(root, namesOf(frame), sum, count);
+  }
+  return root;
+}
+
 function flameOf(rows, levels) {
   const cores = new Set(rows.map((row) => row.core)).size;
-  const root = { name: 'all engines', sum: 0, count: 0, children: new Map() };
+  const root = flameRoot('all engines');
   for (const row of rows) {
-    if (row.is_wait && !hasWaits) continue;
-    let node = root;
-    root.sum += row.sum;
-    root.count += row.count;
-    for (const name of levels({ ...row, cores })) {
-      if (!node.children.has(name)) node.children.set(name, { name, sum: 0, count: 0, children: new Map() });
-      node = node.children.get(name);
-      node.sum += row.sum;
-      node.count += row.count;
-    }
+    if (!row.is_wait || hasWaits) addToFlame(root, levels({ ...row, cores }), row.sum, row.count);
   }
   return root;
 }
@@ -45,25 +50,14 @@ function colour(node, depth) {
   return { css: hues[Math.min(depth, hues.length - 1)], text: '#10202f' };
 }
 
-function draw(box, node, depth, left, width, total, names) {
-  const share = (node.sum / total) * 100;
-  const look = colour(node, depth);
-  const path = [...names, node.name];
-  const text = `${path.slice(1).join(', ') || node.name}: ${duration(node.sum)}, ${share.toFixed(1)}% of what is shown, ${whole(node.count)} instructions`;
-  const button = make('button', { type: 'button', class: 'flame', title: text, 'aria-label': text, onclick: () => {
-    zoomed = path.slice(1);
-    refresh('flame');
-  } }, node.name);
-  Object.assign(button.style, { left: `${left * 100}%`, width: `${width * 100}%`, top: `${depth * ROW}px`, background: look.css, color: look.text });
-  box.append(button);
-  let deepest = depth;
-  let at = left;
-  for (const child of [...node.children.values()].sort((a, b) => b.sum - a.sum)) {
-    const part = node.sum > 0 ? width * (child.sum / node.sum) : 0;
-    if (part >= LEAST) deepest = Math.max(deepest, draw(box, child, depth + 1, at, part, total, path));
-    at += part;
-  }
-  return deepest;
+function rootOfStacks(box) {
+  const found = answer(box, 'flame', `flame stacks ${source()}`, () => state.source.flameStacks(source()));
+  return found && flameOfStacks(found);
+}
+
+function rootOfRange(box, from, until) {
+  const rows = answer(box, 'flame', `flame ${source()} ${Math.floor(from)} ${Math.ceil(until)}`, () => state.source.flame(source(), from, until));
+  return rows && flameOf(rows, LEVELS[order]);
 }
 
 function render(box) {
@@ -74,29 +68,23 @@ function render(box) {
     zoomed = [];
     refresh('flame');
   };
-  choice(group, [['engine', 'Engine, layer, operation'], ['layer', 'Layer, engine, operation']], order, (value) => { order = value; again(); });
+  choice(group, [['engine', 'Engine, layer, operation'], ['layer', 'Layer, engine, operation'], ['region', 'Region, source line, operation']], order, (value) => { order = value; again(); });
   const waits = make('input', { type: 'checkbox', id: 'flame-waits', onchange: (event) => { hasWaits = event.target.checked; again(); } });
   waits.checked = hasWaits;
   box.append(make('div', { class: 'pane-head' }, sourceChoice('flame'), group, make('label', { for: 'flame-waits' }, waits, ' include waits (EVENT_SEMAPHORE)'),
-    make('span', { class: 'soft' }, range ? `selected range, ${duration(until - from)}` : 'whole capture'), make('span', { class: 'space' }),
+    make('span', { class: 'soft' }, range && order !== 'region' ? `selected range, ${duration(until - from)}` : 'whole capture'), make('span', { class: 'space' }),
     zoomed.length ? make('button', { type: 'button', onclick: again }, 'Show all') : null));
-  const rows = answer(box, 'flame', `flame ${source()} ${Math.floor(from)} ${Math.ceil(until)}`, () => state.source.flame(source(), from, until));
-  if (!rows) return;
-  let node = flameOf(rows, LEVELS[order]);
-  const total = node.sum;
-  const names = [];
-  for (const name of zoomed) {
-    if (!node.children.has(name)) break;
-    names.push(node.name);
-    node = node.children.get(name);
-  }
-  if (total === 0) {
+  const root = order === 'region' ? rootOfStacks(box) : rootOfRange(box, from, until);
+  if (!root) return;
+  if (root.sum === 0) {
     box.append(make('p', { class: 'soft' }, 'No instruction ran in this range.'));
     return;
   }
-  const area = make('div', { class: 'flames' });
-  area.style.height = `${(draw(area, node, 0, 0, 1, total, names) + 1) * ROW}px`;
-  box.append(area);
+  box.append(flames(root, zoomed, {
+    colour,
+    textOf: (path, node) => `${path.slice(1).join(', ') || node.name}: ${duration(node.sum)}, ${((node.sum / root.sum) * 100).toFixed(1)}% of what is shown, ${whole(node.count)} instructions`,
+    zoom: (names) => { zoomed = names; refresh('flame'); },
+  }));
 }
 
 export function start() {

@@ -45,6 +45,7 @@ export const server = {
   path: (source, from, to) => askJson('path', { source, from: Math.floor(from), to: Math.ceil(to) }),
   compare: () => askJson('compare'),
   flame: (source, from, to) => askJson('flame', { source, from: Math.floor(from), to: Math.ceil(to) }),
+  flameStacks: (source) => askJson('flame_stacks', { source }), // of the whole capture
   lines: (source) => askJson('lines', { source }),
   iterations: (source, loop) => askJson('iterations', { source, loop }),
   sourceFile: (source, file) => askJson('source_file', { source, file }), // null: it has no text

@@ -1,5 +1,5 @@
 """Whether the page shows what there is: shown.py BROWSER PROFILE_FOLDER SAMPLE_ADDRESS ADDRESS BUBBLES.json SUMMARY.json
-RANKS_ADDRESS RANKS.html.
+RANKS_ADDRESS RANKS.html STACKS.folded.
 
 The sample is tests/support/trace_sample.h with 1000 slices in each row, one every 1000 ns: tiles of level 19 have 536 of them,
 which come as buckets, but the second one, which ends early and has 463, which come as they are.
@@ -241,6 +241,32 @@ def check_what_if(page, what_if):
     browser.wait_for("document.querySelector('.pane-what-if').textContent.includes(\"'bogus': expected dma\")")
 
 
+def check_flame(page, path):
+    """By region and source line the tab has the stacks of the folded export, with the same shares."""
+    browser = page.browser
+    browser.evaluate("document.querySelector('#tab-flame').click()")
+    browser.wait_for("document.querySelectorAll('.flame').length > 5")
+    browser.evaluate("[...document.querySelectorAll('.pane-flame [role=radio]')].find((e) => e.textContent.startsWith('Region')).click()")
+    browser.wait_for("[...document.querySelectorAll('.flame')].some((e) => /:[0-9]+$/.test(e.textContent))")
+    sums = {}
+    with open(path, encoding='utf-8') as file:
+        for line in file:
+            stack, ns = line.rsplit(' ', 1)
+            frames = stack.split(';')
+            for depth in range(1, len(frames) + 1):
+                key = ', '.join(frames[:depth])
+                sums[key] = sums.get(key, 0) + int(ns)
+    whole = sum(ns for key, ns in sums.items() if ', ' not in key)
+    shown = browser.evaluate("[...document.querySelectorAll('.flame')].map((e) => e.title)")
+    page.picture('flame')
+    assert shown[0].startswith('all engines: ') and len(shown) > 10, shown[:3]
+    for title in shown[1:]:
+        key, share = title.split(': ')[0] if title.count(': ') == 1 else title.rsplit(': ', 1)[0], float(title.split('% of what')[0].rsplit(' ', 1)[1])
+        assert key in sums, f'{key} is no stack of the export'
+        near(f'share of {key}', share, 100 * sums[key] / whole, 0.06)
+    browser.evaluate("[...document.querySelectorAll('.pane-flame [role=radio]')][0].click()")
+
+
 def check_counts(page, summary):
     """Events of the head are those of the summary; repetitions of regions are no hits of a search."""
     browser = page.browser
@@ -298,7 +324,7 @@ def check_ranks(page, address, path):
 
 
 def main():
-    program, profile, sample, address, bubbles, what_if, summary, ranks, ranks_file = sys.argv[1:]
+    program, profile, sample, address, bubbles, what_if, summary, ranks, ranks_file, folded = sys.argv[1:]
     with open(bubbles, encoding='utf-8') as file:
         bubbles = json.load(file)['bubbles']
     with open(what_if, encoding='utf-8') as file:
@@ -319,6 +345,7 @@ def main():
         check_tensors(page)
         check_bubbles(page, bubbles)
         check_what_if(page, what_if)
+        check_flame(page, folded)
         check_counts(page, summary)
         check_shares(page)
         check_ranks(page, ranks, ranks_file)

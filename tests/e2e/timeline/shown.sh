@@ -12,6 +12,7 @@ neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
 neuron-profile analyze -s attention.ntff -n attention.neff --limit 100 --json bubbles >bubbles.json
 neuron-profile analyze -s attention.ntff -n attention.neff --json what-if >what-if.json
 neuron-profile view -s attention.ntff -n attention.neff --output-format summary-json >summary.json
+neuron-profile view -s attention.ntff -n attention.neff --output-format folded --output-file attention.folded
 neuron-profile view attention.ntff --port 0 --no-open >view.log 2>view.err &
 pids+=($!)
 # Two ranks, served and as one file.
@@ -33,4 +34,4 @@ wait_for server_is_up
 wait_for is_up
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/shown.py" "$browser" "$scratch/profile" "$(cut -d' ' -f1 server.log)" \
     "$(sed -n 's/^View profile at //p' view.log)" bubbles.json what-if.json summary.json \
-    "$(sed -n 's/^View profile at //p' world.log)" world.html 9>&- || fail "see above"
+    "$(sed -n 's/^View profile at //p' world.log)" world.html attention.folded 9>&- || fail "see above"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/timeline/timeline_flame.h"
 #include "tests/profiler/timeline/hand_timeline.h"
 #include "tests/support/unit.h"
 

@@ -96,6 +96,8 @@ static void answers_are_what_was_asked(void **state)
     expect(f, "/api/v1/flows?track=0&slice=5", "200 OK", "\"previous\":{\"track\":0,\"slice\":4");
     expect(f, "/api/v1/path?source=0&from=0&to=1000000", "200 OK", "\"steps\":[{\"kind\":");
     expect(f, "/api/v1/flame?source=0&from=0&to=1000000", "200 OK", "\"operation\":\"MATMUL\"");
+    expect(f, "/api/v1/flame_stacks?source=0", "200 OK", "\"MATMUL\"]");
+    expect(f, "/api/v1/flame_stacks?source=9", "400 Bad Request", "source");
     expect(f, "/api/v1/summary?source=0", "200 OK", "\"total_time\": 0.0001,");
 }
 
