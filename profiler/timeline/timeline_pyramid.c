@@ -58,6 +58,15 @@ static void vote(struct ntk_timeline_node *node, uint16_t what, float weight)
     }
 }
 
+/* A value over time is shown as what made it the largest, the last of several. */
+static void largest(struct ntk_timeline_node *node, uint16_t what, float value)
+{
+    if (value >= node->vote_ps) {
+        node->vote_ps = value;
+        node->what = what;
+    }
+}
+
 static struct ntk_timeline_node *node_at(const struct fill *fill, int64_t time_ps)
 {
     size_t index = time_ps < fill->begin_ps
@@ -96,7 +105,7 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
     for (float ps = 0.0F; (node = next_node(fill, start_ps, end_ps, &at, &ps));) {
         if (ntk_timeline_is_value(fill->track)) {
             node->busy_ps += ps * (float)value;
-            node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
+            largest(node, slice->what, (float)value);
         } else if (slice->is_wait) {
             vote(node, slice->what, ps / WAIT_VOTE); /* shown only if nothing else is there */
         } else {
@@ -150,7 +159,7 @@ static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
         }
         node->count += node->count < UINT32_MAX;
         if (ntk_timeline_is_value(fill->track)) {
-            node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
+            largest(node, slice->what, (float)value);
         }
     }
 }
@@ -164,7 +173,9 @@ static void merge(const struct ntk_timeline_track *track, struct ntk_timeline_no
     to->sum += from->sum;
     to->count = from->count > UINT32_MAX - to->count ? UINT32_MAX : to->count + from->count;
     if (ntk_timeline_is_value(track)) {
-        to->vote_ps = to->vote_ps > from->vote_ps ? to->vote_ps : from->vote_ps;
+        if (from->vote_ps > 0.0F || from->count > 0) {
+            largest(to, from->what, from->vote_ps);
+        }
     } else if (to->vote_ps == 0.0F && (from->vote_ps > 0.0F || from->count > 0)) {
         to->vote_ps = from->vote_ps;
         to->what = from->what;

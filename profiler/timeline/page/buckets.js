@@ -15,6 +15,13 @@ function vote(at, what, weight, votes, whats) {
   } else votes[at] -= weight;
 }
 
+// A value over time is shown as what made it the largest, the last of several.
+function largest(at, what, value, votes, whats) {
+  if (value < votes[at]) return;
+  votes[at] = value;
+  whats[at] = what;
+}
+
 // The buckets of a tile from a section with slices, with their tensors if slices have them. row: { isValue, sums }: a value over
 // time; whether values of slices are summed over their 'time' or at their 'start'.
 export function bucketsOf(found, row, level, tile, buckets) {
@@ -58,7 +65,7 @@ function fill(found, row, level, tile, buckets) {
     each(Math.max(from, busyUntil), until, (b, ps) => {
       if (row.isValue) {
         busy[b] += ps * value;
-        votes[b] = Math.max(votes[b], value);
+        largest(b, what, Math.fround(value), votes, whats);
       } else if (isWait) vote(b, what, ps / WAIT_VOTE, votes, whats);
       else {
         busy[b] += ps;
@@ -71,7 +78,7 @@ function fill(found, row, level, tile, buckets) {
     if (row.sums === 'start' || (row.sums === 'time' && until <= from)) sums[b] += value;
     if (counts[b] === 0 && votes[b] === 0) whats[b] = what; // instants in a bucket without other slices
     counts[b]++;
-    if (row.isValue) votes[b] = Math.max(votes[b], value);
+    if (row.isValue) largest(b, what, Math.fround(value), votes, whats);
   }
   return packed({ counts, whats, busy, votes, sums }, row, width);
 }

@@ -49,7 +49,7 @@ export function restyle() {
 export function legend() {
   const name = (key) => entries.get(key) ?? { name: state.meta.whats[key].name, ...colours[key] };
   const isMode = state.colour === 'engine' || state.colour === 'wait' || state.colour === 'tensor';
-  return [...pixels].filter(([key]) => entries.has(key) || (!isMode && !['region', 'semaphore'].includes(state.meta.whats[key].family))).sort((a, b) => b[1] - a[1]).map(([key, count]) => ({ ...name(key), count }));
+  return [...pixels].filter(([key]) => entries.has(key) || (!isMode && !['region', 'semaphore', 'counter'].includes(state.meta.whats[key].family))).sort((a, b) => b[1] - a[1]).map(([key, count]) => ({ ...name(key), count }));
 }
 
 export const colourOf = (what) => colours[what];
