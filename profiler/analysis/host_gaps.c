@@ -104,7 +104,8 @@ static int edges_find(const struct ntk_system_trace *trace, struct ntk_sorted *o
         if (is_run(span)) {
             ret = edges_add(&edges, span, NTK_GAP_APPLICATION);
         } else if (!span->is_instant && !span->is_partial &&
-                   !ntk_system_type_is_hardware(span->type)) {
+                   !ntk_system_type_is_hardware(span->type) &&
+                   !ntk_system_type_is_thread_state(span->type)) {
             ret = edges_add(&edges, span, cause_of(span->type));
         }
         ntk_system_trace_passed(trace, i);

@@ -150,6 +150,11 @@ int ntk_profile_brief(const struct ntk_profile *profile, const char *name, const
 /* Writes to the file, or to stdout if path is NULL. 0, or 1 after printing a message. */
 int ntk_profile_put(const struct ntk_buf *text, const char *path);
 
+/* What host threads of a process did, next to the recording in the folder. 0, or 1 with the message
+ * printed. */
+struct ntk_hostwork_answer;
+int ntk_profile_hostwork_write(const struct ntk_hostwork_answer *answer, const char *folder);
+
 /* Replaces the message if the file given as a NEFF is a capture. */
 void ntk_profile_say_if_ntff(const char *path, struct ntk_err *err);
 /* Prints "neuron-profile: <sentence>" and returns 1. */

@@ -10,6 +10,8 @@
 #include "profiler/cmd/cmd_job.h"
 #include "profiler/output/answers/output_hostwork.h"
 #include "profiler/output/traces/host_flame.h"
+#include "profiler/system/live_host.h"
+#include "profiler/system/live_trace.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/opt.h"
@@ -21,6 +23,7 @@
 #define DESCRIPTORS 65536
 #define PROCESSES_MAX 64u
 #define POLL_REGISTRY_NS NTK_NS_PER_SECOND
+#define EVENTS_PER_CORE 1000000u /* recorded */
 
 static uint64_t arg_pid;
 static const char *arg_job;
@@ -32,6 +35,7 @@ static bool arg_json;
 static const char *arg_folded;
 static const char *arg_pprof;
 static const char *arg_output;
+static const char *arg_record;
 
 static const struct ntk_opt options[] = {
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid, "observe this process", .is_above_zero = true },
@@ -51,6 +55,8 @@ static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &arg_output, "write the answer to FILE" },
     { 0, "folded", "FILE", NTK_OPT_TEXT, &arg_folded, "write stacks as folded lines to FILE" },
     { 0, "pprof", "FILE", NTK_OPT_TEXT, &arg_pprof, "write stacks as a pprof profile to FILE" },
+    { 0, "record", "FOLDER", NTK_OPT_TEXT, &arg_record,
+      "also record calls, executions and host threads to FOLDER, for neuron-profile view -d" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -78,6 +84,7 @@ static void interrupt(int number)
 struct observed {
     struct ntk_ring_process process;
     struct ntk_host_observation *observation;
+    struct ntk_live_trace *live; /* NULL: not recorded */
     bool has_ended;
 };
 
@@ -98,6 +105,9 @@ static int poll_all(struct run *run, struct ntk_err *err)
         if (observed->has_ended) {
             continue;
         }
+        if (observed->live) {
+            (void)ntk_live_trace_step(observed->live);
+        }
         if (ntk_host_observation_poll(observed->observation)) {
             alive++;
         } else {
@@ -115,6 +125,17 @@ static enum ntk_host_method_wanted wanted_method(void)
     return strcmp(arg_method, "bpf") == 0    ? NTK_HOST_WANT_BPF
            : strcmp(arg_method, "proc") == 0 ? NTK_HOST_WANT_PROC
                                              : NTK_HOST_WANT_BEST;
+}
+
+static int record_begin(struct observed *observed, struct ntk_err *err)
+{
+    return ntk_live_trace_begin(
+        &(struct ntk_live_trace_options){ .pid = observed->process.pid,
+                                          .has_owner = true,
+                                          .owner = observed->process.uid,
+                                          .events_per_core = EVENTS_PER_CORE,
+                                          .folder = arg_record },
+        &observed->live, err);
 }
 
 static int begin(struct run *run, struct ntk_err *err)
@@ -140,7 +161,7 @@ static int begin(struct run *run, struct ntk_err *err)
         ret = ntk_host_observation_begin(&observe, &observed->observation, err);
         ret = ret < 0 ? ret : poll_all(run, err); /* each begin takes a while */
         run->count += ret >= 0;
-        ret = ret < 0 ? ret : 0;
+        ret = ret >= 0 && arg_record ? record_begin(observed, err) : ret < 0 ? ret : 0;
         if (run->count == PROCESSES_MAX) {
             break;
         }
@@ -189,14 +210,49 @@ static int observe(struct run *run, struct ntk_err *err)
 
 /* ---- the answer ---- */
 
-static int answer(const struct run *run, struct ntk_err *err)
+int ntk_profile_hostwork_write(const struct ntk_hostwork_answer *answer, const char *folder)
+{
+    struct ntk_buf out = { 0 };
+    char *path = NULL;
+    int code = 1;
+
+    ntk_hostwork_file(answer, &out);
+    if (asprintf(&path, "%s/" NTK_HOSTWORK_FILE, folder) >= 0) {
+        code = ntk_profile_put(&out, path);
+        free(path);
+    }
+    ntk_buf_fini(&out);
+    return code;
+}
+
+/* Completes the recording of one process, and prints its folder. Exit code. */
+static int record_end(struct observed *observed, const struct ntk_hostwork_answer *answer)
+{
+    const struct ntk_live_host host = { answer->records, answer->result };
+    struct ntk_live_trace_result result = { 0 };
+    struct ntk_err err = { 0 };
+
+    int ret = ntk_live_trace_end(observed->live, &host, &result, &err);
+    if (ret != 0) {
+        (void)ntk_profile_fail(&err);
+    }
+    int code = ret < 0 ? 1 : ntk_profile_hostwork_write(answer, result.folder);
+    if (ret >= 0) {
+        fprintf(stderr, "neuron-profile: recorded process %u to %s\n", answer->pid, result.folder);
+    }
+    free(result.folder);
+    return ret == 0 ? code : 1;
+}
+
+static int answer(struct run *run, struct ntk_err *err)
 {
     struct ntk_hostwork_answer answers[PROCESSES_MAX];
+    int recorded = 0;
     struct ntk_buf out = { 0 };
     int ret = 0;
 
     for (size_t i = 0; i < run->count; i++) {
-        const struct observed *observed = &run->observed[i];
+        struct observed *observed = &run->observed[i];
         answers[i] = (struct ntk_hostwork_answer){
             .pid = observed->process.pid,
             .command = observed->process.command,
@@ -204,6 +260,9 @@ static int answer(const struct run *run, struct ntk_err *err)
             .records = ntk_host_observation_records(observed->observation),
             .result = ntk_host_observation_result(observed->observation),
         };
+        if (observed->live) {
+            recorded |= record_end(observed, &answers[i]);
+        }
         if (!arg_json) {
             ntk_buf_add_text(&out, i > 0 ? "\n" : "");
             ntk_hostwork_text(&answers[i], arg_rows, &out);
@@ -220,7 +279,7 @@ static int answer(const struct run *run, struct ntk_err *err)
     }
     int code = ret < 0 ? ntk_profile_fail(err) : ntk_profile_put(&out, arg_output);
     ntk_buf_fini(&out);
-    return code;
+    return code ? code : recorded;
 }
 
 int ntk_cmd_idle(int argc, char **argv)
@@ -247,6 +306,7 @@ int ntk_cmd_idle(int argc, char **argv)
     int code = ret < 0 ? ntk_profile_fail(&err) : answer(&run, &err);
     for (size_t i = 0; i < PROCESSES_MAX; i++) {
         ntk_host_observation_destroy(run.observed[i].observation);
+        ntk_live_trace_destroy(run.observed[i].live);
     }
     ntk_ring_registry_close(run.registry);
     return code;

@@ -15,9 +15,9 @@
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_job.h"
+#include "profiler/cmd/cmd_trigger_around.h"
 #include "profiler/cmd/cmd_trigger_hosts.h"
 #include "shared/base/progress.h"
-#include "profiler/system/live_trace.h"
 #include "profiler/system/trigger.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
@@ -34,9 +34,8 @@
 #define TRIES 5                        /* ... at first; doubled with each attempt */
 #define CANCEL_NS (2 * NTK_NS_PER_SECOND)
 #define HEADS_BYTES \
-    (UINT64_C(64) << 20)      /* for programs and file headers, which --size does not count */
-#define BEFORE_EVENTS 200000U /* per core, of those still in the rings */
-#define USERS_MAX 64U         /* asked at once */
+    (UINT64_C(64) << 20) /* for programs and file headers, which --size does not count */
+#define USERS_MAX 64U    /* asked at once */
 #define POLL_NS (10 * NTK_NS_PER_MS)
 
 static uint64_t arg_pid;
@@ -47,6 +46,7 @@ static const char *arg_folder = "triggered";
 static uint64_t arg_timeout_ns = 60 * NTK_NS_PER_SECOND;
 static uint64_t arg_bytes = UINT64_C(1) << 30;
 static bool arg_look;
+static bool arg_idle;
 static bool arg_json;
 static uint64_t arg_parent;
 static uint64_t arg_user = UINT64_MAX; /* any */
@@ -78,6 +78,8 @@ static const struct ntk_opt options[] = {
       .is_above_zero = true },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns,
       "stop after TIME (default 60s) and keep the recorded part", .is_above_zero = true },
+    { 0, "idle", NULL, NTK_OPT_FLAG, &arg_idle,
+      "also record what host threads do meanwhile while cores are idle (see neuron-profile idle)" },
     { 0, "look", NULL, NTK_OPT_FLAG, &arg_look,
       "print the current execution of each process, without recording" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
@@ -129,6 +131,8 @@ struct asking {
     bool is_shown; /* its progress */
     struct ntk_trigger_target *targets;
     size_t count;
+    struct ntk_trigger_around *around;
+    int watch_code;        /* 1: host threads of a process could not be observed */
     struct ntk_vec others; /* struct ntk_trigger_target that cannot record: only examined */
     uint64_t now;          /* the latest started execution at the last check */
     double per_second;     /* their speed */
@@ -197,6 +201,7 @@ static void asking_destroy(struct asking *asking)
         ntk_trigger_release(&asking->targets[i]);
     }
     free(asking->targets);
+    ntk_trigger_around_destroy(asking->around);
     ntk_vec_fini(&asking->others);
     free(asking);
 }
@@ -360,6 +365,7 @@ static bool goes_on(void *ctx)
         ntk_progress_show(&asking->progress, (double)(ntk_clock_monotonic_ns() - asking->begin_ns) /
                                                  (double)arg_timeout_ns);
     }
+    ntk_trigger_around_poll(asking->around);
     return !is_interrupted && !(asking->may_try_again && is_somebody_late(asking));
 }
 
@@ -449,6 +455,11 @@ static int record(struct asking *asking, struct ntk_err *err)
 {
     int ret = 0;
 
+    asking->around =
+        ntk_trigger_around_begin(asking->targets, asking->count, arg_idle, &asking->watch_code);
+    if (!asking->around) {
+        return ntk_err_no_memory(err);
+    }
     for (unsigned tries = 0; tries < TRIES && asking->count > 0; tries++) {
         asking->may_try_again = arg_at == 0 && tries + 1 < TRIES;
         ret = first_choose(asking, AHEAD_NS << tries, err);
@@ -463,22 +474,6 @@ static int record(struct asking *asking, struct ntk_err *err)
         files_remove(asking);
     }
     return 0;
-}
-
-/* Saves the time before from outside: current ring contents. */
-static char *before_save(const struct ntk_trigger_target *target, const char *folder,
-                         struct ntk_err *err)
-{
-    const struct ntk_live_trace_options live = { .pid = target->pid,
-                                                 .has_owner = true,
-                                                 .owner = target->uid,
-                                                 .duration_ns = 1,
-                                                 .events_per_core = BEFORE_EVENTS,
-                                                 .folder = folder,
-                                                 .from_oldest = true };
-    struct ntk_live_trace_result result = { 0 };
-
-    return ntk_live_trace_record(&live, &result, err) < 0 ? NULL : result.folder;
 }
 
 static void put_text(const struct ntk_trigger_target *target, const char *before)
@@ -536,7 +531,7 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
                         "process %u (%s) did not respond", target->pid, target->command);
     }
     if (target->status != -ESRCH) {
-        before = before_save(target, asking->folder, &err);
+        before = ntk_trigger_around_save(asking->around, target, asking->folder, &err);
     }
     if (target->status != 0 || target->file_count == 0) {
         code = 1;
@@ -593,7 +588,7 @@ static int tell_none(const struct asking *asking, struct ntk_json *json)
 /* The exit code. */
 static int tell_records(const struct asking *asking, struct ntk_json *json)
 {
-    int code = 0;
+    int code = asking->watch_code;
 
     for (size_t i = 0; i < asking->count; i++) {
         code |= tell_one(asking, &asking->targets[i], json);
@@ -795,6 +790,10 @@ int ntk_cmd_trigger(int argc, char **argv)
     if ((arg_pid > 0) == (arg_job != NULL)) {
         return ntk_opt_usage_error(&program, "no process: use --pid PID or --job NAME%s",
                                    arg_job ? ", not both" : "");
+    }
+    if (arg_idle && (arg_look || arg_hosts.count > 0)) {
+        return ntk_opt_usage_error(&program, "--idle and %s are mutually exclusive",
+                                   arg_look ? "--look" : "--host");
     }
     if (arg_hosts.count == 0 && (remote.token_file || remote.ca_file)) {
         return ntk_opt_usage_error(&program, "--token-file and --ca-file require --host");

@@ -380,7 +380,40 @@ void ntk_live_records_begin(struct ntk_live_records *records)
     head.n_event_types = TYPES;
     ntk_vec_init(&records->unwritten, sizeof(char *));
     records->failed = ntk_ntrace_writer_add(&records->writer, &head.base, records->err);
+    records->type_count = TYPES;
     ntk_live_records_look(records);
+}
+
+uint8_t ntk_live_records_types(struct ntk_live_records *records, const char *const *names,
+                               size_t count)
+{
+    NtkNtracePb__Trace more = NTK_NTRACE_PB__TRACE__INIT;
+    uint8_t first = (uint8_t)records->type_count;
+
+    pieces_write(records);
+    more.event_types = (char **)names;
+    more.n_event_types = count;
+    if (!records->failed) {
+        records->failed = ntk_ntrace_writer_add(&records->writer, &more.base, records->err);
+    }
+    records->type_count += (uint32_t)count;
+    return first;
+}
+
+void ntk_live_records_span(struct ntk_live_records *records, uint16_t core, uint8_t kind,
+                           uint32_t thread_id, const char *name, uint64_t start_ns, uint64_t end_ns)
+{
+    struct ntk_ntrace_event event = { .tracking_id = ++records->tracking_id,
+                                      .time_ns = start_ns,
+                                      .name = name_of(records, name),
+                                      .thread_id = thread_id,
+                                      .kind = kind,
+                                      .phase = NTK_NTRACE_START };
+
+    event_add(records, core, &event);
+    event.phase = NTK_NTRACE_STOP;
+    event.time_ns = end_ns;
+    event_add(records, core, &event);
 }
 
 void ntk_live_records_look(struct ntk_live_records *records)

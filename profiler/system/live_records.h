@@ -35,6 +35,7 @@ struct ntk_live_records {
     struct ntk_map names;     /* text to number */
     struct ntk_map models;    /* id to number of its name */
     struct ntk_vec unwritten; /* of char *: names not yet in the file, in order */
+    uint32_t type_count;      /* in the file */
     uint64_t events, events_max, beyond;
     uint64_t executions;
     uint64_t tracking_id;
@@ -61,6 +62,14 @@ void ntk_live_records_begin(struct ntk_live_records *records);
 void ntk_live_records_look(struct ntk_live_records *records);
 /* Reads the rings. */
 void ntk_live_records_drain(struct ntk_live_records *records);
+/* More types of events: the number of the first. */
+uint8_t ntk_live_records_types(struct ntk_live_records *records, const char *const *names,
+                               size_t count);
+/* A span that no ring has, in ns since 1970. core: global physical; NTK_NO_CORE: none. name: ""
+ * none. */
+void ntk_live_records_span(struct ntk_live_records *records, uint16_t core, uint8_t kind,
+                           uint32_t thread_id, const char *name, uint64_t start_ns,
+                           uint64_t end_ns);
 /* Writes the rest, and the number of lost events. */
 void ntk_live_records_end(struct ntk_live_records *records, uint64_t lost);
 void ntk_live_records_fini(struct ntk_live_records *records);

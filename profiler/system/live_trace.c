@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "profiler/system/live_host.h"
 #include "profiler/system/live_records.h"
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
@@ -98,32 +99,15 @@ static uint64_t lost_of(const struct ntk_ring_segment *segment)
     return lost + refusals.events_without_ring + refusals.events_in_signals;
 }
 
-/* Follows the rings until the time is up, the process exits, or the caller stops it. */
-static void follow(struct ntk_live_records *records, struct ntk_ring_registry *registry,
-                   const struct ntk_live_trace_options *options,
-                   struct ntk_live_trace_result *result)
-{
-    uint64_t begin_ns = ntk_clock_now_ns(options->clock);
-    uint64_t polled_ns = begin_ns;
-    uint64_t now_ns = begin_ns;
-
-    ntk_live_records_drain(records); /* rings are followed from their first drain on */
-    while (!records->failed && !result->has_ended && now_ns - begin_ns < options->duration_ns &&
-           (!options->goes_on ||
-            options->goes_on((double)(now_ns - begin_ns) / (double)options->duration_ns,
-                             options->ctx))) {
-        ntk_cond_sleep(options->clock, ntk_clock_now_ns(options->clock) + DRAIN_NS);
-        now_ns = ntk_clock_now_ns(options->clock);
-        if (now_ns - polled_ns >= POLL_NS) {
-            polled_ns = now_ns;
-            records->failed = ntk_ring_registry_poll(registry, NULL, records->err);
-            ntk_live_records_look(records);
-            result->has_ended = ntk_ring_segment_state(records->segment) != NTK_SEGMENT_ALIVE;
-        }
-        ntk_live_records_drain(records);
-    }
-    result->recorded_ns = now_ns - begin_ns;
-}
+struct ntk_live_trace {
+    struct ntk_live_records records;
+    struct ntk_ring_registry *registry;
+    const struct ntk_clock *clock;
+    struct ntk_live_trace_result result;
+    struct ntk_err err; /* of the records */
+    uint64_t begin_ns, realtime_ns, polled_ns;
+    uint64_t lost; /* before */
+};
 
 static int info_write(const struct ntk_live_records *records, const char *folder, uint64_t begin_ns,
                       uint64_t end_ns, struct ntk_err *err)
@@ -150,78 +134,142 @@ static int info_write(const struct ntk_live_records *records, const char *folder
     return ret;
 }
 
-/* Records into an existing folder. */
-static int record(struct ntk_live_records *records, struct ntk_ring_registry *registry,
-                  const struct ntk_live_trace_options *options,
-                  struct ntk_live_trace_result *result, struct ntk_err *err)
+static int registry_open(struct ntk_live_trace *trace, const struct ntk_live_trace_options *options,
+                         struct ntk_err *err)
 {
-    uint64_t begin_ns = ntk_clock_realtime_ns();
-    uint64_t lost = lost_of(records->segment);
-    char *path = path_in(result->folder, "ntrace.pb");
-    int ret = path ? ntk_ntrace_writer_begin(&records->writer, path, err) : ntk_err_no_memory(err);
+    const struct ntk_ring_options ring = { .from = options->from_oldest ? NTK_RING_FROM_OLDEST
+                                                                        : NTK_RING_FROM_NOW };
+    struct ntk_live_records *records = &trace->records;
+    int ret = ntk_ring_registry_open(&ring, &trace->registry, err);
 
-    free(path);
+    ret = ret == 0 ? ntk_ring_registry_poll(trace->registry, NULL, err) : ret;
     if (ret < 0) {
         return ret;
     }
-    records->err = err;
+    records->segment = segment_find(trace->registry, options, &records->process);
+    if (!records->segment) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "process %u has no Neuron runtime to observe", options->pid);
+    }
+    return records->process.mode >= 2 ? 0
+                                      : ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                                                    "process %u records no events: it was started "
+                                                    "with NEURON_HOOKS=counters",
+                                                    options->pid);
+}
+
+int ntk_live_trace_begin(const struct ntk_live_trace_options *options,
+                         struct ntk_live_trace **out_trace, struct ntk_err *err)
+{
+    struct ntk_live_trace *trace = calloc(1, sizeof *trace);
+    struct ntk_live_records *records;
+    char *path = NULL;
+
+    if (!trace) {
+        return ntk_err_no_memory(err);
+    }
+    records = &trace->records;
+    trace->clock = options->clock;
+    int ret = registry_open(trace, options, err);
+    if (ret == 0) {
+        trace->result.folder = folder_make(options->folder, options->pid, err);
+        path = trace->result.folder ? path_in(trace->result.folder, "ntrace.pb") : NULL;
+        ret = !trace->result.folder ? -EIO
+              : path                ? ntk_ntrace_writer_begin(&records->writer, path, err)
+                                    : ntk_err_no_memory(err);
+    }
+    free(path);
+    if (ret < 0) {
+        ntk_live_trace_destroy(trace);
+        return ret;
+    }
+    trace->realtime_ns = ntk_clock_realtime_ns();
+    trace->lost = lost_of(records->segment);
+    records->err = &trace->err;
     ntk_live_records_begin(records);
     records->events_max =
         options->events_per_core * (records->core_count > 0 ? records->core_count : 1);
-    follow(records, registry, options, result);
-    lost = lost_of(records->segment) - lost;
+    trace->begin_ns = trace->polled_ns = ntk_clock_now_ns(trace->clock);
+    ntk_live_records_drain(records); /* rings are followed from their first drain on */
+    *out_trace = trace;
+    return 0;
+}
+
+bool ntk_live_trace_step(struct ntk_live_trace *trace)
+{
+    struct ntk_live_records *records = &trace->records;
+    uint64_t now_ns = ntk_clock_now_ns(trace->clock);
+
+    if (records->failed || trace->result.has_ended) {
+        return false;
+    }
+    if (now_ns - trace->polled_ns >= POLL_NS) {
+        trace->polled_ns = now_ns;
+        records->failed = ntk_ring_registry_poll(trace->registry, NULL, records->err);
+        ntk_live_records_look(records);
+        trace->result.has_ended = ntk_ring_segment_state(records->segment) != NTK_SEGMENT_ALIVE;
+    }
+    ntk_live_records_drain(records);
+    trace->result.recorded_ns = now_ns - trace->begin_ns;
+    return !records->failed && !trace->result.has_ended;
+}
+
+int ntk_live_trace_end(struct ntk_live_trace *trace, const struct ntk_live_host *host,
+                       struct ntk_live_trace_result *out_result, struct ntk_err *err)
+{
+    struct ntk_live_records *records = &trace->records;
+    uint64_t lost = lost_of(records->segment) - trace->lost;
+
+    if (host) {
+        ntk_live_host_write(records, host);
+    }
     ntk_live_records_end(records, lost);
-    result->executions = records->executions;
-    result->lost = lost + records->beyond;
+    trace->result.executions = records->executions;
+    trace->result.lost = lost + records->beyond;
     if (records->failed && !records->writer.full) {
+        *err = trace->err;
         return records->failed;
     }
-    ret = ntk_ntrace_writer_commit(&records->writer, err);
+    int ret = ntk_ntrace_writer_commit(&records->writer, err);
     if (ret < 0) {
         return ret;
     }
-    int saved = info_write(records, result->folder, begin_ns, ntk_clock_realtime_ns(), err);
-    return saved < 0 ? saved : ret;
+    int saved =
+        info_write(records, trace->result.folder, trace->realtime_ns, ntk_clock_realtime_ns(), err);
+    if (saved < 0) {
+        return saved;
+    }
+    *out_result = trace->result;
+    trace->result.folder = NULL; /* the caller's now */
+    return ret;
+}
+
+void ntk_live_trace_destroy(struct ntk_live_trace *trace)
+{
+    if (!trace) {
+        return;
+    }
+    ntk_live_records_fini(&trace->records);
+    ntk_ring_registry_close(trace->registry);
+    free(trace->result.folder);
+    free(trace);
 }
 
 int ntk_live_trace_record(const struct ntk_live_trace_options *options,
                           struct ntk_live_trace_result *out_result, struct ntk_err *err)
 {
-    const struct ntk_ring_options ring = { .from = options->from_oldest ? NTK_RING_FROM_OLDEST
-                                                                        : NTK_RING_FROM_NOW };
-    struct ntk_live_trace_result result = { 0 };
-    struct ntk_ring_registry *registry = NULL;
-    struct ntk_live_records *records = calloc(1, sizeof *records);
-    int ret;
+    struct ntk_live_trace *trace = NULL;
+    int ret = ntk_live_trace_begin(options, &trace, err);
+    bool goes_on = ret == 0;
 
-    if (!records) {
-        return ntk_err_no_memory(err);
+    while (goes_on && trace->result.recorded_ns < options->duration_ns &&
+           (!options->goes_on ||
+            options->goes_on((double)trace->result.recorded_ns / (double)options->duration_ns,
+                             options->ctx))) {
+        ntk_cond_sleep(options->clock, ntk_clock_now_ns(options->clock) + DRAIN_NS);
+        goes_on = ntk_live_trace_step(trace);
     }
-    ret = ntk_ring_registry_open(&ring, &registry, err);
-    ret = ret == 0 ? ntk_ring_registry_poll(registry, NULL, err) : ret;
-    if (ret == 0) {
-        records->segment = segment_find(registry, options, &records->process);
-        if (!records->segment) {
-            ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                              "process %u has no Neuron runtime to observe", options->pid);
-        } else if (records->process.mode < 2) {
-            ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                              "process %u records no events: it was started with "
-                              "NEURON_HOOKS=counters",
-                              options->pid);
-        }
-    }
-    if (ret == 0) {
-        result.folder = folder_make(options->folder, options->pid, err);
-        ret = result.folder ? record(records, registry, options, &result, err) : -EIO;
-    }
-    if (ret < 0) {
-        free(result.folder);
-    } else {
-        *out_result = result;
-    }
-    ntk_live_records_fini(records);
-    ntk_ring_registry_close(registry);
-    free(records);
+    ret = ret < 0 ? ret : ntk_live_trace_end(trace, NULL, out_result, err);
+    ntk_live_trace_destroy(trace);
     return ret;
 }

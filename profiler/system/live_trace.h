@@ -7,8 +7,11 @@
  * trace (docs/formats/ntrace.md). The process does not notice, so the inside of an execution is not
  * recorded.
  *
- * Owner:   the folder's name is the caller's, free() it.
- * Threads: one at a time.
+ * _record() does everything. A caller that has other work meanwhile uses _begin(), then _step()
+ * every 5 to 20 ms, then _end().
+ *
+ * Owner:   _begin() allocates, _destroy() frees; the folder's name is the caller's, free() it.
+ * Threads: one at a time per trace.
  */
 #ifndef NTK_PROFILER_SYSTEM_LIVE_TRACE_H
 #define NTK_PROFILER_SYSTEM_LIVE_TRACE_H
@@ -46,5 +49,18 @@ struct ntk_live_trace_result {
  * writing. */
 int ntk_live_trace_record(const struct ntk_live_trace_options *options,
                           struct ntk_live_trace_result *out_result, struct ntk_err *err);
+
+struct ntk_live_trace;
+struct ntk_live_host;
+
+/* As above; of the options, neither the duration nor goes_on counts. */
+int ntk_live_trace_begin(const struct ntk_live_trace_options *options,
+                         struct ntk_live_trace **out_trace, struct ntk_err *err);
+/* Takes what the rings have. False: the process has ended, or nothing more can be written. */
+bool ntk_live_trace_step(struct ntk_live_trace *trace);
+/* Completes the files. host: what host threads did meanwhile (live_host.h); NULL: unknown. */
+int ntk_live_trace_end(struct ntk_live_trace *trace, const struct ntk_live_host *host,
+                       struct ntk_live_trace_result *out_result, struct ntk_err *err);
+void ntk_live_trace_destroy(struct ntk_live_trace *trace);
 
 #endif

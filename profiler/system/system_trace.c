@@ -16,8 +16,9 @@
 bool ntk_system_type_is_hardware(const char *type)
 {
     static const char *const types[] = {
-        "nc_exec_running",  "cc_running",           "cc_exec_barrier", "numerical_err",
-        "nrt_model_switch", "timestamp_sync_point", "hw_notify",       "nc_model_switch",
+        "nc_exec_running", "cc_running",       "cc_exec_barrier",
+        "numerical_err",   "nrt_model_switch", "timestamp_sync_point",
+        "hw_notify",       "nc_model_switch",  "nc_idle",
     };
 
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -26,6 +27,11 @@ bool ntk_system_type_is_hardware(const char *type)
         }
     }
     return false;
+}
+
+bool ntk_system_type_is_thread_state(const char *type)
+{
+    return strncmp(type, "thread_", 7) == 0;
 }
 
 bool ntk_system_type_is_run(const char *type)

@@ -122,6 +122,8 @@ struct ntk_system_note {
 
 /* For the device; all others belong to the host. */
 bool ntk_system_type_is_hardware(const char *type);
+/* What a thread did while a core was idle (live_host.h): no call of the runtime. */
+bool ntk_system_type_is_thread_state(const char *type);
 /* A program on a core, or the core's preparation: measured by the core's clock. The host notices
  * the end later, and collectives have host times. */
 bool ntk_system_type_is_run(const char *type);

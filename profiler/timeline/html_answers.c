@@ -149,7 +149,7 @@ static int put_host_answer(const struct ntk_system_asked *asked, const char *joi
 /* By name, as the tab Host requests them; nothing without a host. */
 int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options)
 {
-    static const char *const names[] = { "host-gaps", "memory", "ranks", "joined" };
+    static const char *const names[] = { "host-gaps", "host-threads", "memory", "ranks", "joined" };
     const struct ntk_system_asked asked = { .traces = options->traces,
                                             .trace_count = options->trace_count };
     struct ntk_buf data = { 0 };

@@ -212,7 +212,7 @@ static void put_running(struct walk *walk, const struct thread_work *work, uint6
     put_cause(walk, thread->tid, to_ns, end_ns, NTK_HOST_UNKNOWN, depth);
 }
 
-static enum ntk_host_cause cause_of(const struct ntk_host_slice *slice)
+enum ntk_host_cause ntk_host_slice_cause(const struct ntk_host_slice *slice)
 {
     switch ((enum ntk_host_slice_kind)slice->kind) {
     case NTK_HOST_PREEMPTED:
@@ -257,7 +257,7 @@ static void blame(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t e
 static void put_blocked(struct walk *walk, const struct ntk_host_slice *slice, uint64_t start_ns,
                         uint64_t end_ns, size_t depth) // NOLINT(misc-no-recursion)
 {
-    enum ntk_host_cause cause = cause_of(slice);
+    enum ntk_host_cause cause = ntk_host_slice_cause(slice);
 
     if (start_ns >= end_ns) {
         return;

@@ -157,9 +157,8 @@ static bool is_wrapper(const struct ntk_host_frame *frame)
            ntk_str_starts_with(frame->module, "ld-linux") || strcmp(frame->module, "[vdso]") == 0;
 }
 
-/* The innermost function of Python, else of the program; of one that runs, also of the library. */
-static const struct ntk_host_frame *function_of(const struct ntk_host_stacks *stacks,
-                                                uint32_t stack, bool is_running)
+const struct ntk_host_frame *ntk_host_stacks_function(const struct ntk_host_stacks *stacks,
+                                                      uint32_t stack, bool is_running)
 {
     const struct ntk_host_frame *best = NULL;
     const struct ntk_host_frame *any = NULL;
@@ -180,8 +179,8 @@ static const struct ntk_host_frame *function_of(const struct ntk_host_stacks *st
 static int put_row(struct ntk_host_rows *rows, struct ntk_map *merged,
                    const struct ntk_host_row *row)
 {
-    const struct ntk_host_frame *function =
-        function_of(&rows->records->stacks, row->stack, row->cause == NTK_HOST_RUNNING);
+    const struct ntk_host_frame *function = ntk_host_stacks_function(
+        &rows->records->stacks, row->stack, row->cause == NTK_HOST_RUNNING);
     struct ntk_host_flame flame = { row->stack, row->tid, row->cause, row->share.ns };
     const char *name = function ? function->name : "";
     const char *module = function ? function->module : "";

@@ -71,6 +71,10 @@ uint32_t ntk_host_stacks_push(struct ntk_host_stacks *stacks, uint32_t parent, c
                               const char *module, uint32_t line, enum ntk_host_language language);
 const struct ntk_host_frame *ntk_host_stacks_at(const struct ntk_host_stacks *stacks,
                                                 uint32_t stack);
+/* The innermost function of Python, else of the program; of a thread that runs, also of the C
+ * library. NULL: unknown. */
+const struct ntk_host_frame *ntk_host_stacks_function(const struct ntk_host_stacks *stacks,
+                                                      uint32_t stack, bool is_running);
 /* The text, once, clean; "" without memory. Lives as long as the stacks. */
 const char *ntk_host_stacks_text(struct ntk_host_stacks *stacks, const char *text);
 
@@ -119,6 +123,9 @@ struct ntk_host_slice {
     uint8_t is_gil;         /* the lock it waits for is an interpreter's */
     uint8_t reserved[5];
 };
+
+/* Until it was ready again. */
+enum ntk_host_cause ntk_host_slice_cause(const struct ntk_host_slice *slice);
 
 /* A thread that was seen on a CPU. */
 struct ntk_host_sample {

@@ -13,6 +13,7 @@
 #define BAR_CELLS 30
 #define TEXT_BYTES 320
 #define STEPS_TEXT 10
+#define STACKS_MAX 2000 /* of a recording: those with the most time */
 
 static const char *method_name(const struct ntk_host_records *records)
 {
@@ -358,8 +359,33 @@ static void json_lists(struct ntk_json *json, const struct ntk_hostwork_answer *
     ntk_json_array_end(json);
 }
 
-void ntk_hostwork_json(const struct ntk_hostwork_answer *answers, size_t count, size_t row_limit,
-                       struct ntk_buf *out)
+/* Frames from the outermost; the first are the thread and the cause. */
+static void json_stack(struct ntk_json *json, const struct ntk_host_records *records,
+                       const struct ntk_host_flame *flame)
+{
+    const struct ntk_host_frame *chain[NTK_HOST_DEPTH_MAX];
+    char text[TEXT_BYTES];
+    size_t count = 0;
+
+    for (const struct ntk_host_frame *frame = ntk_host_stacks_at(&records->stacks, flame->stack);
+         frame && count < NTK_HOST_DEPTH_MAX;
+         frame = ntk_host_stacks_at(&records->stacks, frame->parent)) {
+        chain[count++] = frame;
+    }
+    ntk_json_object_begin(json);
+    ntk_json_key_double(json, "seconds", seconds(flame->ns));
+    ntk_json_key_array_begin(json, "frames");
+    ntk_json_text(json, thread_text(records, flame->tid, text, sizeof text));
+    ntk_json_text(json, ntk_host_cause_name(flame->cause));
+    while (count-- > 0) {
+        ntk_json_text(json, chain[count]->name);
+    }
+    ntk_json_array_end(json);
+    ntk_json_object_end(json);
+}
+
+static void put_json(const struct ntk_hostwork_answer *answers, size_t count, size_t row_limit,
+                     bool has_stacks, struct ntk_buf *out)
 {
     struct ntk_json json;
 
@@ -397,9 +423,27 @@ void ntk_hostwork_json(const struct ntk_hostwork_answer *answers, size_t count, 
             ntk_json_object_end(&json);
         }
         ntk_json_array_end(&json);
+        if (has_stacks) {
+            ntk_json_key_array_begin(&json, "stacks");
+            for (size_t f = 0; f < result->flames.count && f < STACKS_MAX; f++) {
+                json_stack(&json, records, ntk_vec_at(&result->flames, f));
+            }
+            ntk_json_array_end(&json);
+        }
         ntk_json_object_end(&json);
     }
     ntk_json_array_end(&json);
     ntk_json_object_end(&json);
     ntk_buf_add_char(out, '\n');
+}
+
+void ntk_hostwork_json(const struct ntk_hostwork_answer *answers, size_t count, size_t row_limit,
+                       struct ntk_buf *out)
+{
+    put_json(answers, count, row_limit, false, out);
+}
+
+void ntk_hostwork_file(const struct ntk_hostwork_answer *answer, struct ntk_buf *out)
+{
+    put_json(answer, 1, NTK_HOSTWORK_FILE_ROWS, true, out);
 }

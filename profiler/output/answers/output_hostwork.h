@@ -10,5 +10,9 @@ void ntk_hostwork_text(const struct ntk_hostwork_answer *answer, size_t row_limi
                        struct ntk_buf *out);
 void ntk_hostwork_json(const struct ntk_hostwork_answer *answers, size_t count, size_t row_limit,
                        struct ntk_buf *out);
+/* The file of a recording: the same of one process, with its stacks. */
+#define NTK_HOSTWORK_FILE "idle.json"
+#define NTK_HOSTWORK_FILE_ROWS 500U
+void ntk_hostwork_file(const struct ntk_hostwork_answer *answer, struct ntk_buf *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include "profiler/analysis/out_of_memory.h"
 #include "profiler/analysis/rank_skew.h"
 #include "profiler/output/answers/output_cells.h"
+#include "profiler/output/answers/output_host_threads.h"
 #include "profiler/output/answers/output_joined.h"
 #include "profiler/output/answers/output_system.h"
 #include "profiler/output/tables/rows_split.h"
@@ -674,6 +675,9 @@ static const struct {
 } analyses[] = {
     { { "host-gaps", "Host gaps", "activity of the host while a core is idle", NULL },
       answer_gaps },
+    { { "host-threads", "Idle", "what host threads did while cores were idle",
+        "requires a recording by neuron-profile idle --record, or trigger --idle" },
+      ntk_output_host_threads },
     { { "memory", "Device memory", "device memory over time, its peak, and its use", NULL },
       answer_memory },
     { { "executions", "Executions", "submit, queue, device and host time of each execution", NULL },

@@ -12,6 +12,7 @@ const KNOWN = [
   [/RECIPROCAL|POWER|EXP/, 336, 60], [/RNG|RANDOM|IOTA|SELECT/, 300, 42],
   [/^(io|input)$/, 158, 52], [/^output$/, 190, 52], [/^data$/, 216, 66], [/^software_dynamic$/, 26, 78], [/^hardware_dynamic$/, 268, 52],
   [/^compute.*, critical path$/, 216, 88], [/^compute/, 212, 58], [/^host, critical path$/, 36, 92], [/^host$/, 42, 62], [/^wait for the last/, 348, 56], [/^communicate, critical path$/, 158, 72], [/^communicate$/, 162, 42], [/^unknown/, ...GREY],
+  [/^nc_idle$/, ...GREY], [/^thread_(running|garbage)/, 142, 46], [/^thread_(lock|gil)$/, 356, 60], [/^thread_(cpu_pressure|throttled)$/, 40, 80], [/^thread_(read|write|file|memory)$/, 26, 72], [/^thread_(network|ioctl)$/, 300, 42], [/^thread_page_fault$/, 336, 60], [/^thread_(sleep|wait|poll|child)$/, 232, 44], [/^thread_/, 200, 14],
   [/^by Tensor/, 216, 78], [/^by Scalar/, 26, 84], [/^by Vector/, 158, 58], [/^by GpSimd/, 300, 42], [/^by Sync/, 336, 60], [/^by DMA/, 268, 52],
 ];
 const HUES = [12, 48, 84, 120, 180, 204, 252, 284, 316, 348];

@@ -12,6 +12,7 @@ import * as engines from './engines.js';
 import * as flame from './flame.js';
 import * as flows from './flows.js';
 import * as host from './host.js';
+import * as idle from './idle.js';
 import * as input from './input.js';
 import * as keys from './keys.js';
 import * as layers from './layers.js';
@@ -89,7 +90,7 @@ export async function start(source) {
   legend.start();
   const parts = [details, flows, range, search, markers, drop];
   if (state.meta.compares) parts.push(compare);
-  if (state.meta.zero_ns && source.host) parts.push(host);
+  if (state.meta.zero_ns && source.host) parts.push(host, idle);
   if (state.meta.sources.length) parts.push(place, advice, whatIf, lines, summary, regions, engines, bubbles, path, layers, flame, roofline, memory, onchip);
   if (source.sql) parts.push(sql);
   for (const part of parts) part.start();

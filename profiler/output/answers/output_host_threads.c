@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/output/answers/output_host_threads.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/answers/output_cells.h"
+#include "profiler/output/answers/output_hostwork.h"
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/base/units.h"
+
+#define FILE_BYTES_MAX ((size_t)64 << 20)
+
+/* The processes of the file of a folder, as an array; NULL: none. */
+static json_t *processes_read(const char *folder)
+{
+    struct ntk_err err = { 0 };
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    char *path = NULL;
+    json_t *processes = NULL;
+
+    if (asprintf(&path, "%s/" NTK_HOSTWORK_FILE, folder) < 0) {
+        return NULL;
+    }
+    if (ntk_fs_read(path, FILE_BYTES_MAX, &bytes, &count, &err) == 0) {
+        json_t *root = json_loadb((const char *)bytes, count, 0, NULL);
+
+        processes = json_incref(json_object_get(root, "processes"));
+        json_decref(root);
+    }
+    free(bytes);
+    free(path);
+    if (!json_is_array(processes)) {
+        json_decref(processes);
+        return NULL;
+    }
+    return processes;
+}
+
+static void process_text(const json_t *process, struct ntk_text_table *table)
+{
+    json_t *causes = json_object_get(process, "causes");
+    size_t index;
+    json_t *cause;
+
+    json_array_foreach(causes, index, cause)
+    {
+        char text[NTK_UNITS_TEXT_BYTES];
+
+        if (index == 0) {
+            ntk_text_table_format(table, "%lld",
+                                  (long long)json_integer_value(json_object_get(process, "pid")));
+            ntk_text_table_format(table, "%.1f%%",
+                                  json_number_value(json_object_get(process, "idle_percent")));
+        } else {
+            ntk_text_table_text(table, "");
+            ntk_text_table_text(table, "");
+        }
+        const char *name = json_string_value(json_object_get(cause, "cause"));
+        double seconds = json_number_value(json_object_get(cause, "seconds"));
+        bool is_time = seconds >= 0 && seconds < 1e9;
+        ntk_text_table_text(table, name ? name : "-");
+        ntk_text_table_format(table, "%.1f%%",
+                              json_number_value(json_object_get(cause, "percent")));
+        ntk_text_table_text(
+            table, is_time ? ntk_units_duration(text, sizeof text,
+                                                (uint64_t)(seconds * (double)NTK_NS_PER_SECOND))
+                           : "-");
+    }
+}
+
+int ntk_output_host_threads(const struct ntk_system_asked *asked, struct ntk_buf *text,
+                            struct ntk_json *json)
+{
+    static const char *const heads[] = { "PROCESS", "IDLE", "CAUSE", "SHARE OF IDLE", "TIME" };
+    json_t *all = json_array();
+    struct ntk_text_table table;
+    int ret = all ? 0 : -ENOMEM;
+
+    for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
+        json_t *processes = processes_read(asked->traces[t]->folder);
+
+        ret = processes && json_array_extend(all, processes) < 0 ? -ENOMEM : 0;
+        json_decref(processes);
+    }
+    if (ret == 0 && json_array_size(all) == 0) {
+        ret = -ENODATA;
+    } else if (ret == 0 && json) {
+        char *raw = json_dumps(all, JSON_COMPACT);
+
+        ret = raw ? 0 : -ENOMEM;
+        ntk_json_raw(json, raw ? raw : "", raw ? strlen(raw) : 0);
+        free(raw);
+    } else if (ret == 0) {
+        size_t index;
+        json_t *process;
+
+        ntk_buf_add_text(text, "Time in which cores were idle, by what host threads did\n");
+        ntk_text_table_init(&table, 5, 1u << 2, heads);
+        json_array_foreach(all, index, process)
+        {
+            process_text(process, &table);
+        }
+        ntk_text_table_put(&table, text);
+        ntk_text_table_fini(&table);
+    }
+    json_decref(all);
+    return ret;
+}
