@@ -107,6 +107,9 @@ def check_buckets(page):
           const { kind } = state.meta.tracks[t];
           const [a, b] = [whole.get(t), parts.get(t)];
           if (a.form !== 1 || b.form !== 2) return `forms ${a.form} and ${b.form}`;
+          if (kind === 'semaphore') { // shown as what changed it
+            for (let i = 0; i < a.count; i++) if (state.meta.whats[a.halves[i * 8 + 1]].family !== kind) return `bucket ${i} of a semaphore is ${state.meta.whats[a.halves[i * 8 + 1]].name}`;
+          }
           const made = bucketsOf(b, { isValue: kind === 'semaphore', sums: sums[kind] }, 20, 0, state.meta.tile_buckets);
           const mine = new Map(Array.from({ length: made.count }, (_, i) => [made.halves[i * 8], i]));
           for (let i = 0; i < a.count; i++) {
