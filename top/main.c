@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-top - options, what they and the settings mean for a run, and its end. */
+/* neuron-top - options, the effect of options and settings on a run, and its end. */
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -21,7 +21,8 @@
 #include "top/source/host_list.h"
 #include "top/view/views.h"
 
-/* Between the two samples of the first frame; rates of a single frame need more to count. */
+/* Pause between the two samples of the first frame; a single frame needs a longer one for useful
+ * rates. */
 #define FIRST_DELAY_NS (90 * NTK_NS_PER_MS)
 #define ONCE_DELAY_NS (200 * NTK_NS_PER_MS)
 #define UNSET UINT64_MAX
@@ -136,7 +137,7 @@ static const struct ntk_opt_program program = {
                 "colors off.",
 };
 
-/* The first snapshot has nothing to compare with: it is shown when the second is there. */
+/* The first snapshot has nothing to compare with: the second one is shown. */
 static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
 {
     int ret;
@@ -150,9 +151,9 @@ static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
 }
 
 /*
- * Options, then the file, then defaults. Frames for scripts are the same for everyone: they follow
- * a file only when it is named. A named file must be good; of the usual one, what is good is taken
- * and the rest told. 0, or 2 to exit.
+ * Options, then the file, then defaults. Frames for scripts are the same for every user: they use a
+ * file only if it is named. A named file must be valid; of the default one, the valid lines are
+ * used and the rest is reported. 0, or 2 to exit.
  */
 static int start_settings(struct ntk_top_run *run)
 {
@@ -165,7 +166,7 @@ static int start_settings(struct ntk_top_run *run)
     } else if (!arg_batch) {
         ntk_top_settings_find_path(settings->path, sizeof settings->path);
     }
-    /* The page of settings tells the whole path; a line below the title has no room for it. */
+    /* The page of settings shows the whole path; the line below the title has no room for it. */
     if (ntk_top_settings_load(settings, arg_config ? arg_config : "neuron-top.conf", &err) < 0) {
         if (arg_config) {
             ntk_log_error("", "%s", err.text);
@@ -178,7 +179,7 @@ static int start_settings(struct ntk_top_run *run)
     return 0;
 }
 
-/* How the model begins. */
+/* The initial state of the model. */
 static void start_model(struct ntk_top_run *run)
 {
     const struct ntk_top_settings *settings = &run->settings;
@@ -187,7 +188,7 @@ static void start_model(struct ntk_top_run *run)
                                      : settings->values[NTK_TOP_SETTING_LAYOUT];
     enum ntk_top_view_id view = arg_view;
 
-    if (!arg_batch) { /* text frames have no key that asks for it */
+    if (!arg_batch) { /* text frames have no key that opens it */
         (void)ntk_process_user(geteuid(), run->model->my_user, sizeof run->model->my_user);
     }
     run->model->first_view =
@@ -200,7 +201,7 @@ static void start_model(struct ntk_top_run *run)
     }
     if (!arg_has_view) {
         (void)ntk_top_views_find(settings->values[NTK_TOP_SETTING_VIEW], &view);
-        /* The overview stands for the first screen of the layout; -x is about the tree. */
+        /* The overview replaces the first screen of the layout; -x applies to the tree. */
         view = view != NTK_TOP_VIEW_OVERVIEW ? view
                : arg_expand                  ? NTK_TOP_VIEW_TREE
                                              : run->model->first_view;
@@ -310,8 +311,8 @@ int main(int argc, char **argv)
         return ret;
     }
     (void)setlocale(LC_CTYPE, "");
-    /* A snapshot goes and the next one comes: memory that went back to the kernel between would
-     * come page by page again. */
+    /* A snapshot is freed and the next one allocated: memory returned to the kernel in between
+     * would be mapped again page by page. */
     (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
     (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT_BYTES);
 
@@ -339,7 +340,7 @@ int main(int argc, char **argv)
 
 out:
     ntk_screen_destroy(run.screen);  /* restores the terminal before any message */
-    ntk_top_run_save_settings(&run); /* also those of a page that was open at the exit */
+    ntk_top_run_save_settings(&run); /* including those of a page that was open at the exit */
     if (run.message[0]) {
         ntk_log_warn("", "%s", run.message);
     }

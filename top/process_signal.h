@@ -20,8 +20,8 @@ struct ntk_top_signal_choice {
 
 /* The choices; *out_count of them. */
 const struct ntk_top_signal_choice *ntk_top_signal_choices(size_t *out_count);
-/* To the process that has that pid since that time (field 22 of /proc/<pid>/stat), and to no other
- * that may have the pid by now: -ESRCH; -ENODATA for a start time of 0, which no process has. */
+/* Sends it to the process with that pid and start time (field 22 of /proc/<pid>/stat), and to no
+ * later process with the same pid: -ESRCH; -ENODATA for a start time of 0, which no process has. */
 int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct ntk_err *err);
 
 #endif

@@ -114,7 +114,7 @@ int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)
     struct ntk_snapshot *snapshot = NULL;
     int ret = ntk_top_source_take(run->source, &snapshot, err);
 
-    /* A source that is read here and now omits what it may not read. */
+    /* A source on this machine now omits processes that it may not read. */
     run->model->is_partial = run->source->fd < 0 && ntk_top_source_note(run->source)[0];
     if (ret > 0 && run->screen && !run->source->ops->control) {
         ntk_top_past_add(&run->past, snapshot);

@@ -17,7 +17,7 @@
 
 #define BATCH_COLUMNS 120
 
-/* What --batch prints of the snapshot that the model has. */
+/* What --batch prints for the current snapshot. */
 static int write_sample(const struct ntk_top_run *run, int columns, bool is_first,
                         struct ntk_err *err)
 {
@@ -78,7 +78,7 @@ int ntk_top_run_batch(struct ntk_top_run *run, struct ntk_err *err)
             return 0;
         }
         if (run->source->fd < 0 && ntk_clock_monotonic_ns() < run->next_ns) {
-            continue; /* a signal that means nothing here */
+            continue; /* a signal without a meaning here */
         }
         run->next_ns = ntk_clock_monotonic_ns() + run->delay_ns;
         ret = ntk_top_run_feed(run, err);

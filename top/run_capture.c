@@ -22,8 +22,8 @@
 
 #define SAY(run, ...) (void)snprintf((run)->message, sizeof(run)->message, __VA_ARGS__)
 
-/* The end of a descriptor, a key or a signal: false when the signal ends this program too. Ctrl-c
- * and what the terminal sends with it are for the child alone. */
+/* Waits for the end of a descriptor, a key or a signal: false if the signal ends this program, too.
+ * Ctrl-c and other signals of the terminal only go to the child. */
 static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
 {
     for (;;) {
@@ -41,7 +41,7 @@ static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
                 return false;
             }
             if (child == 0 && info.ssi_signo != SIGWINCH) {
-                return true; /* ctrl-c at the question: none */
+                return true; /* ctrl-c at the prompt: none */
             }
         }
         if (fds[1].revents) {
@@ -50,8 +50,7 @@ static bool wait_for(const struct ntk_top_run *run, int fd, pid_t child)
     }
 }
 
-/* The exit code of a program on the terminal; -1 when it could not run or this program shall
- * end. */
+/* The exit code of a program on the terminal; -1 if it could not run or this program must end. */
 static int program_run(const struct ntk_top_run *run, char *const *argv, bool *out_ends)
 {
     pid_t pid = 0;
@@ -75,7 +74,7 @@ static int program_run(const struct ntk_top_run *run, char *const *argv, bool *o
     return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What the person types, a line; 0 for nothing. */
+/* The line that the user types; 0 for nothing. */
 static char ask(const struct ntk_top_run *run, const char *question, bool *out_ends)
 {
     char line[256] = "";
@@ -123,7 +122,7 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
     code = code == 0 && !ends ? program_run(run, text, &ends) : code;
     if (code == 0) {
         SAY(run, "the profile of %s is in %s", tag, folder);
-    } else if (rmdir(folder) == 0) { /* with nothing in it */
+    } else if (rmdir(folder) == 0) { /* the folder was empty */
         SAY(run, "no profile was written for %s", tag);
     } else {
         SAY(run, "no profile was written for %s; the recorded files are in %s", tag, folder);
@@ -154,6 +153,6 @@ bool ntk_top_run_capture(struct ntk_top_run *run)
     }
     ntk_str_copy_clean(tag, sizeof tag, runtime->tag, strlen(runtime->tag));
     bool goes_on = record(run, runtime->pid, tag);
-    run->next_ns = 0; /* what is on the screen is old */
+    run->next_ns = 0; /* the screen is out of date */
     return goes_on;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_hosts - one host of many: its pages show its own model only, so that no data of one host
- * is taken for another's; the key back leads to the list.
+ * run_hosts - one host of many: its pages only show its model, so that data of different hosts is
+ * never mixed; the key back leads to the list.
  */
 #include <string.h>
 

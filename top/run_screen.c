@@ -13,10 +13,10 @@
 #include "top/run.h"
 #include "top/view/view.h"
 
-/* A key is not kept waiting longer by what graphs show of a recording's past. */
+/* The time that reading a recording's past for graphs may delay a key. */
 #define PAST_SLICE_NS (20 * NTK_NS_PER_MS)
 
-/* Counted from the last refresh; may be over already. */
+/* Counted from the last refresh; may have passed already. */
 static void set_delay(struct ntk_top_run *run, uint64_t delay_ns)
 {
     char text[NTK_TOP_FORMAT_BYTES];
@@ -78,7 +78,7 @@ void ntk_top_run_set_tree(struct ntk_top_run *run)
                              ntk_top_settings_is(settings, NTK_TOP_SETTING_TREE, "expanded"));
 }
 
-/* What was changed on the page is in force at once; the view is where the program starts. */
+/* Changes on the page are applied at once; the view is the one at the start of the program. */
 static void apply_changes(struct ntk_top_run *run)
 {
     const struct ntk_top_settings *settings = &run->settings;
@@ -141,7 +141,7 @@ void ntk_top_run_save_settings(struct ntk_top_run *run)
 
 /* ---- keys ---- */
 
-/* A source that knows only the present is frozen, and has the past that was shown. */
+/* A source that only has the present is frozen, and uses the shown past. */
 static void steer_present(struct ntk_top_run *run, enum ntk_top_control control)
 {
     switch (control) {
@@ -169,7 +169,7 @@ static void steer_present(struct ntk_top_run *run, enum ntk_top_control control)
     }
 }
 
-/* Actions that are not the model's. True when it was one. */
+/* Actions that are not for the model. True if it was one. */
 static bool steer(struct ntk_top_run *run, enum ntk_top_action action)
 {
     static const struct {
@@ -217,7 +217,7 @@ static enum ntk_top_action find_action(const struct ntk_top_run *run, int key, i
     return spot ? (enum ntk_top_action)spot->action : NTK_TOP_ACTION_NONE;
 }
 
-/* Everything that was typed. False when the user wants to leave. */
+/* Handles all typed keys. False if the user leaves. */
 static bool handle_keys(struct ntk_top_run *run)
 {
     int pending = 0;
@@ -244,7 +244,7 @@ static bool handle_keys(struct ntk_top_run *run)
             if (!ntk_top_run_capture(run)) {
                 return false;
             }
-            break; /* what was typed meanwhile was for others */
+            break; /* keys typed in the meantime were for the other program */
         }
         if (action == NTK_TOP_ACTION_BACK && ntk_top_run_close_host(run)) {
             break;
@@ -271,14 +271,14 @@ static bool handle_keys(struct ntk_top_run *run)
     return true;
 }
 
-/* Whether the source is read between two frames: the next one would be late. */
+/* Whether to read the source between two frames: otherwise the next one would be late. */
 static bool looks_between(const struct ntk_top_run *run)
 {
     return run->source->ops->has_news &&
            (run->reads_events || run->delay_ns > NTK_TOP_SOURCE_RARE_NS);
 }
 
-/* When the next frame is due, or the source is asked whether there is reason for one before. */
+/* The time of the next frame, or of the next check whether an earlier one is needed. */
 static uint64_t next_look_ns(const struct ntk_top_run *run)
 {
     uint64_t look_ns = ntk_clock_monotonic_ns() + NTK_TOP_SOURCE_LOOK_NS;
@@ -286,7 +286,7 @@ static uint64_t next_look_ns(const struct ntk_top_run *run)
     return looks_between(run) && look_ns < run->next_ns ? look_ns : run->next_ns;
 }
 
-/* Seen between two refreshes too; the signal of it may come at any time. */
+/* Also checked between two refreshes; its signal may come at any time. */
 static bool is_resized(const struct ntk_screen *screen)
 {
     struct winsize size;
@@ -330,7 +330,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
         if (has_key && !handle_keys(run)) {
             return 0;
         }
-        /* A frame shows the model alone: without a change it would be the same again. */
+        /* A frame depends only on the model: without a change it would be the same again. */
         bool has_change = has_key || run->has_more_past || is_resized(run->screen);
 
         if (run->source->fd >= 0 || ntk_clock_monotonic_ns() >= run->next_ns) {

@@ -2,7 +2,8 @@
 /*
  * scene_source - neuron-top's main.c and curses with snapshots made by hand, for test_terminal.sh
  * and the bench. NTK_TEST_SCENE: trn1, trn2 (128 cores), small, none, wide, many (300
- * applications), moving (128 cores that change every second), looked (as trn1, and asked for news).
+ * applications), moving (128 cores that change every second), looked (as trn1, and checked for
+ * changes).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "tests/top/tty_writes.h"
 #include "top/source/source.h"
 
-#define SECONDS UINT64_C(1763700000) /* before the first of the moments that move */
+#define SECONDS UINT64_C(1763700000) /* before the first moment of the scenes that change */
 
 struct scene_source {
     struct ntk_top_source base;

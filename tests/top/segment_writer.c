@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_writer - an application as neuron-top sees one: it has a segment with a model, memory and
- * an execution that never ends, says "ready" and waits for a signal. segment_writer FIRST_CORE
- * COUNT: one model on COUNT cores of a trn1.32xlarge. segment_writer FIRST_CORE COUNT PROCESSES: so
- * many of them, tagged app0, app1 and so on, which end with this one.
+ * Attaches and works; returns whether that succeeded.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -66,7 +63,7 @@ static bool work(uint16_t first_core, uint16_t core_count)
     return true;
 }
 
-/* Starts the process of this index, which writes a byte to `fd` when it works. */
+/* end of file at the other end means that all have answered or ended */
 static bool start(uint16_t first_core, uint16_t core_count, unsigned int index, int fd)
 {
     char tag[32];

@@ -4,8 +4,8 @@ needs tmux
 program=$NTK_BUILD_DIR/tests/tests_top_scene_program
 export LC_ALL=C.UTF-8 TERM=xterm-256color
 unset NO_COLOR NEURON_SOFT_INSTANCE
-# A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for
-# ever: leaks are searched for in the tests without a terminal.
+# When a terminal goes away, the leak sanitizer's helper gets the signal, too, and its waiter spins
+# for ever: leaks are searched for in the tests without a terminal.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 screen() { tmx capture-pane -p -t top 2>/dev/null; }
@@ -13,7 +13,7 @@ at_failure() { screen >screen.log; }
 # sees WHAT GREP-PATTERN: waits until the screen shows it.
 shows() { screen | greps -e "$1" && echo yes; }
 sees() { wait_for shows "$2"; }
-# lacks WHAT GREP-PATTERN: waits until a screen is without it; one may be caught half drawn.
+# lacks WHAT GREP-PATTERN: waits until a screen is without it, because a screen may be half drawn.
 is_without() { screen >without && [ -s without ] && ! greps -e "$1" without && echo yes; }
 lacks() { wait_for is_without "$2"; }
 # The first screen is the vendor's, unless layout=overview.

@@ -34,7 +34,7 @@ folder=$(echo "$scratch"/neuron-top-*)
 [ -s "$(echo "$folder"/*/*/ntrace.pb)" ] || fail "no profile in $folder"
 rm -r "$folder"
 
-# Fewer, and the page; ctrl-c is for neuron-profile alone.
+# Fewer, and the page; ctrl-c only goes to neuron-profile.
 key P
 sees "how far it is" "recording process $job \["
 key C-c

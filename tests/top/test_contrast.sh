@@ -1,5 +1,5 @@
-# test_contrast - the views of the real program in a terminal of 256 colors: every text can be read on the ground that its scheme
-# is for.
+# test_contrast - the views of the real program in a terminal of 256 colors: every text is readable
+# on the background of its scheme.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 needs python3

@@ -20,7 +20,7 @@ sees "its memory alone" '^Device  *8.0MB  *5.0MB '
 key 1
 sees "all again" '>\[1\]:all<'
 
-# A list of them: its end, one by its name, another that dies under the cursor.
+# A list of them: its end, one by its name, and one that dies under the cursor.
 key p
 sees "the list" '1-3[0-9] of 300'
 key End
@@ -41,7 +41,7 @@ wait_for is_gone
 key i
 sees "the neighbour is followed" 'only app21[79]'
 
-# One of them is asked to end, at the second time.
+# One of them gets a signal, after a second key press.
 key Escape 1 '\'
 key -l app100
 key Enter

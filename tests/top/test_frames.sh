@@ -1,4 +1,4 @@
-# test_frames - what the real program sends to a terminal, frame by frame (frames.py).
+# test_frames - the bytes that the real program sends to a terminal, frame by frame (frames.py).
 . "$(dirname "$0")/../e2e/lib.sh"
 needs python3
 unset NEURON_SOFT_INSTANCE

@@ -36,8 +36,8 @@ fakes() {
 }
 fakes silent garbage endless old ahead vendor doubtful
 
-# Hosts that answer are shown whatever the others do, worst first, then busiest; nothing
-# unknown is zero.
+# Hosts that answer are shown whatever the others do, the worst first, then the busiest; an unknown
+# value is never zero.
 {
     echo '# machines'
     printf '%s # an agent\n' "${names[@]:1}"
@@ -46,7 +46,8 @@ fakes silent garbage endless old ahead vendor doubtful
 state() { jq -r --arg host "$1" '.hosts[] | select(.host == $host) | .'"$2" list.json; }
 busy() { neuron-top --connect "${names[3]}" --json --once | jq -e '.machine.executions_per_second > 0 or (.applications | length) > 0' >/dev/null && echo yes; }
 wait_for busy
-# An agent that has no processor for a while does not answer in time, and clocks are as exact as answers are quick.
+# An agent that gets no processor for a while does not answer in time; the accuracy of clocks
+# depends on quick answers.
 is_listed() {
     neuron-top --hosts hosts.txt --json --once >list.json
     [ "$(jq -r '[.hosts[].state] | join(" ")' list.json)" = "unreachable unreachable unreachable late unknown no devices no devices no devices no devices good good" ] &&
@@ -68,7 +69,7 @@ in_text() {
 }
 wait_for in_text
 
-# What is wrong with the list is one message.
+# An invalid list gives one message.
 code=0
 echo 'ftp://x' >bad.txt
 neuron-top --hosts bad.txt --once 2>err || code=$?
@@ -82,7 +83,7 @@ mkfifo silent # no process writes to it
 neuron-top --hosts silent --once 2>err || code=$?
 [ $code = 1 ] && greps 'silent contains no hosts' err || fail "a FIFO: $code"
 
-# A terminal: a host opens and closes; one that dies keeps what it said last, with its age.
+# A terminal: a host opens and closes; one that dies keeps its last data, with their age.
 tmx new-session -d -s keep cat
 tmx new-session -d -s top -x 120 -y 30 "neuron-top --layout vendor --hosts hosts.txt; echo status=\$?; exec cat"
 shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
@@ -97,7 +98,7 @@ tmx send-keys -t top p
 wait_for shows '>Processes<'
 tmx send-keys -t top Escape
 wait_for shows 'vCPU'
-# Only one's own processes: the choice continues to the host that is opened next.
+# Only the user's processes: the choice also applies to the host that is opened next.
 tmx send-keys -t top p u
 wait_for shows '>Processes<.* mine'
 tmx send-keys -t top Escape
@@ -116,7 +117,7 @@ tmx send-keys -t top q
 wait_for shows status=0
 kill "$fake"
 
-# 64 hosts: each frame has all of them, and as frames continue newer reports of each.
+# 64 hosts: each frame has all of them, and later frames have newer reports of each.
 fakes $(yes good | head -64)
 printf '%s\n' "${fakes[@]}" >many.txt
 neuron-top --hosts many.txt --json --batch >many.json &

@@ -69,7 +69,7 @@ static void a_later_process_with_the_pid_gets_none(void **state)
     assert_int_equal(ending_signal(pid), SIGKILL);
 }
 
-/* A process that has ended has 0 as the start time that is read, too. */
+/* A process that has ended also has start time 0. */
 static void without_a_start_time_nothing_is_sent(void **state)
 {
     struct ntk_err err = { 0 };

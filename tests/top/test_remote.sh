@@ -1,5 +1,5 @@
-# test_remote - neuron-top shows what neuron-monitor says, from a pipe and over HTTP, in text and in a
-# terminal; a connection that breaks and comes back; ends and errors.
+# test_remote - neuron-top shows the reports of neuron-monitor, from a pipe and over HTTP, in text
+# and in a terminal; a connection that breaks and comes back; ends and errors.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux python3
 export COLUMNS=120 LC_ALL=C.UTF-8
@@ -24,7 +24,7 @@ grep -qF "${shown/'[100.00%]'/'[  100%]'}" frame || fail "utilization is not $ex
 shown() { [ -s frames ] && echo yes; }
 : >frames
 (cat reports && wait_for shown && cat reports) | neuron-top --stdin --batch >frames || fail "the end of the input: expected a failure"
-# A report that does not record when it was made is of the moment it came.
+# A report without a time gets the time of its arrival.
 neuron-top --stdin --once --view graphs <reports >frame
 grep -q 'Executions/s .* to [1-9]' frame || fail "no graphs of reports without a time: $(cat frame)"
 neuron-top --stdin --once --view errors <reports >frame
@@ -33,7 +33,7 @@ code=0
 echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a neuron-monitor report' err || fail "code $code"
 
-# What happened is in the reports; where they do not tell it, the view says so.
+# Events are in the reports; if a report has none, the view says so.
 neuron-monitor --period 100ms >loud &
 loud=$!
 pids+=("$loud")
@@ -44,7 +44,8 @@ wait_for tells
 kill "$loud" && wait "$loud" || true
 neuron-top --stdin --once --view events <loud >frame
 grep -q ' load  *[^ ]* .* mlp ' frame || fail "no events over --stdin: $(cat frame)"
-# An application that was killed in a report which a later one follows at once; indented and in an array, as well.
+# An application that was killed, in a report that another one follows at once; also indented and in
+# an array.
 jq -s '[(.[0] | .neuron_runtime_data[0] += {ended: true, killed: true}), (.[1] | .neuron_runtime_data = [])]' reports >killed
 neuron-top --stdin --once --view events <killed >frame
 grep -q ' end  *faraway .* killed or crashed' frame || fail "an application that was killed is missing: $(cat frame)"
@@ -62,7 +63,7 @@ is_up() { [ -n "$(port_of agent.log)" ] && echo yes; }
 wait_for is_up
 neuron-top --connect "http://127.0.0.1:$port" --once | greps faraway || fail "--connect shows nothing"
 neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | greps faraway || fail "a whole URL shows nothing"
-# Whole reports, also where lines for programs are cut.
+# Whole reports, even where lines for programs are cut.
 neuron-monitor --period 200ms --quiet --verbose 1 --max-line 1 --http 127.0.0.1:0 2>cut.log &
 cut=$!
 pids+=("$cut")
@@ -89,7 +90,7 @@ shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
 wait_for shows faraway
 tmx send-keys -t top f
 wait_for shows 'Total: .*TF'
-# What happens from now on is listed, also where each report tells only of its own period.
+# Events from now on are listed, even if each report has only those of its period.
 tmx send-keys -t top l
 wait_for shows '>Events<'
 shows ' load ' >/dev/null && fail "an event before one happened"

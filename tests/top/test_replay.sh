@@ -4,7 +4,7 @@
 needs neuron-top neuron-monitor neuron-bench neuron-packager tmux sqlite3
 export COLUMNS=120 LC_ALL=C.UTF-8 TZ=UTC
 
-# A recording: an application runs for a while, then nothing does.
+# A recording: an application runs for a while, then none does.
 neuron-monitor --quiet --db history.db &
 agent=$!
 pids+=("$agent")
@@ -39,8 +39,9 @@ hurts() { neuron-top --from hurt.db --at "$(date +%s)" --once --view events | gr
 wait_for hurts
 kill "$agent" && wait "$agent" || fail "the second agent fails"
 
-# A moment after an error has the start times that were shown live: of the first error of the core, and of the verdict, also
-# while another reason comes. `query health` has one row for the reason that continues.
+# At a moment after an error, the start times are those that were shown live: of the first error of
+# the core, and of the verdict, even when another reason is added. `query health` has one row for
+# the reason that continues.
 neuron-monitor --quiet --period 200ms --db dead.db 2>dead.log &
 agent=$!
 pids+=("$agent")
@@ -78,7 +79,7 @@ grep -q yesterday frames || fail "the application is not in the frames of its ti
 neuron-top --from history.db --at "$after_s" --once >frame || fail "--at fails"
 ! grep -q yesterday frame || fail "the application is shown after its end"
 grep -q 'neuron-top' frame || fail "no frame"
-# What was before the first moment that is shown is there: in the graphs and in the log.
+# The time before the first shown moment is there: in the graphs and in the log.
 neuron-top --from history.db --at "$after_s" --once --view graphs >frame || fail "no graphs"
 grep -q 'Executions/s .* to [1-9]' frame || fail "the graphs begin at the moment that is shown: $(cat frame)"
 neuron-top --from history.db --at "$after_s" --once --view events >frame || fail "no events"
@@ -101,7 +102,8 @@ moment() { tmx capture-pane -p -t top | sed -n 's/.*recorded at \([0-9: -]*\).*/
 wait_for shows 'recorded at 20.*UTC'
 tmx send-keys -t top Space
 wait_for shows paused
-# Playing continues until the pause, and a step of a minute may not reach an end: both are gone to.
+# A recording plays until the pause, and a step of a minute may not reach an end: the test goes to
+# both ends.
 first=$(neuron-top --from history.db --once | sed -n 's/.*recorded at \([0-9: -]*\).*/\1/p')
 moved() { [ "$(moment)" != "$first" ] && [ -n "$(moment)" ] && echo yes; }
 is_first() { [ "$(moment)" = "$first" ] && echo yes; }

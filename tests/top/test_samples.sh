@@ -1,6 +1,6 @@
-# test_samples - neuron-top --json and --csv next to a running model: the page of the format has
-# the names that are printed, JSON and CSV say the same, what is unknown is empty, rows of
-# several samples are below one header.
+# test_samples - neuron-top --json and --csv next to a running model: the document of the format has
+# the printed names, JSON and CSV have the same values, unknown values are empty, and several
+# samples have one header.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs jq python3
 
@@ -33,8 +33,8 @@ pids+=("$bench")
 running() { neuron-top --json --once | jq -r 'if (.models | length) == 1 and .models[0].executions > 0 then "yes" else "no" end'; }
 wait_for running
 
-# One object a line, whose numbers fit together.
-# Wait for samples in which the application had a processor.
+# One object per line with consistent numbers. Wait for samples in which the application had a
+# processor.
 works() {
     neuron-top --json -n 3 -d 100ms >three.json
     jq -s -e 'any(.[]; .cores[1].pe_busy_percent > 0)' three.json >/dev/null && echo yes
@@ -72,7 +72,7 @@ assert [r["neuroncore"] for r in rows] == ["0", "1", "0", "1"], rows
 assert rows[0]["total_latency_p50_seconds"] == "" and float(rows[0]["utilization_percent"]) == 0
 PYTHON
 
-# From a report: the same names; what it does not tell is absent.
+# From a report: the same names; values that it lacks are absent.
 reports() { # FILE OPTION...: a report of a period with executions, as neuron-top reads it
     neuron-monitor --once "${@:2}" >report.json
     neuron-top --stdin --json <report.json 2>/dev/null >"$1"

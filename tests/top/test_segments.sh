@@ -13,7 +13,7 @@ shows() { # what, pattern
     grep -q -e "$2" frame || fail "$1: no \"$2\" in $(cat frame)"
 }
 
-# What cannot be read is reported, and no process is taken for idle.
+# A process that cannot be read is reported, and is not shown as idle.
 mkfifo "$NEURON_HOOKS_DIR/1-1"
 neuron-top --once >frame 2>err
 shows "why" '1-1 is not a regular file'
@@ -41,7 +41,7 @@ shows "memory of no model" '^         Tensors  *5.0MB *0.0B'
 shows "memory of no core" '^ \[-\] Host  *0.0B *16.0MB'
 shows "both tags" '>\[1\]:all< *\[2\]:one *\[3\]:zwei Kerne'
 
-# One is killed: nothing of it is shown as alive.
+# One is killed: none of its data is shown as alive.
 kill -KILL "${pids[0]}"
 wait "${pids[0]}" 2>/dev/null || true
 is_gone() { neuron-top --once >frame && ! grep -q '\]:one' frame && echo yes; }

@@ -88,12 +88,11 @@ for source in live pipe http past; do
     tmx kill-session -t top
 done
 
-# A recording knows the minute before the moment that is shown: the graphs next to others have it
-# at once.
+# A recording has the minute before the shown moment: graphs show it at once.
 kill -TERM "${pids[@]}"
 wait "${pids[@]}" 2>/dev/null || true
 tmx new-session -d -s top -x 200 -y 50 "LC_ALL=C.UTF-8 TZ=UTC $NTK_BIN_DIR/neuron-top --layout vendor --from history.db --at $(date +%s); exec cat"
 wait_for shows 'end of the recording'
-# cells of the lowest row of the graph: more than the one of the moment that is shown
+# cells of the lowest row of the graph: more than that of the shown moment
 has_past() { [ "$(screen | grep ' 0% ' | grep -oP '[\x{2801}-\x{28ff}]' | wc -l)" -ge 6 ] && echo yes; }
 wait_for has_past

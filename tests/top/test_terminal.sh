@@ -57,7 +57,7 @@ wait_for is_now
 key '[' '[' ']' ']' ']' ']' ']' ']'
 wait_for is_now
 
-# what cannot be signalled or profiled from outside says so
+# an application that cannot be signalled or profiled from outside: a message says so
 key k
 sees "not of this machine" 'only applications on this machine can be signalled'
 key P
@@ -101,7 +101,7 @@ options=--no-mouse start trn1 80 24
 sees "a frame without a mouse" 'vCPU Utilization'
 [ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is asked for with --no-mouse"
 
-# settings: the page, what it changes at once, the file it keeps
+# settings: the page, the changes that it applies at once, the file that it writes
 kept=$XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf
 start trn1 80 24 TERM=xterm-256color
 sees "a frame before the settings" 'vCPU Utilization'
@@ -165,7 +165,7 @@ sees "the first of many tabs" '>\[1\]:all<'
 key a
 sees "the last of many tabs" '>\[301\]:7585<'
 
-# a wide tag takes two cells a character: what is behind it stays in its column
+# a wide tag takes two cells per character: the text after it stays in its column
 start wide 120 30
 sees "the wide tag" '\[2\]:深層学習'
 key d

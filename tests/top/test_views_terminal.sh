@@ -41,7 +41,7 @@ sees "the view before the first" 'y>Ranks<'
 key y
 sees "the key of the open view" 'vCPU Utilization'
 
-# the overview: what a person meets first
+# the overview: the first screen of a new user
 layout=overview options= start trn1 80 24
 sees "the overview" 'o>Overview<'
 sees "a device" '^ND0  *100% '
@@ -107,7 +107,7 @@ sees "the end of the help" 'play a recording slower or faster'
 key Escape q
 sees "the end" 'status=0'
 
-# columns and order are there again; what the file does not know is reported
+# columns and order are restored; unknown lines of the file are reported
 kept=$XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf
 [ "$(cat "$kept")" = $'engines.columns = -pe\nengines.sort = busy' ] || fail "kept is: $(cat "$kept")"
 own_settings=
@@ -167,7 +167,7 @@ key Escape q
 tmx resize-window -t top -x 80 -y 24
 sees "the end of it" 'status=0'
 
-# a wide tag takes two cells a character: what is behind it stays in its column
+# a wide tag takes two cells per character: the text after it stays in its column
 options='--view processes' start wide 120 12
 sees "the wide tag" '7286 .* 深層学習  *python3 serve.py …  *0 '
 start_of() { line "$1" | sed 's/[^ -~]/xx/g' | grep -ob '100%\|0.0%' | head -1; }
@@ -215,7 +215,8 @@ middle=$(line 5 | awk '{print $3}')
 last=$(line 6 | awk '{print $3}')
 kill -KILL "${pids[${middle#app}]}"
 wait "${pids[${middle#app}]}" 2>/dev/null || true
-# A picture may be caught half drawn, from the top down: that a row is missing says nothing, that the others moved up does.
+# A screen may be half drawn, from the top: a missing row proves nothing, but others that moved up
+# do.
 two_left() { [ "$(screen | awk '$3 ~ /^app[0-9]/ { print $3 }' | xargs)" = "$first $last" ] && echo yes; }
 wait_for two_left
 sees "what was killed" "^$middle (pid [0-9]*) killed or crashed at "

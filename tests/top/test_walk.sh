@@ -23,12 +23,13 @@ tmx new-session -d -s top -x 120 -y 40 "neuron-top; echo status=\$?; exec cat"
 wait_for shows 'o>Overview<'
 wait_for shows ' serving .* 4-7 '
 wait_for shows ' holder .* 8-9 '
-# The broken job has ended; the line that was marked may have been its own.
+# The broken job has ended; the marked line may have belonged to it.
 is_gone() { screen >now && ! grep -q ' broken  ' now && grep -q ' serving  ' now && echo yes; }
 wait_for is_gone
 tmx send-keys -t top Home
 
-# answer QUESTION KEYS PATTERN...: what the first screen shows after the keys; then back to it.
+# answer QUESTION KEYS PATTERN...: checks the screen after the keys; then goes back to the first
+# screen.
 keys_most=0
 answer() {
     local question=$1 keys=$2 pattern
@@ -38,7 +39,7 @@ answer() {
     for pattern in "$@"; do wait_for shows "$pattern"; done
     echo "$question ${keys:-no key}"
 }
-# back KEYS: to the first screen as it was.
+# back KEYS: goes to the first screen in its initial state.
 back() {
     [ -z "$1" ] || tmx send-keys -t top $1
     wait_for shows 'o>Overview<'

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tty_writes - counts for frames.py, in the file that NTK_TEST_WRITES names, eight bytes each as the
- * machine has them: the calls of write(2) that a program, curses in it, makes on a terminal; the
- * calls of dup3(2), two for each frame; the looks of scene_source.c. These functions are taken
- * instead of the C library's, in shared libraries too.
+ * tty_writes - counts for frames.py, in the file that NTK_TEST_WRITES names, eight bytes each as
+ * the machine has them: the calls of write(2) that a program, curses in it, makes on a terminal;
+ * the calls of dup3(2), two for each frame; the looks of scene_source.c. These functions replace
+ * those of the C library, in shared libraries, too.
  */
 #include <fcntl.h>
 #include <stdint.h>

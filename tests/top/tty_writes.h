@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tty_writes - what the program with snapshots made by hand counts for frames.py. */
+/* tty_writes - counters of the program with hand-made snapshots, for frames.py. */
 #ifndef NTK_TESTS_TOP_TTY_WRITES_H
 #define NTK_TESTS_TOP_TTY_WRITES_H
 

@@ -7,7 +7,7 @@
 
 #include "shared/base/clock.h"
 
-#define HBM "HBM" /* as labels are written */
+#define HBM "HBM" /* as in labels */
 
 const char *ntk_top_format_percent(char *buf, struct ntk_top_number percent)
 {

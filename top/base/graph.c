@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graph - values to dots. */
+/* graph - draws values as dots. */
 #include "top/base/graph.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 
 #include "shared/base/str.h"
 
-#define DOTS 4 /* of a cell, above one another */
+#define DOTS 4 /* per cell, vertically */
 #define BRAILLE 0x2800u
-#define HEAT_ROWS_MIN 5 /* of a graph that is coloured by rows */
+#define HEAT_ROWS_MIN 5 /* rows of a graph that is coloured by rows */
 #define RUN_CELLS 64    /* drawn at once */
 
 size_t ntk_top_graph_count(const struct ntk_screen *screen, int columns)
@@ -45,7 +45,8 @@ double ntk_top_graph_round_up(double value, bool of_bytes)
     return 10 * scale;
 }
 
-/* Steps that a value fills of a graph that is `steps` high; at least one, -1 for an unknown one. */
+/* The steps that a value fills in a graph of `steps` steps; at least one, -1 for an unknown
+ * value. */
 static int height_of(float value, double max, int steps)
 {
     double height = floor((double)value / max * steps + 0.5);
@@ -56,7 +57,7 @@ static int height_of(float value, double max, int steps)
     return height < 1 ? 1 : height > steps ? steps : (int)height;
 }
 
-/* What of a height is in the row, 0 to `steps`; row 0 is the lowest. */
+/* The part of a height in the row, 0 to `steps`; row 0 is the lowest. */
 static int part_of(int height, int row, int steps)
 {
     int part = height - row * steps;
@@ -64,7 +65,7 @@ static int part_of(int height, int row, int steps)
     return part < 0 ? 0 : part > steps ? steps : part;
 }
 
-/* The bytes of the cell of one or two heights; a blank is a blank. */
+/* The bytes of the cell of one or two heights; a blank stays a blank. */
 static size_t write_cell(const struct ntk_screen *screen, const int *heights, int row, char *out)
 {
     static const unsigned char left[] = { 0, 0x40, 0x44, 0x46, 0x47 };
@@ -84,7 +85,7 @@ static size_t write_cell(const struct ntk_screen *screen, const int *heights, in
     return ntk_str_utf8(out, code);
 }
 
-/* The colour of a cell: of its row, or of the higher of its values where there are few rows. */
+/* The colour of a cell: that of its row, or of the higher of its values if there are few rows. */
 static int style_of(const struct ntk_top_graph *graph, const int *heights, size_t count, int row,
                     int steps)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph - a line of values as a filled graph: Braille dots, two values to a cell and four steps to
- * a row, or ASCII signs, one value to a cell. A value of 0 is a line at the bottom, an unknown one
- * is a gap. Threads: one.
+ * graph - a line of values as a filled graph: Braille dots, two values per cell and four steps per
+ * row, or ASCII characters, one value per cell. A value of 0 is a line at the bottom, an unknown
+ * one is a gap. Threads: one.
  */
 #ifndef NTK_TOP_BASE_GRAPH_H
 #define NTK_TOP_BASE_GRAPH_H
@@ -16,19 +16,20 @@ struct ntk_top_graph {
     int column;
     int rows;
     int columns;
-    double max;   /* what fills all rows; greater than 0 */
-    bool is_heat; /* coloured by how high: by row, or where there are few by value */
+    double max;   /* the value that fills all rows; greater than 0 */
+    bool is_heat; /* coloured by height: by row, or by value if there are few rows */
     int style;    /* else */
 };
 
-/* How many values a graph of that many columns shows. */
+/* The number of values in a graph of that many columns. */
 size_t ntk_top_graph_count(const struct ntk_screen *screen, int columns);
 /* values: ntk_top_graph_count() of them, NAN unknown. */
 void ntk_top_graph_draw(struct ntk_screen *screen, const struct ntk_top_graph *graph,
                         const float *values);
-/* The style of a share of what is possible, 0 to 1. */
+/* The style of a share of the maximum, 0 to 1. */
 int ntk_top_graph_heat(double share);
-/* The least round number that is not less: 1, 2, 5, 10, ...; in powers of two for bytes. */
+/* The least round number that is not less than the value: 1, 2, 5, 10, ...; powers of two for
+ * bytes. */
 double ntk_top_graph_round_up(double value, bool of_bytes);
 
 #endif

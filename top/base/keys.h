@@ -13,7 +13,7 @@ enum ntk_top_action {
     NTK_TOP_ACTION_COUNT,
 };
 
-/* Where an action does something. */
+/* Where an action works. */
 enum ntk_top_place {
     NTK_TOP_PLACE_ALL,
     NTK_TOP_PLACE_TREE,  /* the vendor's layout */
@@ -25,7 +25,7 @@ enum ntk_top_place {
 
 struct ntk_top_action_text {
     enum ntk_top_place place;
-    const char *keys; /* "" when another row speaks for it */
+    const char *keys; /* "" when another row shows them */
     const char *bar;  /* "" when it is not in the bottom bar */
     const char *help;
 };

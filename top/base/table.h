@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table - the rows and columns of a list view, and where the user is in them: sorting, filter,
+ * table - the rows and columns of a list view, and the user's position in them: sorting, filter,
  * search, chosen columns, scrolling. No terminal; view_table.c draws it.
  *
  * A projection calls ntk_top_table_begin, then ntk_top_table_add for each thing, fills the cells it
  * knows (the others are absent, a dash on the screen) and calls ntk_top_table_end. Rows have a key,
- * the identity of its object over refreshes: the selection stays on it while rows move, and near it
- * when it goes. Until the user moves, the selection stays on the first row.
+ * the identity of the object over refreshes: the selection stays on it while rows move, and near
+ * its place when it goes. Until the user moves, the selection stays on the first row.
  *
  * Owner:   init/fini; texts of cells are borrowed until the next begin (ntk_top_table_text keeps
  *          some).
@@ -22,28 +22,28 @@
 
 #include "shared/base/vec.h"
 
-#define NTK_TOP_COLUMNS_MAX 32 /* a mask of 32 bits says which are shown */
+#define NTK_TOP_COLUMNS_MAX 32 /* a mask of 32 bits selects those that are shown */
 #define NTK_TOP_TEXT_MAX 64    /* bytes of a filter or a search */
 #define NTK_TOP_CELL_BYTES 256 /* of the text of any cell */
 
-/* What a cell holds and how it looks. Numbers stand right, texts left. */
+/* The kind of value in a cell, and its format. Numbers are right-aligned, texts left-aligned. */
 enum ntk_top_format {
     NTK_TOP_AS_TEXT,
     NTK_TOP_AS_ID,      /* a number that is a name: 10001 */
     NTK_TOP_AS_COUNT,   /* 0 ... 99999, 1.23M */
     NTK_TOP_AS_PERCENT, /* 71.2% */
-    NTK_TOP_AS_BAR,     /* the same behind a bar, where there is room */
+    NTK_TOP_AS_BAR,     /* a percentage after a bar, if there is room */
     NTK_TOP_AS_BYTES,   /* 441.8MB */
     NTK_TOP_AS_BYTES_PER_SECOND,
     NTK_TOP_AS_TERAFLOPS, /* per second: 10.004TF */
     NTK_TOP_AS_DURATION,  /* of ns: 4.56ms */
     NTK_TOP_AS_RATE,      /* per second: 12.3 */
-    NTK_TOP_AS_TIME,      /* of ns since 1970, local: 12:34:56.789 */
+    NTK_TOP_AS_TIME,      /* ns since 1970, shown as local time: 12:34:56.789 */
 };
 
 enum ntk_top_column_flags {
     NTK_TOP_COLUMN_HIDDEN = 1u << 0,    /* until chosen */
-    NTK_TOP_COLUMN_ASCENDING = 1u << 1, /* the smallest number first, as texts */
+    NTK_TOP_COLUMN_ASCENDING = 1u << 1, /* the smallest number first, as for texts */
     NTK_TOP_COLUMN_BY_VALUE = 1u << 2,  /* a text that is sorted by the value of its cell */
     NTK_TOP_COLUMN_FIRST = 1u << 3,     /* gets its width_more before the others */
     NTK_TOP_COLUMN_IF_ANY = 1u << 4,    /* shown only while some row has it */
@@ -54,7 +54,7 @@ struct ntk_top_column {
     const char *help; /* of the chooser */
     enum ntk_top_format format;
     int width;      /* cells at least */
-    int width_more; /* cells it may get beyond, when there is room */
+    int width_more; /* further cells that it gets if there is room */
     unsigned flags;
 };
 
@@ -62,14 +62,14 @@ struct ntk_top_columns {
     const struct ntk_top_column *items; /* the first one stays when the others scroll */
     size_t count;
     size_t sort_column; /* at first */
-    uint32_t hidden;    /* bit i: items[i] is not shown at first, whatever its flags */
+    uint32_t hidden;    /* bit i: items[i] is hidden at first, whatever its flags */
 };
 
 enum ntk_top_row_kind {
     NTK_TOP_ROW_NORMAL,
-    NTK_TOP_ROW_DIM,     /* of second rank: idle, ended */
+    NTK_TOP_ROW_DIM,     /* of less interest: idle, ended */
     NTK_TOP_ROW_WARNING, /* to look at */
-    NTK_TOP_ROW_ERROR,   /* something went wrong */
+    NTK_TOP_ROW_ERROR,   /* an error */
 };
 
 struct ntk_top_cell {
@@ -82,7 +82,7 @@ struct ntk_top_cell {
 struct ntk_top_row {
     uint64_t key;
     enum ntk_top_row_kind kind;
-    size_t tab;        /* of the application it belongs to; 0 none */
+    size_t tab;        /* tab of the row's application; 0 none */
     size_t first_cell; /* in table->cells */
 };
 
@@ -94,7 +94,7 @@ enum ntk_top_input {
     NTK_TOP_INPUT_COLUMNS,
 };
 
-/* A text or, where it is one, a regular expression. */
+/* A text or, if it is valid as one, a regular expression. */
 struct ntk_top_pattern {
     char text[NTK_TOP_TEXT_MAX]; /* "" none */
     bool is_regex;
@@ -105,7 +105,7 @@ struct ntk_top_table {
     const struct ntk_top_columns *columns; /* NULL: not a list */
     struct ntk_vec rows;                   /* struct ntk_top_row, as they were added */
     struct ntk_vec cells;                  /* struct ntk_top_cell */
-    struct ntk_vec order;                  /* size_t: rows shown, as they are sorted and filtered */
+    struct ntk_vec order;                  /* size_t: the shown rows, sorted and filtered */
     void *texts;                           /* table.c */
 
     size_t sort_column;
@@ -121,10 +121,10 @@ struct ntk_top_table {
     size_t column_first;   /* columns scrolled away after the first */
     bool has_more_columns; /* to the right, set by the view */
     uint64_t cursor_key;
-    bool has_cursor_key; /* the user moved; else the first row is selected */
+    bool has_cursor_key; /* the user has moved; else the first row is selected */
 
     enum ntk_top_input input;
-    char input_before[NTK_TOP_TEXT_MAX]; /* what escape brings back */
+    char input_before[NTK_TOP_TEXT_MAX]; /* escape restores this */
     bool search_fails;                   /* no row matches it */
     size_t input_cursor;                 /* where a search starts */
     size_t chooser_cursor;
@@ -137,11 +137,11 @@ void ntk_top_table_fini(struct ntk_top_table *table);
 
 /* ---- for projections ---- */
 void ntk_top_table_begin(struct ntk_top_table *table);
-/* The cells of a new row, columns->count of them, all absent; valid until the next add. NULL
- * if out of memory. */
+/* The cells of a new row, columns->count of them, all absent; valid until the next add. NULL if out
+ * of memory. */
 struct ntk_top_cell *ntk_top_table_add(struct ntk_top_table *table, uint64_t key,
                                        enum ntk_top_row_kind kind);
-/* Says that the row added last belongs to the application of that tab. */
+/* Assigns the last added row to the application of that tab. */
 void ntk_top_table_set_tab(struct ntk_top_table *table, size_t tab);
 /* A text that lives until the next begin; "" without memory. */
 const char *ntk_top_table_text(struct ntk_top_table *table, const char *format, ...)
@@ -169,20 +169,20 @@ const struct ntk_top_row *ntk_top_table_row_get(const struct ntk_top_table *tabl
 const struct ntk_top_row *ntk_top_table_cursor_get(const struct ntk_top_table *table);
 const struct ntk_top_cell *ntk_top_table_cell_get(const struct ntk_top_table *table,
                                                   const struct ntk_top_row *row, size_t column);
-/* What the cell shows; a bar is its percentage. Returns buf or a text of the cell. */
+/* The text of the cell; of a bar its percentage. Returns buf or a text of the cell. */
 const char *ntk_top_table_cell_text(const struct ntk_top_column *column,
                                     const struct ntk_top_cell *cell, char buf[NTK_TOP_CELL_BYTES]);
 bool ntk_top_table_is_chosen(const struct ntk_top_table *table, size_t column);
-/* Chosen, and not one that is shown only while some row has it. */
+/* Whether a column is chosen and, if it is shown only while some row has a value, has one. */
 bool ntk_top_table_is_shown(const struct ntk_top_table *table, size_t column);
 bool ntk_top_table_is_descending(const struct ntk_top_table *table);
-/* Says how many rows are shown; moves `first` so that the selection is among them. */
+/* Sets the number of shown rows; moves `first` so that the selection is among them. */
 void ntk_top_table_set_page(struct ntk_top_table *table, size_t rows);
 
 /* ---- for the model ---- */
 /* A key for an open box; false when none is open. */
 bool ntk_top_table_key(struct ntk_top_table *table, int key);
-/* An enum ntk_top_action and its argument; false when it means nothing here. */
+/* An enum ntk_top_action and its argument; false if it has no effect here. */
 bool ntk_top_table_act(struct ntk_top_table *table, int action, int argument);
 
 #endif

@@ -33,8 +33,8 @@ static size_t find(const struct ntk_top_columns *columns, const char *name)
     return columns->count;
 }
 
-/* The next word of *text, which moves on. False at the end; a word that is too long is cut, and so
- * names nothing. */
+/* The next word of *text, which moves on. False at the end; a word that is too long is cut and then
+ * matches no name. */
 static bool word_take(const char **text, char out[WORD_BYTES])
 {
     size_t bytes;
@@ -62,7 +62,7 @@ bool ntk_top_table_choice_read_columns(const struct ntk_top_columns *columns, co
     while (word_take(&text, word)) {
         size_t at = find(columns, word + 1);
 
-        /* The first column says what the row is: it is always there. */
+        /* The first column identifies the row and is always shown. */
         if ((word[0] != '+' && word[0] != '-') || at >= columns->count ||
             (word[0] == '-' && at == 0)) {
             return false;

@@ -2,10 +2,9 @@
 /*
  * table_choice - a user's choice for a list, as text to store: columns and order.
  *
- * A column is called by its title in small letters, '_' for a blank. Columns are stored as
- * differences to what is shown by itself ("+rss -user"), so that a list which gets a new column
- * shows it also with an older choice. The order is a column, and "reversed" behind it where the
- * rows stand the other way round. "" is as the program has it.
+ * A column is named by its title in lower case, with '_' for a blank. Columns are stored as
+ * differences to the default ("+rss -user"), so that an older choice also shows a new column. The
+ * order is a column, followed by "reversed" for the other direction. "" is the default.
  *
  * Threads: one.
  */
@@ -22,11 +21,10 @@ struct ntk_top_table_choice {
     bool sort_reversed;
 };
 
-/* As the program has it. */
+/* The default of the program. */
 void ntk_top_table_choice_init(const struct ntk_top_columns *columns,
                                struct ntk_top_table_choice *out);
-/* Takes the text over what *choice is at first; false, and *choice as it was, when a word is not
- * understood. */
+/* Applies the text to *choice; false, and *choice unchanged, if a word is unknown. */
 bool ntk_top_table_choice_read_columns(const struct ntk_top_columns *columns, const char *text,
                                        struct ntk_top_table_choice *choice);
 bool ntk_top_table_choice_read_sort(const struct ntk_top_columns *columns, const char *text,
@@ -37,7 +35,7 @@ void ntk_top_table_choice_write_columns(const struct ntk_top_columns *columns,
 void ntk_top_table_choice_write_sort(const struct ntk_top_columns *columns,
                                      const struct ntk_top_table_choice *choice,
                                      char out[NTK_TOP_CHOICE_BYTES]);
-/* For the table as it is; and the other way round. */
+/* The choice of a table, and applying one to it. */
 struct ntk_top_table_choice ntk_top_table_choice_get(const struct ntk_top_table *table);
 void ntk_top_table_choice_set(struct ntk_top_table *table,
                               const struct ntk_top_table_choice *choice);

@@ -28,7 +28,7 @@ int ntk_ls_health_read(struct ntk_device_source *source, struct ntk_ls_machine *
             ntk_health_fill(health, machine->judged, sample);
             if (!(sample->health_evidence &
                   (1u << NTK_HEALTH_BY_ECC | 1u << NTK_HEALTH_BY_COMPONENTS))) {
-                sample->has = 0; /* a longer look may find what tells */
+                sample->has = 0; /* a longer check may find the evidence */
             }
         }
         ret = ntk_snapshot_ok(machine->judged) ? 0 : -ENOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health - the health of devices at one look: what errors and unhealthy components tell. No counter
- * is seen to grow and no heart to stand still.
+ * health - the health of devices from one reading: errors and unhealthy components. One reading
+ * cannot show that a counter grows or a heartbeat stops.
  *
  * Threads: one.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json - keys in the vendor's order; ours behind them, in the object only. */
+/* json - keys in the vendor's order; ours after them, only in the object. */
 #include "top/ls/json.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void write_cores(struct ntk_json *json, const struct ntk_ls_process *proc
     ntk_json_array_end(json);
 }
 
-/* Where the hooks are that report its cores. */
+/* The place of the hooks that report its cores. */
 static void write_hooks(struct ntk_json *json, const struct ntk_ls_process *process)
 {
     enum ntk_hooks_kind kind = process->flags & NTK_PROCESS_SOFTWARE_CORE ? NTK_HOOKS_BUILT_IN
@@ -94,10 +94,10 @@ static void write_place(struct ntk_json *json, const struct ntk_device_place *pl
     }
     ntk_json_key_text(json, "bdf", place->bdf);
     ntk_json_key_text(json, "cpu_affinity", place->cpu_list);
-    ntk_json_key_text(json, "numa_node", node); /* a text, as the vendor has it */
+    ntk_json_key_text(json, "numa_node", node); /* a text, as in the vendor's output */
 }
 
-/* null: unknown after one look. */
+/* null: unknown after one reading. */
 static void write_health(struct ntk_json *json, const struct ntk_device_sample *device)
 {
     ntk_json_key(json, "health");

@@ -15,9 +15,9 @@ extern "C" {
 /* An array with one object per device. */
 void ntk_ls_json_write_array(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 /* An object: format, instance_type, instance_id, driver_version, logical_neuroncore_config (null if
- * there is none), ultraserver (an object or null), neuron_devices: the array, with more of each
- * device and process, pci_devices: where devices are plugged in, by address, even if their order is
- * unknown. */
+ * there is none), ultraserver (an object or null), neuron_devices: the array, with more facts about
+ * each device and process; pci_devices: the PCI places of devices, by address, even if their order
+ * is unknown. */
 void ntk_ls_json_write_object(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine - what neuron-ls shows of a machine, as plain data: devices, their places, their users.
- * read.h fills it; table.h, topology.h and json.h print it, purely.
+ * machine - the facts that neuron-ls shows about a machine, as plain data: devices, their places,
+ * their users. read.h fills it; table.h, topology.h and json.h print it and are pure.
  *
  * Owner:   a zeroed struct is empty; ntk_ls_machine_fini() frees. Texts are valid UTF-8 without
  *          control characters, "" when unknown.
@@ -26,20 +26,20 @@ struct ntk_ls_device {
     uint32_t core_count;             /* as applications see them: physical / LNC; 0 unknown */
     uint32_t first_core;             /* global id of the first one */
     uint64_t memory_bytes;           /* 0 unknown */
-    struct ntk_device_sample health; /* with NTK_DEVICE_HAS_HEALTH: its health at one look */
+    struct ntk_device_sample health; /* with NTK_DEVICE_HAS_HEALTH: its health from one reading */
 };
 
 struct ntk_ls_process {
     uint32_t pid;
     bool is_runtime;                             /* it uses the Neuron runtime */
-    char runtime_version[NTK_DEVICE_TEXT_BYTES]; /* of a runtime whose version is known */
+    char runtime_version[NTK_DEVICE_TEXT_BYTES]; /* of the process's runtime, if known */
     char command[NTK_LS_COMMAND_BYTES];
     bool has_segment;
-    uint32_t flags;    /* ... enum ntk_process_flags of it */
-    uint64_t since_ns; /* ... when it took its cores; since 1970 */
-    uint64_t idle_ns;  /* ... since its last execution ended; 0 while one runs */
+    uint32_t flags;    /* ... its enum ntk_process_flags */
+    uint64_t since_ns; /* ... time at which it took its cores; since 1970 */
+    uint64_t idle_ns;  /* ... time since its last execution; 0 while one runs */
     uint64_t devices;  /* bit per index of a device that it uses */
-    uint64_t nodes;    /* ... that has its node open */
+    uint64_t nodes;    /* ... bits of the device nodes that it has open */
     uint8_t
         cores[NTK_DEVICES_MAX]; /* physical cores that it owns, bit per core, by index of device */
 };
@@ -50,7 +50,7 @@ struct ntk_ls_machine {
     char driver_version[NTK_DEVICE_TEXT_BYTES];
     bool is_software;
     uint32_t lnc; /* physical cores per logical core: 1 or 2 */
-    bool has_lnc; /* the family knows logical cores of two */
+    bool has_lnc; /* the family supports logical cores of two */
     struct ntk_device_server server;
     struct ntk_ls_device *devices; /* by index */
     size_t device_count;
@@ -63,8 +63,7 @@ struct ntk_ls_machine {
 
 void ntk_ls_machine_fini(struct ntk_ls_machine *machine);
 
-/* The version as it is printed: of the runtime, "" when that is unknown, "NA" of another
- * process. */
+/* The version in its printed form: of the runtime, "" if unknown, "NA" for another process. */
 const char *ntk_ls_process_version(const struct ntk_ls_process *process);
 static inline bool ntk_ls_process_uses(const struct ntk_ls_process *process,
                                        const struct ntk_ls_device *device)

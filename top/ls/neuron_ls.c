@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-ls - options, what is printed in which form, the loop of --watch. */
+/* neuron-ls - options, the choice of output and form, the loop of --watch. */
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
@@ -107,7 +107,7 @@ static void write_machine(const struct ntk_ls_machine *machine, enum output outp
     }
 }
 
-/* The vendor's words and their form, which scripts search for; then what is special here. */
+/* The vendor's words and their form, which scripts search for; then our additions. */
 static void say_why(int status, const struct ntk_err *err)
 {
     if (status == -ENOENT || status == -EACCES) {
@@ -120,14 +120,15 @@ static void say_why(int status, const struct ntk_err *err)
     ntk_log_error("", "%s", err->text);
 }
 
-/* Nothing to list, which may pass: a driver is loaded, a software machine built. */
+/* There is nothing to list, which may be temporary: a driver is being loaded, or a software machine
+ * built. */
 static bool is_missing(int status)
 {
     return status == -ENOENT || status == -ENODEV || status == -EACCES;
 }
 
-/* Reads and prints once: 0, or negative with a message, unless the last time had the same; -EPIPE
- * when the output has no reader. */
+/* Reads and prints once: 0, or negative with a message, unless the last round had the same one;
+ * -EPIPE when the output has no reader. */
 static int print_once(enum output output, bool is_first, int status_before)
 {
     const struct ntk_ls_read_options read_options = { .sysfs_root = arg_sysfs_root,
@@ -165,7 +166,7 @@ static int print_once(enum output output, bool is_first, int status_before)
     return ret;
 }
 
-/* Until the delay has ended: 1; 0 when a signal asks us to end. */
+/* Waits for the delay: 1; 0 when a signal ends the program. */
 static int wait_delay(int signal_fd)
 {
     struct timespec delay = { (time_t)(arg_delay_ns / NTK_NS_PER_SECOND),
@@ -273,7 +274,7 @@ int main(int argc, char **argv)
         return ret;
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    /* Texts are UTF-8 whatever the locale says; only their widths are asked of it. */
+    /* Texts are UTF-8 in any locale; the locale is only used for widths. */
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
         (void)setlocale(LC_CTYPE, "");
     }

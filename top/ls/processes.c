@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The users of the devices: runtimes by their segments, others by what they hold open. */
+/* The users of the devices: runtimes from their segments, others from their open files. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -23,9 +23,10 @@ struct reader {
     const char *proc_root;
     const char *sysfs_root;
     struct ntk_ls_machine *machine;
-    uint64_t all_devices;      /* bit per index */
-    char mark[NTK_PATH_BYTES]; /* what the agent of the hooks folder holds open; "" not requested */
-    bool failed;               /* no memory */
+    uint64_t all_devices; /* bit per index */
+    /* the file that the agent of the hooks folder has open; "" not requested */
+    char mark[NTK_PATH_BYTES];
+    bool failed; /* no memory */
 };
 
 static struct ntk_ls_process *find(struct reader *reader, uint32_t pid)
@@ -63,7 +64,7 @@ static void read_command(const struct reader *reader, struct ntk_ls_process *pro
     }
 }
 
-/* The process of this pid, added when it is new; NULL if out of memory. */
+/* The process of this pid, added if it is new; NULL if out of memory. */
 static struct ntk_ls_process *take(struct reader *reader, uint32_t pid)
 {
     struct ntk_ls_process *process = find(reader, pid);
@@ -99,7 +100,7 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
     uint64_t idle_ns = UINT64_MAX;
     uint32_t per_device = about->cores_per_device;
 
-    /* Hooks next to another runtime may not know the machine. */
+    /* Hooks around another runtime may not know the machine. */
     if (per_device == 0 && reader->machine->device_count > 0) {
         per_device = reader->machine->devices[0].info.core_count;
     }
@@ -126,7 +127,7 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
         process->flags = about->flags;
         ntk_str_copy(process->runtime_version, sizeof process->runtime_version,
                      about->runtime_version);
-        if (!process->command[0]) { /* another container's: its own word for itself */
+        if (!process->command[0]) { /* in another container: the name that it reports */
             ntk_str_copy(process->command, sizeof process->command, about->command);
         }
     }
@@ -172,8 +173,8 @@ static int add_segments(struct reader *reader, const struct ntk_ls_read_options 
 
 /* ---- holders of device nodes ---- */
 
-/* Bit per device that the process has open; all of them for an agent. *out_nodes: only the
- * former. */
+/* One bit per device that the process has open; all bits for an agent. *out_nodes: only those that
+ * are open. */
 static uint64_t held_devices(const struct reader *reader, const char *pid, uint64_t *out_nodes)
 {
     char path[PATH_BYTES];
@@ -208,8 +209,7 @@ static uint64_t held_devices(const struct reader *reader, const char *pid, uint6
     return held;
 }
 
-/* The name behind which a line of maps has the version: the file that libnrt.so.1 leads to is
- * libnrt.so.2.31.24.0. */
+/* The name before the version in a line of maps: libnrt.so.1 is a link to libnrt.so.2.31.24.0. */
 static void read_version(const char *name, char *version, size_t version_bytes)
 {
     size_t bytes = strspn(name, "0123456789.");
@@ -219,8 +219,7 @@ static void read_version(const char *name, char *version, size_t version_bytes)
     }
 }
 
-/* Whether the runtime's library is mapped; its version where the name of the file has one, else
- * "". */
+/* Whether the runtime's library is mapped; its version if the file name has one, else "". */
 static bool maps_runtime(const struct reader *reader, uint32_t pid, char *version,
                          size_t version_bytes)
 {
@@ -295,7 +294,7 @@ static void add_holders(struct reader *reader, bool all)
     }
 }
 
-/* The file that the agent of this hooks folder holds open, as /proc names it. */
+/* The file that the agent of this hooks folder has open, as /proc shows it. */
 static void find_mark(struct reader *reader, const char *hooks_dir)
 {
     char folder[NTK_PATH_BYTES];

@@ -61,7 +61,7 @@ static int hide_devices(uint64_t nodes, struct ntk_ls_machine *machine, struct n
         }
     }
     if (kept < machine->device_count) {
-        machine->pci_count = 0; /* which of them are of the devices that are left is unknown */
+        machine->pci_count = 0; /* their assignment to the remaining devices is unknown */
     }
     machine->device_count = kept;
     return kept > 0 ? 0

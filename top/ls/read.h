@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read - the machine of this moment: the device tree through shared/device, runtimes through their
- * segments, holders of /dev/neuronN and command lines through /proc.
+ * read - the current state of the machine: the device tree through shared/device, runtimes through
+ * their segments, holders of /dev/neuronN and command lines through /proc.
  *
- * It writes nothing and takes no lock, so that any number of them may run at a time.
+ * It writes nothing and takes no lock, so that any number of readers may run at a time.
  * Threads: any; one at a time per machine.
  */
 #ifndef NTK_TOP_LS_READ_H
@@ -18,26 +18,26 @@ extern "C" {
 #endif
 
 struct ntk_ls_read_options {
-    const char *sysfs_root;   /* explicit, stands for /sys; NULL: found */
+    const char *sysfs_root;   /* an explicit tree that replaces /sys; NULL: found */
     const char *driver_sysfs; /* NULL: "/sys" (tests) */
-    const char *hooks_dir;    /* NULL: as shared/abi/paths.h says */
+    const char *hooks_dir;    /* NULL: see shared/abi/paths.h */
     const char *proc_root;    /* NULL: "/proc" */
     const char *dev_root;     /* NULL: "/dev" */
-    bool all_devices;         /* also those without a node */
-    bool all_processes;       /* also those that use no runtime: agents, and this one */
+    bool all_devices;         /* include devices without a node */
+    bool all_processes;       /* include processes without a runtime: agents, and this one */
 };
 
 /*
- * Fills a zeroed machine. -ENODEV: there is a tree without a device, or none of its devices has a
- * node; -ENOENT: there is no tree; -EACCES: nor one that this user may read; -ENOMEM; the machine
- * is then empty.
+ * Fills a zeroed machine. -ENODEV: the tree has no device, or none of its devices has a node;
+ * -ENOENT: there is no tree; -EACCES: this user may not read the tree; -ENOMEM; after an error the
+ * machine is empty.
  */
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err);
 
-/* Inside the module. Adds the processes that use devices of the machine; *out_lnc is the LNC that
- * the running runtimes agree on, else untouched; *answer hears the instance types that they name.
- * -ENOMEM. */
+/* Inside the module. Adds the processes that use devices of the machine; *out_lnc is the LNC on
+ * which the running runtimes agree, else unchanged; *answer gets the instance types that they
+ * report. -ENOMEM. */
 int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_software,
                           struct ntk_ls_machine *machine, uint32_t *out_lnc,
                           struct ntk_machine_answer *answer, struct ntk_err *err);

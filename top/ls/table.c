@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table - columns as wide as their widest cell; what is empty in every row is omitted. */
+/* table - columns as wide as their widest cell; columns that are empty in every row are omitted. */
 #include "top/ls/table.h"
 
 #include <string.h>
@@ -191,7 +191,7 @@ static void add_device(struct layout *layout, const struct ntk_ls_machine *machi
     }
 }
 
-/* Whether devices take their own lines: a form asks for it, or one has several processes. */
+/* Whether devices take separate lines: a form requires it, or one has several processes. */
 static bool separates(const struct ntk_ls_machine *machine, enum ntk_ls_form form)
 {
     for (size_t i = 0; i < machine->device_count && form != NTK_LS_FORM_TOPOLOGY; i++) {
@@ -206,7 +206,8 @@ static bool separates(const struct ntk_ls_machine *machine, enum ntk_ls_form for
     return form == NTK_LS_FORM_ALL || form == NTK_LS_FORM_WIDE_ALL;
 }
 
-/* Which columns the form has; the narrow ones appear with the processes that they are about. */
+/* The columns of the form; the narrow ones appear together with the processes that they
+ * describe. */
 static bool is_wanted(const struct ntk_ls_machine *machine, enum ntk_ls_form form, size_t column)
 {
     if (form == NTK_LS_FORM_TOPOLOGY) {

@@ -2,8 +2,8 @@
 /*
  * table - header lines and the table of devices, as text. Pure.
  *
- * Widths are those of characters on a terminal (wcwidth), so a program whose LC_CTYPE is UTF-8 gets
- * straight columns for every command.
+ * Widths are those of characters on a terminal (wcwidth), so with an LC_CTYPE of UTF-8 the columns
+ * are aligned for every command.
  */
 #ifndef NTK_TOP_LS_TABLE_H
 #define NTK_TOP_LS_TABLE_H
@@ -31,12 +31,12 @@ enum ntk_ls_form {
 void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form form,
                         struct ntk_buf *out);
-/* Where the devices are plugged in, when it is unknown which is which: nothing else. */
+/* The PCI places of the devices, if their assignment is unknown; else nothing. */
 void ntk_ls_pci_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
-/* How many devices are not listed, if there are any. */
+/* The number of devices that are not listed, if any. */
 void ntk_ls_hidden_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 
-/* The command cut to this many cells, the last three of them "..." then. */
+/* The command cut to this many cells; if it is cut, the last three are "...". */
 void ntk_ls_command_write(const char *command, size_t cells, struct ntk_buf *out);
 
 #ifdef __cplusplus

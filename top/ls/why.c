@@ -15,12 +15,12 @@
 
 #define CORES_MAX (NTK_DEVICES_MAX * NTK_DEVICE_CORES_MAX)
 #define HOLDERS_MAX 4u                          /* of a core */
-#define IDLE_STALE_NS (600 * NTK_NS_PER_SECOND) /* without an execution */
+#define IDLE_STALE_NS (600 * NTK_NS_PER_SECOND) /* time without an execution */
 
 struct holder {
-    uint32_t pid; /* NTK_SOFT_HOLDER_ELSEWHERE: of another container */
+    uint32_t pid; /* NTK_SOFT_HOLDER_ELSEWHERE: in another container */
     uint64_t since_ns;
-    const struct ntk_ls_process *process; /* NULL: only its lock is seen */
+    const struct ntk_ls_process *process; /* NULL: only its lock is visible */
     const char *by;                       /* how it is known */
 };
 
@@ -28,7 +28,7 @@ struct core {
     uint32_t core;
     uint32_t device;
     uint32_t killed_pid; /* held it and was killed; 0 none */
-    bool is_hidden;      /* others may hold it, which this user cannot see */
+    bool is_hidden;      /* others may hold it that this user cannot see */
     size_t holder_count;
     struct holder holders[HOLDERS_MAX];
 };
@@ -78,7 +78,7 @@ static void core_look(const struct ntk_ls_read_options *options,
     core->is_hidden = core->holder_count == 0 && !machine->is_software && geteuid() != 0;
 }
 
-/* The sign that a process holds the core and does not work; "" none. */
+/* The sign that a process holds the core without working; "" none. */
 static const char *stale_format(const struct holder *holder, const struct ntk_process *facts,
                                 char *buf, size_t buf_bytes)
 {

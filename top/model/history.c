@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* history - rings of slots, each with its number, so that an old one is not taken for a new one. */
+/* history - rings of slots, each with its number, so that an old slot is not mistaken for a new
+ * one. */
 #include "top/model/history.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "shared/base/clock.h"
 
 #define NO_SLOT UINT64_MAX
-#define FULL 0.999f /* of a slot: what is known already */
+#define FULL 0.999f /* share of a slot that counts as known completely */
 
 static const struct {
     uint64_t slot_ns;
@@ -63,7 +64,7 @@ int ntk_top_history_reset(struct ntk_top_history *history, size_t series_count)
     return 0;
 }
 
-/* The values of a slot, emptied when it was another one's. */
+/* The values of a slot, cleared if they belonged to another time. */
 static struct ntk_top_history_value *take_slot(struct ntk_top_history *history, int g,
                                                uint64_t slot)
 {
@@ -96,7 +97,7 @@ static void add_to_slot(struct ntk_top_history_value *values, size_t count, cons
     }
 }
 
-/* Whether the place is taken by what is nearer to the shown moment, but not behind it. */
+/* Whether the place already has data that is nearer to the shown moment and not after it. */
 static bool is_nearer(uint64_t there, uint64_t slot, uint64_t shown_slot)
 {
     return there != NO_SLOT && there > slot && there <= shown_slot;

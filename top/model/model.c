@@ -90,7 +90,7 @@ bool ntk_top_model_is_listed(const struct ntk_top_model *model, size_t runtime_i
             strcmp(model->snapshot->runtimes[runtime_index].user, model->my_user) == 0);
 }
 
-/* Without a device tree, the machine that the applications say they run on. */
+/* Without a device tree, the machine that the applications report. */
 static const struct ntk_machine *machine_of_runtimes(const struct ntk_snapshot *snapshot,
                                                      uint32_t *out_lnc)
 {
@@ -135,7 +135,7 @@ static int project_machine(struct ntk_top_model *model)
     }
     lnc = lnc > 0 ? lnc : 1;
     cores_per_device /= lnc;
-    /* A snapshot may come from elsewhere. */
+    /* A snapshot may come from another machine. */
     device_count =
         device_count > NTK_SNAPSHOT_DEVICES_MAX ? NTK_SNAPSHOT_DEVICES_MAX : device_count;
     cores_per_device =
@@ -157,7 +157,7 @@ static int project_machine(struct ntk_top_model *model)
     return 0;
 }
 
-/* What the snapshot lists of a logical core: of the application, or of all. */
+/* The snapshot's data of a logical core: of the application, or of all. */
 static bool find_listed(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
                         uint32_t logical, struct ntk_core_sample *out)
 {
@@ -179,13 +179,13 @@ static bool find_listed(const struct ntk_top_model *model, const struct ntk_runt
     return false;
 }
 
-/* The same; a core that is known to be idle because it is not listed is one that did nothing. */
+/* The same, except that a core that is known to be idle because it is not listed has zeros. */
 static bool find_core(const struct ntk_top_model *model, const struct ntk_runtime_sample *runtime,
                       uint32_t logical, struct ntk_core_sample *out)
 {
     if (find_listed(model, runtime, logical, out) && out->has != 0) {
         if (ntk_top_model_alerts_core(model, logical) == NTK_TOP_CORE_DEAD) {
-            out->utilization = 0; /* what fails there does no work */
+            out->utilization = 0; /* failed executions do no work */
         }
         return true;
     }
@@ -193,8 +193,7 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
     return out->has != 0;
 }
 
-/* Cores that are not the application's are known to do nothing for it, as far as its own cores are
- * measured. */
+/* Cores of other applications are known to be idle for this one, if its cores are measured. */
 static uint32_t core_fields_of(const struct ntk_runtime_sample *runtime)
 {
     uint32_t reported = 0;
@@ -205,8 +204,7 @@ static uint32_t core_fields_of(const struct ntk_runtime_sample *runtime)
     return reported;
 }
 
-/* Where only cores in use are listed, and every application reports its own, the others do
- * nothing. */
+/* If only cores in use are listed, and every application reports its cores, the others are idle. */
 static uint32_t idle_core_fields_of(const struct ntk_top_model *model,
                                     const struct ntk_snapshot *snapshot)
 {
@@ -298,7 +296,8 @@ static void project_vcpu(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     bool has_system = (snapshot->system.has & NTK_SYSTEM_HAS_CPU) != 0;
-    bool has_runtime = ntk_top_model_is_nobody_there(model); /* no process uses nothing */
+    /* without a process, the use is zero */
+    bool has_runtime = ntk_top_model_is_nobody_there(model);
     double user = 0;
     double system = 0;
 
@@ -332,7 +331,7 @@ static void add_total(struct ntk_top_bytes *bytes, const struct ntk_memory_total
     *is_unreported = *is_unreported || !total->known;
 }
 
-/* A sum covers what is reported: it is unknown where that is nothing and an application does not
+/* A sum covers reported values: it is unknown if there are none and an application does not
  * report. */
 static void project_memory(struct ntk_top_model *model)
 {
@@ -382,7 +381,7 @@ static const struct ntk_runtime_sample *runtime_in_tab(const struct ntk_top_mode
     return ntk_top_model_is_in_tab(model, i) ? &model->snapshot->runtimes[i] : NULL;
 }
 
-/* Sums that only some applications can report. */
+/* Sums with values that only some applications report. */
 static void notice_memory(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -411,7 +410,7 @@ static bool is_uncounted(const struct ntk_runtime_sample *runtime)
     return runtime->executions_counted != NTK_EXECUTIONS_ALL;
 }
 
-/* What hooks around another runtime do not know of an application. */
+/* Facts about an application that hooks around another runtime do not know. */
 static void notice_hooks(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -440,7 +439,7 @@ static void notice_hooks(struct ntk_top_model *model)
     }
 }
 
-/* One line, the cause that hides most first. */
+/* One line, with the most important cause first. */
 static void project_notice(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -528,7 +527,7 @@ static int update_tabs(struct ntk_top_model *model)
     struct ntk_top_tab all = { .is_all = true, .tag = "all" };
 
     ntk_vec_clear(&model->tabs);
-    model->tab_index = 0; /* of an application that is gone: back to all */
+    model->tab_index = 0; /* its application is gone: back to all */
     if (ntk_vec_push(&model->tabs, &all) < 0) {
         return -ENOMEM;
     }
@@ -560,7 +559,7 @@ void ntk_top_model_set_note(struct ntk_top_model *model, const char *note)
     }
 }
 
-/* The views see the snapshot that the model has now. */
+/* Passes the new snapshot to the views. */
 static int observe(struct ntk_top_model *model)
 {
     int ret = ntk_top_model_alerts_observe(model);
@@ -589,7 +588,7 @@ static int take(struct ntk_top_model *model, const struct ntk_snapshot *snapshot
 {
     int ret;
 
-    /* Leaves and rows borrow names from the snapshot they were made of. */
+    /* Leaves and rows borrow names from their snapshot. */
     ntk_vec_clear(&model->items);
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
         ntk_top_table_begin(&model->tables[i]);
@@ -656,7 +655,7 @@ void ntk_top_model_project_view(struct ntk_top_model *model)
     (void)project_view(model); /* if out of memory, the list is shorter until the next snapshot */
 }
 
-/* ---- what views ask ---- */
+/* ---- for views ---- */
 
 void ntk_top_model_set_page(struct ntk_top_model *model, size_t rows)
 {
@@ -668,7 +667,7 @@ void ntk_top_model_set_page(struct ntk_top_model *model, size_t rows)
     } else if (model->cursor_index >= model->tree_first + rows) {
         model->tree_first = model->cursor_index - rows + 1;
     }
-    /* No empty rows at the end while there is something above. */
+    /* No empty rows at the end if rows are scrolled out above. */
     if (model->tree_first + rows > count) {
         model->tree_first = count > rows ? count - rows : 0;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_act - what actions of the user change in a model. */
+/* model_act - the effects of the user's actions on a model. */
 #include "top/model/model.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ void ntk_top_model_expand_all(struct ntk_top_model *model, bool expanded)
     (void)ntk_top_model_tree_build(model);
 }
 
-/* Collapses when nothing is left to expand. */
+/* Collapses everything if it is already expanded. */
 static void toggle_all(struct ntk_top_model *model)
 {
     bool is_all_expanded = true;
@@ -84,8 +84,7 @@ static size_t page_of(const struct ntk_top_model *model)
     return model->tree_page > 1 ? model->tree_page - 1 : 1;
 }
 
-/* With the help page open, keys move or close it and do nothing else, so that nothing changes
- * unseen. */
+/* While the help page is open, keys only move or close it, so that no hidden state changes. */
 static enum ntk_top_result act_on_help(struct ntk_top_model *model, enum ntk_top_action action)
 {
     size_t page = model->help_page > 1 ? model->help_page : 1;
@@ -138,7 +137,7 @@ bool ntk_top_model_key(struct ntk_top_model *model, int key)
            ntk_top_table_key(&model->tables[model->view], key);
 }
 
-/* The next view in that direction that has something to see. */
+/* The next view in that direction that can show something. */
 static void step_view(struct ntk_top_model *model, unsigned step)
 {
     unsigned view = model->view;
@@ -149,7 +148,7 @@ static void step_view(struct ntk_top_model *model, unsigned step)
     ntk_top_model_set_view(model, (enum ntk_top_view_id)view);
 }
 
-/* The application of the selected row in all views, or all applications again. */
+/* Selects the application of the selected row in all views, or all applications again. */
 static void follow(struct ntk_top_model *model)
 {
     const struct ntk_top_row *row = ntk_top_table_cursor_get(&model->tables[model->view]);
@@ -159,7 +158,7 @@ static void follow(struct ntk_top_model *model)
     }
 }
 
-/* What actions mean in every view but the tree. False: what they mean everywhere. */
+/* Actions that are the same in every view except the tree. False: the general meaning. */
 static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action, int argument)
 {
     const struct ntk_top_view *view = model->views[model->view];
@@ -206,7 +205,7 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
     case NTK_TOP_ACTION_FLOPS:
         return false;
     default:
-        return true; /* keys of the tree, which is not seen */
+        return true; /* keys of the tree, which is hidden */
     }
 }
 
@@ -222,8 +221,8 @@ bool ntk_top_model_shows_model_latency(const struct ntk_top_model *model)
     return model->page.is_open || model->view == NTK_TOP_VIEW_MODELS;
 }
 
-/* The vendor's layout has the CPU time of all in its bars, a page that of its application; a list is also ordered and searched by
- * columns that have no room. */
+/* The vendor's layout shows the CPU time of all in its bars, a page that of its application; a list
+ * is also sorted and searched by columns without room. */
 bool ntk_top_model_shows_usage(const struct ntk_top_model *model)
 {
     const struct ntk_top_view *view = model->views[model->view];
@@ -242,7 +241,7 @@ bool ntk_top_model_has_settings_open(const struct ntk_top_model *model)
     return model->settings && model->settings->is_open;
 }
 
-/* On the page of settings, keys of the tree move and change; others do nothing unseen. */
+/* On the page of settings, keys of the tree move and change; others do nothing. */
 static void act_on_settings(struct ntk_top_settings *settings, enum ntk_top_action action,
                             int argument)
 {
@@ -272,7 +271,7 @@ static void act_on_settings(struct ntk_top_settings *settings, enum ntk_top_acti
     }
 }
 
-/* Whether the action is one that moves the cursor of the tree. */
+/* Moves the cursor of the tree; whether the action does that. */
 static bool move_cursor(struct ntk_top_model *model, enum ntk_top_action action, int argument)
 {
     size_t cursor = model->cursor_index;
@@ -389,7 +388,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         model->with_help = true;
         model->help_first = 0;
         break;
-    default: /* of the source, the program or another view */
+    default: /* for the source, the program or another view */
         return NTK_TOP_NOTHING;
     }
     return NTK_TOP_REDRAW;

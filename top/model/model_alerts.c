@@ -17,7 +17,7 @@
 
 struct ntk_top_alerts_core {
     uint64_t dead_since_ns;
-    uint64_t still_since_ns; /* work is in flight, and nothing began or ended */
+    uint64_t still_since_ns; /* work is in flight, and nothing has begun or ended since then */
 };
 
 void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts)
@@ -26,7 +26,7 @@ void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts)
     *alerts = (struct ntk_top_alerts){ 0 };
 }
 
-/* Another machine has other cores; a time that goes back is a recording that was rewound. */
+/* Another machine has other cores; a time that goes back is a rewound recording. */
 static int fit(struct ntk_top_model *model)
 {
     struct ntk_top_alerts *alerts = &model->alerts;
@@ -51,7 +51,7 @@ static int fit(struct ntk_top_model *model)
     return 0;
 }
 
-/* A process runs there that would notice. */
+/* A process runs there that would report it. */
 static bool is_owned(const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -86,7 +86,7 @@ static void observe_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     } else if (core->still_since_ns == 0) {
         core->still_since_ns = since_ns;
     }
-    if (sample->in_flight > 0 && running_ns > 0) { /* the application says it */
+    if (sample->in_flight > 0 && running_ns > 0) { /* the application reports it */
         core->still_since_ns = now_ns - running_ns;
     }
 }
@@ -193,7 +193,7 @@ static void add_time(struct ntk_buf *line, const char *word, uint64_t at_ns)
     }
 }
 
-/* "ND0 NC1, ND3 NC0 dead since 18:02:11", the time is that of the first. */
+/* "ND0 NC1, ND3 NC0 dead since 18:02:11"; the time is that of the first. */
 static void add_cores(const struct ntk_top_model *model, enum ntk_top_core_state state,
                       const char *words, struct ntk_buf *line)
 {
@@ -270,7 +270,7 @@ const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_
 }
 
 /* "ND3 unhealthy since 18:02:11 (hbm_repairable: reload the driver) and 2 more devices": the worst
- * device. No alert where there is nothing to do, or the dead core has one already. */
+ * device. No alert if no action is needed, or if the dead core has one already. */
 static void add_devices(const struct ntk_top_model *model, struct ntk_buf *line)
 {
     const struct ntk_device_sample *worst = NULL;
@@ -360,7 +360,7 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
         begin_part(&line);
         ntk_buf_add_format(&line, "%llu failed execution%s of ",
                            (unsigned long long)news.executions, news.executions > 1 ? "s" : "");
-        if (news.tag_count > 1) { /* the number is that of all of them */
+        if (news.tag_count > 1) { /* the number covers all of them */
             ntk_buf_add_format(&line, "%u applications", news.tag_count);
         } else {
             ntk_buf_add_text(&line, news.tag);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_alerts - what the user should see, whatever view is open: cores that are dead or stuck,
- * errors that memory could not correct, executions that failed. One line says it, and cores carry a
- * mark where they are drawn.
+ * model_alerts - alerts that the user must see in any view: cores that are dead or stuck, errors
+ * that memory could not correct, executions that failed. One line reports them, and the cores are
+ * marked where they are drawn.
  *
- * Devices that are unhealthy, or have become unknown, come first, with what to do.
+ * Devices that are unhealthy, or have become unknown, come first, with the remedy.
  *
  * A core is dead when its last report is a hardware error or a time-out: nothing completes there
  * until its application begins again. It is stuck when work waits on it and nothing began or ended
@@ -20,7 +20,8 @@
 #include "top/model/model.h"
 
 #define NTK_TOP_ALERTS_STUCK_NS (10 * NTK_NS_PER_SECOND)
-#define NTK_TOP_ALERTS_RECENT_NS (60 * NTK_NS_PER_SECOND) /* so long a failed execution is news */
+/* a failed execution is reported for this long */
+#define NTK_TOP_ALERTS_RECENT_NS (60 * NTK_NS_PER_SECOND)
 
 void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts);
 /* Checks the snapshot of the model. 0 or -ENOMEM. */
@@ -31,12 +32,12 @@ enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *mo
                                                   uint32_t logical);
 /* "dead", "stuck", "" for a good core; short: "x", "!". */
 const char *ntk_top_model_alerts_word(enum ntk_top_core_state state, bool is_short);
-/* The health of a device as the snapshot has it; healthy where it has none. */
+/* The health of a device in the snapshot; healthy if it has none. */
 enum ntk_health_verdict ntk_top_model_alerts_device(const struct ntk_top_model *model,
                                                     uint32_t device);
-/* What follows the name of a device: "!" unhealthy, "?" unknown, else "". */
+/* The mark after the name of a device: "!" unhealthy, "?" unknown, else "". */
 const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_t device);
-/* Since when it is so, 1970 in ns; 0: it is not. */
+/* Start of that state, 1970 in ns; 0: it is not in that state. */
 uint64_t ntk_top_model_alerts_since(const struct ntk_top_model *model, uint32_t logical);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* model_engines - what the engines of each core did in the period, of the selected application or
- * all. */
+/* model_engines - the work of the engines of each core in the period, of the selected application
+ * or all. */
 #include "top/model/model_engines.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ static void add_idle(struct ntk_top_table *table, uint64_t idle_ns, struct ntk_t
     }
 }
 
-/* The application that has the logical core, how many more have a part of it, and for how long it
- * has run nothing for any of them, as far as all of them tell. */
+/* The application that owns the logical core, the number of others with a part of it, and the time
+ * for which it ran nothing for any of them, as far as they report it. */
 static void fill_owner(const struct ntk_top_model *model, struct ntk_top_table *table,
                        uint32_t logical, struct ntk_top_cell *cell)
 {
@@ -67,7 +67,7 @@ int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *tab
         double flops;
 
         if (!is_known && !is_all) {
-            continue; /* not the application's */
+            continue; /* does not belong to the application */
         }
         if (!is_known) {
             core = (struct ntk_core_sample){ 0 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_errors - counters of errors, remembered beyond the snapshots that had them.
+ * model_errors - counters of errors, remembered beyond their snapshots.
  *
- * Time that goes back (a recording was rewound) starts again: what was seen is not seen twice.
+ * When time goes back (a recording was rewound), counting starts again, so that nothing counts
+ * twice.
  */
 #include "top/model/model_errors.h"
 
@@ -18,13 +19,13 @@
 #define TEXT_BYTES 64
 
 enum kind {
-    KIND_CORRECTED, /* ECC that cost nothing */
+    KIND_CORRECTED, /* corrected ECC errors */
     KIND_UNCORRECTED,
-    KIND_REPAIRABLE, /* the same, and a reset mends it */
+    KIND_REPAIRABLE, /* the same, repaired by a reset */
     KIND_OUTCOME,
-    /* the same executions by cause: a word after the outcomes, in no row and no sum */
+    /* the same executions by cause: text after the outcomes, in no row and no sum */
     KIND_CLASS,
-    KIND_KILLED, /* the application: its last sample says so */
+    KIND_KILLED, /* the application, from its last sample */
 };
 
 struct counter {
@@ -32,10 +33,10 @@ struct counter {
     enum kind kind;
     bool has_total;
     uint64_t total;
-    uint64_t period; /* of the last snapshot that had it */
+    uint64_t period; /* of the last snapshot with this counter */
     uint64_t at_ns;  /* of that snapshot */
     uint64_t seen;
-    uint64_t last_ns;       /* when it last grew; 0 never */
+    uint64_t last_ns;       /* time of its last increase; 0 never */
     uint64_t runtime_key;   /* 0: of a device */
     char where[TEXT_BYTES]; /* of an application: its tag */
     uint32_t device_index;
@@ -67,8 +68,8 @@ void ntk_top_model_errors_fini(struct ntk_top_errors *errors)
     *errors = (struct ntk_top_errors){ 0 };
 }
 
-/* The counter of the key, made when there is room. NULL without: *out_ret says whether memory
- * lacks. */
+/* The counter of the key, created if there is room. NULL without: *out_ret tells whether memory is
+ * missing. */
 static struct counter *take_counter(struct ntk_top_errors *errors, uint64_t key, int *out_ret)
 {
     struct counter *counter = ntk_map_get_number(&errors->counters, key);
@@ -120,7 +121,7 @@ static int observe_device(struct ntk_top_errors *errors, const struct ntk_snapsh
     return ret;
 }
 
-/* Counters that count nothing are not listed: there are many applications. */
+/* Counters at zero are not listed, because there are many applications. */
 static int observe_count(struct ntk_top_errors *errors, const struct ntk_snapshot *snapshot,
                          const struct ntk_runtime_sample *runtime, enum kind kind, int index)
 {
@@ -202,7 +203,7 @@ int ntk_top_model_errors_observe(struct ntk_top_model *model)
     return ret;
 }
 
-/* The tab of the application of a counter; 0 of a device, or when it is gone. */
+/* The tab of a counter's application; 0 for a device, or if it is gone. */
 static size_t tab_of(const struct ntk_top_model *model, const struct counter *counter)
 {
     for (size_t r = 0; counter->runtime_key && r < model->snapshot->runtime_count; r++) {
@@ -314,7 +315,7 @@ int ntk_top_model_errors(struct ntk_top_model *model, struct ntk_top_table *tabl
             return -ENOMEM;
         }
     }
-    /* Zeros are not listed: the line above says that there are none. */
+    /* Zeros are not listed: the line above covers them. */
     ntk_map_each(entry, &model->errors.counters) {
         const struct counter *counter = entry->value;
         size_t tab = tab_of(model, counter);
@@ -348,8 +349,8 @@ void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_
     }
 }
 
-/* What was not corrected stays true of a device until its driver is loaded again; what can be
- * repaired is shown only while it happens. */
+/* An uncorrected error remains until the device's driver is loaded again; a repairable one is shown
+ * only while it happens. */
 static uint64_t not_corrected(const struct counter *counter)
 {
     bool is_lasting = counter->kind == KIND_UNCORRECTED && counter->has_total;

@@ -9,7 +9,7 @@
 #include "top/base/cells.h"
 #include "top/base/format.h"
 
-#define PREFIX "execute_" /* of names in the device tree: all here are of executions */
+#define PREFIX "execute_" /* prefix of names in the device tree: all here are of executions */
 
 static const char *const kind_names[NTK_TOP_EVENT_END + 1] = {
     [NTK_EVENT_MEM_ALLOC] = "alloc",       [NTK_EVENT_MEM_FREE] = "free",
@@ -30,7 +30,7 @@ static const char *const error_code_names[NTK_ERROR_CODE_COUNT] = {
     [NTK_ERROR_CODE_RESET] = "device reset",
 };
 
-/* "5 timeout": a status with the name of the folder that counts it in the device tree. */
+/* "5 timeout": a status with the name of its folder in the device tree. */
 static const char *status_text(struct ntk_top_table *table, uint32_t status)
 {
     static const char *const folders[] = {
@@ -48,7 +48,7 @@ static const char *status_text(struct ntk_top_table *table, uint32_t status)
     return ntk_top_table_text(table, "%u %s", (unsigned int)status, name);
 }
 
-/* What was allocated or freed, what failed and why. "" where the kind says all. */
+/* The object that was allocated or freed, or that failed and why. "" if the kind is enough. */
 static const char *what(const struct ntk_top_model *model, struct ntk_top_table *table,
                         const struct ntk_event_sample *sample)
 {
@@ -65,13 +65,13 @@ static const char *what(const struct ntk_top_model *model, struct ntk_top_table 
             const char *name = ntk_top_format_label(label, model->memory_type,
                                                     error_code_names[sample->error_code]);
 
-            return sample->value > 0 /* a recording does not tell it */
+            return sample->value > 0 /* a recording lacks it */
                        ? ntk_top_table_text(table, "%s, %llu", name,
                                             (unsigned long long)sample->value)
                        : ntk_top_table_text(table, "%s", name);
         }
         if (sample->status == 0) {
-            return "hardware error"; /* all that older recordings tell */
+            return "hardware error"; /* older recordings have no more */
         }
         if (sample->error_class < NTK_ERROR_CLASS_COUNT) {
             return ntk_top_table_text(table, "%s: %s", ntk_error_class_names[sample->error_class],
@@ -103,7 +103,7 @@ static bool has_bytes(const struct ntk_event_sample *sample)
             sample->bytes > 0);
 }
 
-/* The log continues while a frozen screen shows what was. */
+/* The log continues while a frozen screen shows an earlier state. */
 static struct ntk_top_cell keep(struct ntk_top_table *table, const char *text)
 {
     return ntk_top_cell_text(text[0] ? ntk_top_table_text(table, "%s", text) : "");
@@ -151,7 +151,7 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_EVENTS_THREAD] = ntk_top_cell_if(sample->tid > 0, sample->tid);
 }
 
-/* The tab of the process of an event, 0 when it is gone. Neighbours are often of one process. */
+/* The tab of an event's process, 0 if it is gone. Neighbours often have the same process. */
 static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event_sample *sample,
                      size_t last)
 {
@@ -166,7 +166,7 @@ static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event
     return 0;
 }
 
-/* What failed nothing, such as a corrected bit, is a warning. */
+/* An event without a failure, such as a corrected bit, is a warning. */
 static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
 {
     bool is_killed = sample->kind == NTK_TOP_EVENT_END && sample->value > 0;
@@ -186,7 +186,7 @@ int ntk_top_model_events_observe(struct ntk_top_model *model)
     return ntk_top_event_log_add(&model->events, model->snapshot);
 }
 
-/* Whether two events say the same, at other times, of other memory. */
+/* Whether two events differ only in time and memory address. */
 static bool is_repeated(const struct ntk_top_event *a, const struct ntk_top_event *b)
 {
     const struct ntk_event_sample *x = &a->sample;
@@ -199,8 +199,8 @@ static bool is_repeated(const struct ntk_top_event *a, const struct ntk_top_even
            strcmp(a->model, b->model) == 0;
 }
 
-/* Counts the event in one of the rows added last when that says the same; the row has the time of
- * the newest, the bytes and durations of all, and the identity of the oldest. */
+/* Counts the event in one of the last rows if that is equal; the row has the time of the newest,
+ * the bytes and durations of all, and the identity of the oldest. */
 static bool fold(struct ntk_top_table *table, const struct ntk_top_event **newest,
                  const struct ntk_top_event *event)
 {
@@ -251,7 +251,7 @@ int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *tabl
     size_t count = ntk_top_event_log_kept(&model->events);
     size_t tab = 0;
 
-    /* The newest first, so that those of one moment are too. */
+    /* From the newest to the oldest, so that events of one moment have that order, too. */
     for (size_t i = count; i-- > 0;) {
         const struct ntk_top_event *event = ntk_top_event_log_get(&model->events, i);
         const struct ntk_event_sample *sample = &event->sample;

@@ -23,7 +23,7 @@ enum ntk_top_events_column {
     NTK_TOP_EVENTS_COUNT,
 };
 
-/* An event that repeats one of so many rows above it is counted there. */
+/* An event that repeats one of this many rows above is counted there. */
 #define NTK_TOP_EVENTS_FOLD_ROWS 4
 
 /* Keeps the events of every snapshot. 0 or -ENOMEM. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_graphs - what each snapshot adds to the history, and reading it for a tab.
+ * model_graphs - adds each snapshot to the history, and reads it for a tab.
  *
  * The history is of cores, not of applications: a core belongs to one of them at a time, so the
  * graph of an application is that of its cores.
@@ -40,7 +40,7 @@ static size_t series_of(const struct ntk_top_graphs *graphs, enum ntk_top_quanti
            (core == NTK_TOP_GRAPHS_TOTAL ? 0 : core + 1);
 }
 
-/* A value for each quantity; NAN what is unknown. */
+/* A value for each quantity; NAN if unknown. */
 static void measure_core(const struct ntk_snapshot *snapshot, const struct ntk_core_sample *core,
                          float out[NTK_TOP_QUANTITY_COUNT])
 {
@@ -59,8 +59,8 @@ static void measure_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     }
 }
 
-/* What applications report about the memory of each core. A core without a report is unknown while
- * an application does not report; so is a part of it. */
+/* The memory of each core that applications report. A core without a report is unknown while an
+ * application does not report, and so is a part of it. */
 static void measure_memory(const struct ntk_snapshot *snapshot, uint32_t lnc, uint32_t core_count,
                            float *values)
 {
@@ -97,7 +97,7 @@ static void measure_memory(const struct ntk_snapshot *snapshot, uint32_t lnc, ui
     }
 }
 
-/* Bytes that the driver counts on all devices; false when it does not count on each. */
+/* Bytes that the driver counts on all devices; false if some device has no count. */
 static bool driver_memory(const struct ntk_snapshot *snapshot, bool of_capacity, double *out)
 {
     uint32_t has = of_capacity ? NTK_DEVICE_HAS_MEMORY_CAPACITY : NTK_DEVICE_HAS_MEMORY_USED;
@@ -115,7 +115,7 @@ static bool driver_memory(const struct ntk_snapshot *snapshot, bool of_capacity,
     return snapshot->device_count > 0;
 }
 
-/* Mean or sum of what is known, NAN when nothing is. Every stride-th value of count. */
+/* Mean or sum of the known values, NAN if there are none. Every stride-th value of count. */
 static float combine(enum ntk_top_quantity quantity, const float *values, size_t count,
                      size_t stride)
 {
@@ -164,7 +164,7 @@ static void measure(const struct ntk_top_model *model, float *values)
     }
 }
 
-/* Another machine, or the same in other logical cores, has another history. */
+/* Another machine, or the same one with other logical cores, has another history. */
 static int fit(struct ntk_top_model *model)
 {
     struct ntk_top_graphs *graphs = &model->graphs;
@@ -308,7 +308,7 @@ size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
     return count;
 }
 
-/* The total of a tab is made of its cores, that of all is its own series. */
+/* The total of a tab is computed from its cores; that of all is a separate series. */
 static bool is_combined(const struct ntk_top_model *model, uint32_t core)
 {
     return core == NTK_TOP_GRAPHS_TOTAL && !ntk_top_model_tab_get(model)->is_all;
@@ -384,7 +384,7 @@ struct ntk_top_number ntk_top_model_graphs_limit(const struct ntk_top_model *mod
     case NTK_TOP_QUANTITY_BUSY:
         limit = (struct ntk_top_number){ 100, true };
         break;
-    case NTK_TOP_QUANTITY_HBM: /* cores share it: there is none of a core or an application */
+    case NTK_TOP_QUANTITY_HBM: /* cores share it: cores and applications have no value */
         limit.present = core == NTK_TOP_GRAPHS_TOTAL && ntk_top_model_tab_get(model)->is_all &&
                         model->snapshot && driver_memory(model->snapshot, true, &limit.value);
         break;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_hbm - memory of the devices, by what it is used for.
+ * model_hbm - memory of the devices by purpose.
  *
- * What is used in all is what the driver counts, where it does; categories are what applications
- * tell. The difference is of applications that do not tell.
+ * The total use is the driver's count, if there is one; categories come from applications. The
+ * difference belongs to applications that do not report.
  */
 #include "top/model/model_hbm.h"
 
@@ -13,7 +13,7 @@
 
 #include "top/model/model_alerts.h"
 
-/* What is known of one device. */
+/* The known facts about one device. */
 struct device_memory {
     bool has_used;
     bool is_measured; /* ... by the driver */
@@ -23,9 +23,8 @@ struct device_memory {
     uint64_t capacity;
     uint64_t reported_bytes; /* sum of the categories */
     uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
-    uint64_t estimated; /* of the category of what is in none */
-    uint32_t
-        unreported_mask; /* bit of a category: an application that is there does not report it */
+    uint64_t estimated;       /* estimated part of the category "uncategorized" */
+    uint32_t unreported_mask; /* bit of a category: a present application does not report it */
 };
 static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of unreported_mask");
 
@@ -54,7 +53,7 @@ static uint32_t unreported_mask_of(const struct ntk_runtime_sample *runtime)
     return unreported_mask;
 }
 
-/* What applications report about `count` physical cores */
+/* Memory that applications report for `count` physical cores */
 static void add_reported(const struct ntk_top_model *model, uint32_t first, uint32_t count,
                          bool is_all, struct device_memory *out)
 {
@@ -86,7 +85,7 @@ static void add_reported(const struct ntk_top_model *model, uint32_t first, uint
         }
     }
     if (snapshot->hardware.software && ntk_top_model_is_nobody_there(model)) {
-        out->has_categories = true; /* no process uses nothing */
+        out->has_categories = true; /* without a process, nothing is used */
     }
     out->has_used = out->has_categories && (out->reported_bytes > 0 || out->unreported_mask == 0);
     out->used = out->reported_bytes;
@@ -106,7 +105,7 @@ static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
     }
 }
 
-/* is_all: of every application, with what the driver counts; else of those of the tab. */
+/* is_all: every application, with the driver's counts; else those of the tab. */
 static void collect(const struct ntk_top_model *model, uint32_t index, bool is_all,
                     struct device_memory *out)
 {
@@ -119,7 +118,7 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
     if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
         out->has_used = true;
         out->used = ntk_device_sum(device, device->memory_used_bytes);
-        /* The driver's files may be older than what applications tell. */
+        /* The driver's files may be older than the reports of applications. */
         uint64_t exact = out->reported_bytes - out->estimated;
         out->used = out->used > exact ? out->used : exact;
         out->is_measured = true;
@@ -129,7 +128,7 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
 
 int ntk_top_model_hbm_observe(struct ntk_top_model *model)
 {
-    /* A recording was rewound: what came later is not what was. */
+    /* A recording was rewound: forget peaks of a later time. */
     if (model->snapshot->realtime_ns < model->hbm_peak_ns) {
         memset(model->hbm_peak, 0, sizeof model->hbm_peak);
     }
@@ -226,8 +225,8 @@ static struct ntk_top_cell *add_row(struct ntk_top_table *table, uint64_t key, c
     return cells;
 }
 
-/* A core may borrow memory of another one of its device: its capacity is not separate, its share is
- * of the device's. */
+/* A core may borrow memory of another core of its device, so it has no separate capacity, and its
+ * share is of the device's. */
 static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *table, bool is_all)
 {
     for (uint32_t i = 0; i < model->device_count * model->cores_per_device; i++) {
@@ -237,7 +236,7 @@ static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *t
         add_reported(model, i * model->lnc, model->lnc, is_all, &memory);
         set_capacity(model->snapshot, i / model->cores_per_device, &memory);
         if (!is_all && memory.used == 0) {
-            continue; /* not the application's */
+            continue; /* does not belong to the application */
         }
         cells = add_row(table, i,
                         ntk_top_table_text(table, "ND%u NC%u", i / model->cores_per_device,

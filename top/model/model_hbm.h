@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_hbm - a row per device, or per logical core: what its memory holds. */
+/* model_hbm - a row per device, or per logical core: the use of its memory. */
 #ifndef NTK_TOP_MODEL_MODEL_HBM_H
 #define NTK_TOP_MODEL_MODEL_HBM_H
 
@@ -26,14 +26,14 @@ enum ntk_top_hbm_column {
     (NTK_TOP_HBM_CATEGORY +                   \
      ((int)(category) + NTK_TOP_HBM_CATEGORY_COUNT - 1) % NTK_TOP_HBM_CATEGORY_COUNT)
 
-/* What of a device's memory is used, by any application, and what it has. */
+/* The used part of a device's memory, by any application, and its size. */
 void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device,
                               struct ntk_top_bytes *out_used, struct ntk_top_bytes *out_capacity);
-/* The share of it that is used. */
+/* The used share of it. */
 struct ntk_top_number ntk_top_model_hbm_share(struct ntk_top_bytes used,
                                               struct ntk_top_bytes capacity);
 
-/* Keeps the most that each device has held so far. Always 0. */
+/* Keeps the peak of each device so far. Always 0. */
 int ntk_top_model_hbm_observe(struct ntk_top_model *model);
 /* 0 or -ENOMEM. */
 int ntk_top_model_hbm(struct ntk_top_model *model, struct ntk_top_table *table);
@@ -44,7 +44,7 @@ struct ntk_top_hbm_sum {
     struct ntk_top_bytes capacity;
     bool has_categories;
     uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
-    uint64_t other; /* used by what tells no categories */
+    uint64_t other; /* used by applications that report no categories */
 };
 void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm_sum *out);
 

@@ -13,7 +13,7 @@
 #include "shared/metrics/health.h"
 #include "top/base/keys.h"
 
-/* A report is late when this many periods, and a little, have passed since it came. */
+/* A report is late when this many periods, and a margin, have passed since it came. */
 #define LATE_PERIODS 3
 #define LATE_NS (2 * NTK_NS_PER_SECOND)
 #define VALUE_STEP 1000 /* more than any share in percent */
@@ -26,7 +26,7 @@ const char *const ntk_top_host_health_names[NTK_TOP_HOST_HEALTH_COUNT] = {
     [NTK_TOP_HOST_GOOD] = "good",           [NTK_TOP_HOST_ASKED] = "asked",
 };
 
-/* The communicator that hangs, or broke, with a rank at the host; NULL: none. */
+/* The communicator that hangs, or broke, with a rank on the host; NULL: none. */
 static const struct ntk_comm_verdict *hang_of(const struct ntk_top_hosts *hosts,
                                               const struct ntk_top_host *host)
 {
@@ -56,7 +56,7 @@ enum ntk_top_host_health ntk_top_model_host_health(const struct ntk_top_hosts *h
     const struct ntk_snapshot *snapshot = host->state.snapshot;
 
     if (host->verdict == NTK_HEALTH_UNHEALTHY) {
-        return NTK_TOP_HOST_UNHEALTHY; /* whatever became of it since */
+        return NTK_TOP_HOST_UNHEALTHY; /* even if its state has changed since then */
     }
     if (host->state.trouble[0]) {
         return NTK_TOP_HOST_UNREACHABLE;
@@ -184,7 +184,7 @@ int ntk_top_model_hosts_observe(struct ntk_top_model *model)
 
 /* ---- rows ---- */
 
-/* How far its clock is from ours, as far as that can be known. */
+/* The difference of its clock to ours, as far as it can be known. */
 static const char *clock_text(char text[CLOCK_BYTES], const struct ntk_top_host *host)
 {
     int64_t ahead_ns = host->state.clock.ahead_ns;
@@ -326,7 +326,7 @@ bool ntk_top_model_hosts_act(struct ntk_top_model *model, int action, int argume
         return false;
     }
     if (model->tables[NTK_TOP_VIEW_HOSTS].input != NTK_TOP_INPUT_NONE) {
-        return false; /* a box takes the key */
+        return false; /* an open box gets the key */
     }
     model->host_wanted = row ? (size_t)row->key : 0;
     return true;

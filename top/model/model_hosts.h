@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_hosts - a row for each of many machines: how it is, the worst first. Threads: one.
+ * model_hosts - a row for each of many machines with its state, the worst first. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_HOSTS_H
 #define NTK_TOP_MODEL_MODEL_HOSTS_H
@@ -30,13 +30,13 @@ enum ntk_top_hosts_column {
 extern const char *const ntk_top_host_health_names[NTK_TOP_HOST_HEALTH_COUNT];
 enum ntk_top_host_health ntk_top_model_host_health(const struct ntk_top_hosts *hosts,
                                                    const struct ntk_top_host *host);
-/* What the hosts of a new round look like. 0 or -ENOMEM. */
+/* The state of the hosts after a new round. 0 or -ENOMEM. */
 int ntk_top_model_hosts_observe(struct ntk_top_model *model);
 /* 0 or -ENOMEM. */
 int ntk_top_model_hosts(struct ntk_top_model *model, struct ntk_top_table *table);
 /* Opens the host of the row. */
 bool ntk_top_model_hosts_act(struct ntk_top_model *model, int action, int argument);
-/* All of it as a JSON object, in a line. */
+/* All of it as a JSON object in one line. */
 void ntk_top_model_hosts_json(const struct ntk_top_model *model, struct ntk_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_models - what each loaded model does: how often, how long, with what. */
+/* model_models - the work of each loaded model: executions, durations, resources. */
 #include "top/model/model_models.h"
 
 #include <errno.h>

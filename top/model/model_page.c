@@ -45,7 +45,7 @@ void ntk_top_model_page_open(struct ntk_top_model *model)
     }
     ntk_str_copy_clean(page.name, sizeof page.name, name, strlen(name));
     model->page = page;
-    model->wants_events = true; /* it shows the last ones */
+    model->wants_events = true; /* the page shows the last events */
 }
 
 bool ntk_top_model_page_act(struct ntk_top_model *model, enum ntk_top_action action)
@@ -89,7 +89,7 @@ bool ntk_top_model_page_act(struct ntk_top_model *model, enum ntk_top_action act
     case NTK_TOP_ACTION_HELP:
         return false;
     default:
-        return true; /* keys of the list, which is not seen */
+        return true; /* keys of the list, which is hidden */
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_processes - the processes that use the cores, and how much they use. */
+/* model_processes - the processes that use the cores, and their use. */
 #include "top/model/model_processes.h"
 
 #include <errno.h>
@@ -12,8 +12,9 @@
 #include "top/base/format.h"
 #include "top/model/model_alerts.h"
 
-#define CONTAINER_CELLS 12                /* of the id: what container tools show */
-#define TICK_NS (NTK_NS_PER_SECOND / 100) /* of /proc: USER_HZ, 100 wherever there are devices */
+#define CONTAINER_CELLS 12 /* characters of the id, as in container tools */
+/* of /proc: USER_HZ, which is 100 on all machines with devices */
+#define TICK_NS (NTK_NS_PER_SECOND / 100)
 
 /* The pod, else the container, else nothing. */
 static struct ntk_top_cell where(struct ntk_top_table *table,
@@ -30,7 +31,7 @@ static struct ntk_top_cell where(struct ntk_top_table *table,
         ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container_id));
 }
 
-/* Where the clocks of both are those of one machine: a report does not tell the second one. */
+/* Only if both clocks are those of one machine: a report lacks the second one. */
 static struct ntk_top_cell since(struct ntk_top_table *table, const struct ntk_snapshot *snapshot,
                                  const struct ntk_runtime_sample *runtime)
 {
@@ -73,7 +74,7 @@ static void fill_work(const struct ntk_snapshot *snapshot, const struct ntk_runt
         ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT, (double)runtime->in_flight);
     ntk_top_cells_latency(&runtime->total_latency, &cells[NTK_TOP_PROCESSES_P50],
                           &cells[NTK_TOP_PROCESSES_P99], &cells[NTK_TOP_PROCESSES_MAX]);
-    /* A report without histograms has the percentiles themselves. */
+    /* A report without histograms has percentiles. */
     for (int p = 0; p < NTK_PERCENTILE_COUNT && runtime->has & NTK_RUNTIME_HAS_PERCENTILES; p++) {
         struct ntk_top_cell cell = ntk_top_cell_number(runtime->total_percentile_ns[p]);
 
@@ -122,7 +123,7 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_PROCESSES_FLOPS] = ntk_top_cell_if(has_flops, flops / 1e12);
 }
 
-/* Where its hooks are, and what they do not know. */
+/* The place of its hooks, and the facts that they do not know. */
 static struct ntk_top_cell hooks(struct ntk_top_table *table,
                                  const struct ntk_runtime_sample *runtime)
 {
@@ -137,8 +138,8 @@ static struct ntk_top_cell hooks(struct ntk_top_table *table,
         runtime->cores_guessed ? ", cores guessed" : "", counted[runtime->executions_counted]));
 }
 
-/* What its cores suffer from, the worst first, and since when: "dead 12s", "stuck 3m", "idle 2h"
- * where it holds cores and runs nothing. */
+/* The problems of its cores, the worst first, with their duration: "dead 12s", "stuck 3m", "idle
+ * 2h" if it holds cores and runs nothing. */
 static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_top_table *table,
                                  const struct ntk_runtime_sample *runtime,
                                  enum ntk_top_core_state *out_worst)
@@ -177,11 +178,11 @@ static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_t
     return ntk_top_cell_text("");
 }
 
-/* The tag where the application has set one: else it is the process id, which has a column. */
+/* The tag, if the application has set one; the default is the process id, which has a column. */
 static struct ntk_top_cell tag(const struct ntk_runtime_sample *runtime)
 {
     char pid[16];
-    char own_pid[16]; /* as it sees itself, in a container */
+    char own_pid[16]; /* pid inside its container */
 
     (void)snprintf(pid, sizeof pid, "%u", runtime->pid);
     (void)snprintf(own_pid, sizeof own_pid, "%u", runtime->header_pid);

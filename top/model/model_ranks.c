@@ -9,9 +9,9 @@
 #include "top/source/hosts.h"
 
 #define ROWS_MAX \
-    4096u /* of a communicator; the worst verdicts come first, so the rest is of less */
+    4096u /* of a communicator; the worst verdicts come first, so the rest matters less */
 
-/* The worst is first; ranks that are waited for come before those that wait. */
+/* The worst is first; ranks that others wait for come before those that wait. */
 static double order_of(const struct ntk_comm_verdict *verdict, size_t at,
                        const struct ntk_rank_verdict *rank)
 {

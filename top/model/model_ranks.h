@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_ranks - ranks of communicators, of the machine or of all hosts together: where each is,
- * which waits for which. Threads: one.
+ * model_ranks - ranks of communicators, of the machine or of all hosts together: the position of
+ * each, and which waits for which. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_RANKS_H
 #define NTK_TOP_MODEL_MODEL_RANKS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_topology - shares of what a device can, from the snapshot. */
+/* model_topology - the load of each device as a share of its maximum, from the snapshot. */
 #include "top/model/model_topology.h"
 
 bool ntk_top_model_topology_act(struct ntk_top_model *model, int action, int argument)

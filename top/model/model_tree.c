@@ -16,19 +16,19 @@
 
 #include "shared/base/str.h"
 
-#define EXCEPTIONS_MAX 8192 /* remembered items; beyond that they are all forgotten */
-#define NO_DEVICE INT32_MAX /* sorts behind the devices */
+#define EXCEPTIONS_MAX 8192 /* remembered items; if there are more, all are forgotten */
+#define NO_DEVICE INT32_MAX /* sorts after the devices */
 
 struct item {
-    int32_t device;     /* NO_DEVICE: of no core */
+    int32_t device;     /* NO_DEVICE: belongs to no core */
     int32_t core;       /* logical, in its device; -1 with NO_DEVICE */
     uint32_t model_id;  /* 0: of no model */
     int32_t group;      /* enum ntk_top_group, -1: none */
     uint64_t owner;     /* start time of the model's process, 0 without a model */
-    uint32_t owner_pid; /* as it sees itself, 0 without a model */
-    bool knows_device;  /* what its side has, be it nothing */
+    uint32_t owner_pid; /* pid inside its container, 0 without a model */
+    bool knows_device;  /* the amount on its side is known, even if it is 0 */
     bool knows_host;
-    bool lacks_device; /* it is there, and not all that it has is reported */
+    bool lacks_device; /* it exists, and is not reported completely */
     bool lacks_host;
     bool estimated; /* the model's */
     bool is_memory_estimated;
@@ -107,7 +107,7 @@ static const struct ntk_model_sample *find_model(const struct ntk_runtime_sample
     return NULL;
 }
 
-/* The file's name where the runtime knows it. */
+/* The file's name if the runtime knows it. */
 static const char *model_name(const struct ntk_model_sample *sample)
 {
     const char *path;
@@ -186,7 +186,7 @@ static int collect_runtime(struct ntk_top_model *model, const struct ntk_runtime
         item.group = (int32_t)ntk_top_model_group_of(group);
         if (row->category == NTK_MEMORY_UNCATEGORIZED &&
             ntk_snapshot_memory_is_estimated(runtime, row->model_id)) {
-            item.group = -1; /* the whole of the model: its purpose is unknown */
+            item.group = -1; /* the whole model: its purpose is unknown */
             item.is_memory_estimated = true;
         }
         item.knows_device = item.knows_host = ntk_snapshot_tells_memory(runtime);
@@ -215,7 +215,7 @@ static int compare_items(const void *left, const void *right)
         ret = order(a->core, b->core);
     }
     if (ret == 0) {
-        ret = order(a->model_id == 0, b->model_id == 0); /* models first, then what is of none */
+        ret = order(a->model_id == 0, b->model_id == 0); /* models first, then memory of no model */
     }
     if (ret == 0) {
         ret = order(a->model_id, b->model_id);
@@ -261,7 +261,8 @@ static uint64_t mix(uint64_t key, uint64_t value)
     return key ^ key >> 31;
 }
 
-/* How deep two leaves are in the same rows: 0 .. 4 (device, core, model or group, group). */
+/* The depth down to which two leaves are in the same rows: 0 .. 4 (device, core, model or group,
+ * group). */
 static uint64_t item_key(const struct item *item, int depth)
 {
     uint64_t key = mix(1, (uint64_t)(uint32_t)item->device);
@@ -313,7 +314,7 @@ void ntk_top_model_tree_set_expanded(struct ntk_top_model *model, uint64_t key, 
         memset(&model->exceptions, 0, sizeof model->exceptions);
     }
     (void)ntk_map_put_number(&model->exceptions, key,
-                             model); /* if out of memory, it stays as it is */
+                             model); /* if out of memory, it stays unchanged */
 }
 
 static void describe(const struct item *item, int depth, struct ntk_top_node *node)
@@ -336,7 +337,7 @@ static void describe(const struct item *item, int depth, struct ntk_top_node *no
     } else if (depth == 2 && item->model_id != 0) {
         node->kind = NTK_TOP_NODE_MODEL;
         node->model_id = item->model_id;
-        /* A tilde: what it shows is estimated, nothing is computed. */
+        /* A tilde: the value is estimated, and the amount is not computed. */
         ntk_str_copy(node->text, sizeof node->text, item->estimated ? "~" : "");
         ntk_str_copy_clean(node->text + item->estimated, sizeof node->text - item->estimated,
                            item->name, strlen(item->name));
@@ -399,7 +400,7 @@ static int build_rows(struct ntk_top_model *model, const struct item *items, siz
     return 0;
 }
 
-/* Where the user left it, else the nearest thing it was in. */
+/* The user's last position, else its nearest parent. */
 static size_t find_cursor(const struct ntk_top_model *model)
 {
     for (int k = 0; k < NTK_TOP_DEPTH_MAX; k++) {
@@ -419,7 +420,7 @@ int ntk_top_model_tree_build(struct ntk_top_model *model)
     const struct item *items = model->items.items;
     int ret;
 
-    /* The first picture shows one core opened, so that one sees what is below. */
+    /* The first screen has one core expanded, to show that there are rows below. */
     if (!model->has_opened_first && model->items.count > 0) {
         model->has_opened_first = true;
         if (!model->expanded_by_default) {

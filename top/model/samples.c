@@ -27,14 +27,14 @@ enum column {
     COLUMN_COUNT
 };
 
-/* Of what a row's fields are members. */
+/* The sample types of the fields in a row. */
 #define SAMPLE_machine struct ntk_system_sample
 #define SAMPLE_devices struct ntk_device_sample
 #define SAMPLE_cores struct ntk_core_sample
 #define SAMPLE_applications struct ntk_runtime_sample
 #define SAMPLE_models struct ntk_model_sample
 
-/* Forms of fields, and the types of their members. */
+/* Formats of fields, and the types of their members. */
 enum form { FORM_NONE, FORM_TEXT, FORM_U64, FORM_BOOL, FORM_PERIOD, FORM_RATE, FORM_PERCENT };
 #define TYPE_TEXT const char *
 #define TYPE_U64 uint64_t
@@ -61,7 +61,7 @@ static const struct {
     static_assert(_Generic(((SAMPLE_##table *)0)->member, TYPE_##form : 1), name);
 #include "top/model/samples.def"
 
-/* A row that is being filled: what is not set is unknown. */
+/* A row under construction: values that are not set are unknown. */
 struct row {
     struct {
         enum { ABSENT, TEXT, COUNT, NUMBER, FLAG } kind;
@@ -70,7 +70,7 @@ struct row {
         double number;
     } values[COLUMN_COUNT];
     char time[NTK_TIMESTAMP_BYTES];
-    struct ntk_buf cores; /* the one text that is made here */
+    struct ntk_buf cores; /* the only text that is built here */
     void (*emit)(struct row *row, enum table table);
     struct ntk_json *json;
     struct ntk_buf *csv;
@@ -152,7 +152,7 @@ static void set_fields(struct row *row, enum table table, const struct ntk_snaps
     }
 }
 
-/* Executions of the period, and those that did not come to a good end. */
+/* Executions of the period, and those that did not succeed. */
 static void set_outcomes(struct row *row, enum column all, enum column failed, bool is_known,
                          const struct ntk_count *outcome)
 {
@@ -208,7 +208,8 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     const struct ntk_system_sample *system = &snapshot->system;
     const struct ntk_top_memory *memory = &model->memory;
     bool has_devices = model->device_count > 0;
-    bool has_executions = ntk_top_model_is_nobody_there(model); /* no process did nothing */
+    /* without a process, there was no work */
+    bool has_executions = ntk_top_model_is_nobody_there(model);
     bool is_partial = false;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
@@ -368,8 +369,7 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
     set_outcomes(row, COLUMN_cores_executions, COLUMN_cores_errors, has_executions, core->outcome);
 }
 
-/* A core belongs to one application: the histogram of the first that has one is that of the
- * core. */
+/* A core belongs to one application: the first histogram found is that of the core. */
 static void set_core_latency(struct row *row, const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -398,7 +398,7 @@ static void walk_cores(const struct ntk_top_model *model, struct row *row)
         set_count(row, COLUMN_cores_neuroncore, true, logical);
         set_count(row, COLUMN_cores_neuron_device, true, logical / model->cores_per_device);
         set_count(row, COLUMN_cores_device_core, true, logical % model->cores_per_device);
-        /* Known of idle cores too, which a report does not list. */
+        /* Also known for idle cores, which a report does not list. */
         set_share(row, COLUMN_cores_utilization_percent, model->cores[logical].busy_percent);
         set_number(row, COLUMN_cores_effective_flops_per_second,
                    model->cores[logical].teraflops.present,
@@ -418,7 +418,7 @@ static void walk_cores(const struct ntk_top_model *model, struct row *row)
     }
 }
 
-/* A report that carried no histograms has percentiles. */
+/* A report without histograms has percentiles. */
 static void set_runtime_latency(struct row *row, const struct ntk_runtime_sample *runtime)
 {
     static const int p50 = 3;

@@ -15,8 +15,7 @@
 #include "shared/base/buf.h"
 #include "top/model/model.h"
 
-/* The table with that name ("machine" ... "models"), "" for the first one; -1 when there is
- * none. */
+/* The table of the name ("machine" ... "models"), "" for the first one; -1 if there is none. */
 int ntk_top_samples_table_find(const char *name);
 /* One object in one line. */
 void ntk_top_samples_json(const struct ntk_top_model *model, struct ntk_buf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settings - the file of what a person prefers, line by line. */
+/* settings - the file of the user's preferences, line by line. */
 #include "top/model/settings.h"
 
 #include <assert.h>
@@ -61,7 +61,7 @@ static size_t id_of_list(enum ntk_top_view_id view, enum ntk_top_list_setting li
     return NTK_TOP_SETTING_COUNT + (size_t)view * NTK_TOP_LIST_SETTING_COUNT + list;
 }
 
-/* "" for the list of a view that is none. */
+/* "" for the list of a view without one. */
 static void name_at(const struct ntk_top_settings *settings, size_t id, char out[NAME_BYTES])
 {
     if (id < NTK_TOP_SETTING_COUNT) {
@@ -152,7 +152,7 @@ void ntk_top_settings_step(struct ntk_top_settings *settings, enum ntk_top_setti
     while (count < CHOICES_MAX && choice_at(id, count, choices[count])) {
         uint64_t ns = 0;
 
-        /* A time of the file that is not a choice: the one below it. */
+        /* A time in the file that is not a choice: the one below it. */
         (void)ntk_str_parse_duration_ns(settings->values[id], &value_ns);
         (void)ntk_str_parse_duration_ns(choices[count], &ns);
         if (strcmp(choices[count], settings->values[id]) == 0 ||
@@ -260,7 +260,7 @@ enum line_kind {
     LINE_BAD,
 };
 
-/* What a line says; name and value without blanks around them. */
+/* The contents of a line; name and value without blanks around them. */
 static enum line_kind line_read(const struct ntk_top_settings *settings, struct span line,
                                 struct span *out_name, struct span *out_value, size_t *out_id)
 {
@@ -428,7 +428,7 @@ void ntk_top_settings_find_path(char *path, size_t path_bytes)
     const char *home = getenv("HOME");
     int length = -1;
 
-    if (config && config[0] == '/') { /* another one is to be ignored, says its specification */
+    if (config && config[0] == '/') { /* the specification says that others must be ignored */
         length = snprintf(path, path_bytes, "%s/" FILE_NAME, config);
     } else if (home && home[0] == '/') {
         length = snprintf(path, path_bytes, "%s/.config/" FILE_NAME, home);

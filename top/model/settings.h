@@ -2,13 +2,13 @@
 /*
  * settings - the user's preferences, kept in a file: lines "name = value", '#' begins a comment.
  *
- * The rows of settings.def are the settings; each is one of its choices. Next to them stand columns
- * and order of each view that is a list, "processes.columns" and "processes.sort" (table_choice.h).
- * A file is read as far as it is good: the first bad line is reported, and kept. Saving changes the
- * lines of the settings that were changed here and nothing else: comments, unknown names, order and
- * line ends stay.
+ * The rows of settings.def are the settings; each has one of its choices as its value. The file
+ * also has columns and order of each list view, "processes.columns" and "processes.sort"
+ * (table_choice.h). Valid lines of a file are used; the first invalid one is reported, and kept.
+ * Saving changes only the lines of settings that were changed here: comments, unknown names, order
+ * and line ends stay.
  *
- * Owner:   caller's storage, ntk_top_settings_init() first; nothing to free.
+ * Owner:   the caller's storage, ntk_top_settings_init() first; nothing to free.
  * Threads: one.
  */
 #ifndef NTK_TOP_MODEL_SETTINGS_H
@@ -29,7 +29,7 @@ enum ntk_top_setting {
     NTK_TOP_SETTING_COUNT,
 };
 
-/* What is kept of a list. */
+/* The stored settings of a list. */
 enum ntk_top_list_setting {
     NTK_TOP_LIST_COLUMNS,
     NTK_TOP_LIST_SORT,
@@ -41,7 +41,7 @@ enum ntk_top_list_setting {
     (NTK_TOP_SETTING_COUNT + NTK_TOP_VIEW_COUNT * NTK_TOP_LIST_SETTING_COUNT)
 #define NTK_TOP_SETTING_BYTES 24
 #define NTK_TOP_SETTINGS_FILE_MAX (64 * 1024)
-#define NTK_TOP_LAYOUTS "overview vendor" /* of --layout, and of the setting */
+#define NTK_TOP_LAYOUTS "overview vendor" /* for --layout, and for the setting */
 #define NTK_TOP_DELAY_MIN_NS UINT64_C(100000000)
 #define NTK_TOP_DELAY_MAX_NS UINT64_C(3600000000000)
 
@@ -50,8 +50,8 @@ struct ntk_top_settings {
     char values[NTK_TOP_SETTING_COUNT][NTK_TOP_SETTING_BYTES];
     char lists[NTK_TOP_VIEW_COUNT][NTK_TOP_LIST_SETTING_COUNT][NTK_TOP_CHOICE_BYTES];
     bool changed[NTK_TOP_SETTINGS_ALL]; /* here, since the file was read or written */
-    char path[4096];                    /* "" : there is no place for a file */
-    char notice[512];                   /* what is wrong with the file, "" nothing */
+    char path[4096];                    /* "": there is no place for a file */
+    char notice[512];                   /* the problem with the file, "" none */
 
     /* the page */
     bool is_open;
@@ -59,30 +59,30 @@ struct ntk_top_settings {
     unsigned int generation; /* counts changes of values */
 };
 
-/* The defaults. views: as the model has them, for the columns of their lists. */
+/* The defaults. views: those of the model, for the columns of their lists. */
 void ntk_top_settings_init(struct ntk_top_settings *settings,
                            const struct ntk_top_view *const *views);
 /* $XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf, else below $HOME/.config; "" without either. */
 void ntk_top_settings_find_path(char *path, size_t path_bytes);
-/* Takes the good lines. 0, or -EINVAL and a message with name and line of the first bad one. */
+/* Takes the valid lines. 0, or -EINVAL and a message with name and line of the first invalid
+ * one. */
 int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, size_t bytes,
                            const char *name, struct ntk_err *err);
-/* The text of a file with what was changed; old text as it was in the file. */
+/* The text of a file with the changes; other text stays unchanged. */
 void ntk_top_settings_merge(struct ntk_top_settings *settings, const char *old, size_t old_bytes,
                             struct ntk_buf *out);
 /* Reads settings->path, called `name` in messages; an absent file counts as empty. Negative: a
- * message, what was good is taken. */
+ * message; valid lines are taken. */
 int ntk_top_settings_load(struct ntk_top_settings *settings, const char *name, struct ntk_err *err);
-/* Writes what was changed into the file, as it is now, in one step. Nothing changed: nothing is
- * written. */
+/* Writes the changes into the current file, in one step. Without changes nothing is written. */
 int ntk_top_settings_save(struct ntk_top_settings *settings, struct ntk_err *err);
 
-/* Another choice: the next (step 1) or the one before (-1), round. */
+/* Another choice: the next (step 1) or the previous one (-1), wrapping around. */
 void ntk_top_settings_step(struct ntk_top_settings *settings, enum ntk_top_setting id, int step);
 bool ntk_top_settings_is(const struct ntk_top_settings *settings, enum ntk_top_setting id,
                          const char *choice);
 uint64_t ntk_top_settings_refresh_ns(const struct ntk_top_settings *settings);
-/* What is kept of the list of a view, and keeping what was chosen in it. */
+/* The stored settings of a view's list, and storing the current ones. */
 struct ntk_top_table_choice ntk_top_settings_list_get(const struct ntk_top_settings *settings,
                                                       enum ntk_top_view_id view);
 void ntk_top_settings_list_set(struct ntk_top_settings *settings, enum ntk_top_view_id view,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_ops - what a view is to the model, which knows views by these functions alone.
+ * view_ops - the interface of a view; the model uses only these functions.
  *
- * Most views are lists: columns (table.h) and a function that writes a row per thing. Scrolling,
- * sorting, filtering, searching and choosing columns come with that. A view may put a few rows
- * above its list, or draw all of its body itself.
+ * Most views are lists: columns (table.h) and a function that writes a row per object. Scrolling,
+ * sorting, filtering, searching and choosing columns are included. A view may put a few rows above
+ * its list, or draw its whole body.
  *
  * Threads: any; constant data.
  */
@@ -24,18 +24,17 @@ struct ntk_top_model;
 struct ntk_top_view {
     const struct ntk_top_columns *columns; /* NULL: no list */
     bool shows_latency;
-    bool shows_time;   /* of cores: that of software cores is labelled */
-    bool is_owned;     /* rows belong to processes, and may be those of one user alone */
-    const char *empty; /* said where rows would be; NULL: why there are no applications */
-    /* Sees every new snapshot of the model, shown or not: for what has a history. 0 or -ENOMEM. */
+    bool shows_time;   /* about cores: software cores are labelled */
+    bool is_owned;     /* rows belong to processes, and can be limited to those of one user */
+    const char *empty; /* shown if there are no rows; NULL: the reason for missing applications */
+    /* Called with every new snapshot of the model, shown or not: for histories. 0 or -ENOMEM. */
     int (*observe)(struct ntk_top_model *model);
     /* Writes the rows of the selected tab. 0 or -ENOMEM. */
     int (*project)(struct ntk_top_model *model, struct ntk_top_table *table);
-    /* Actions and arguments as ntk_top_model_act has them; false: not the view's, the list gets
+    /* Actions and arguments as in ntk_top_model_act; false: not for the view, the list gets
      * them. */
     bool (*act)(struct ntk_top_model *model, int action, int argument);
-    /* Rows above the list, when `rows` and `columns` are what the body has; 0 when there is no
-     * room. */
+    /* Rows above the list, if the body has `rows` and `columns`; 0 if there is no room. */
     int (*head_rows)(const struct ntk_top_model *model, int rows, int columns);
     void (*draw_head)(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                       int rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* screen - clipping, widths and cleaning of text, the same for every implementation. */
+/* screen - clipping, widths and cleaning of text, for every implementation. */
 #include "top/screen/screen.h"
 
 #include <limits.h>
@@ -11,8 +11,8 @@
 
 #define TEXT_BYTES_MAX 1024
 
-/* One character of text: its bytes in `bytes`, its cells as result; *text moves on. What cannot be
- * shown becomes '?'. */
+/* One character of text: its bytes in `bytes`, its cells as the result; *text moves on. A character
+ * that cannot be shown becomes '?'. */
 static int glyph_take(bool is_utf8, const char **text, char *bytes, size_t *out_count)
 {
     const unsigned char *p = (const unsigned char *)*text;
@@ -37,7 +37,7 @@ static int glyph_take(bool is_utf8, const char **text, char *bytes, size_t *out_
         code &= 0x07;
     }
     for (size_t i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80) { /* a NUL ends here too */
+        if ((p[i] & 0xc0) != 0x80) { /* this also ends at a NUL */
             length = 1;
             break;
         }
@@ -88,7 +88,7 @@ int ntk_screen_put(struct ntk_screen *screen, int row, int column, int width, in
         int cells = glyph_take(screen->is_utf8, &text, clean + bytes, &count);
 
         if (cells == 0 && used == 0) {
-            continue; /* a mark with nothing to stand on */
+            continue; /* a combining mark without a base character */
         }
         if (used + cells > width) {
             break;

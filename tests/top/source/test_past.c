@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What neuron-top keeps to walk back in. */
+/* Tests of the snapshots that neuron-top keeps to walk back in time. */
 #include "top/source/past.h"
 #include "tests/support/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of a recording as a source: what graphs get of the past of the shown moment. */
+/* Tests of a recording as a source: the data that graphs get from before the shown moment. */
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 #define SHOWN (BEGAN + 3 * HOUR)
 #define DENSE (20 * MINUTE) /* at the end, where periods are seconds */
 
-/* Stores periods of a minute, then of a second; takes the older ones and the older minutes away. */
+/* Stores periods of a minute, then of a second; removes the older ones and the older minutes. */
 static void record(const char *path)
 {
     const struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -58,7 +58,7 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
     struct ntk_top_source *source = NULL;
     struct ntk_snapshot *snapshot = NULL;
     struct ntk_err err = { 0 };
-    uint64_t from_ns = SHOWN; /* what was reported reaches back to there */
+    uint64_t from_ns = SHOWN; /* so far the reported data goes back to this time */
     uint64_t last_period_ns = SECOND;
     size_t seconds = 0;
     size_t minutes = 0;
@@ -85,7 +85,7 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
     }
     assert_int_equal(from_ns, BEGAN);
     assert_int_equal(seconds, 959); /* sixteen minutes, without the one that is shown */
-    assert_int_equal(minutes, 45);  /* to the hour that is left of them */
+    assert_int_equal(minutes, 45);  /* the remaining part of the hour */
     assert_int_equal(hours, 2);
     assert_int_equal(ntk_top_source_before_shown(source, 0, &snapshot), 0); /* once is enough */
     ntk_top_source_close(source);
@@ -123,7 +123,7 @@ static void the_past_is_reported_as_far_as_needed_and_later_the_rest(void **stat
     test_scratch_destroy(folder);
 }
 
-/* The past of what is shown, taken to its end: where it begins and how many seconds it has. */
+/* Reads the whole past of the shown moment: its beginning and its number of seconds. */
 static size_t take_past(struct ntk_top_source *source, uint64_t *out_first_ns)
 {
     struct ntk_snapshot *snapshot;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The overview as whole screens, and what its head tells. */
+/* The overview as whole screens, and the contents of its head. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +75,8 @@ static void faults_are_marked_on_their_devices(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: every height of 80 columns: each device or process that has no room is counted, and the
- * list of processes keeps its title and two rows. */
+/* Method: every height at 80 columns: each device or process without room is counted, and the list
+ * of processes keeps its title and two rows. */
 static void what_has_no_room_is_counted(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn2_lnc1, NTK_TOP_VIEW_OVERVIEW);

@@ -25,7 +25,7 @@ static void sixteen_devices_fit_every_usual_terminal(void **state)
     shows(&scene_trn1, 50, 200, "trn1_200x50");
 }
 
-/* Below the cores of the vendor's screen, where that has rows to spare; --once has it nowhere. */
+/* Below the cores of the vendor's screen, if that has rows to spare; --once never shows it. */
 static void a_tall_terminal_shows_applications_and_the_last_minute(void **state)
 {
     struct scene crowd = scene_trn2_lnc1;
@@ -76,8 +76,8 @@ static size_t times_in(const char *text, const char *part)
     return times;
 }
 
-/* Each device has its label, each core of a device its title in every group of devices that stand
- * side by side, and each core its cell. */
+/* Each device has its label, each core of a device its title in every group of adjacent devices,
+ * and each core its cell. */
 static void assert_cores_are_shown(const struct ntk_machine *machine, uint32_t lnc, int rows,
                                    int columns)
 {

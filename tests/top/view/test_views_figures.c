@@ -74,7 +74,7 @@ static void graphs_show_the_last_minutes(void **state)
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 3);
     press(model, 'V');
     golden(model, 120, 30, "application");
-    /* A frozen screen stays as it is, and what it misses is not lost. */
+    /* A frozen screen does not change, and the data that it misses is not lost. */
     before = scene_row(model, 30, 120, 4);
     for (int s = 0; s < 10; s++) {
         scene.realtime_ns += 1000000000;
@@ -92,8 +92,7 @@ static void graphs_show_the_last_minutes(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: a recording is walked back and on again; what lies behind the moment that is shown is
- * not. */
+/* Method: goes back and forward in a recording; data after the shown moment is never shown. */
 static void graphs_end_at_the_moment_that_is_shown(void **state)
 {
     struct scene scene = scene_small;
@@ -177,7 +176,7 @@ static void the_peak_of_a_device_is_the_most_seen(void **state)
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2); /* not kept for one application */
     row = ntk_top_table_row_get(table, 0);
     assert_false(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->present);
-    /* Back in a recording it is unknown what comes. */
+    /* Back in a recording, the time after the shown moment is unknown. */
     scene.realtime_ns -= 60000000000;
     scene_update(model, &scene);
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 1);
@@ -208,8 +207,8 @@ static void memory_is_listed_by_core_too(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: three days of work that an agent found when it came back; every rate is as without
- * them. */
+/* Method: three days of work that an agent found when it came back; every rate is the same as
+ * without them. */
 static void unwatched_time_is_in_no_rate_of_an_application(void **state)
 {
     static const size_t columns[] = { NTK_TOP_PROCESSES_RATE, NTK_TOP_PROCESSES_ERROR_RATE,

@@ -115,7 +115,8 @@ static void the_application_of_a_row_is_followed(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: its own page from the list, and back by each of the two keys; the list is as it was. */
+/* Method: the page of a row of the list, and back with each of the two keys; the list is
+ * unchanged. */
 static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
 {
     static const int keys[] = { NTK_SCREEN_KEY_ESCAPE, NTK_SCREEN_KEY_ENTER };
@@ -132,14 +133,15 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
         text = scene_row(model, 24, 80, 3); /* below the alert and the label of software cores */
         assert_non_null(strstr(text, "Application 7287"));
         free(text);
-        press(model, '/'); /* boxes of the list, which is not seen, stay closed */
+        press(model, '/'); /* boxes of the hidden list stay closed */
         assert_int_equal(table->input, NTK_TOP_INPUT_NONE);
         press(model, keys[i]);
         assert_false(model->page.is_open);
         assert_int_equal(model->view, NTK_TOP_VIEW_PROCESSES);
         assert_int_equal(table->cursor_index, 1);
     }
-    /* What is signalled is what is seen, also where the list has moved on to a neighbour. */
+    /* The signal goes to the application that is shown, even if the list has moved to a
+     * neighbour. */
     press(model, NTK_SCREEN_KEY_ENTER);
     assert_int_equal(ntk_top_model_selected(model)->pid, 7287);
     scene.runtime_count = 1;
@@ -156,7 +158,7 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* The first screen has no CPU time, the page of an application has. */
+/* The first screen has no CPU time, but the page of an application does. */
 static void what_a_page_shows_is_read_while_it_is_open(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_OVERVIEW);
@@ -235,7 +237,7 @@ static void a_click_selects_sorts_and_opens(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: each view at 80 columns, also where the place in a long list takes some of them. */
+/* Method: each view at 80 columns, even if the position in a long list takes some of them. */
 static void the_strip_has_the_names_around_the_open_view_and_every_key(void **state)
 {
     struct ntk_screen *screen = NULL;
@@ -291,12 +293,12 @@ static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
     assert_false(ntk_top_table_is_chosen(table, 2));
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_true(ntk_top_table_is_chosen(table, 2));
-    assert_int_equal(table->cursor_index, 0); /* what is below it is not clicked */
+    assert_int_equal(table->cursor_index, 0); /* the row below is not clicked */
     ntk_screen_destroy(screen);
     ntk_top_model_destroy(model);
 }
 
-/* Method: what the device holds is the sum of its columns: nothing is counted twice or omitted. */
+/* Method: the use of a device is the sum of its columns: nothing is counted twice or omitted. */
 static void categories_of_memory_add_up(void **state)
 {
     const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };
@@ -321,7 +323,7 @@ static void categories_of_memory_add_up(void **state)
                 assert_true(sum == ntk_top_table_cell_get(table, row, NTK_TOP_HBM_USED)->value);
                 device_bytes += sum;
             }
-            /* ... and the first screen shows what applications report. */
+            /* ... and the first screen shows the reports of applications. */
             assert_true(device_bytes == (double)model->memory.device_total.value);
             ntk_top_model_destroy(model);
         }
@@ -360,7 +362,7 @@ static void columns_are_chosen_in_a_box(void **state)
     press(model, NTK_SCREEN_KEY_ESCAPE);
     golden(model, 80, 24, "chosen");
     for (int i = 0; i < 30; i++) {               /* to the last column and no further */
-        char *row = scene_row(model, 24, 80, 2); /* drawing says what has room */
+        char *row = scene_row(model, 24, 80, 2); /* drawing sets how many fit */
 
         free(row);
         press(model, NTK_SCREEN_KEY_RIGHT);
@@ -398,7 +400,7 @@ static void mine_lists_what_belongs_to_this_user_alone(void **state)
     }
 }
 
-/* Method: a user without processes: the list says why it is empty. */
+/* Method: a user without processes: the list gives the reason for being empty. */
 static void mine_says_that_nothing_belongs_to_this_user(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
@@ -412,7 +414,8 @@ static void mine_says_that_nothing_belongs_to_this_user(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: views whose rows belong to no process: their bar has no such key, and it does nothing. */
+/* Method: views with rows that belong to no process: their bar lacks the key, and it does
+ * nothing. */
 static void mine_is_not_offered_where_it_has_no_meaning(void **state)
 {
     for (int view = 0; view < NTK_TOP_VIEW_COUNT; view++) {
@@ -439,7 +442,7 @@ static void mine_is_not_offered_where_it_has_no_meaning(void **state)
     }
 }
 
-/* Method: a tag that is the process id says nothing; one that was set gets a column. */
+/* Method: a tag that equals the process id is not shown; one that was set gets a column. */
 static void the_column_of_tags_is_there_while_a_process_has_one(void **state)
 {
     static const char *const tags[] = { "7286", "train" };

@@ -38,7 +38,7 @@ static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(v
     golden(model, 120, 20, "filtered");
     press(model, NTK_SCREEN_KEY_ESCAPE);
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 3);
-    assert_int_equal(table->order.count, 0); /* nothing happened in the other one */
+    assert_int_equal(table->order.count, 0); /* there are no events in the other one */
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);
     assert_int_equal(table->order.count, 30);
     scene.realtime_ns -= 1500000000;
@@ -49,8 +49,8 @@ static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(v
     ntk_top_model_destroy(model);
 }
 
-/* Method: more events than are kept; a frozen screen sees them later, and nothing of what it shows
- * changes. */
+/* Method: more events than are kept; a frozen screen gets them later, and its contents do not
+ * change. */
 static void the_log_is_bounded_and_not_stopped_by_freezing(void **state)
 {
     struct scene scene = scene_trn1;
@@ -105,7 +105,7 @@ static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
     const struct ntk_top_row *row;
 
     assert_int_equal(find_row(table, "ND3", "HBM ECC corrected")->kind, NTK_TOP_ROW_NORMAL);
-    assert_null(find_row(table, "ND0", "HBM ECC corrected")); /* not counted: no zero */
+    assert_null(find_row(table, "ND0", "HBM ECC corrected")); /* not counted: not zero */
     scene.realtime_ns += 1000000000;
     scene.ecc = 4;
     scene_update(model, &scene);
@@ -156,7 +156,7 @@ static void a_recording_has_no_totals_of_ecc_instead_of_zeros(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: more applications than are remembered, and each failed once. */
+/* Method: more applications than are remembered, each with one failure. */
 static void remembered_errors_are_bounded(void **state)
 {
     struct scene scene = scene_small;

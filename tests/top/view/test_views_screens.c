@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views as whole screens: every usual terminal, any size, nothing that is unknown. */
+/* Views as whole screens: every usual terminal, any size, no unknown values. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-/* Method: the usual sizes, sixteen devices; ASCII and colours apart; then what may be missing. */
+/* Method: the usual sizes, sixteen devices; ASCII and colours separately; then without optional
+ * data. */
 static void every_view_fits_every_usual_terminal(void **state)
 {
     struct scene several = scene_trn1;
@@ -143,7 +144,7 @@ static void memory_has_the_word_of_its_machine(void **state)
     assert_true(words > 20);
 }
 
-/* Method: usual sizes with everything known; then what no source tells. */
+/* Method: usual sizes with all data; then with the data that no source has. */
 static void pages_fit_every_usual_terminal(void **state)
 {
     static const enum ntk_top_view_id views[] = { NTK_TOP_VIEW_PROCESSES, NTK_TOP_VIEW_MODELS };
@@ -190,7 +191,7 @@ static void wide_characters_keep_the_columns(void **state)
 /* Method: every size, each view with rows and without; nothing may leave the frame or crash. */
 static void any_size_is_survived(void **state)
 {
-    /* A report may say anything: half a logical core in a device. */
+    /* A report may contain anything: half a logical core in a device. */
     const struct scene odd = { .instance_type = "trn2.48xlarge",
                                .core_version = "",
                                .device_count = 3,
