@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/http/local.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "agent/http/routes.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * otlp_name.c, answers in otlp_answer.c. */
 #include "exporters/otlp/otlp_encode.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* points_page_tags - selects the applications on the page: with their own series, or in "other". */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

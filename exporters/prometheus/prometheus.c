@@ -9,7 +9,6 @@
  */
 #include "exporters/prometheus/prometheus.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 

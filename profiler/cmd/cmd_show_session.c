@@ -3,7 +3,6 @@
  * cmd_show_session - the content of a capture file: a row per core, engine and opcode; optionally
  * every instruction and record.
  */
-#include <errno.h>
 
 #include "profiler/cmd/cmd.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* dump_text - the listing: two blanks per level, one field per line, no data bytes. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* make_profile - producers as tables: names of programs and handles, flow, order of blobs. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* make_read - reads the description of a file from JSON; unknown keys are errors. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* popef_make - makes PopEF files: the subcommands and their options. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  */
 #include "profiler/timeline/html_private.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "profiler/timeline/timeline_answer.h"

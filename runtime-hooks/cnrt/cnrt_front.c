@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

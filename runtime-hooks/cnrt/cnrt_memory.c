@@ -7,7 +7,6 @@
  */
 #include "runtime-hooks/cnrt/cnrt_front.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

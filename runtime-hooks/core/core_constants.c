@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/core/core_constants.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

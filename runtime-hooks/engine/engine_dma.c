@@ -2,7 +2,6 @@
 /* DMA instructions of a program, and the descriptor groups that they start. */
 #include "runtime-hooks/engine/engine_dma.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* Sides of transfers: converts patterns and operands to bounded walks, and computes costs. */
 #include "runtime-hooks/engine/engine_dma.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "runtime-hooks/engine/cost_model.h"

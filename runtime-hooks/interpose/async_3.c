@@ -6,7 +6,6 @@
  * A library without versions may have the 2.x form with the same names. Its callers pass fewer
  * parameters, so those of tensor calls are passed on unchanged as whole registers.
  */
-#include <errno.h>
 #include <sys/uio.h>
 #include <unistd.h>
 

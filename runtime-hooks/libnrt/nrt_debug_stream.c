@@ -11,7 +11,6 @@
 
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
-#include "runtime-hooks/libnrt/nrt_log.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
 static_assert(sizeof(ndebug_stream_event_header_t) == 64, "public layout");

@@ -4,7 +4,6 @@
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

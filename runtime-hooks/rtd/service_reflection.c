@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
-#include "shared/base/log.h"
 #include "shared/rpc/proto/grpc/reflection/v1/reflection.pb-c.h"
 
 #define MODULE "reflection"

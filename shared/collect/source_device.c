@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The device tree: its facts once, its counters at each sample. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "shared/collect/holders.h"

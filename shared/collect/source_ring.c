@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments of observed processes: passes the readings of shared/ring to the aggregate. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* store_jobs - what jobs hold as rows, from when to when. */
 #include "shared/store/store_jobs.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "shared/base/str.h"

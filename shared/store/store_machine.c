@@ -2,7 +2,6 @@
 /* store_machine - what the machine is, as rows of machine and device. */
 #include "shared/store/store_machine.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* store_replay_machine - the machine and its devices at a past moment. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* store_replay_runtime - the runtimes of a past moment: processes, cores, executions. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

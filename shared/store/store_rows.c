@@ -2,7 +2,6 @@
 /* store_rows - one snapshot as rows of the open transaction. */
 #include "shared/store/store_rows.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
 /* store_rows_process - which row a process has, and what is kept of it between two snapshots. */
 #include "shared/store/store_rows_state.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

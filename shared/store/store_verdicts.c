@@ -2,7 +2,6 @@
 /* store_verdicts - verdicts on ranks as rows, with begin and end. */
 #include "shared/store/store_verdicts.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

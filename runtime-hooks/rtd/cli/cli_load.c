@@ -2,7 +2,6 @@
 /* cli_load - streams a NEFF file to the daemon to load it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

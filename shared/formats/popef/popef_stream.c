@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* popef_stream - the data of one blob, inflated on the way where it is compressed. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
