@@ -152,7 +152,7 @@ static const struct ntk_opt first_rows[] = {
     { 0, "pretty", 0, NTK_OPT_FLAG, &options.report.pretty,
       "print indented reports on several lines" },
     { 0, "timestamps", 0, NTK_OPT_FLAG, &options.report.timestamps,
-      "add timestamp_ns and sequence to each report" },
+      "add time_ns and sequence to each report" },
     { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
       "list every core of the machine for each application, with zeros for cores it does not use" },
     { 0, "max-line", "SIZE", NTK_OPT_BYTES, &arg_max_line,

@@ -389,7 +389,7 @@ static void set_jobs(const struct ntk_jobs_folder *folder, struct ntk_snapshot *
         for (size_t k = 0; k < NTK_JOB_TEXTS; k++) {
             row->texts[k] = ntk_snapshot_text(snapshot, job->texts[k]->texts[k]);
         }
-        row->since_timestamp_ns = job->since_ns;
+        row->since_ns = job->since_ns;
         row->cores = list_bits(snapshot, job->cores, sizeof job->cores / sizeof *job->cores,
                                &row->core_count);
         row->devices = list_bits(snapshot, &job->devices, 1, &row->device_count);

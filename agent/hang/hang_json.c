@@ -27,7 +27,7 @@ static void write_rank(struct ntk_json *json, const struct ntk_rank_verdict *ver
         ntk_json_key_u64(json, "sequence", row->sample->sequence);
         ntk_json_key_text(json, "operation", ntk_collective_names[row->sample->operation]);
         ntk_json_key_bool(json, "in_operation", row->sample->in_flight > 0);
-        ntk_json_key_u64(json, "since_ns", row->sample->since_ns);
+        ntk_json_key_u64(json, "state_ns", row->sample->state_ns);
         if (row->is_lost) {
             ntk_json_key_u64(json, "lost_for_ns", row->lost_for_ns);
         } else if (!row->host[0] && verdict->where != NTK_RANK_ARRIVED) {

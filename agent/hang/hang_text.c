@@ -140,7 +140,7 @@ static void write_last(const struct ntk_rank_sample *sample, struct ntk_buf *out
     } else {
         ntk_buf_add_format(out, "left %s %llu %s ago", ntk_collective_names[sample->operation],
                            (unsigned long long)sample->sequence,
-                           span(age, sizeof age, sample->since_ns));
+                           span(age, sizeof age, sample->state_ns));
     }
 }
 
@@ -164,7 +164,7 @@ static void write_missing(const struct ntk_rank_verdict *verdict, bool is_broken
         ntk_buf_add_format(out, "is still in %s %llu, for %s",
                            ntk_collective_names[row->sample->operation],
                            (unsigned long long)row->sample->sequence,
-                           span(age, sizeof age, row->sample->since_ns));
+                           span(age, sizeof age, row->sample->state_ns));
         write_kernel(row, row->sample->tid, out);
         break;
     case NTK_RANK_RESTARTED:

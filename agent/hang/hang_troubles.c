@@ -103,7 +103,7 @@ void ntk_hang_troubles_hold(struct ntk_hang_troubles *troubles, const struct ntk
     held->trouble.has_rank = true;
     held->trouble.rank = slow->rank;
     held->trouble.pid = slow->pid;
-    held->trouble.since_timestamp_ns =
+    held->trouble.since_ns =
         snapshot->realtime_ns - (window_ns < snapshot->realtime_ns ? window_ns : 0);
     ntk_str_copy(held->rendezvous, sizeof held->rendezvous,
                  ntk_hang_rendezvous(snapshot, verdict->key));
@@ -173,9 +173,9 @@ static void fill_rank(struct filling *filling, struct ntk_rank_trouble trouble,
     trouble.tag = row ? row->tag : trouble.tag;
     trouble.cause = ntk_rank_where_names[rank->where];
     if (row && trouble.kind == NTK_TROUBLE_BROKE) {
-        uint64_t age_ns = row->is_lost ? row->lost_for_ns : row->sample->since_ns;
+        uint64_t age_ns = row->is_lost ? row->lost_for_ns : row->sample->state_ns;
 
-        trouble.since_timestamp_ns = now_ns - (age_ns < now_ns ? age_ns : 0);
+        trouble.since_ns = now_ns - (age_ns < now_ns ? age_ns : 0);
     }
     fill(filling, &trouble);
 }
@@ -196,7 +196,7 @@ static void fill_verdict(struct filling *filling, const struct ntk_comm_verdict 
         .cause = verdict->kind == NTK_COMM_HANGS ? "operation" : "unknown",
         .operation = verdict->operation,
         .sequence = verdict->sequence,
-        .since_timestamp_ns = now_ns - age_ns,
+        .since_ns = now_ns - age_ns,
         .missing_count = verdict->missing_count,
     };
     uint32_t named = 0;
@@ -229,7 +229,7 @@ static void fill_change(struct filling *filling, const struct ntk_change_verdict
         .rank_count = verdict->rank_count,
         .tag = runtime ? shared_tag(runtime->tag, runtime->pid) : "",
         .cause = ntk_change_where_names[verdict->where],
-        .since_timestamp_ns = verdict->since_timestamp_ns,
+        .since_ns = verdict->since_ns,
         .behind_ns =
             verdict->after_ns > verdict->before_ns ? verdict->after_ns - verdict->before_ns : 0,
         .interval_ns = verdict->after_ns,

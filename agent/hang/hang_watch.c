@@ -163,9 +163,8 @@ static void say_slower(const struct ntk_change_verdict *verdict,
                        const struct ntk_snapshot *snapshot)
 {
     const char *place = ntk_hang_place(ntk_hang_rendezvous(snapshot, verdict->key));
-    uint64_t age_ns = snapshot->realtime_ns > verdict->since_timestamp_ns
-                          ? snapshot->realtime_ns - verdict->since_timestamp_ns
-                          : 0;
+    uint64_t age_ns =
+        snapshot->realtime_ns > verdict->since_ns ? snapshot->realtime_ns - verdict->since_ns : 0;
     char age[32];
     char before[32];
     char after[32];

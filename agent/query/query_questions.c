@@ -240,7 +240,7 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
 {
     struct answer answer = { .query = query, .table = table, .err = err };
     static const struct ntk_query_heading columns[] = {
-        { NTK_QUERY_TEXT, "process" },      { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_TEXT, "tag" },          { NTK_QUERY_COUNT, "pid" },
         { NTK_QUERY_TIME, "first_seen" },   { NTK_QUERY_TIME, "last_seen" },
         { NTK_QUERY_TIME, "ended" },        { NTK_QUERY_COUNT, "cores" },
         { NTK_QUERY_COUNT, "completed" },   { NTK_QUERY_COUNT, "failed" },
@@ -273,7 +273,7 @@ static int answer_memory(const struct ntk_query *query, struct ntk_query_table *
 {
     struct answer answer = { .query = query, .table = table, .err = err };
 
-    ntk_query_table_add_column(table, NTK_QUERY_TEXT, "process");
+    ntk_query_table_add_column(table, NTK_QUERY_TEXT, "tag");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "pid");
     ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_device_memory_bytes");
     ntk_query_table_add_column(table, NTK_QUERY_ESTIMATED, "memory_estimated");
@@ -320,7 +320,7 @@ static int answer_events(const struct ntk_query *query, struct ntk_query_table *
     struct answer answer = { .query = query, .table = table, .err = err };
     static const struct ntk_query_heading columns[] = {
         { NTK_QUERY_TIME, "time" },          { NTK_QUERY_TEXT, "kind" },
-        { NTK_QUERY_TEXT, "process" },       { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_TEXT, "tag" },           { NTK_QUERY_COUNT, "pid" },
         { NTK_QUERY_COUNT, "core" },         { NTK_QUERY_TEXT, "model" },
         { NTK_QUERY_TEXT, "what" },          { NTK_QUERY_COUNT, "nrt_status" },
         { NTK_QUERY_COUNT, "execution_id" }, { NTK_QUERY_BYTES, "bytes" },

@@ -43,11 +43,11 @@ int ntk_query_answer_ranks(const struct ntk_query *query, struct ntk_query_table
                            struct ntk_err *err)
 {
     static const struct ntk_query_heading columns[] = {
-        { NTK_QUERY_TEXT, "job" },
+        { NTK_QUERY_TEXT, "rendezvous" },
         { NTK_QUERY_TEXT, "communicator" },
         { NTK_QUERY_COUNT, "rank" },
         { NTK_QUERY_COUNT, "rank_count" },
-        { NTK_QUERY_TEXT, "process" },
+        { NTK_QUERY_TEXT, "tag" },
         { NTK_QUERY_COUNT, "pid" },
         { NTK_QUERY_TIME, "from" },
         { NTK_QUERY_TIME, "to" },
@@ -101,9 +101,9 @@ int ntk_query_answer_verdicts(const struct ntk_query *query, struct ntk_query_ta
         { NTK_QUERY_COUNT, "rank" },
         { NTK_QUERY_COUNT, "rank_count" },
         { NTK_QUERY_TEXT, "cause" },
-        { NTK_QUERY_TEXT, "process" },
+        { NTK_QUERY_TEXT, "tag" },
         { NTK_QUERY_COUNT, "pid" },
-        { NTK_QUERY_TEXT, "job" },
+        { NTK_QUERY_TEXT, "rendezvous" },
         { NTK_QUERY_TEXT, "communicator" },
         { NTK_QUERY_TEXT, "operation" },
         { NTK_QUERY_COUNT, "sequence" },

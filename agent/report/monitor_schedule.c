@@ -313,8 +313,8 @@ static int make_runtimes(const struct ntk_monitor_schedule *schedule, struct ntk
 
 static void take_self(struct ntk_system_sample *to, const struct ntk_system_sample *from)
 {
-    to->self_cpu_user = from->self_cpu_user;
-    to->self_cpu_system = from->self_cpu_system;
+    to->self_vcpu_user = from->self_vcpu_user;
+    to->self_vcpu_system = from->self_vcpu_system;
     to->self_memory_bytes = from->self_memory_bytes;
 }
 

@@ -81,7 +81,7 @@ static void update_troubles(struct ntk_points_page *page, const struct ntk_snaps
         trouble->has_rank = sample->has_rank;
         trouble->rank = sample->rank;
         trouble->is_elsewhere = sample->has_rank && sample->pid == 0;
-        trouble->since_ns = sample->since_timestamp_ns;
+        trouble->since_ns = sample->since_ns;
         ntk_str_copy_clean(trouble->cause, sizeof trouble->cause, sample->cause,
                            strlen(sample->cause));
         ntk_str_copy_clean(trouble->job_id, sizeof trouble->job_id, sample->job_id,

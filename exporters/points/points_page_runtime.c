@@ -39,8 +39,8 @@ static void add_ranks(struct ntk_points_tag *tag, const struct ntk_runtime_sampl
             tag->rank_counts[k] += rank->counts[k].period;
         }
         if (rank->in_flight > 0 && rank->state == NTK_RANK_JOINED && !runtime->ended &&
-            rank->since_ns > tag->in_collective_ns) {
-            tag->in_collective_ns = rank->since_ns;
+            rank->state_ns > tag->in_collective_ns) {
+            tag->in_collective_ns = rank->state_ns;
         }
     }
 }

@@ -84,8 +84,8 @@ static void build_self(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
                       (double)(aggregate->system_cpus.count > 0 ? aggregate->system_cpus.count : 1);
     struct ntk_system_sample *out = &snapshot->system;
 
-    out->self_cpu_user = self_share(now->self_user_ns, &aggregate->self_user_base_ns, whole_ns);
-    out->self_cpu_system =
+    out->self_vcpu_user = self_share(now->self_user_ns, &aggregate->self_user_base_ns, whole_ns);
+    out->self_vcpu_system =
         self_share(now->self_system_ns, &aggregate->self_system_base_ns, whole_ns);
     out->self_memory_bytes = now->self_memory_bytes;
 }

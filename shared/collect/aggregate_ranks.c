@@ -123,7 +123,7 @@ static void take_rank(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     out->sequence = comm->sequence;
     out->operation = (enum ntk_collective)comm->operation;
     out->in_flight = comm->in_flight;
-    out->since_ns = comm->since_ns;
+    out->state_ns = comm->state_ns;
     out->bytes = comm->bytes;
     out->dtype = comm->dtype;
     out->status = comm->status;

@@ -125,8 +125,8 @@ static void operation_find(struct ntk_comm_verdict *verdict)
         }
         verdict->sequence = row->sample->sequence;
         verdict->operation = row->sample->operation;
-        if (row->sample->since_ns > verdict->age_ns) {
-            verdict->age_ns = row->sample->since_ns;
+        if (row->sample->state_ns > verdict->age_ns) {
+            verdict->age_ns = row->sample->state_ns;
             verdict->first = row;
         }
     }
@@ -202,7 +202,7 @@ static enum ntk_rank_where where_of(const struct ntk_rank_row *row,
 /* Since the communicator broke for it. */
 static uint64_t broke_for(const struct ntk_rank_row *row)
 {
-    return row->sample->since_ns + (row->is_lost ? row->lost_for_ns : 0);
+    return row->sample->state_ns + (row->is_lost ? row->lost_for_ns : 0);
 }
 
 uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict)
@@ -235,7 +235,7 @@ static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *ve
         has_lost = has_lost || verdict->ranks[i].where == NTK_RANK_LOST;
         is_between = is_between ||
                      (!row->is_lost && row->sample->state == NTK_RANK_JOINED &&
-                      row->sample->sequence > 0 && row->sample->since_ns <= NTK_RANKS_LEAST_NS);
+                      row->sample->sequence > 0 && row->sample->state_ns <= NTK_RANKS_LEAST_NS);
     }
     return is_broken || has_lost ? NTK_COMM_BROKE : is_between ? NTK_COMM_GOES_ON : NTK_COMM_IDLE;
 }

@@ -299,7 +299,7 @@ static void judge(struct change_comm *comm, const struct sample *sample, uint32_
         comm->verdict = (struct ntk_change_verdict){ .key = comm->key,
                                                      .rank_count = comm->rank_count,
                                                      .seen = seen,
-                                                     .since_timestamp_ns = comm->above_since_ns,
+                                                     .since_ns = comm->above_since_ns,
                                                      .before_ns = (uint64_t)usual,
                                                      .after_ns = (uint64_t)after,
                                                      .where = where_of(comm, after - usual) };
@@ -381,9 +381,9 @@ static uint64_t last_end(const struct row *rows, size_t count, const struct ntk_
         const struct ntk_rank_sample *sample = rows[i].sample;
 
         if (sample->in_flight == 0 && sample->state == NTK_RANK_JOINED &&
-            sample->sequence > sequence && sample->since_ns < snapshot->realtime_ns) {
+            sample->sequence > sequence && sample->state_ns < snapshot->realtime_ns) {
             sequence = sample->sequence;
-            *out_ns = snapshot->realtime_ns - sample->since_ns;
+            *out_ns = snapshot->realtime_ns - sample->state_ns;
         }
     }
     return sequence;

@@ -52,7 +52,7 @@ struct ntk_change_verdict {
     uint64_t key;
     uint32_t rank_count;
     uint32_t seen; /* ranks that were checked */
-    uint64_t since_timestamp_ns;
+    uint64_t since_ns;
     uint64_t before_ns; /* from one operation to the next, before and since */
     uint64_t after_ns;
     enum ntk_change_where where;

@@ -422,7 +422,7 @@ struct ntk_rank_sample {
     uint64_t sequence;
     enum ntk_collective operation;
     uint64_t in_flight; /* 0: none at hand */
-    uint64_t since_ns;  /* how long ago it was entered or, when none is at hand, left */
+    uint64_t state_ns;  /* how long ago it was entered or, when none is at hand, left */
     uint64_t bytes;     /* of this rank */
     uint32_t dtype;
     uint32_t status;     /* of the last that ended */
@@ -486,7 +486,7 @@ struct ntk_rank_trouble {
     const char *cause;  /* where the rank is, what blocks it; one word */
     enum ntk_collective operation;
     uint64_t sequence; /* of the operation; 0: of none */
-    uint64_t since_timestamp_ns;
+    uint64_t since_ns;
     uint32_t missing_count; /* ranks that have not come; 0 where it does not apply */
     uint64_t behind_ns;     /* what the others wait for it, each operation; 0: unknown */
     uint64_t interval_ns;   /* from one operation to the next; 0: unknown */
@@ -545,7 +545,7 @@ struct ntk_job {
         };
         const char *texts[NTK_JOB_TEXTS]; /* all of them */
     };
-    uint64_t since_timestamp_ns;
+    uint64_t since_ns;
     uint32_t *cores; /* those of its devices among them */
     size_t core_count;
     uint32_t *devices; /* when it holds a core or all */
@@ -734,8 +734,8 @@ struct ntk_system_sample {
         };
         uint64_t figures[NTK_SYSTEM_FIGURES]; /* all of them */
     };
-    double self_cpu_user; /* of the process that collects; ratios of all CPUs */
-    double self_cpu_system;
+    double self_vcpu_user; /* of the process that collects; ratios of all CPUs */
+    double self_vcpu_system;
     uint64_t self_memory_bytes; /* resident */
 };
 

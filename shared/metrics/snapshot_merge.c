@@ -464,8 +464,8 @@ static void merge_system(struct ntk_snapshot *s, const struct ntk_snapshot *olde
         system->figures[i] += ntk_system_rows[i].is_counter ? before->figures[i] : 0;
     }
     if (before->has & NTK_SYSTEM_HAS_SELF) {
-        system->self_cpu_user = mix(w, before->self_cpu_user, system->self_cpu_user);
-        system->self_cpu_system = mix(w, before->self_cpu_system, system->self_cpu_system);
+        system->self_vcpu_user = mix(w, before->self_vcpu_user, system->self_vcpu_user);
+        system->self_vcpu_system = mix(w, before->self_vcpu_system, system->self_vcpu_system);
     }
     system->cpus =
         copy_array(s, newer->system.cpus, newer->system.cpu_count, sizeof *newer->system.cpus);

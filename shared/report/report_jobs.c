@@ -11,7 +11,7 @@ const struct report_field report_fields_job[] = {
     REPORT_ROW(column, REPORT_TEXT, AT(name), \
                .sparse = offsetof(struct ntk_job, name) != offsetof(struct ntk_job, id)),
 #include "shared/metrics/job.def"
-    REPORT_ROW("since_timestamp_ns", REPORT_U64, AT(since_timestamp_ns)),
+    REPORT_ROW("since_ns", REPORT_U64, AT(since_ns)),
     REPORT_END,
 };
 #undef AT

@@ -16,7 +16,7 @@
 
 #define AT(member) .offset = offsetof(struct ntk_snapshot, member)
 const struct report_field report_fields_time[] = {
-    REPORT_ROW("timestamp_ns", REPORT_U64, AT(realtime_ns)),
+    REPORT_ROW("time_ns", REPORT_U64, AT(realtime_ns)),
     REPORT_ROW("sequence", REPORT_U64, AT(sequence)),
     REPORT_END,
 };

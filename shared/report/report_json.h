@@ -43,7 +43,7 @@ enum ntk_report_omit {
 
 struct ntk_report_options {
     bool pretty;           /* many lines for people; line_bytes_max does not count then */
-    bool timestamps;       /* "timestamp_ns" and "sequence" as last keys */
+    bool timestamps;       /* "time_ns" and "sequence" as last keys */
     bool all_cores;        /* every core of the machine in each runtime, zero where it has none */
     bool vendor_only;      /* none of our additive keys */
     unsigned int omit;     /* enum ntk_report_omit */

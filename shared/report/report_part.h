@@ -23,7 +23,7 @@ extern "C" {
 #define REPORT_TABLES(X) \
     X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(event) X(health_reason) X(executions) \
     X(executions_ext) X(hardware) X(hardware_ext) X(instance) X(machine_ext) X(memory_info) X(memory_row) X(model) \
-    X(job) X(model_estimated) X(model_ext) X(lost_rank) X(owner) X(rank) X(runtime) X(runtime_cpu) X(runtime_ext) X(self_cpu) X(self_stats) X(time) \
+    X(job) X(model_estimated) X(model_ext) X(lost_rank) X(owner) X(rank) X(runtime) X(runtime_cpu) X(runtime_ext) X(self_vcpu) X(self_stats) X(time) \
     X(trouble)
 /* clang-format on */
 #define REPORT_DECLARE(name) extern const struct report_field report_fields_##name[];

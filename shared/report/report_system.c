@@ -22,9 +22,9 @@ const struct report_field report_fields_cpu_average[] = {
                .names = ntk_cpu_field_names),
     REPORT_END,
 };
-const struct report_field report_fields_self_cpu[] = {
-    REPORT_ROW("user", REPORT_PERCENT, AT(self_cpu_user)),
-    REPORT_ROW("system", REPORT_PERCENT, AT(self_cpu_system)),
+const struct report_field report_fields_self_vcpu[] = {
+    REPORT_ROW("user", REPORT_PERCENT, AT(self_vcpu_user)),
+    REPORT_ROW("system", REPORT_PERCENT, AT(self_vcpu_system)),
     REPORT_END,
 };
 const struct report_field report_fields_self_stats[] = {
@@ -136,7 +136,7 @@ static void write_self(struct report_writer *w)
     report_write_period(w, w->snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF]);
     report_write_fields(w, report_fields_self_stats, system);
     ntk_json_key_object_begin(&w->json, "vcpu_usage");
-    report_write_fields(w, report_fields_self_cpu, system);
+    report_write_fields(w, report_fields_self_vcpu, system);
     ntk_json_object_end(&w->json);
     report_key_text(w, "error", system->has & NTK_SYSTEM_HAS_SELF ? "" : "cannot read /proc/self");
     ntk_json_object_end(&w->json);
@@ -149,8 +149,8 @@ static void read_self(struct ntk_snapshot *snapshot, const json_t *group)
     if (report_get_object(group, "vcpu_usage") &&
         report_get_text(snapshot, group, "error")[0] == '\0') {
         report_read_fields(snapshot, group, report_fields_self_stats, system);
-        report_read_fields(snapshot, report_get_object(group, "vcpu_usage"), report_fields_self_cpu,
-                           system);
+        report_read_fields(snapshot, report_get_object(group, "vcpu_usage"),
+                           report_fields_self_vcpu, system);
         system->has |= NTK_SYSTEM_HAS_SELF;
     }
 }

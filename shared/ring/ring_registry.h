@@ -252,7 +252,7 @@ struct ntk_ring_comm {
     uint16_t core;
     uint64_t sequence; /* of the current operation or, with none, of the last one; 0: none so far */
     uint64_t in_flight;
-    uint64_t since_ns; /* since it was entered or, with none in flight, left */
+    uint64_t state_ns; /* since it was entered or, with none in flight, left */
     uint64_t bytes;
     uint32_t operation; /* enum ntk_collective */
     uint32_t dtype;

@@ -305,7 +305,7 @@ static void take_comm(const struct ntk_ring_segment *segment, const struct ntk_s
         out->sequence -= out->in_flight - 1;
     }
     /* A rank that has not entered any operation has left none. */
-    out->since_ns =
+    out->state_ns =
         since != 0 && now > since ? ntk_ring_segment_ticks_to_ns(segment, now - since) : 0;
     out->bytes = comm->bytes;
     out->operation = comm->operation;

@@ -249,7 +249,7 @@ static int write_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_
     int ret;
 
     if (!open) {
-        began_ns = job->since_timestamp_ns;
+        began_ns = job->since_ns;
         ret = add_job(jobs, db, job, lnc, &open, &began_ns, row_count, err);
     } else {
         ret = name_job(db, open, job, row_count, err);
@@ -258,7 +258,7 @@ static int write_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_
         return ret;
     }
     open->is_seen = true;
-    began_ns = began_ns > job->since_timestamp_ns ? began_ns : job->since_timestamp_ns;
+    began_ns = began_ns > job->since_ns ? began_ns : job->since_ns;
     return write_cores(db, open, job, lnc, began_ns, now_ns, row_count, err);
 }
 

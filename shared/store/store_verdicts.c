@@ -85,7 +85,7 @@ static int add(struct ntk_store_verdicts *verdicts, sqlite3 *db,
     if (ret < 0) {
         return ret;
     }
-    ntk_store_sql_bind(statement, "time_ns", ntk_store_sql_integer(trouble->since_timestamp_ns));
+    ntk_store_sql_bind(statement, "time_ns", ntk_store_sql_integer(trouble->since_ns));
     ntk_store_sql_bind_text(statement, "kind", open->kind);
     ntk_store_sql_bind_text(statement, "cause", open->cause);
     ntk_store_sql_bind_text(statement, "communicator", open->communicator);

@@ -88,7 +88,7 @@ static void fill_rank(struct ntk_rank_sample *rank)
     rank->join_timestamp_ns = 1763699000000000000u;
     rank->sequence = 77;
     rank->in_flight = 1;
-    rank->since_ns = 2500000;
+    rank->state_ns = 2500000;
     rank->bytes = 4096;
     rank->longest_ns = 9000000;
     for (uint32_t i = 0; i < NTK_COLLECTIVE_COUNT; i++) {
@@ -137,14 +137,14 @@ static void fill_rest(struct ntk_snapshot *s, bool is_busy)
                                               .cause = "killed",
                                               .sequence = 77,
                                               .missing_count = 1,
-                                              .since_timestamp_ns = 1763699900000000000u };
+                                              .since_ns = 1763699900000000000u };
     uint32_t numbers[] = { 0, 1 };
     struct ntk_job job = { .id = "17",
                            .user = "ada",
                            .name = "train",
                            .partition = "gpu",
                            .cluster = "c1",
-                           .since_timestamp_ns = 1763699000000000000u,
+                           .since_ns = 1763699000000000000u,
                            .cores = numbers,
                            .core_count = 2,
                            .devices = numbers,

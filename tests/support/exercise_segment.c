@@ -70,7 +70,7 @@ static void exercise_comms(const struct ntk_ring_segment *segment)
         REQUIRE(comm->operation < NTK_COLLECTIVE_COUNT);
         REQUIRE(comm->core < NTK_SEGMENT_CORES || comm->core == NTK_NO_CORE);
         REQUIRE(comm->in_flight == 0 || comm->sequence > 0);
-        digest += comm->since_ns + comm->tid;
+        digest += comm->state_ns + comm->tid;
         (void)ntk_ring_segment_text(segment, comm->name, text, sizeof text);
         require_text(text, sizeof text);
         (void)ntk_ring_segment_text(segment, comm->group, text, sizeof text);

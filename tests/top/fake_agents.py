@@ -17,14 +17,14 @@ machine = json.load(open(sys.argv[2]))
 def body(mode, made):
     if mode == "garbage":
         return b"\x00\xff this is no report"
-    report["timestamp_ns"] = 10**18 if mode == "old" else int(made * 1e9) + (3600 * 10**9 if mode == "ahead" else 0)
+    report["time_ns"] = 10**18 if mode == "old" else int(made * 1e9) + (3600 * 10**9 if mode == "ahead" else 0)
     told = report
     if mode == "vendor":
         told = {key: value for key, value in machine.items() if key != "neuron_ext"}
     if mode == "doubtful":
         told = json.loads(json.dumps(machine))
         told["neuron_ext"]["devices"][0]["health"] = {"verdict": "unknown", "reasons": [{"reason": "heartbeat_still"}]}
-    return json.dumps(dict(told, timestamp_ns=report["timestamp_ns"])).encode()
+    return json.dumps(dict(told, time_ns=report["time_ns"])).encode()
 
 
 def serve(mode):

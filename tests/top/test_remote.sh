@@ -12,7 +12,7 @@ wait_for runs
 
 # A pipe: each report is a frame with its numbers; the end ends it.
 both_have() { # both reports have executions
-    neuron-monitor --count 2 --period 300ms | jq -c "del(.timestamp_ns)" >reports
+    neuron-monitor --count 2 --period 300ms | jq -c "del(.time_ns)" >reports
     jq -es 'length == 2 and all(.[]; .neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0)' reports >/dev/null && echo yes
 }
 wait_for both_have

@@ -65,7 +65,7 @@ const EVENTS_ASKED = 30000; // the server's limit
 const EVENTS = [
   { name: 'time', text: true, value: (event) => event.time.replace('T', ' ').replace('Z', '') },
   { name: 'event', text: true, value: (event) => event.kind, bad: (event) => event.kind === 'error' },
-  { name: 'process', text: true, value: (event) => event.process },
+  { name: 'process', text: true, value: (event) => event.tag },
   { name: 'pid', value: (event) => String(event.pid) },
   { name: 'core', value: (event) => (event.core === null ? '-' : String(logicalOf(event.core))) },
   { name: 'model', text: true, value: (event) => event.model ?? '-' },
@@ -78,7 +78,7 @@ const EVENTS = [
 function chooseEvents(rows) {
   const seen = new Map();
   const ranked = rows.map((row, place) => ({ row, place })).reverse().map((entry) => {
-    const key = `${entry.row.kind === 'error'} ${entry.row.pid} ${entry.row.process}`;
+    const key = `${entry.row.kind === 'error'} ${entry.row.pid} ${entry.row.tag}`;
     seen.set(key, (seen.get(key) ?? 0) + 1);
     return { ...entry, turn: seen.get(key), other: entry.row.kind !== 'error' };
   });

@@ -141,7 +141,7 @@ static void assert_jobs(struct fixture *f, const char *want)
             used += (size_t)snprintf(text + used, sizeof text - used, " %u", job->devices[k]);
         }
         used += (size_t)snprintf(text + used, sizeof text - used, " @%g\n",
-                                 (double)(f->now_ns - job->since_timestamp_ns) / 1e9);
+                                 (double)(f->now_ns - job->since_ns) / 1e9);
     }
     assert_string_equal(text, want);
 }

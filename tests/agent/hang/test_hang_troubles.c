@@ -18,7 +18,7 @@ static struct ntk_rank_sample rank_of(uint32_t rank, enum ntk_rank_state state)
                                      .rendezvous = "",
                                      .members = "",
                                      .sequence = 9,
-                                     .since_ns = 40 * SECOND };
+                                     .state_ns = 40 * SECOND };
 }
 
 static const struct ntk_rank_trouble *trouble_of(const struct ntk_snapshot *snapshot, uint32_t rank)
@@ -65,7 +65,7 @@ static void troubles_of_a_broken_communicator_began_when_it_broke(void **state)
         const struct ntk_rank_trouble *trouble = trouble_of(snapshot, rank);
 
         assert_string_equal(trouble->cause, causes[rank]);
-        assert_int_equal((NOW - trouble->since_timestamp_ns) / SECOND, ages[rank]);
+        assert_int_equal((NOW - trouble->since_ns) / SECOND, ages[rank]);
     }
     ntk_ranks_fini(&ranks);
     ntk_change_fini(&change);

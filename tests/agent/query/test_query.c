@@ -98,10 +98,10 @@ static void people_read_a_table(void **state)
            "(all)     2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        600       0  "
            "        0          0  2.00ms  2.01ms  2.01ms\n",
            "latency", "--db", f->path, "--percentiles", "50,99");
-    EXPECT("process   pid  peak device memory  peak host memory  peak rss\n"
+    EXPECT("tag       pid  peak device memory  peak host memory  peak rss\n"
            "trainer  1077               9.0MB                0B         -\n",
            "memory", "--db", f->path);
-    EXPECT("process   pid  first seen            last seen             ended  cores  completed  "
+    EXPECT("tag       pid  first seen            last seen             ended  cores  completed  "
            "failed  unwatched  executions counted  hooks  user  container id  command\n"
            "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -          2        600  "
            "     0          0  -                   -      -     -             python train.py\n",
@@ -218,12 +218,12 @@ static void unreported_memory_is_a_dash_and_an_estimate_has_a_tilde(void **state
 {
     char *path = store_mixed(*state, "mixed.db");
 
-    EXPECT("process     pid  peak device memory  peak host memory  peak rss\n"
+    EXPECT("tag         pid  peak device memory  peak host memory  peak rss\n"
            "ours       7001               3.0GB           384.0MB     1.0GB\n"
            "preloaded  7002              ~3.0GB           256.0MB     1.0GB\n"
            "attached   7003               1.0GB                 -     1.0GB\n",
            "memory", "--db", path);
-    EXPECT("process,pid,peak_device_memory_bytes,memory_estimated,peak_host_memory_bytes,peak_rss_"
+    EXPECT("tag,pid,peak_device_memory_bytes,memory_estimated,peak_host_memory_bytes,peak_rss_"
            "bytes\r\n"
            "ours,7001,3221225472,false,402653184,1073741824\r\n"
            "preloaded,7002,3221225472,true,268435456,1073741824\r\n"
@@ -324,8 +324,8 @@ static void memory_of_a_process_that_was_over_before_it_was_seen_is_not_known(vo
     ntk_store_put(store, snapshot);
     ntk_snapshot_destroy(snapshot);
     assert_int_equal(ntk_store_close(store, NULL), 0);
-    EXPECT("process   pid  peak device memory  peak host memory  peak rss\n"
-           "ours     7001                   -                 -         -\n",
+    EXPECT("tag    pid  peak device memory  peak host memory  peak rss\n"
+           "ours  7001                   -                 -         -\n",
            "memory", "--db", path, "--process", "ours");
     free(path);
 }
@@ -383,7 +383,7 @@ static void events_are_listed_in_order(void **state)
 {
     const struct fixture *f = *state;
 
-    EXPECT("time                      kind   process   pid  core  model     what   nrt status  "
+    EXPECT("time                      kind   tag       pid  core  model     what   nrt status  "
            "execution id  bytes  duration  address  name             value\n"
            "2023-11-14T22:14:01Z      start  trainer  1077     -  -         -               -  "
            "           -      -         -  -        python train.py      -\n"
@@ -392,11 +392,11 @@ static void events_are_listed_in_order(void **state)
            "2023-11-14T22:14:19.999Z  error  trainer  1077     1  mlp.neff  model        1006  "
            "           0      -         -  -        -                    -\n",
            "events", "--db", f->path);
-    EXPECT("time,kind,process,pid,core,model,what,nrt_status,execution_id,bytes,duration_ns,"
+    EXPECT("time,kind,tag,pid,core,model,what,nrt_status,execution_id,bytes,duration_ns,"
            "address,name,value\r\n"
            "2023-11-14T22:14:20Z,alloc,trainer,1077,1,mlp.neff,tensors,,,4096,,0x0,weights,\r\n",
            "events", "--db", f->path, "--csv", "--kind", "alloc,free");
-    EXPECT("time,kind,process,pid,core,model,what,nrt_status,execution_id,bytes,duration_ns,"
+    EXPECT("time,kind,tag,pid,core,model,what,nrt_status,execution_id,bytes,duration_ns,"
            "address,name,value\r\n"
            "2023-11-14T22:14:19.999Z,error,trainer,1077,1,mlp.neff,model,1006,0,,,,,\r\n",
            "events", "--db", f->path, "--csv", "--newest", "1");

@@ -53,7 +53,7 @@ stop
 wait_for verdict ".kind == \"slow\" and .pid == $slow and .to != null"
 
 wait_for verdict '.kind == "slower" and .to == null and .rank == null and .rank_count == 3 and .cause == "outside"
-    and .job == "127.0.0.1:46823" and .behind_ns > 0 and .interval_ns > .behind_ns'
+    and .rendezvous == "127.0.0.1:46823" and .behind_ns > 0 and .interval_ns > .behind_ns'
 wait_for eval 'grep -q "the ranks at 127.0.0.1:46823 became slower .* ago, equally for all 3 visible ranks of 3: .* cause: outside" out.log && echo yes'
 wait_for eval 'grep -q "\"kind\":\"slower\"" out.jsonl && echo yes'
 kill -9 "${together[@]}"
@@ -82,7 +82,7 @@ jq -e "any(.[]; .kind == \"slow\" and .rank == 2 and .pid == $slow and .cause ==
 jq -e ".[] | select(.kind == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
     fail "the killed rank: $(cat answer.json)"
 ask ranks || fail "ranks: $(cat errors)"
-[ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | contains(\"slow host\")) and .[0].rank == 2 and .[0].job == \"127.0.0.1:46822\"" answer.json)" = true ] ||
+[ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | contains(\"slow host\")) and .[0].rank == 2 and .[0].rendezvous == \"127.0.0.1:46822\"" answer.json)" = true ] ||
     fail "the slow one's row: $(cat answer.json)"
 # The others waited for it, it for none.
 [ "$(jq "[.[] | select(.rank_count == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.pid == $fast)) | .[0].wait_ratio)" answer.json)" = true ] ||

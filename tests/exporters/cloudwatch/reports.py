@@ -10,7 +10,7 @@ count, step = int(sys.argv[2]), float(sys.argv[3])
 first = time.time() - 60 - count * step
 for i in range(count):
     report = reports[i % len(reports)]
-    report["timestamp_ns"] = int((first + i * step) * 1e9)
+    report["time_ns"] = int((first + i * step) * 1e9)
     report["instance_info"]["error"] = "nobody was asked"  # so that nothing waits for an answer
     report["neuron_ext"]["period_ns"] = int(step * 1e9)
     print(json.dumps(report), flush=True)

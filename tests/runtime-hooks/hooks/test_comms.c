@@ -110,9 +110,9 @@ static void operations_are_numbered_counted_and_recorded(void **state)
     assert_int_equal(comm->in_flight, 1);
     assert_int_equal(comm->operation, NTK_COLLECTIVE_BARRIER);
     assert_int_equal(comm->tid, child.pid);
-    uint64_t since_ns = comm->since_ns; /* it continues */
+    uint64_t state_ns = comm->state_ns; /* it continues */
     assert_int_equal(comms_read(f), 1);
-    assert_true(comm->since_ns > since_ns);
+    assert_true(comm->state_ns > state_ns);
 
     observed_send(&child, 0);
     (void)observed_receive(&child);
@@ -224,7 +224,7 @@ static void two_that_a_rank_is_in_at_once_are_distinguished(void **state)
 
     (void)observed_receive(&child);
     assert_int_equal(comms_read(f), 4);
-    assert_int_equal(comms[0].since_ns, 0); /* it has not joined any operation */
+    assert_int_equal(comms[0].state_ns, 0); /* it has not joined any operation */
     assert_int_equal(comms[1].key, comms[0].key);
     assert_int_not_equal(comms[2].key, comms[0].key);
     assert_int_equal(comms[3].key, comms[0].key); /* that one was left: it joins again */

@@ -21,7 +21,7 @@
 #define HEAD "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 #define REPORT                                                                 \
     "{\"neuron_runtime_data\":[],\"system_data\":null,\"instance_info\":null," \
-    "\"neuron_hardware_info\":null,\"timestamp_ns\":1000000000000,\"sequence\":1}\n"
+    "\"neuron_hardware_info\":null,\"time_ns\":1000000000000,\"sequence\":1}\n"
 
 struct peer {
     const char *answer; /* NULL: it takes the connection and says nothing */

@@ -26,7 +26,7 @@ static void rank_fill(struct ntk_rank_sample *rank, uint32_t index, uint32_t cou
     rank->sequence = 10;
     rank->operation = NTK_COLLECTIVE_ALL_REDUCE;
     rank->in_flight = 1;
-    rank->since_ns = 7 * SECOND;
+    rank->state_ns = 7 * SECOND;
     rank->longest_ns = SECOND / 10;
 }
 
@@ -136,7 +136,7 @@ static void a_rank_in_an_earlier_operation_is_behind(void **state)
     struct fixture *f = *state;
 
     rank_of(f, 3)->sequence = 9;
-    rank_of(f, 3)->since_ns = 20 * SECOND;
+    rank_of(f, 3)->state_ns = 20 * SECOND;
     const struct ntk_comm_verdict *verdict = judge(f, 0);
 
     assert_int_equal(verdict->sequence, 10);
@@ -225,7 +225,7 @@ static void ranks_that_wait_for_no_rank_are_idle_or_broke(void **state)
     verdict = ntk_vec_at(&f->ranks.verdicts, 0);
     assert_int_equal(verdict->kind, NTK_COMM_BROKE);
 
-    rank_of(f, 1)->since_ns = NTK_RANKS_BROKE_NS + 1; /* its process has long been elsewhere */
+    rank_of(f, 1)->state_ns = NTK_RANKS_BROKE_NS + 1; /* its process has long been elsewhere */
     assert_int_equal(ntk_ranks_judge(&f->ranks, 0), 0);
     verdict = ntk_vec_at(&f->ranks.verdicts, 0);
     assert_int_equal(verdict->kind, NTK_COMM_IDLE);
@@ -239,7 +239,7 @@ static void ranks_between_two_operations_go_on(void **state)
     for (uint32_t i = 0; i < RANKS; i++) {
         left(rank_of(f, i), 10);
     }
-    rank_of(f, 2)->since_ns = SECOND / 100;
+    rank_of(f, 2)->state_ns = SECOND / 100;
     const struct ntk_comm_verdict *verdict = judge(f, 0);
 
     assert_int_equal(verdict->kind, NTK_COMM_GOES_ON);
@@ -262,7 +262,7 @@ static void the_worst_comes_first(void **state)
 
     for (uint32_t i = 0; i < RANKS; i++) {
         rank_of(f, i)->key = i + 1; /* four communicators, three ranks of each not seen */
-        rank_of(f, i)->since_ns = (i + 1) * 4 * SECOND;
+        rank_of(f, i)->state_ns = (i + 1) * 4 * SECOND;
     }
     left(rank_of(f, 3), 10);
     assert_int_equal(ntk_ranks_add(&f->ranks, f->snapshot, "", own), 0);
@@ -283,7 +283,7 @@ static void rows_that_disagree_or_lie_do_no_harm(void **state)
     rank_of(f, 0)->rank_count = UINT32_MAX; /* not believed at all */
     rank_of(f, 1)->rank_count = 2;          /* another size than the others say */
     rank_of(f, 2)->rank = 9;                /* no rank of its communicator */
-    rank_of(f, 3)->since_ns = UINT64_MAX;
+    rank_of(f, 3)->state_ns = UINT64_MAX;
     rank_of(f, 3)->longest_ns = UINT64_MAX;
     const struct ntk_comm_verdict *verdict = judge(f, 0);
 

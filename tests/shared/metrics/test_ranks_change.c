@@ -146,7 +146,7 @@ static struct ntk_snapshot *period(struct run *run, uint32_t second)
 
         rank->in_flight = came <= end;
         rank->sequence = run->steps + rank->in_flight;
-        rank->since_ns = (uint64_t)(end - (rank->in_flight ? came : run->ended));
+        rank->state_ns = (uint64_t)(end - (rank->in_flight ? came : run->ended));
     }
     return snapshot;
 }
@@ -188,7 +188,7 @@ static void changes_of_all_ranks_are_reported_and_nothing_else(void **state)
         struct job job = job_make(&random);
         struct said said = job_watch(&job, &random);
         bool is_put_in = wheres[job.kind] != NTK_CHANGE_UNKNOWN;
-        double since = (double)(said.first.since_timestamp_ns - BEGAN) / SECOND;
+        double since = (double)(said.first.since_ns - BEGAN) / SECOND;
 
         put_in += is_put_in;
         right += said.is_slower && is_put_in;
@@ -237,7 +237,7 @@ static void a_change_has_a_time_and_a_size_and_ends(void **state)
             assert_int_equal(verdict->seen, 4);
             assert_true(fabs((double)verdict->before_ns - 20.3 * MS) < MS);
             assert_true(fabs((double)verdict->after_ns - 30.3 * MS) < MS);
-            assert_in_range((verdict->since_timestamp_ns - BEGAN) / (uint64_t)SECOND, 119, 120);
+            assert_in_range((verdict->since_ns - BEGAN) / (uint64_t)SECOND, 119, 120);
         }
     }
     assert_null(ntk_change_find(&change, 5));

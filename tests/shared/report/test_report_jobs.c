@@ -35,7 +35,7 @@ static void set_two_jobs(struct ntk_snapshot *snapshot)
           .name = "train",
           .partition = "trn",
           .cluster = "main",
-          .since_timestamp_ns = 7000,
+          .since_ns = 7000,
           .cores = (uint32_t[]){ 0, 1, 3 },
           .core_count = 3,
           .devices = (uint32_t[]){ 0 },
@@ -61,7 +61,7 @@ static void assert_two_jobs(const struct ntk_snapshot *snapshot)
     assert_string_equal(jobs->rows[0].name, "train");
     assert_string_equal(jobs->rows[0].partition, "trn");
     assert_string_equal(jobs->rows[0].cluster, "main");
-    assert_int_equal(jobs->rows[0].since_timestamp_ns, 7000);
+    assert_int_equal(jobs->rows[0].since_ns, 7000);
     assert_int_equal(jobs->rows[0].core_count, 3);
     assert_int_equal(jobs->rows[0].cores[2], 3);
     assert_int_equal(jobs->rows[0].device_count, 1);

@@ -25,7 +25,7 @@ static void fill(struct ntk_rank_sample *rank)
     rank->sequence = 18;
     rank->operation = NTK_COLLECTIVE_REDUCE_SCATTER;
     rank->in_flight = 1;
-    rank->since_ns = 19;
+    rank->state_ns = 19;
     rank->bytes = 20;
     rank->dtype = 10;
     rank->status = 1200;
@@ -59,7 +59,7 @@ static void assert_filled(const struct ntk_rank_sample *rank)
     assert_int_equal(rank->sequence, 18);
     assert_int_equal(rank->operation, NTK_COLLECTIVE_REDUCE_SCATTER);
     assert_int_equal(rank->in_flight, 1);
-    assert_int_equal(rank->since_ns, 19);
+    assert_int_equal(rank->state_ns, 19);
     assert_int_equal(rank->bytes, 20);
     assert_int_equal(rank->dtype, 10);
     assert_int_equal(rank->status, 1200);
@@ -138,7 +138,7 @@ static void verdicts_on_ranks_come_back(void **state)
           .cause = "lost",
           .operation = NTK_COLLECTIVE_BARRIER,
           .sequence = 41,
-          .since_timestamp_ns = 1000,
+          .since_ns = 1000,
           .missing_count = 2 },
         { .kind = NTK_TROUBLE_SLOW,
           .key = 0xac,
@@ -146,7 +146,7 @@ static void verdicts_on_ranks_come_back(void **state)
           .rank_count = 2,
           .tag = "",
           .cause = "link",
-          .since_timestamp_ns = 7,
+          .since_ns = 7,
           .behind_ns = 5,
           .interval_ns = 50 },
     };
@@ -172,7 +172,7 @@ static void verdicts_on_ranks_come_back(void **state)
     assert_string_equal(first->cause, "lost");
     assert_int_equal(first->operation, NTK_COLLECTIVE_BARRIER);
     assert_int_equal(first->sequence, 41);
-    assert_int_equal(first->since_timestamp_ns, 1000);
+    assert_int_equal(first->since_ns, 1000);
     assert_int_equal(first->missing_count, 2);
     assert_int_equal(second->kind, NTK_TROUBLE_SLOW);
     assert_false(second->has_rank);

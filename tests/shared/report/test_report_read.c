@@ -358,8 +358,8 @@ static void what_the_monitor_uses_itself_and_when_it_reports_come_back(void **st
     snapshot->every_ns = 60000000000;
     snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF] = 1000000000;
     snapshot->system.has |= NTK_SYSTEM_HAS_SELF;
-    snapshot->system.self_cpu_user = 0.25;
-    snapshot->system.self_cpu_system = 0.125;
+    snapshot->system.self_vcpu_user = 0.25;
+    snapshot->system.self_vcpu_system = 0.125;
     snapshot->system.self_memory_bytes = 4096;
     char *line = write_line(snapshot, &(struct ntk_report_options){ .pretty = false });
     assert_non_null(strstr(line, "\"self_stats\":{\"period\":1,\"memory_used_bytes\":4096,"
@@ -368,7 +368,7 @@ static void what_the_monitor_uses_itself_and_when_it_reports_come_back(void **st
     assert_int_equal(back->every_ns, 60000000000);
     assert_true(back->system.has & NTK_SYSTEM_HAS_SELF);
     assert_int_equal(back->system.self_memory_bytes, 4096);
-    assert_true(back->system.self_cpu_user > 0.249 && back->system.self_cpu_user < 0.251);
+    assert_true(back->system.self_vcpu_user > 0.249 && back->system.self_vcpu_user < 0.251);
     free(line);
     ntk_snapshot_destroy(back);
     ntk_snapshot_destroy(snapshot);

@@ -202,7 +202,7 @@ static const struct {
     { "neuron_k8s_info.neurondevices_k8s_info.*.container_name", 'a' },
     { "neuron_k8s_info.neurondevices_k8s_info.*.container_name.*", 's' },
     { "neuron_k8s_info.error", 's' },
-    { "timestamp_ns", 'i' },
+    { "time_ns", 'i' },
     { "sequence", 'i' },
 };
 

@@ -60,7 +60,7 @@ static struct ntk_job job_make(const char *id, const char *user, int since, uint
                              .name = "train",
                              .partition = "trn",
                              .cluster = "",
-                             .since_timestamp_ns = AT(since),
+                             .since_ns = AT(since),
                              .cores = cores,
                              .core_count = count };
 }

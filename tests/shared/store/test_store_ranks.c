@@ -164,7 +164,7 @@ static void a_verdict_is_a_row_from_when_to_when(void **state)
 
         period.time_ns += SECOND;
         struct ntk_snapshot *snapshot = period_make(&period, 1);
-        trouble.since_timestamp_ns = period.time_ns - SECOND;
+        trouble.since_ns = period.time_ns - SECOND;
         trouble.behind_ns = (uint64_t)i;
         ntk_snapshot_set_troubles(snapshot, &trouble, (i >= 5 && i < 10) || i >= 12);
         test_store_put(store, snapshot);

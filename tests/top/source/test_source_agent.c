@@ -22,7 +22,7 @@
 #define BUSY "HTTP/1.1 503 no\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 #define REPORT                                                                 \
     "{\"neuron_runtime_data\":[],\"system_data\":null,\"instance_info\":null," \
-    "\"neuron_hardware_info\":null,\"timestamp_ns\":1000000000000,\"sequence\":1"
+    "\"neuron_hardware_info\":null,\"time_ns\":1000000000000,\"sequence\":1"
 #define VERDICT                                                                   \
     ",\"neuron_ext\":{\"devices\":[{\"neuron_device_index\":0,\"health\":"        \
     "{\"verdict\":\"unhealthy\",\"reasons\":[{\"reason\":\"heartbeat_still\"}]}}" \
