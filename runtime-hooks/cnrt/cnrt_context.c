@@ -148,65 +148,43 @@ void cnrt_contexts_forget(void)
 cnrtRet_t cnrtCreateRuntimeContext(cnrtRuntimeContext_t *context, cnrtFunction_t function,
                                    void *extra)
 {
-    int entered = cnrt_front_enter();
-
     (void)extra; /* no known content */
-    return cnrt_front_leave(entered, entered ? entered : create(context, function));
+    CNRT_INSIDE(create(context, function));
 }
 
 cnrtRet_t cnrtSetRuntimeContextDeviceId(cnrtRuntimeContext_t context, int ordinal)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : device_set(context, ordinal));
+    CNRT_INSIDE(device_set(context, ordinal));
 }
 
 cnrtRet_t cnrtInitRuntimeContext(cnrtRuntimeContext_t context, void *extra)
 {
-    int entered = cnrt_front_enter();
-
     (void)extra;
-    return cnrt_front_leave(entered, entered ? entered : make_ready(context));
+    CNRT_INSIDE(make_ready(context));
 }
 
 cnrtRet_t cnrtRuntimeContextCreateQueue(cnrtRuntimeContext_t context, cnrtQueue_t *queue)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : queue_make(context, queue));
+    CNRT_INSIDE(queue_make(context, queue));
 }
 
 cnrtRet_t cnrtInvokeRuntimeContext(cnrtRuntimeContext_t context, void **params, cnrtQueue_t queue,
                                    void *extra)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : invoke(context, params, queue, extra));
+    CNRT_INSIDE(invoke(context, params, queue, extra));
 }
 
 cnrtRet_t cnrtDestroyRuntimeContext(cnrtRuntimeContext_t context)
 {
-    int entered = cnrt_front_enter();
-    int code = entered;
-
-    if (entered == CNRT_OK) {
-        code = ntk_core_handle_close(&contexts, context) ? CNRT_OK : CNRT_ERR_INVALID;
-    }
-    return cnrt_front_leave(entered, code);
+    CNRT_INSIDE(ntk_core_handle_close(&contexts, context) ? CNRT_OK : CNRT_ERR_INVALID);
 }
 
 cnrtRet_t cnrtGetInputDataSize(int64_t **sizes, int *count, cnrtFunction_t function)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered,
-                            entered ? entered : cnrt_function_sizes(function, false, sizes, count));
+    CNRT_INSIDE(cnrt_function_sizes(function, false, sizes, count));
 }
 
 cnrtRet_t cnrtGetOutputDataSize(int64_t **sizes, int *count, cnrtFunction_t function)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered,
-                            entered ? entered : cnrt_function_sizes(function, true, sizes, count));
+    CNRT_INSIDE(cnrt_function_sizes(function, true, sizes, count));
 }

@@ -153,43 +153,32 @@ CNRT_IN_1(GetLastErr);
 
 cnrtRet_t cnrtGetDeviceCount(unsigned int *dev_num)
 {
-    int entered = cnrt_front_enter_any();
-
-    return cnrt_front_leave(entered, entered ? entered : count(dev_num));
+    CNRT_INSIDE_ANY(count(dev_num));
 }
 CNRT_IN_1(GetDeviceCount);
 
 cnrtRet_t cnrtGetDeviceHandle(cnrtDev_t *dev, int ordinal)
 {
-    int entered = cnrt_front_enter_any();
-
-    return cnrt_front_leave(entered, entered ? entered : handle_get(dev, ordinal));
+    CNRT_INSIDE_ANY(handle_get(dev, ordinal));
 }
 CNRT_IN_1(GetDeviceHandle);
 
 cnrtRet_t cnrtSetCurrentDevice(cnrtDev_t dev)
 {
-    int entered = cnrt_front_enter_any();
-
-    return cnrt_front_leave(entered, entered ? entered : choose(dev));
+    CNRT_INSIDE_ANY(choose(dev));
 }
 CNRT_IN_1(SetCurrentDevice);
 
 cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev)
 {
-    int entered = cnrt_front_enter_any();
-
-    return cnrt_front_leave(entered, entered ? entered : chosen(dev));
+    CNRT_INSIDE_ANY(chosen(dev));
 }
 CNRT_IN_1(GetCurrentDevice);
 
 /* The third generation has an additional lowest value without a number here. */
 cnrtRet_t cnrtSetCurrentChannel(cnrtChannelType_t channel)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(
-        entered, entered ? entered : cnrt_channel_choose((int)channel, CNRT_CHANNEL_TYPE_NONE));
+    CNRT_INSIDE(cnrt_channel_choose((int)channel, CNRT_CHANNEL_TYPE_NONE));
 }
 CNRT_IN_1(SetCurrentChannel);
 

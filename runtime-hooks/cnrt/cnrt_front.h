@@ -46,6 +46,13 @@ int cnrt_front_enter_any(void);
 /* The end of a public call: entered is the result of cnrt_front_enter(), ret that of the call,
  * which becomes the thread's last error unless it is success. */
 int cnrt_front_leave(int entered, int ret);
+/* The body of a public call that returns `ret`, which is computed only if entering succeeds. */
+#define CNRT_INSIDE(ret)              \
+    int entered = cnrt_front_enter(); \
+    return cnrt_front_leave(entered, entered ? entered : (ret))
+#define CNRT_INSIDE_ANY(ret)              \
+    int entered = cnrt_front_enter_any(); \
+    return cnrt_front_leave(entered, entered ? entered : (ret))
 /* The same for a call that does not require an open library. */
 int cnrt_front_end(int ret);
 int cnrt_front_last_error(void);

@@ -40,9 +40,7 @@ static int capability(cnrtCap_t *out_cap, cnrtDev_t dev)
 
 cnrtRet_t cnrtGetDeviceCapability(cnrtCap_t *cap, cnrtDev_t dev)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : capability(cap, dev));
+    CNRT_INSIDE(capability(cap, dev));
 }
 
 static int memory_size(unsigned long *out_mib)
@@ -58,9 +56,7 @@ static int memory_size(unsigned long *out_mib)
 
 cnrtRet_t cnrtGetDeviceMemorySize(unsigned long *size)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : memory_size(size));
+    CNRT_INSIDE(memory_size(size));
 }
 
 static int hardware_version(cnrtHardwareVersion_t *out_version)
@@ -77,19 +73,14 @@ static int hardware_version(cnrtHardwareVersion_t *out_version)
 
 cnrtRet_t cnrtGetHardwareVersion(cnrtHardwareVersion_t *version)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : hardware_version(version));
+    CNRT_INSIDE(hardware_version(version));
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
 cnrtRet_t cnrtCreateStream(cnrtStream_t *stream)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(
-        entered, entered ? entered : cnrt_queue_create((void **)stream, CNRT_QUEUES_MAX_1));
+    CNRT_INSIDE(cnrt_queue_create((void **)stream, CNRT_QUEUES_MAX_1));
 }
 
 /* All streams are processed alike; waiting calls are chosen at creation. */
@@ -106,96 +97,68 @@ static int stream_create(cnrtStream_t *stream, int priority, cnrtStreamAttr_t at
 
 cnrtRet_t cnrtCreateStreamEx(cnrtStream_t *stream, int priority, cnrtStreamAttr_t attr)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : stream_create(stream, priority, attr));
+    CNRT_INSIDE(stream_create(stream, priority, attr));
 }
 
 cnrtRet_t cnrtDestroyStream(cnrtStream_t stream)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_queue_destroy(stream));
+    CNRT_INSIDE(cnrt_queue_destroy(stream));
 }
 
 cnrtRet_t cnrtSyncStream(cnrtStream_t stream)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_queue_sync(stream));
+    CNRT_INSIDE(cnrt_queue_sync(stream));
 }
 
 cnrtRet_t cnrtQueryStream(cnrtStream_t stream)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_queue_query(stream));
+    CNRT_INSIDE(cnrt_queue_query(stream));
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
 cnrtRet_t cnrtCreateEvent(cnrtEvent_t *event)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_create((void **)event));
+    CNRT_INSIDE(cnrt_notifier_create((void **)event));
 }
 
 cnrtRet_t cnrtDestroyEvent(cnrtEvent_t event)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_destroy(event));
+    CNRT_INSIDE(cnrt_notifier_destroy(event));
 }
 
 cnrtRet_t cnrtPlaceEvent(cnrtEvent_t event, cnrtStream_t stream)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_place(event, stream));
+    CNRT_INSIDE(cnrt_notifier_place(event, stream));
 }
 
 cnrtRet_t cnrtWaitEvent(cnrtEvent_t event)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_wait(event));
+    CNRT_INSIDE(cnrt_notifier_wait(event));
 }
 
 cnrtRet_t cnrtQueryEvent(cnrtEvent_t event)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_query(event));
+    CNRT_INSIDE(cnrt_notifier_query(event));
 }
 
 cnrtRet_t cnrtStreamWaitEvent(cnrtEvent_t event, cnrtStream_t stream, unsigned int flag)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered,
-                            entered ? entered : cnrt_notifier_queue_wait(event, stream, flag));
+    CNRT_INSIDE(cnrt_notifier_queue_wait(event, stream, flag));
 }
 
 cnrtRet_t cnrtEventElapsedTime(cnrtEvent_t start, cnrtEvent_t end, float *us)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_duration(start, end, us));
+    CNRT_INSIDE(cnrt_notifier_duration(start, end, us));
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
 cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type)
 {
-    int entered = cnrt_front_enter();
     bool is_known = (int)type >= CNRT_MEMTYPE_DEFAULT && (int)type <= CNRT_MEMTYPE_DEV;
-    int code = is_known ? CNRT_OK : CNRT_ERR_INVALID;
 
-    if (entered == CNRT_OK && code == CNRT_OK) {
-        code = cnrt_memory_host_take(ptr, bytes);
-    }
-    return cnrt_front_leave(entered, entered ? entered : code);
+    CNRT_INSIDE(is_known ? cnrt_memory_host_take(ptr, bytes) : CNRT_ERR_INVALID);
 }
 
 cnrtRet_t cnrtMemcpy(void *dst, const void *src, size_t bytes, cnrtMemTransDir_t dir)
@@ -207,12 +170,8 @@ cnrtRet_t cnrtMemcpy(void *dst, const void *src, size_t bytes, cnrtMemTransDir_t
         [CNRT_MEM_TRANS_DIR_HOST2HOST] = CNRT_UNSUPPORTED_DIRECTION,
     };
     bool is_known = (unsigned int)dir < sizeof directions / sizeof *directions;
-    int entered = cnrt_front_enter();
 
-    return cnrt_front_leave(
-        entered, entered ? entered
-                         : cnrt_memory_copy(dst, src, bytes,
-                                            is_known ? directions[dir] : CNRT_NO_DIRECTION));
+    CNRT_INSIDE(cnrt_memory_copy(dst, src, bytes, is_known ? directions[dir] : CNRT_NO_DIRECTION));
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
@@ -230,22 +189,15 @@ static uint32_t cores_of(cnrtFunctionType_t type)
 
 cnrtRet_t cnrtInitFunctionMemory(cnrtFunction_t function, cnrtFunctionType_t type)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered,
-                            entered ? entered : cnrt_function_check(function, cores_of(type)));
+    CNRT_INSIDE(cnrt_function_check(function, cores_of(type)));
 }
 
 cnrtRet_t cnrtInvokeFunction(cnrtFunction_t function, cnrtDim3_t dim, void **params,
                              cnrtFunctionType_t type, cnrtStream_t stream, void *extra)
 {
-    int entered = cnrt_front_enter();
-
     (void)dim; /* for functions written for single tasks, which these are not */
     (void)extra;
-    return cnrt_front_leave(
-        entered,
-        entered ? entered : cnrt_function_invoke(function, params, cores_of(type), stream, NULL));
+    CNRT_INSIDE(cnrt_function_invoke(function, params, cores_of(type), stream, NULL));
 }
 
 static_assert(sizeof(cnrtDataDesc) == CNRT_ELEMENT_BYTES, "an element");
@@ -269,16 +221,12 @@ static int descs_get(bool is_output, cnrtDataDescArray_t *out_descs, int *out_co
 
 cnrtRet_t cnrtGetInputDataDesc(cnrtDataDescArray_t *descs, int *count, cnrtFunction_t function)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : descs_get(false, descs, count, function));
+    CNRT_INSIDE(descs_get(false, descs, count, function));
 }
 
 cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, int *count, cnrtFunction_t function)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : descs_get(true, descs, count, function));
+    CNRT_INSIDE(descs_get(true, descs, count, function));
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

@@ -29,41 +29,29 @@ static int device_info(cnrtDeviceInfo_t *out_info, int ordinal)
 
 cnrtRet_t cnrtGetDeviceInfo(cnrtDeviceInfo_t *info, int ordinal)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : device_info(info, ordinal));
+    CNRT_INSIDE(device_info(info, ordinal));
 }
 
 /* --- queues and notifiers --------------------------------------------------------------------- */
 
 cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(
-        entered, entered ? entered : cnrt_queue_create((void **)queue, CNRT_QUEUES_MAX_3));
+    CNRT_INSIDE(cnrt_queue_create((void **)queue, CNRT_QUEUES_MAX_3));
 }
 
 cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_wait(notifier));
+    CNRT_INSIDE(cnrt_notifier_wait(notifier));
 }
 
 cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_query(notifier));
+    CNRT_INSIDE(cnrt_notifier_query(notifier));
 }
 
 cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned int flag)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered,
-                            entered ? entered : cnrt_notifier_queue_wait(notifier, queue, flag));
+    CNRT_INSIDE(cnrt_notifier_queue_wait(notifier, queue, flag));
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -90,18 +78,11 @@ static enum cnrt_direction direction_of(cnrtMemTransDir_t dir)
 
 cnrtRet_t cnrtMemcpy(void *dst, void *src, size_t bytes, cnrtMemTransDir_t dir)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(
-        entered, entered ? entered : cnrt_memory_copy(dst, src, bytes, direction_of(dir)));
+    CNRT_INSIDE(cnrt_memory_copy(dst, src, bytes, direction_of(dir)));
 }
 
 cnrtRet_t cnrtMemcpyAsync(void *dst, void *src, size_t bytes, cnrtQueue_t queue,
                           cnrtMemTransDir_t dir)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(
-        entered,
-        entered ? entered : cnrt_memory_copy_async(dst, src, bytes, queue, direction_of(dir)));
+    CNRT_INSIDE(cnrt_memory_copy_async(dst, src, bytes, queue, direction_of(dir)));
 }

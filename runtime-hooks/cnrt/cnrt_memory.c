@@ -426,62 +426,44 @@ static int free_all_of(void **pointers, int count)
 
 cnrtRet_t cnrtMalloc(void **ptr, size_t bytes)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(
-        entered, entered ? entered : memory_make(&on_device, NTK_CORE_DEVICE, bytes, ptr));
+    CNRT_INSIDE(memory_make(&on_device, NTK_CORE_DEVICE, bytes, ptr));
 }
 CNRT_IN_1(Malloc);
 
 cnrtRet_t cnrtMallocBatch(void **ptr, size_t bytes, int parallelism)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : batch_make(ptr, bytes, parallelism));
+    CNRT_INSIDE(batch_make(ptr, bytes, parallelism));
 }
 CNRT_IN_1(MallocBatch);
 
 cnrtRet_t cnrtFree(void *ptr)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : memory_free(&on_device, ptr));
+    CNRT_INSIDE(memory_free(&on_device, ptr));
 }
 CNRT_IN_1(Free);
 
 cnrtRet_t cnrtFreeArray(void **ptr, int length)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : free_all_of(ptr, length));
+    CNRT_INSIDE(free_all_of(ptr, length));
 }
 CNRT_IN_1(FreeArray);
 
 cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type)
 {
-    int entered = cnrt_front_enter();
     bool is_known = (int)type >= CNRT_MEMTYPE_DEFAULT && (int)type <= CNRT_MEMTYPE_DEV;
-    int code = is_known ? CNRT_OK : CNRT_ERR_INVALID;
 
-    if (entered == CNRT_OK && code == CNRT_OK) {
-        code = cnrt_memory_host_take(ptr, bytes);
-    }
-    return cnrt_front_leave(entered, entered ? entered : code);
+    CNRT_INSIDE(is_known ? cnrt_memory_host_take(ptr, bytes) : CNRT_ERR_INVALID);
 }
 
 cnrtRet_t cnrtFreeHost(void *ptr)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : memory_free(&on_host, ptr));
+    CNRT_INSIDE(memory_free(&on_host, ptr));
 }
 CNRT_IN_1(FreeHost);
 
 cnrtRet_t cnrtMemset(void *ptr, int value, size_t bytes)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : fill(ptr, value, bytes));
+    CNRT_INSIDE(fill(ptr, value, bytes));
 }
 CNRT_IN_1(Memset);
 
@@ -495,10 +477,6 @@ cnrtRet_t cnrtMemcpy(void *dst, void *src, size_t bytes, cnrtMemTransDir_t dir)
         [CNRT_MEM_TRANS_DIR_NODIR] = CNRT_ANY_DIRECTION,
     };
     bool is_known = (unsigned int)dir < sizeof directions / sizeof *directions;
-    int entered = cnrt_front_enter();
 
-    return cnrt_front_leave(
-        entered, entered ? entered
-                         : cnrt_memory_copy(dst, src, bytes,
-                                            is_known ? directions[dir] : CNRT_NO_DIRECTION));
+    CNRT_INSIDE(cnrt_memory_copy(dst, src, bytes, is_known ? directions[dir] : CNRT_NO_DIRECTION));
 }

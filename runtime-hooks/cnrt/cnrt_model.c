@@ -461,88 +461,60 @@ void cnrt_models_forget(void)
 
 cnrtRet_t cnrtLoadModel(cnrtModel_t *model, const char *path)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : model_load(model, path));
+    CNRT_INSIDE(model_load(model, path));
 }
 CNRT_IN_1(LoadModel);
 
 cnrtRet_t cnrtLoadModelFromMem(cnrtModel_t *model, char *bytes)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : model_load_memory(model, bytes));
+    CNRT_INSIDE(model_load_memory(model, bytes));
 }
 CNRT_IN_1(LoadModelFromMem);
 
 cnrtRet_t cnrtUnloadModel(cnrtModel_t model)
 {
-    int entered = cnrt_front_enter();
-    int code = entered;
-
-    if (entered == CNRT_OK) {
-        code = ntk_core_handle_close(&models, model) ? CNRT_OK : CNRT_ERR_INVALID;
-    }
-    return cnrt_front_leave(entered, code);
+    CNRT_INSIDE(ntk_core_handle_close(&models, model) ? CNRT_OK : CNRT_ERR_INVALID);
 }
 CNRT_IN_1(UnloadModel);
 
 cnrtRet_t cnrtGetModelSize(const char *path, int *size)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : model_size(path, size));
+    CNRT_INSIDE(model_size(path, size));
 }
 CNRT_IN_1(GetModelSize);
 
 cnrtRet_t cnrtQueryModelParallelism(cnrtModel_t model, int *parallelism)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : model_parallelism(model, parallelism));
+    CNRT_INSIDE(model_parallelism(model, parallelism));
 }
 
 cnrtRet_t cnrtGetFunctionNumber(cnrtModel_t model, int *count)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : function_number(model, count));
+    CNRT_INSIDE(function_number(model, count));
 }
 CNRT_IN_1(GetFunctionNumber);
 
 cnrtRet_t cnrtCreateFunction(cnrtFunction_t *function)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : create_function(function));
+    CNRT_INSIDE(create_function(function));
 }
 CNRT_IN_1(CreateFunction);
 
 cnrtRet_t cnrtExtractFunction(cnrtFunction_t *function, cnrtModel_t model, const char *symbol)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : extract(function, model, symbol));
+    CNRT_INSIDE(extract(function, model, symbol));
 }
 CNRT_IN_1(ExtractFunction);
 
 cnrtRet_t cnrtCopyFunction(cnrtFunction_t *dst, cnrtFunction_t src)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : copy_function(dst, src));
+    CNRT_INSIDE(copy_function(dst, src));
 }
 CNRT_IN_1(CopyFunction);
 
 cnrtRet_t cnrtDestroyFunction(cnrtFunction_t function)
 {
-    int entered = cnrt_front_enter();
-    int code = entered;
-
-    if (entered == CNRT_OK) {
-        code = ntk_core_handle_close(&functions, function) ? CNRT_OK : CNRT_ERR_INVALID;
-    }
-    return cnrt_front_leave(entered, code);
+    CNRT_INSIDE(ntk_core_handle_close(&functions, function) ? CNRT_OK : CNRT_ERR_INVALID);
 }
 CNRT_IN_1(DestroyFunction);
 
@@ -560,25 +532,15 @@ static uint32_t cores_of(cnrtFunctionType_t type)
 
 cnrtRet_t cnrtInitFunctionMemory_V2(cnrtFunction_t function, cnrtInitFuncParam_t *param)
 {
-    int entered = cnrt_front_enter();
-    int code = entered;
-
-    if (entered == CNRT_OK) {
-        code = param && param->end != CNRT_PARAM_END ? CNRT_ERR_INVALID
-                                                     : cnrt_function_check(function, 1);
-    }
-    return cnrt_front_leave(entered, code);
+    CNRT_INSIDE(param && param->end != CNRT_PARAM_END ? CNRT_ERR_INVALID
+                                                      : cnrt_function_check(function, 1));
 }
 
 cnrtRet_t cnrtInvokeFunction_V2(cnrtFunction_t function, cnrtDim3_t dim, void **params,
                                 cnrtFunctionType_t type, cnrtQueue_t queue, void *extra)
 {
-    int entered = cnrt_front_enter();
-
     (void)dim; /* for functions written for single tasks, which these are not */
-    return cnrt_front_leave(
-        entered,
-        entered ? entered : cnrt_function_invoke(function, params, cores_of(type), queue, extra));
+    CNRT_INSIDE(cnrt_function_invoke(function, params, cores_of(type), queue, extra));
 }
 
 /* The elements are opaque: a non-NULL one for each. */
@@ -599,14 +561,10 @@ static int descs_get(bool is_output, cnrtDataDescArray_t *out_descs, int *out_co
 
 cnrtRet_t cnrtGetInputDataDesc(cnrtDataDescArray_t *descs, int *count, cnrtFunction_t function)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : descs_get(false, descs, count, function));
+    CNRT_INSIDE(descs_get(false, descs, count, function));
 }
 
 cnrtRet_t cnrtGetOutputDataDesc(cnrtDataDescArray_t *descs, int *count, cnrtFunction_t function)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : descs_get(true, descs, count, function));
+    CNRT_INSIDE(descs_get(true, descs, count, function));
 }

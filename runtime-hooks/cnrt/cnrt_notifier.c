@@ -155,9 +155,7 @@ void cnrt_notifiers_forget(void)
 
 cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_create((void **)notifier));
+    CNRT_INSIDE(cnrt_notifier_create((void **)notifier));
 }
 
 cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier)
@@ -176,14 +174,10 @@ cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier)
 
 cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_place(notifier, queue));
+    CNRT_INSIDE(cnrt_notifier_place(notifier, queue));
 }
 
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t start, cnrtNotifier_t end, float *us)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_notifier_duration(start, end, us));
+    CNRT_INSIDE(cnrt_notifier_duration(start, end, us));
 }

@@ -129,9 +129,7 @@ int cnrt_program_make(const struct ntk_cnrt_program_options *options,
 int ntk_cnrt_program_create(const struct ntk_cnrt_program_options *options,
                             struct ntk_cnrt_program **out_program)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_program_make(options, out_program));
+    CNRT_INSIDE(cnrt_program_make(options, out_program));
 }
 
 bool cnrt_program_hold(struct ntk_cnrt_program *program)

@@ -249,30 +249,21 @@ void cnrt_queues_forget(void)
 
 cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(
-        entered, entered ? entered : cnrt_queue_create((void **)queue, CNRT_QUEUES_MAX_1));
+    CNRT_INSIDE(cnrt_queue_create((void **)queue, CNRT_QUEUES_MAX_1));
 }
 
 cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_queue_destroy(queue));
+    CNRT_INSIDE(cnrt_queue_destroy(queue));
 }
 
 cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_queue_sync(queue));
+    CNRT_INSIDE(cnrt_queue_sync(queue));
 }
 
 cnrtRet_t cnrtSyncDevice(void)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : device_sync(cnrt_front_current_device()));
+    CNRT_INSIDE(device_sync(cnrt_front_current_device()));
 }
 CNRT_IN_1(SyncDevice);

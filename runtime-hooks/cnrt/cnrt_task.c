@@ -228,9 +228,7 @@ int cnrt_task_push(void *queue_pointer, const struct ntk_cnrt_task *task)
 
 int ntk_cnrt_task_push(void *queue, const struct ntk_cnrt_task *task)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : cnrt_task_push(queue, task));
+    CNRT_INSIDE(cnrt_task_push(queue, task));
 }
 
 static int queue_check(void *pointer, int *out_device)
@@ -246,7 +244,5 @@ static int queue_check(void *pointer, int *out_device)
 
 int ntk_cnrt_queue_check(void *queue, int *out_device)
 {
-    int entered = cnrt_front_enter();
-
-    return cnrt_front_leave(entered, entered ? entered : queue_check(queue, out_device));
+    CNRT_INSIDE(queue_check(queue, out_device));
 }

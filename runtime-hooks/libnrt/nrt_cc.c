@@ -199,15 +199,11 @@ NRT_STATUS nrt_cc_prepare(const nrt_cc_comm_t *comm, const nrt_tensor_list_t *in
                           nrt_cc_op_type_t cc_op, struct nrt_cc_context **cc_ctx)
 {
     struct ntk_core_collective collective;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     status = collective_get(dtype, op, cc_op, &collective);
     status = status == NRT_SUCCESS ? context_make(comm, input, output, &collective, cc_ctx)
                                    : refuse("unknown operation, or unknown reduction over ranks");
-    nrt_front_leave();
     return status;
 }
 

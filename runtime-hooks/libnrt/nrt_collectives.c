@@ -82,16 +82,12 @@ void nrt_collectives_trace_end(const struct ntk_core_trace_span *span,
 static NRT_STATUS comm_build(const char *function, int32_t vnc, uint32_t rank, uint32_t rank_count)
 {
     struct ntk_core_comm *comm = NULL;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     status = comm_join(function, vnc, rank, rank_count, &comm);
     if (status == NRT_SUCCESS) {
         ntk_core_comm_leave(comm); /* the process keeps it */
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -111,11 +107,8 @@ NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_coun
 {
     struct ntk_core_comm *comm = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     status = comm_join("nrt_barrier", vnc, g_device_id, g_device_count, &comm);
     if (status == NRT_SUCCESS) {
         struct ntk_core_trace_span span = { 0 };
@@ -126,7 +119,6 @@ NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_coun
         status = ret < 0 ? nrt_front_fail("nrt_barrier", ret, &err) : NRT_SUCCESS;
         ntk_core_comm_leave(comm);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -135,11 +127,8 @@ NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_c
 {
     struct ntk_core_comm *comm = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     status = !input || !output
                  ? NRT_INVALID
                  : comm_join("nrt_all_gather", vnc, g_device_id, g_device_count, &comm);
@@ -152,19 +141,13 @@ NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_c
         status = ret < 0 ? nrt_front_fail("nrt_all_gather", ret, &err) : NRT_SUCCESS;
         ntk_core_comm_leave(comm);
     }
-    nrt_front_leave();
     return status;
 }
 
 /* Queues order collective operations here, so streams have no effect. */
 NRT_STATUS nrt_cc_create_stream(uint32_t stream_id)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
-    nrt_front_leave();
+    NRT_FRONT_SCOPE;
     return stream_id < NEC_MAX_STREAM_N ? NRT_SUCCESS : NRT_INVALID;
 }
 

@@ -21,11 +21,8 @@ NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd)
 {
     struct ntk_err err = { 0 };
     uint32_t event_count = 0;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!stream_fd || logical_nc_idx < 0 ||
         (uint32_t)logical_nc_idx >= ntk_core_count(nrt_front_core_get())) {
         status = NRT_INVALID;
@@ -43,7 +40,6 @@ NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd)
         }
         status = ret < 0 ? nrt_front_fail("nrt_debug_client_connect", ret, &err) : NRT_SUCCESS;
     }
-    nrt_front_leave();
     return status;
 }
 

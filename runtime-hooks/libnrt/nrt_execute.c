@@ -158,11 +158,7 @@ static NRT_STATUS run(struct nrt_model *model, struct nrt_set *input, struct nrt
 static NRT_STATUS execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
                           nrt_tensor_set_t *output_set, int repeat_count)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     struct nrt_model *taken = ntk_core_handle_take(&nrt_front_models, model);
     struct nrt_set *input = ntk_core_handle_take(&nrt_front_sets, input_set);
     struct nrt_set *output = ntk_core_handle_take(&nrt_front_sets, output_set);
@@ -184,7 +180,6 @@ static NRT_STATUS execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
     if (taken) {
         ntk_core_handle_drop(&nrt_front_models, taken);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -212,11 +207,8 @@ NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *input_
 NRT_STATUS nrt_profile_start(nrt_model_t *model, const char *filename)
 {
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     struct nrt_model *taken = ntk_core_handle_take(&nrt_front_models, model);
     if (!taken) {
         status = nrt_front_no_model(model);
@@ -230,18 +222,14 @@ NRT_STATUS nrt_profile_start(nrt_model_t *model, const char *filename)
     if (taken) {
         ntk_core_handle_drop(&nrt_front_models, taken);
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_profile_stop(const char *filename)
 {
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!filename) {
         status = NRT_INVALID;
     } else {
@@ -254,6 +242,5 @@ NRT_STATUS nrt_profile_stop(const char *filename)
             status = NRT_RESOURCE;
         }
     }
-    nrt_front_leave();
     return status;
 }

@@ -67,6 +67,19 @@ extern struct ntk_core_handle_pool nrt_front_sets;
  * NRT_CLOSED, without a leave. */
 NRT_STATUS nrt_front_enter(void);
 void nrt_front_leave(void);
+static inline void nrt_front_scope_end(const NRT_STATUS *entered)
+{
+    if (*entered == NRT_SUCCESS) {
+        nrt_front_leave();
+    }
+}
+/* Enters until the end of the function and defines `status`, or returns why it cannot enter. */
+#define NRT_FRONT_SCOPE                                                                         \
+    const NRT_STATUS entered __attribute__((cleanup(nrt_front_scope_end))) = nrt_front_enter(); \
+    NRT_STATUS status = entered;                                                                \
+    if (status != NRT_SUCCESS) {                                                                \
+        return status;                                                                          \
+    }
 /* nrt_load(), with the rank and the number of ranks that execute the model together, for monitors;
  * 0 of 0: none. */
 NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,

@@ -58,11 +58,8 @@ static NRT_STATUS begin_public(const nrt_inspect_config_t *options, bool by_envi
 {
     struct nrt_inspect_config defaults = { 0 };
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     int ret = nrt_inspect_config_init(&defaults) == NRT_SUCCESS ? 0 : -ENOMEM;
     if (ret == 0 && by_environment) {
         ret = nrt_inspect_config_from_environment(&defaults, &err);
@@ -74,7 +71,6 @@ static NRT_STATUS begin_public(const nrt_inspect_config_t *options, bool by_envi
     if (ret < 0) {
         status = nrt_front_fail("nrt_inspect_begin", ret, &err);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -90,11 +86,7 @@ NRT_STATUS nrt_inspect_begin_with_options(nrt_inspect_config_t *options)
 
 NRT_STATUS nrt_inspect_stop(void)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     int ret = ntk_inspect_stop(nrt_front_core_get());
     if (ret == -ENOENT) {
         nrt_log_error("nrt_inspect_stop", "no inspection is in progress (NRT_INVALID)");
@@ -102,7 +94,6 @@ NRT_STATUS nrt_inspect_stop(void)
     } else if (ret < 0) {
         status = NRT_FAILURE;
     }
-    nrt_front_leave();
     return status;
 }
 

@@ -196,11 +196,8 @@ NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
                                     size_t stats_size_in, size_t *stats_size_out)
 {
     struct ntk_core_memory memory = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!stats || !stats_size_out || stats_size_in == 0 ||
         ntk_core_memory_get(nrt_front_core_get(), vnc, &memory) < 0) {
         status = NRT_INVALID;
@@ -211,7 +208,6 @@ NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
         memcpy(stats, &known, bytes);
         *stats_size_out = bytes;
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -252,16 +248,12 @@ static void dump_tell(const char *path)
 NRT_STATUS nrt_dump_device_allocation_info(void)
 {
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     int ret = ntk_core_memory_dump(nrt_front_core_get(), dump_tell, &err);
     if (ret < 0) {
         (void)nrt_front_fail("nrt_dump_device_allocation_info", ret, &err);
         status = NRT_FAILURE;
     }
-    nrt_front_leave();
     return status;
 }

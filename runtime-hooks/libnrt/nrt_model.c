@@ -76,11 +76,7 @@ static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, i
 NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                           uint32_t rank, uint32_t rank_count, nrt_model_t **model)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (!neff_bytes || size == 0 || !model || vnc < -1 || vnc_count < -1 || vnc_count == 0) {
         nrt_log_error("nrt_load",
                       "no NEFF or no model pointer, or invalid core %d or count %d (NRT_INVALID)",
@@ -89,7 +85,6 @@ NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int3
     } else {
         status = model_load(neff_bytes, size, vnc, vnc_count, rank, rank_count, model);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -101,15 +96,10 @@ NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vn
 
 NRT_STATUS nrt_unload(nrt_model_t *model)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (!ntk_core_handle_close_and_wait(&nrt_front_models, model)) {
         status = nrt_front_no_model(model);
     }
-    nrt_front_leave();
     return status;
 }
 

@@ -170,30 +170,20 @@ NRT_STATUS nrt_profile_session_serialize(uint64_t session_id, const char *filena
 
 NRT_STATUS nrt_profile_session_drop(uint64_t session_id)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (session_id == 0 || ntk_session_drop(session_id, NTK_CORE_ANY) == 0) {
         status = NRT_INVALID;
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_profile_session_drop_all(int32_t vnc)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (vnc >= 0 && (uint32_t)vnc >= ntk_core_count(nrt_front_core_get())) {
         status = NRT_INVALID;
     } else {
         (void)ntk_session_drop(0, vnc < 0 ? NTK_CORE_ANY : (uint32_t)vnc);
     }
-    nrt_front_leave();
     return status;
 }

@@ -311,11 +311,8 @@ static NRT_STATUS transfer(enum kind kind, const nrt_tensor_t *tensor, void *to,
                            uint64_t offset, uint64_t size, const struct nrt_request_place *place)
 {
     uint32_t core = place->core;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     struct request *request = request_create(kind);
     if (!request) {
         status = NRT_RESOURCE;
@@ -333,7 +330,6 @@ static NRT_STATUS transfer(enum kind kind, const nrt_tensor_t *tensor, void *to,
     } else if (request) {
         request_destroy(&request->item);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -354,11 +350,8 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
                             const struct nrt_request_place *place)
 {
     uint32_t core = place->core;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     struct request *request = request_create(KIND_COPY);
     if (!request) {
         status = NRT_RESOURCE;
@@ -376,7 +369,6 @@ NRT_STATUS nrt_request_copy(nrt_tensor_t *src, uint64_t src_offset, nrt_tensor_t
     } else if (request) {
         request_destroy(&request->item);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -440,11 +432,7 @@ NRT_STATUS nrt_request_execute_implicit(struct nrt_model *model, struct nrt_set 
 NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input,
                                nrt_tensor_set_t *output, const struct nrt_request_place *place)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     struct nrt_model *taken = ntk_core_handle_take(&nrt_front_models, model);
     struct nrt_set *from = ntk_core_handle_take(&nrt_front_sets, input);
     struct nrt_set *to = ntk_core_handle_take(&nrt_front_sets, output);
@@ -465,18 +453,13 @@ NRT_STATUS nrt_request_execute(nrt_model_t *model, const nrt_tensor_set_t *input
     if (taken) {
         ntk_core_handle_drop(&nrt_front_models, taken);
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_request_collective(struct nrt_cc_context **cc_ctx,
                                   const struct nrt_request_place *place)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     struct nrt_cc_context *context = cc_ctx ? nrt_cc_take(*cc_ctx) : NULL;
     struct request *request = context ? request_create(KIND_COLLECTIVE) : NULL;
     if (!context) {
@@ -492,18 +475,13 @@ NRT_STATUS nrt_request_collective(struct nrt_cc_context **cc_ctx,
         nrt_cc_close(*cc_ctx);
         *cc_ctx = NULL;
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK new_callback,
                                             void *params)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (!new_callback || !is_implicit) {
         nrt_log_error("nrt_register_async_exec_callback", "%s (NRT_INVALID)",
                       new_callback ? "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS must be above 0: "
@@ -516,17 +494,12 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK new_c
         callback_params = params;
         pthread_mutex_unlock(&callback_lock);
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (vnc < 0 || (uint32_t)vnc >= ntk_core_count(nrt_front_core_get())) {
         status = NRT_INVALID;
     } else if (is_implicit) {
@@ -538,7 +511,6 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
             status = NRT_FAILURE;
         }
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -547,11 +519,8 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed)
 {
     uint64_t number = 0;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     const struct nrt_queue *queue = nrt_queues_sequence_find(sequence, &number);
     int ret = queue && is_completed ? ntk_core_queue_is_complete(queue->items, number) : -EINVAL;
     if (ret < 0) {
@@ -559,24 +528,18 @@ NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed)
     } else {
         *is_completed = ret == 1;
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_request_sequence_get(uint32_t core, uint32_t unit, int queue, uint64_t *sequence)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     const struct nrt_queue *found = nrt_queues_find(core, unit, (uint32_t)queue);
     if (!found || !sequence) {
         status = NRT_INVALID;
     } else {
         *sequence = nrt_queues_sequence_make(found, ntk_core_queue_completed_get(found->items));
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -613,11 +576,7 @@ NRT_STATUS nrt_request_watch_queue(int core, uint32_t unit, int queue, int fd)
 
 NRT_STATUS nrt_request_tracker_create(uint32_t core, void **out_tracker)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (!out_tracker || core >= ntk_core_count(nrt_front_core_get())) {
         status = NRT_INVALID;
     } else {
@@ -631,7 +590,6 @@ NRT_STATUS nrt_request_tracker_create(uint32_t core, void **out_tracker)
             *out_tracker = tracker;
         }
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -669,11 +627,7 @@ static NRT_STATUS tracker_copy(struct nrt_tracker *tracker, const uint64_t **lis
 
 NRT_STATUS nrt_request_tracker_list(void *tracker, const uint64_t **list, size_t *count)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     struct nrt_tracker *taken = ntk_core_handle_take(&trackers, tracker);
     if (!taken) {
         status = NRT_INVALID_HANDLE;
@@ -687,6 +641,5 @@ NRT_STATUS nrt_request_tracker_list(void *tracker, const uint64_t **list, size_t
     if (taken) {
         ntk_core_handle_drop(&trackers, taken);
     }
-    nrt_front_leave();
     return status;
 }

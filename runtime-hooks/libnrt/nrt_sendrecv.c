@@ -280,11 +280,7 @@ NRT_STATUS nrt_async_sendrecv_accept(const char *peer_ip, int peer_lnc, int lnc,
 
 NRT_STATUS nrt_async_sendrecv_test_comm(nrt_async_sendrecv_comm_t *comm, bool *done)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     struct nrt_async_sendrecv_comm *taken = ntk_core_handle_take(&comms, comm);
     if (!taken) {
         status = NRT_INVALID_HANDLE;
@@ -296,7 +292,6 @@ NRT_STATUS nrt_async_sendrecv_test_comm(nrt_async_sendrecv_comm_t *comm, bool *d
     if (taken) {
         ntk_core_handle_drop(&comms, taken);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -334,11 +329,7 @@ static NRT_STATUS request_post(nrt_tensor_t *tensor, size_t offset, size_t lengt
                                nrt_async_sendrecv_comm_t *comm, bool is_sender,
                                nrt_async_sendrecv_request_t **request)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     struct nrt_tensor *taken = ntk_core_handle_take(&nrt_front_tensors, tensor);
     struct nrt_async_sendrecv_comm *taken_comm = ntk_core_handle_take(&comms, comm);
     if (!taken_comm) {
@@ -354,7 +345,6 @@ static NRT_STATUS request_post(nrt_tensor_t *tensor, size_t offset, size_t lengt
     if (taken) {
         ntk_core_handle_drop(&nrt_front_tensors, taken);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -392,11 +382,8 @@ NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request
                                            size_t *size)
 {
     uint64_t bytes = 0;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     struct nrt_async_sendrecv_request *taken = ntk_core_handle_take(&requests, request);
     if (!taken) {
         status = NRT_INVALID_HANDLE;
@@ -422,7 +409,6 @@ NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request
     if (taken) {
         ntk_core_handle_drop(&requests, taken);
     }
-    nrt_front_leave();
     return status;
 }
 

@@ -116,11 +116,8 @@ NRT_STATUS nrt_sys_trace_start(nrt_sys_trace_config_t *options)
 {
     nrt_sys_trace_config_t config;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     nrt_sys_trace_config_set_defaults(&config);
     if (options) {
         config = *options;
@@ -138,24 +135,18 @@ NRT_STATUS nrt_sys_trace_start(nrt_sys_trace_config_t *options)
         (void)nrt_front_fail("nrt_sys_trace_start", ret, &err);
         status = ret == -ENOMEM ? NRT_RESOURCE : NRT_INVALID;
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_sys_trace_stop(void)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     pthread_mutex_lock(&lock);
     if (ntk_core_trace_stop(NTK_CORE_TRACE_API) < 0) {
         nrt_log_error("nrt_sys_trace_stop", "no system trace is in progress (NRT_INVALID)");
         status = NRT_INVALID;
     }
     pthread_mutex_unlock(&lock);
-    nrt_front_leave();
     return status;
 }
 
@@ -246,11 +237,8 @@ NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
     static const nrt_sys_trace_fetch_options_t everything = { .nc = UINT64_MAX };
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     options = options ? options : &everything;
     pthread_mutex_lock(&lock);
     uint32_t core_count = ntk_core_trace_core_count(NTK_CORE_TRACE_API);
@@ -274,7 +262,6 @@ NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
     }
     pthread_mutex_unlock(&lock);
     ntk_buf_fini(&buf);
-    nrt_front_leave();
     return status;
 }
 
@@ -312,11 +299,8 @@ NRT_STATUS nrt_trace_start(bool trace_mem)
 NRT_STATUS nrt_trace_stop(const char *filename)
 {
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     pthread_mutex_lock(&lock);
     if (!filename || !*filename || ntk_core_trace_core_count(NTK_CORE_TRACE_WHOLE) == 0) {
         status = NRT_INVALID;
@@ -333,6 +317,5 @@ NRT_STATUS nrt_trace_stop(const char *filename)
         (void)ntk_core_trace_stop(NTK_CORE_TRACE_WHOLE);
     }
     pthread_mutex_unlock(&lock);
-    nrt_front_leave();
     return status;
 }

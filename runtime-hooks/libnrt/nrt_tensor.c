@@ -64,11 +64,8 @@ NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t tensor_placement, int vnc,
     enum ntk_core_placement placement = NTK_CORE_DEVICE;
     struct ntk_core_tensor *core = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!tensor || size == 0 || vnc < -1 ||
         (vnc < 0 && tensor_placement == NRT_TENSOR_PLACEMENT_DEVICE)) {
         status = NRT_INVALID;
@@ -94,7 +91,6 @@ NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t tensor_placement, int vnc,
         status = ret < 0 ? nrt_front_fail("nrt_tensor_allocate", ret, &err)
                          : tensor_publish(core, tensor);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -102,11 +98,8 @@ NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **tensor)
 {
     struct ntk_core_tensor *core = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!tensor) {
         status = NRT_INVALID;
     } else {
@@ -115,7 +108,6 @@ NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **tensor)
         status = ret < 0 ? nrt_front_fail("nrt_tensor_allocate_empty", ret, &err)
                          : tensor_publish(core, tensor);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -378,28 +370,20 @@ NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *output_tensor)
 /* A device address of ours is a host address. */
 NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t size)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (!dest || !src || !ntk_core_memory_holds(nrt_front_core_get(), dest, size)) {
         status = NRT_INVALID;
     } else {
         memmove(dest, src, size);
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_idx, void **addr, size_t *size)
 {
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
     uint64_t bytes = 0;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!addr || !size || device_id < 0 || hbm_idx < 0) {
         status = NRT_INVALID;
     } else {
@@ -411,29 +395,18 @@ NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_idx, void **addr, size_t *
         }
         status = ret == -ENOENT ? NRT_INVALID_HANDLE : nrt_status_from_error(ret);
     }
-    nrt_front_leave();
     return status;
 }
 
 /* Host memory of this process is not a dma-buf, and no network adapter could use it. */
 NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
-    nrt_front_leave();
+    NRT_FRONT_SCOPE;
     return va == 0 || size == 0 || !fd ? NRT_INVALID : NRT_FAILURE;
 }
 
 NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
-    nrt_front_leave();
+    NRT_FRONT_SCOPE;
     return !va || !efa_bdf || !len ? NRT_INVALID : NRT_FAILURE;
 }

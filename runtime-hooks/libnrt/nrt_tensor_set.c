@@ -48,11 +48,7 @@ struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name)
 
 NRT_STATUS nrt_allocate_tensor_set(nrt_tensor_set_t **result)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     if (!result) {
         status = NRT_INVALID;
     } else {
@@ -66,7 +62,6 @@ NRT_STATUS nrt_allocate_tensor_set(nrt_tensor_set_t **result)
             *result = set;
         }
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -111,11 +106,7 @@ static NRT_STATUS entry_set(struct nrt_set *set, const char *name, struct nrt_te
 NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *tensor_set, const char *tensor_name,
                                         nrt_tensor_t *tensor)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     struct nrt_set *set = set_take(tensor_set);
     struct nrt_tensor *taken = ntk_core_handle_take(&nrt_front_tensors, tensor);
     status = set && taken && tensor_name ? entry_set(set, tensor_name, taken) : NRT_INVALID;
@@ -125,18 +116,13 @@ NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *tensor_set, const char
     if (set) {
         set_drop(set);
     }
-    nrt_front_leave();
     return status;
 }
 
 NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *tensor_set, const char *tensor_name,
                                           nrt_tensor_t **tensor)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    NRT_FRONT_SCOPE;
     struct nrt_set *set = set_take(tensor_set);
     if (!set || !tensor_name || !tensor) {
         status = NRT_INVALID;
@@ -153,6 +139,5 @@ NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *tensor_set, const ch
     if (set) {
         set_drop(set);
     }
-    nrt_front_leave();
     return status;
 }
