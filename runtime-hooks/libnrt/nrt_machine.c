@@ -231,12 +231,9 @@ NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info)
 
 NRT_STATUS nrt_debug_log_oom_report(void)
 {
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status == NRT_SUCCESS) {
-        ntk_core_memory_report(nrt_front_core_get());
-        nrt_front_leave();
-    }
+    ntk_core_memory_report(nrt_front_core_get());
     return status;
 }
 

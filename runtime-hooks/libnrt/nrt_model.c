@@ -103,42 +103,31 @@ NRT_STATUS nrt_unload(nrt_model_t *model)
     return status;
 }
 
-/* Enters and takes the model, or leaves again with the status of an invalid handle. */
-static NRT_STATUS model_enter(const nrt_model_t *model, struct nrt_model **out_model)
+static void model_scope_end(struct nrt_model *const *model)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
+    if (*model) {
+        ntk_core_handle_drop(&nrt_front_models, *model);
     }
-    *out_model = ntk_core_handle_take(&nrt_front_models, model);
-    if (!*out_model) {
-        nrt_front_leave();
-        return nrt_front_no_model(model);
-    }
-    return NRT_SUCCESS;
 }
 
-static void model_leave(struct nrt_model *model)
-{
-    ntk_core_handle_drop(&nrt_front_models, model);
-    nrt_front_leave();
-}
+/* Enters and takes the model until the end of the function, or returns the status of an invalid
+ * handle. */
+#define MODEL_SCOPE(handle, taken)                                      \
+    NRT_FRONT_SCOPE;                                                    \
+    struct nrt_model *taken __attribute__((cleanup(model_scope_end))) = \
+        ntk_core_handle_take(&nrt_front_models, handle);                \
+    if (!(taken)) {                                                     \
+        return nrt_front_no_model(handle);                              \
+    }
 
 static NRT_STATUS model_count_get(const nrt_model_t *model,
                                   uint32_t (*count_get)(const struct ntk_core_model *),
                                   uint32_t *count)
 {
-    struct nrt_model *taken = NULL;
-    NRT_STATUS status = model_enter(model, &taken);
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    MODEL_SCOPE(model, taken);
     if (count) {
         *count = count_get(taken->core);
     }
-    model_leave(taken);
     return count ? NRT_SUCCESS : NRT_INVALID;
 }
 
@@ -160,12 +149,8 @@ NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_c
 NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, size_t info_size_in,
                               size_t *info_size_out)
 {
-    struct nrt_model *taken = NULL;
-    NRT_STATUS status = model_enter(model, &taken);
+    MODEL_SCOPE(model, taken);
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!info || !info_size_out || info_size_in == 0) {
         status = NRT_INVALID;
     } else {
@@ -175,7 +160,6 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info, 
         memcpy(info, &known, bytes);
         *info_size_out = bytes;
     }
-    model_leave(taken);
     return status;
 }
 
@@ -230,13 +214,9 @@ static nrt_tensor_info_array_t *info_make(const struct ntk_core_io *ios, size_t 
 
 NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **tensor_info)
 {
-    struct nrt_model *taken = NULL;
-    NRT_STATUS status = model_enter(model, &taken);
+    MODEL_SCOPE(model, taken);
     size_t count = 0;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!tensor_info) {
         status = NRT_INVALID;
     } else {
@@ -249,7 +229,6 @@ NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t
             status = NRT_RESOURCE;
         }
     }
-    model_leave(taken);
     return status;
 }
 

@@ -17,7 +17,7 @@ struct nrt_profile_continuous_options {
     char *folder;
 };
 
-/* The result of the entered public call; leaves it. */
+/* The result, for the public call. */
 static NRT_STATUS done(const char *function, int ret, const struct ntk_err *err)
 {
     NRT_STATUS status = NRT_SUCCESS;
@@ -33,7 +33,6 @@ static NRT_STATUS done(const char *function, int ret, const struct ntk_err *err)
                       err->text);
         status = is_bounded ? NRT_SUCCESS : NRT_RESOURCE;
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -90,12 +89,9 @@ static int continuous_start(struct ntk_core *core, struct ntk_err *err)
 NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t *options)
 {
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
     (void)options;
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     return done("nrt_profile_continuous_start", continuous_start(nrt_front_core_get(), &err), &err);
 }
 
@@ -103,11 +99,8 @@ NRT_STATUS nrt_profile_continuous_save(uint32_t vnc, nrt_profile_continuous_opti
 {
     const char *folder = options ? options->folder : NRT_DEFAULT_FOLDER;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     int ret = ntk_continuous_save(nrt_front_core_get(), vnc, folder, &err);
     return done("nrt_profile_continuous_save", ret, &err);
 }
@@ -115,11 +108,8 @@ NRT_STATUS nrt_profile_continuous_save(uint32_t vnc, nrt_profile_continuous_opti
 NRT_STATUS nrt_profile_continuous_stop(void)
 {
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     return done("nrt_profile_continuous_stop", ntk_continuous_stop(nrt_front_core_get(), &err),
                 &err);
 }
@@ -130,11 +120,8 @@ NRT_STATUS nrt_profile_session_start(int32_t vnc)
 {
     struct ntk_core_recorder_bounds bounds = { 0 };
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     int ret = nrt_env_profile_bounds_get(&bounds, &err);
     if (ret == 0) { /* a negative number is not a core either */
         ret = ntk_session_start(nrt_front_core_get(), (uint32_t)vnc, &bounds, &err);
@@ -145,11 +132,8 @@ NRT_STATUS nrt_profile_session_start(int32_t vnc)
 NRT_STATUS nrt_profile_session_stop(int32_t vnc, uint64_t *session_id)
 {
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     int ret = session_id ? ntk_session_stop(nrt_front_core_get(), (uint32_t)vnc, session_id, &err)
                          : ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET, "no pointer for the id");
     return done("nrt_profile_session_stop", ret, &err);
@@ -158,11 +142,8 @@ NRT_STATUS nrt_profile_session_stop(int32_t vnc, uint64_t *session_id)
 NRT_STATUS nrt_profile_session_serialize(uint64_t session_id, const char *filename)
 {
     struct ntk_err err = { 0 };
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     int ret = filename && *filename ? ntk_session_save(session_id, filename, &err)
                                     : ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET, "no file name");
     return done("nrt_profile_session_serialize", ret, &err);

@@ -546,29 +546,22 @@ NRT_STATUS nrt_request_sequence_get(uint32_t core, uint32_t unit, int queue, uin
 NRT_STATUS nrt_request_watch(uint64_t sequence, int fd)
 {
     uint64_t number = 0;
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status == NRT_SUCCESS) {
-        const struct nrt_queue *queue = nrt_queues_sequence_find(sequence, &number);
+    const struct nrt_queue *queue = nrt_queues_sequence_find(sequence, &number);
 
-        status =
-            nrt_status_from_error(queue ? ntk_core_queue_watch(queue->items, number, fd) : -EINVAL);
-        nrt_front_leave();
-    }
+    status =
+        nrt_status_from_error(queue ? ntk_core_queue_watch(queue->items, number, fd) : -EINVAL);
     return status;
 }
 
 NRT_STATUS nrt_request_watch_queue(int core, uint32_t unit, int queue, int fd)
 {
-    NRT_STATUS status = nrt_front_enter();
+    NRT_FRONT_SCOPE;
 
-    if (status == NRT_SUCCESS) {
-        const struct nrt_queue *found = nrt_queues_find((uint32_t)core, unit, (uint32_t)queue);
+    const struct nrt_queue *found = nrt_queues_find((uint32_t)core, unit, (uint32_t)queue);
 
-        status =
-            nrt_status_from_error(found ? ntk_core_queue_watch_all(found->items, fd) : -EINVAL);
-        nrt_front_leave();
-    }
+    status = nrt_status_from_error(found ? ntk_core_queue_watch_all(found->items, fd) : -EINVAL);
     return status;
 }
 

@@ -100,21 +100,13 @@ static uint32_t core_find(int lnc)
     return (uint32_t)lnc - first;
 }
 
-/* Enters for one of our cores. */
-static NRT_STATUS core_enter(int lnc, uint32_t *out_nc)
-{
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
+/* Enters for one of our cores, `nc`, until the end of the function. */
+#define CORE_SCOPE(lnc, nc)             \
+    NRT_FRONT_SCOPE;                    \
+    const uint32_t nc = core_find(lnc); \
+    if (nc == CORES_MAX) {              \
+        return NRT_INVALID;             \
     }
-    *out_nc = core_find(lnc);
-    if (*out_nc == CORES_MAX) {
-        nrt_front_leave();
-        return NRT_INVALID;
-    }
-    return NRT_SUCCESS;
-}
 
 static NRT_STATUS number_tell(int *to, unsigned number)
 {
@@ -137,27 +129,16 @@ NRT_STATUS nrt_async_sendrecv_get_max_num_pending_request(int *num)
 
 NRT_STATUS nrt_async_sendrecv_init(int lnc)
 {
-    uint32_t nc = 0;
-    NRT_STATUS status = core_enter(lnc, &nc);
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    CORE_SCOPE(lnc, nc);
     pthread_mutex_lock(&lock);
     cores[nc].is_open = true;
     pthread_mutex_unlock(&lock);
-    nrt_front_leave();
     return NRT_SUCCESS;
 }
 
 NRT_STATUS nrt_async_sendrecv_close(int lnc)
 {
-    uint32_t nc = 0;
-    NRT_STATUS status = core_enter(lnc, &nc);
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    CORE_SCOPE(lnc, nc);
     pthread_mutex_lock(&lock);
     if (!cores[nc].is_open) {
         status = NRT_INVALID;
@@ -172,7 +153,6 @@ NRT_STATUS nrt_async_sendrecv_close(int lnc)
     cores[nc].is_open = false;
     cores[nc].comm_count = 0;
     pthread_mutex_unlock(&lock);
-    nrt_front_leave();
     return status;
 }
 
@@ -240,12 +220,7 @@ static NRT_STATUS comm_create(const char *function, uint32_t nc, uint32_t from, 
 static NRT_STATUS comm_open(const char *function, const char *peer_ip, int peer_lnc, int lnc,
                             bool is_sender, nrt_async_sendrecv_comm_t **out_comm)
 {
-    uint32_t nc = 0;
-    NRT_STATUS status = core_enter(lnc, &nc);
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    CORE_SCOPE(lnc, nc);
     if (!peer_ip || peer_lnc < 0 || !out_comm) {
         status = NRT_INVALID;
     } else if (!address_is_ours(peer_ip)) {
@@ -262,7 +237,6 @@ static NRT_STATUS comm_open(const char *function, const char *peer_ip, int peer_
                              is_sender, out_comm);
         pthread_mutex_unlock(&lock);
     }
-    nrt_front_leave();
     return status;
 }
 
@@ -415,14 +389,9 @@ NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request
 /* The data of a completed request is already in the tensor. */
 NRT_STATUS nrt_async_sendrecv_flush(int lnc)
 {
-    uint32_t nc = 0;
-    NRT_STATUS status = core_enter(lnc, &nc);
-
-    if (status == NRT_SUCCESS) {
-        pthread_mutex_lock(&lock);
-        status = cores[nc].is_open ? NRT_SUCCESS : NRT_INVALID;
-        pthread_mutex_unlock(&lock);
-        nrt_front_leave();
-    }
+    CORE_SCOPE(lnc, nc);
+    pthread_mutex_lock(&lock);
+    status = cores[nc].is_open ? NRT_SUCCESS : NRT_INVALID;
+    pthread_mutex_unlock(&lock);
     return status;
 }

@@ -22,27 +22,19 @@ static void tensor_drop(struct nrt_tensor *tensor)
     }
 }
 
-/* Enters and takes the tensor; for a bad handle leaves again and returns NRT_INVALID. */
-static NRT_STATUS tensor_enter(const nrt_tensor_t *tensor, struct nrt_tensor **out_tensor)
+static void tensor_scope_end(struct nrt_tensor *const *tensor)
 {
-    NRT_STATUS status = nrt_front_enter();
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
-    *out_tensor = tensor_take(tensor);
-    if (!*out_tensor) {
-        nrt_front_leave();
-        return NRT_INVALID;
-    }
-    return NRT_SUCCESS;
+    tensor_drop(*tensor);
 }
 
-static void tensor_leave(struct nrt_tensor *tensor)
-{
-    tensor_drop(tensor);
-    nrt_front_leave();
-}
+/* Enters and takes the tensor until the end of the function, or returns NRT_INVALID for a bad
+ * handle. */
+#define TENSOR_SCOPE(handle, taken)                                                            \
+    NRT_FRONT_SCOPE;                                                                           \
+    struct nrt_tensor *taken __attribute__((cleanup(tensor_scope_end))) = tensor_take(handle); \
+    if (!(taken)) {                                                                            \
+        return NRT_INVALID;                                                                    \
+    }
 
 /* A handle for a tensor of the core, which it owns even on failure. */
 static NRT_STATUS tensor_publish(struct ntk_core_tensor *core, nrt_tensor_t **out_tensor)
@@ -115,13 +107,9 @@ NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *tensor_source, size_t o
                                      const char *name, nrt_tensor_t **tensor_slice)
 {
     struct ntk_core_tensor *core = NULL;
-    struct nrt_tensor *source = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = tensor_enter(tensor_source, &source);
+    TENSOR_SCOPE(tensor_source, source);
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!tensor_slice || size == 0) {
         status = NRT_INVALID;
     } else {
@@ -130,7 +118,6 @@ NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *tensor_source, size_t o
         status = ret < 0 ? nrt_front_fail("nrt_tensor_allocate_slice", ret, &err)
                          : tensor_publish(core, tensor_slice);
     }
-    tensor_leave(source);
     return status;
 }
 
@@ -149,13 +136,9 @@ void nrt_tensor_free(nrt_tensor_t **tensor)
 
 NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t size)
 {
-    struct nrt_tensor *taken = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = tensor_enter(tensor, &taken);
+    TENSOR_SCOPE(tensor, taken);
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!buffer || size == 0) {
         status = NRT_INVALID;
     } else {
@@ -163,7 +146,6 @@ NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t s
 
         status = ret < 0 ? nrt_front_fail("nrt_tensor_attach_buffer", ret, &err) : NRT_SUCCESS;
     }
-    tensor_leave(taken);
     return status;
 }
 
@@ -171,13 +153,9 @@ NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t s
 static NRT_STATUS transfer(const char *function, const nrt_tensor_t *tensor, void *to,
                            const void *from, size_t offset, size_t size)
 {
-    struct nrt_tensor *taken = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = tensor_enter(tensor, &taken);
+    TENSOR_SCOPE(tensor, taken);
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     if (!to && !from) {
         status = NRT_INVALID;
     } else {
@@ -186,7 +164,6 @@ static NRT_STATUS transfer(const char *function, const nrt_tensor_t *tensor, voi
 
         status = ret < 0 ? nrt_front_fail(function, ret, &err) : NRT_SUCCESS;
     }
-    tensor_leave(taken);
     return status;
 }
 
@@ -249,13 +226,9 @@ NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint64_t nu
 NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tensor_t *dst,
                            size_t dst_offset, size_t size)
 {
-    struct nrt_tensor *from = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = tensor_enter(src, &from);
+    TENSOR_SCOPE(src, from);
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     struct nrt_tensor *to = tensor_take(dst);
     if (!to) {
         status = NRT_INVALID;
@@ -265,37 +238,26 @@ NRT_STATUS nrt_tensor_copy(const nrt_tensor_t *src, size_t src_offset, nrt_tenso
         status = ret < 0 ? nrt_front_fail("nrt_tensor_copy", ret, &err) : NRT_SUCCESS;
     }
     tensor_drop(to);
-    tensor_leave(from);
     return status;
 }
 
 NRT_STATUS nrt_tensor_memset(nrt_tensor_t *tensor, uint64_t offset, int value, size_t size)
 {
-    struct nrt_tensor *taken = NULL;
     struct ntk_err err = { 0 };
-    NRT_STATUS status = tensor_enter(tensor, &taken);
+    TENSOR_SCOPE(tensor, taken);
 
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
     int ret = ntk_core_tensor_fill(taken->core, offset, (uint8_t)value, size, &err);
     status = ret < 0 ? nrt_front_fail("nrt_tensor_memset", ret, &err) : NRT_SUCCESS;
-    tensor_leave(taken);
     return status;
 }
 
 /* Zeroed when the handle is bad. */
 static NRT_STATUS tensor_info_get(const nrt_tensor_t *tensor, struct ntk_core_tensor_info *out_info)
 {
-    struct nrt_tensor *taken = NULL;
-    NRT_STATUS status = tensor_enter(tensor, &taken);
-
     memset(out_info, 0, sizeof *out_info);
-    if (status == NRT_SUCCESS) {
-        ntk_core_tensor_info_get(taken->core, out_info);
-        tensor_leave(taken);
-    }
-    return status;
+    TENSOR_SCOPE(tensor, taken);
+    ntk_core_tensor_info_get(taken->core, out_info);
+    return NRT_SUCCESS;
 }
 
 size_t nrt_tensor_get_size(const nrt_tensor_t *tensor)
@@ -337,12 +299,7 @@ NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *output_tensor,
                                               uint64_t expected_completion_count)
 {
     static const int64_t warn_after_us = 30 * INT64_C(1000000);
-    struct nrt_tensor *taken = NULL;
-    NRT_STATUS status = tensor_enter(output_tensor, &taken);
-
-    if (status != NRT_SUCCESS) {
-        return status;
-    }
+    TENSOR_SCOPE(output_tensor, taken);
     int ret = ntk_core_tensor_wait(taken->core, expected_completion_count,
                                    timeout < 0 ? warn_after_us : timeout);
     if (ret == -ETIMEDOUT && timeout < 0) {
@@ -351,20 +308,14 @@ NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *output_tensor,
                       (unsigned long long)expected_completion_count);
         ret = ntk_core_tensor_wait(taken->core, expected_completion_count, -1);
     }
-    tensor_leave(taken);
     return nrt_status_from_error(ret);
 }
 
 NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *output_tensor)
 {
-    struct nrt_tensor *taken = NULL;
-    NRT_STATUS status = tensor_enter(output_tensor, &taken);
-
-    if (status == NRT_SUCCESS) {
-        ntk_core_tensor_reset_writes(taken->core);
-        tensor_leave(taken);
-    }
-    return status;
+    TENSOR_SCOPE(output_tensor, taken);
+    ntk_core_tensor_reset_writes(taken->core);
+    return NRT_SUCCESS;
 }
 
 /* A device address of ours is a host address. */
