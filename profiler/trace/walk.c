@@ -79,13 +79,6 @@ void ntk_walk_init(struct ntk_walk *walk, const struct ntk_trace *trace, unsigne
     order(walk);
 }
 
-void ntk_walk_init_core(struct ntk_walk *walk, const struct ntk_trace_core *core, unsigned what)
-{
-    walk->list_count = 0;
-    add_core(walk, core, what);
-    order(walk);
-}
-
 bool ntk_walk_next(struct ntk_walk *walk, struct ntk_walk_span *out_span)
 {
     if (walk->left_count == 0) {

@@ -45,8 +45,6 @@ struct ntk_walk {
 
 /* what: NTK_WALK_* */
 void ntk_walk_init(struct ntk_walk *walk, const struct ntk_trace *trace, unsigned what);
-/* The same for one core. */
-void ntk_walk_init_core(struct ntk_walk *walk, const struct ntk_trace_core *core, unsigned what);
 /* False at the end. */
 bool ntk_walk_next(struct ntk_walk *walk, struct ntk_walk_span *out_span);
 

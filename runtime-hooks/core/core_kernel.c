@@ -16,7 +16,6 @@
 
 struct ntk_core_kernel {
     struct ntk_core *core;
-    _Atomic uint32_t references;
     _Atomic uint32_t turn; /* where the next search for cores starts */
     uint32_t nc;
     uint32_t id;
@@ -47,7 +46,6 @@ int ntk_core_kernel_create(struct ntk_core *core, const struct ntk_core_kernel_o
     if (!kernel) {
         return ntk_err_no_memory(err);
     }
-    atomic_init(&kernel->references, 1);
     kernel->core = core;
     kernel->nc = options->nc;
     kernel->id = core_model_id_next();
@@ -82,14 +80,9 @@ int ntk_core_kernel_create(struct ntk_core *core, const struct ntk_core_kernel_o
     return 0;
 }
 
-void ntk_core_kernel_hold(struct ntk_core_kernel *kernel)
-{
-    atomic_fetch_add_explicit(&kernel->references, 1, memory_order_relaxed);
-}
-
 void ntk_core_kernel_drop(struct ntk_core_kernel *kernel)
 {
-    if (!kernel || atomic_fetch_sub_explicit(&kernel->references, 1, memory_order_acq_rel) != 1) {
+    if (!kernel) {
         return;
     }
     uint64_t start_ticks = ntk_hooks_now();

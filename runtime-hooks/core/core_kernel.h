@@ -29,7 +29,6 @@ struct ntk_core_kernel_options {
 /* -EINVAL no such core, -ENOMEM. */
 int ntk_core_kernel_create(struct ntk_core *core, const struct ntk_core_kernel_options *options,
                            struct ntk_core_kernel **out_kernel, struct ntk_err *err);
-void ntk_core_kernel_hold(struct ntk_core_kernel *kernel);
 void ntk_core_kernel_drop(struct ntk_core_kernel *kernel); /* NULL is fine */
 
 struct ntk_core_kernel_work {

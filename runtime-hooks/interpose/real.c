@@ -254,11 +254,6 @@ bool interpose_real_adopt(const char *path, uintptr_t base)
            __atomic_load_n(&interpose_real[CALL_nrt_init], __ATOMIC_ACQUIRE);
 }
 
-bool interpose_real_has(enum interpose_call call)
-{
-    return interpose_real_get(call) != absent_get(call);
-}
-
 static int loads_count(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     (void)bytes;

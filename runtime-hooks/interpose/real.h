@@ -42,8 +42,6 @@ static inline interpose_function interpose_real_get(enum interpose_call call)
  * form by these names. */
 extern bool interpose_real_is_form_2;
 
-/* Whether the library has the call; opens it. */
-bool interpose_real_has(enum interpose_call call);
 /* Shows the calls of the library that would be opened now; reads its file, without the loader.
  * is_asked: a client is looking up a name. If no object was loaded since the last time, it has a
  * handle, for which the loader would have loaded that library: it is final. */

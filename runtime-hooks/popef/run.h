@@ -163,9 +163,6 @@ int run_output_commit(struct run_output *output, struct ntk_err *err);
 void run_output_close(struct run_output *output);
 /* The file's name without folder, freed with free(). */
 char *run_output_name(const struct popef_anchor *anchor, bool by_handle);
-/* The final shape of the array. */
-void run_output_shape(const struct run_output *output, struct popef_tensor_info *out_info,
-                      bool *out_has_count);
 
 /* ---- the flow ---- */
 

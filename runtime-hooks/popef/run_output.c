@@ -60,13 +60,6 @@ int run_output_add(struct run_output *output, struct ntk_err *err)
     return 0;
 }
 
-void run_output_shape(const struct run_output *output, struct popef_tensor_info *out_info,
-                      bool *out_has_count)
-{
-    *out_info = output->anchor->tensor_info;
-    *out_has_count = output->is_counted;
-}
-
 /* Types that NumPy lacks are bytes. */
 static const char *descr(enum popef_data_type type)
 {
