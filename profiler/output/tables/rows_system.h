@@ -95,6 +95,8 @@ struct ntk_device_profile_row {
     int64_t process, nc, session, model;
 };
 
+/* Its instance, "" if not in any file. */
+const char *ntk_rows_system_instance(const struct ntk_system_trace *trace);
 /* Its number; absent if not in any file. */
 int64_t ntk_rows_system_process(const struct ntk_system_trace *trace);
 
