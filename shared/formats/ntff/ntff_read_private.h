@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_read_private - what tests change about the reader of captures.
+ * ntff_read_private - what the files of the reader of captures share, and what tests change.
  */
 #ifndef NTK_SHARED_FORMATS_NTFF_NTFF_READ_PRIVATE_H
 #define NTK_SHARED_FORMATS_NTFF_NTFF_READ_PRIVATE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Smaller files are copied, so that a file that shrinks while we read it cannot hurt. Tests of
  * memory lower it: their captures need not be large to be mapped. */
 extern size_t ntk_ntff_map_from_bytes;
+
+static inline uint32_t ntff_load_u32(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
 
 #endif
