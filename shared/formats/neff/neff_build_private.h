@@ -18,6 +18,8 @@
 #define UNBOUND (-1)
 #define NO_GROUP UINT32_MAX
 
+struct ntk_json;
+
 struct build_tensor {
     char *name;
     enum ntk_dtype dtype;
@@ -205,6 +207,12 @@ void neff_build_positions(struct ntk_neff_build *build);
 void neff_build_tree(struct ntk_neff_kernel *kernel, const char *member, struct ntk_vec *located);
 /* Makes build->graph out of build->nodes. */
 void neff_build_graph(struct ntk_neff_build *build);
+/* A JSON object that begins in buf. */
+void neff_build_begin_json(struct ntk_json *json, struct ntk_buf *buf);
+void neff_build_put_dims(struct ntk_json *json, const struct build_tensor *tensor);
+/* Adds the members of one program. */
+void neff_build_program(struct ntk_neff_build *build, const struct graph_node *graph,
+                        struct build_node *const *nodes, uint32_t kelf_index);
 /* Adds all JSON members and engine binaries, and fills build->packed; tpb_count cores are
  * requested. */
 void neff_build_json(struct ntk_neff_build *build, uint32_t tpb_count);
