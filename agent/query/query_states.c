@@ -158,7 +158,7 @@ int ntk_query_answer_idle(const struct ntk_query *query, struct ntk_query_table 
     static const struct ntk_query_heading columns[] = {
         { NTK_QUERY_TIME, "from" },
         { NTK_QUERY_TIME, "to" },
-        { NTK_QUERY_TEXT, "process" },
+        { NTK_QUERY_TEXT, "tag" },
         { NTK_QUERY_COUNT, "pid" },
         { NTK_QUERY_SECONDS, "observed_seconds" },
         { NTK_QUERY_RATIO, "idle_ratio" },
