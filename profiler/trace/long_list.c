@@ -13,6 +13,7 @@
 
 #include "profiler/trace/trace.h"
 #include "shared/base/fs.h"
+#include "shared/base/memory.h"
 
 #define ITEMS_FIRST 64
 #define FILE_STEP_BYTES ((size_t)64 << 20)
@@ -89,13 +90,19 @@ void ntk_long_list_fini(struct ntk_long_list *list)
 
 static int grow_on_heap(struct ntk_long_list *list, size_t capacity)
 {
-    char *items = realloc(list->items, capacity * list->item_bytes);
+    bool is_new = !list->items;
+    char *items = is_new ? calloc(capacity, list->item_bytes)
+                         : realloc(list->items, capacity * list->item_bytes);
 
     if (!items) {
         return -ENOMEM;
     }
-    memset(items + list->capacity * list->item_bytes, 0,
-           (capacity - list->capacity) * list->item_bytes);
+    if (is_new) {
+        ntk_memory_is_large(items, capacity * list->item_bytes);
+    } else {
+        memset(items + list->capacity * list->item_bytes, 0,
+               (capacity - list->capacity) * list->item_bytes);
+    }
     list->items = items;
     list->capacity = capacity;
     return 0;

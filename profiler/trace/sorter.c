@@ -15,10 +15,14 @@
 
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
+#include "shared/base/memory.h"
 
 #define ITEMS_FIRST 4096
-/* Buffer per run while merging. All buffers together fit in scratch, which is then unused: with
- * many runs each is smaller. */
+/* What is longer takes all its room at once: it is not copied any more, and what it does not use
+ * takes no memory. */
+#define GROWING_BYTES_MAX ((size_t)1 << 20)
+/* What is read of a run at once. All of that takes no more than scratch, which is not needed then:
+ * a run has less where there are many. */
 #define RUN_BYTES_MAX ((size_t)256 << 10)
 #define RUN_ITEMS_MIN 16
 
@@ -188,11 +192,13 @@ bool ntk_sorter_make_room(struct ntk_sorter *sorter)
         return flush(sorter, sorter->items_max / 2);
     }
     size_t capacity = sorter->capacity ? 2 * sorter->capacity : ITEMS_FIRST;
-    capacity = capacity < sorter->items_max ? capacity : sorter->items_max;
+    bool is_long = capacity * sorter->item_bytes > GROWING_BYTES_MAX;
+    capacity = capacity < sorter->items_max && !is_long ? capacity : sorter->items_max;
     char *items = realloc(sorter->items, capacity * sorter->item_bytes);
     if (!items) {
         return fail(sorter, -ENOMEM);
     }
+    ntk_memory_is_large(items, capacity * sorter->item_bytes);
     sorter->items = items;
     sorter->capacity = capacity;
     return true;

@@ -151,12 +151,16 @@ struct ntk_trace_options {
     enum ntk_metrics_version metrics;
     ntk_trace_progress *progress; /* NULL: none */
     void *progress_ctx;
-    size_t list_bytes;  /* longer lists are in a temporary file; 0: NTK_TRACE_LIST_BYTES */
-    const char *folder; /* its folder, borrowed by the trace; NULL: $TMPDIR, else /var/tmp */
+    size_t list_bytes;  /* a list that needs more is in a temporary file; 0: as fits the machine */
+    const char *folder; /* where that is, borrowed by the trace; NULL: $TMPDIR, else /var/tmp */
     struct ntk_trace_part part;
 };
 
+/* A list takes one part in NTK_TRACE_LIST_SHARE of the available memory, within these bounds. A list
+ * in a file costs about as much to write as to read from the capture. */
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
+#define NTK_TRACE_LIST_BYTES_MAX ((size_t)160 << 20)
+#define NTK_TRACE_LIST_SHARE 32
 /* All lists together use at most this multiple of it on the heap: captures have up to 64 cores. */
 #define NTK_TRACE_HEAP_LISTS 4
 /* Limit of records per core that wait for the other end of their span; further ones are omitted and

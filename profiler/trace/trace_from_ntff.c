@@ -13,6 +13,7 @@
 #include "profiler/trace/long_list.h"
 #include "profiler/trace/trace_build.h"
 #include "shared/base/fs.h"
+#include "shared/base/memory.h"
 #include "shared/base/units.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/ntff/ntff_layout.h"
@@ -174,6 +175,15 @@ static void count_records(struct ntk_trace_build *build)
     }
 }
 
+static size_t list_bytes_that_fit(void)
+{
+    uint64_t bytes = ntk_memory_available() / NTK_TRACE_LIST_SHARE;
+
+    return bytes < NTK_TRACE_LIST_BYTES       ? NTK_TRACE_LIST_BYTES
+           : bytes > NTK_TRACE_LIST_BYTES_MAX ? NTK_TRACE_LIST_BYTES_MAX
+                                              : (size_t)bytes;
+}
+
 int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                      const struct ntk_trace_options *options, struct ntk_trace **out_trace,
                      struct ntk_err *err)
@@ -188,7 +198,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
         build.options = *options;
     }
     if (!build.options.list_bytes) {
-        build.options.list_bytes = NTK_TRACE_LIST_BYTES;
+        build.options.list_bytes = list_bytes_that_fit();
     }
     build.heap_bytes_left = NTK_TRACE_HEAP_LISTS * build.options.list_bytes;
     if (!build.options.folder) {
