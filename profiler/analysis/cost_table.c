@@ -49,7 +49,7 @@ static size_t operation_at(const struct ntk_trace_instruction *instruction)
 }
 
 static void add(struct group *group, size_t at, const struct ntk_trace_instruction *instruction,
-                const struct ntk_slot_fact *fact, uint64_t useful_flops)
+                uint32_t layer)
 {
     struct ntk_cost_row *row = &group->rows[at];
 
@@ -59,7 +59,7 @@ static void add(struct group *group, size_t at, const struct ntk_trace_instructi
         row->engine = instruction->engine;
         row->opcode = instruction->opcode;
         row->slot = instruction->slot;
-        row->layer = fact->layer;
+        row->layer = layer;
     }
     if (instruction->end_ps > row->end_ps) {
         row->end_ps = instruction->end_ps;
@@ -67,13 +67,59 @@ static void add(struct group *group, size_t at, const struct ntk_trace_instructi
     if (instruction->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
         ntk_cover_add(&group->covers[at], instruction->start_ps, instruction->end_ps);
     }
-    row->flops += fact->flops;
-    row->transpose_flops += fact->is_transpose ? fact->flops : 0;
-    row->useful_peak_flops += useful_flops;
-    row->useful_flops += fact->useful_flops;
-    row->weighted_flops += fact->useful_flops ? fact->adjusted_flops : 0;
-    row->read_bytes += fact->read_bytes;
-    row->write_bytes += fact->write_bytes;
+}
+
+/* What each execution of a slot does, as often as it ran. */
+static void add_work(struct ntk_cost_row *row, const struct ntk_slot_fact *fact, uint64_t count,
+                     uint64_t useful_peak_flops)
+{
+    row->flops += count * fact->flops;
+    row->transpose_flops += count * (fact->is_transpose ? fact->flops : 0);
+    row->useful_peak_flops += count * useful_peak_flops;
+    row->useful_flops += count * fact->useful_flops;
+    row->weighted_flops += count * (fact->useful_flops ? fact->adjusted_flops : 0);
+    row->read_bytes += count * fact->read_bytes;
+    row->write_bytes += count * fact->write_bytes;
+}
+
+static void add_slot(struct sums *sums, size_t core, unsigned engine, size_t slot,
+                     struct ntk_cost_table *table)
+{
+    const struct ntk_program *program = sums->program;
+    const struct ntk_slot_fact *fact = &program->facts[core * NTK_NTFF_ENGINE_COUNT + engine][slot];
+    struct ntk_cost_row *row =
+        &sums->instructions.rows[sums->first_slots[core * NTK_NTFF_ENGINE_COUNT + engine] + slot];
+    uint64_t peak_flops = 0;
+
+    if (row->count == 0) {
+        return;
+    }
+    bool has_peak = ntk_fact_peak_flops(program->trace, fact, &peak_flops);
+    bool is_matmul = row->opcode == NTK_NTFF_OPCODE_MATMUL;
+    uint64_t useful = fact->is_transpose ? 0 : peak_flops;
+    row->core = core;
+    table->flops_known = table->flops_known && ((fact->has_flops && has_peak) || !is_matmul);
+    table->weights_known =
+        table->weights_known && ((fact->has_flops && fact->has_adjusted) || !is_matmul);
+    table->bytes_known = table->bytes_known && (fact->has_bytes || !fact->is_transfer);
+    add_work(&sums->layers.rows[fact->layer], fact, row->count, useful);
+    add_work(&sums->operations.rows[(size_t)row->engine * OPCODES + row->opcode], fact, row->count,
+             useful);
+    add_work(row, fact, row->count, useful);
+}
+
+static void add_slots(struct sums *sums, struct ntk_cost_table *table)
+{
+    const struct ntk_trace *trace = sums->program->trace;
+    size_t buffers = trace->core_count * NTK_NTFF_ENGINE_COUNT;
+
+    for (size_t i = 0; i < buffers; i++) {
+        size_t end = i + 1 < buffers ? sums->first_slots[i + 1] : sums->instructions.count;
+        for (size_t s = sums->first_slots[i]; s < end; s++) {
+            add_slot(sums, i / NTK_NTFF_ENGINE_COUNT, i % NTK_NTFF_ENGINE_COUNT,
+                     s - sums->first_slots[i], table);
+        }
+    }
 }
 
 /* Everything on the path belongs to a layer; operations and instructions have their own work. */
@@ -188,26 +234,15 @@ int ntk_analysis_cost_table(const struct ntk_program *program, const struct ntk_
     }
     while (ret == 0 && ntk_walk_next(&walk, &span)) {
         size_t core = (size_t)(span.core - trace->cores);
-        size_t at = instruction_at(&sums, core, span.instruction);
-        const struct ntk_slot_fact *fact = ntk_program_fact(program, core, span.instruction);
+        uint32_t layer = ntk_program_fact(program, core, span.instruction)->layer;
 
-        uint64_t peak_flops = 0;
-        bool has_peak = ntk_fact_peak_flops(trace, fact, &peak_flops);
-        uint64_t useful = fact->is_transpose ? 0 : peak_flops;
-
-        add(&sums.layers, fact->layer, span.instruction, fact, useful);
-        add(&sums.operations, operation_at(span.instruction), span.instruction, fact, useful);
-        add(&sums.instructions, at, span.instruction, fact, useful);
-        sums.instructions.rows[at].core = core;
-        table.flops_known =
-            table.flops_known &&
-            ((fact->has_flops && has_peak) || span.instruction->opcode != NTK_NTFF_OPCODE_MATMUL);
-        table.weights_known =
-            table.weights_known && ((fact->has_flops && fact->has_adjusted) ||
-                                    span.instruction->opcode != NTK_NTFF_OPCODE_MATMUL);
-        table.bytes_known = table.bytes_known && (fact->has_bytes || !fact->is_transfer);
+        add(&sums.layers, layer, span.instruction, layer);
+        add(&sums.operations, operation_at(span.instruction), span.instruction, layer);
+        add(&sums.instructions, instruction_at(&sums, core, span.instruction), span.instruction,
+            layer);
     }
     if (ret == 0) {
+        add_slots(&sums, &table);
         for (size_t l = 0; l < sums.layers.count; l++) {
             sums.layers.rows[l].layer = (uint32_t)l;
         }
