@@ -28,6 +28,15 @@ struct by_number {
     struct ntk_long_list list; /* their storage: uint32_t */
 };
 
+/* The last search for one condition: it was true from first to at. */
+struct run {
+    bool is_used;
+    uint8_t wait; /* enum ntk_wait_kind */
+    uint16_t number;
+    uint32_t value, first, at;
+};
+#define RUNS 256
+
 struct index {
     const struct ntk_program *program;
     size_t core_index;
@@ -36,6 +45,7 @@ struct index {
     struct by_number signals;   /* instructions that signal the number */
     struct by_number transfers; /* instructions whose transfers signal it */
     bool finds_hidden;          /* changes from before the engine was free, too */
+    struct run runs[RUNS];
 };
 
 static unsigned number_of(bool is_event, unsigned number)
@@ -218,6 +228,34 @@ static uint32_t changes_until(struct index *index, unsigned number, int64_t time
     return until(&index->changes, events, number, time_ps);
 }
 
+/* The first of at most HIDDEN_MAX successive changes before `at` that leave the condition true. Waits
+ * for the same condition come in the order of time, so they examine each change once together. */
+static uint32_t first_of_run(struct index *index, const struct ntk_slot_fact *fact, unsigned number,
+                             uint32_t at)
+{
+    struct run *run = &index->runs[(number * 31 + fact->wait_value) % RUNS];
+    bool is_known = run->is_used && run->number == number && run->wait == fact->wait &&
+                    run->value == fact->wait_value && run->at <= at;
+    uint32_t least = is_known ? run->at : index->changes.first[number];
+    uint32_t first = at;
+
+    least = at - least > HIDDEN_MAX ? at - HIDDEN_MAX : least;
+    while (first > least &&
+           is_satisfied(fact, index->core->events[index->changes.items[first - 1]].value)) {
+        first--;
+    }
+    if (is_known && first == run->at) {
+        first = at - run->first > HIDDEN_MAX ? at - HIDDEN_MAX : run->first;
+    }
+    *run = (struct run){ .is_used = true,
+                         .wait = fact->wait,
+                         .number = (uint16_t)number,
+                         .value = fact->wait_value,
+                         .first = first,
+                         .at = at };
+    return first;
+}
+
 /* Walks back over changes that left the condition true to the one that made it true. Changes that
  * take the value away again (a consuming wait, the instruction's own change) may come later: those
  * not before the start are skipped while they leave it false. If the condition was true before the
@@ -243,11 +281,11 @@ static uint32_t find_change(struct index *index, const struct ntk_slot_fact *fac
         return NTK_NO_INDEX;
     }
     at--;
-    for (unsigned back = 0;
-         at > first &&
-         (index->finds_hidden ? back < HIDDEN_MAX : events[items[at]].time_ps > free_ps) &&
-         is_satisfied(fact, events[items[at - 1]].value);
-         back++) {
+    if (index->finds_hidden) {
+        at = first_of_run(index, fact, number, at);
+    }
+    while (!index->finds_hidden && at > first && events[items[at]].time_ps > free_ps &&
+           is_satisfied(fact, events[items[at - 1]].value)) {
         at--;
     }
     *out_ordinal = at - first;

@@ -2,6 +2,7 @@
 /* what_if - the changes to try, and their effect on all cores. */
 #include "profiler/analysis/what_if.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,46 +39,73 @@ static void bound_by(struct ntk_what_if_row *row, unsigned by, int64_t ps)
     }
 }
 
-/* The total is that of the core that ends last, plus what the capture has after it. */
-static int run(const struct work *work, bool is_tight, struct ntk_what_if_row *row,
-               struct ntk_what_if *counts)
+/* Takes a row of a core into that of the execution. The total is that of the core that ends last;
+ * true: it is this one. */
+static bool add_core(const struct ntk_retimed_end *end, struct ntk_what_if_row *row)
+{
+    bool is_last = end->end_ps > row->total_ps;
+
+    if (is_last) {
+        row->total_ps = end->end_ps;
+        memset(row->path_ps, 0, sizeof row->path_ps);
+    }
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        bound_by(row, e, end->engine_busy_ps[e]);
+    }
+    bound_by(row, NTK_WHAT_IF_ON_DMA, end->dma_busy_ps);
+    return is_last;
+}
+
+/* What the capture has after its last core. */
+static void add_rest(struct ntk_what_if_row *row, int64_t rest_ps)
+{
+    row->path_ps[NTK_WHAT_IF_ON_END] = rest_ps;
+    row->total_ps += rest_ps;
+    row->bound_ps = row->bound_ps < row->total_ps ? row->bound_ps : row->total_ps;
+}
+
+/* All at once. tight: the row in which time that no dependency explains is dropped; count: none.
+ * Also their paths, and what the capture is without a change, unless what_if is NULL. */
+static int run_some(const struct work *work, struct ntk_what_if_row *const *rows, size_t count,
+                    size_t tight, struct ntk_what_if *what_if)
 {
     const struct ntk_trace *trace = work->program->trace;
+    const struct ntk_what_if_changes *changes[NTK_RETIME_LANES];
     int64_t measured_ps = 0;
-    int64_t end_ps = 0;
+    int ret = 0;
 
-    for (size_t c = 0; c < trace->core_count; c++) {
+    for (size_t i = 0; i < count; i++) {
+        changes[i] = &rows[i]->changes;
+    }
+    for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
         struct ntk_retimed retimed;
-        int ret = ntk_retimed_init(&retimed, work->program, work->transfers, &work->dependencies, c,
-                                   &row->changes, is_tight);
+        ret = ntk_retimed_init(&retimed, work->program, work->transfers, &work->dependencies, c,
+                               changes, count, tight);
         if (ret < 0) {
             return ret;
         }
-        if (retimed.measured_end_ps > measured_ps) {
-            measured_ps = retimed.measured_end_ps;
+        measured_ps = retimed.measured_end_ps > measured_ps ? retimed.measured_end_ps : measured_ps;
+        struct ntk_what_if_row *paths[NTK_RETIME_ROWS] = { NULL };
+        for (size_t i = 0; i < count; i++) {
+            bool is_last = add_core(&retimed.ends[i], rows[i]);
+            paths[i] = is_last && what_if && i != tight ? rows[i] : NULL;
         }
-        if (retimed.end_ps > end_ps) {
-            end_ps = retimed.end_ps;
-            memset(row->path_ps, 0, sizeof row->path_ps);
-            ret = ntk_retimed_path(&retimed, row);
-        }
-        for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-            bound_by(row, e, retimed.engine_busy_ps[e]);
-        }
-        bound_by(row, NTK_WHAT_IF_ON_DMA, retimed.dma_busy_ps);
-        if (counts) {
-            counts->unknown_wait_count += retimed.unknown_wait_count;
-            counts->unknown_transfer_count += retimed.unknown_transfer_count;
+        if (what_if) {
+            bool is_last = add_core(&retimed.ends[NTK_RETIME_MEASURED], &what_if->as_is);
+            paths[NTK_RETIME_MEASURED] = is_last ? &what_if->as_is : NULL;
+            what_if->unknown_wait_count += retimed.unknown_wait_count;
+            what_if->unknown_transfer_count += retimed.unknown_transfer_count;
+            ret = ntk_retimed_paths(&retimed, paths);
         }
         ntk_retimed_fini(&retimed);
-        if (ret < 0) {
-            return ret;
-        }
     }
-    row->path_ps[NTK_WHAT_IF_ON_END] = trace->total_ps - measured_ps;
-    row->total_ps = ntk_retime_sum(end_ps, trace->total_ps - measured_ps);
-    row->bound_ps = row->bound_ps < row->total_ps ? row->bound_ps : row->total_ps;
-    return 0;
+    for (size_t i = 0; i < count; i++) {
+        add_rest(rows[i], trace->total_ps - measured_ps);
+    }
+    if (what_if) {
+        add_rest(&what_if->as_is, trace->total_ps - measured_ps);
+    }
+    return ret;
 }
 
 /* ---- what is tried ---- */
@@ -245,18 +273,20 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
         return -ENODATA;
     }
     int ret = ntk_analysis_dependencies_hidden(program, &work.dependencies);
-    ret = ret ? ret : run(&work, false, &result.as_is, &result);
-    ret = ret ? ret : run(&work, true, &tight, NULL);
-    result.tight_ps = tight.total_ps;
     if (ret == 0 && result.is_standard) {
         ret = add_standard(&work, &rows);
     } else if (ret == 0) {
         const struct ntk_what_if_row row = { .changes = *changes };
         ret = ntk_vec_push(&rows, &row);
     }
+    struct ntk_what_if_row *wanted[NTK_RETIME_LANES] = { &tight };
+    size_t count = 1;
     ntk_vec_each(struct ntk_what_if_row, row, &rows) {
-        ret = ret ? ret : run(&work, false, row, NULL);
+        assert(count < NTK_RETIME_LANES);
+        wanted[count++] = row;
     }
+    ret = ret ? ret : run_some(&work, wanted, count, 0, &result);
+    result.tight_ps = tight.total_ps;
     ntk_dependencies_fini(&work.dependencies);
     if (ret < 0) {
         ntk_vec_fini(&rows);
@@ -269,6 +299,27 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
     return 0;
 }
 
+static int gains_of(const struct work *work, const struct ntk_what_if_changes *changes,
+                    size_t count, int64_t *out_gains_ps)
+{
+    struct ntk_what_if_row *rows[NTK_RETIME_LANES];
+    struct ntk_what_if_row *all = calloc(count, sizeof *all);
+
+    if (!all) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        all[i].changes = changes[i];
+        rows[i] = &all[i];
+    }
+    int ret = run_some(work, rows, count, count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        out_gains_ps[i] = work->program->trace->total_ps - all[i].total_ps;
+    }
+    free(all);
+    return ret;
+}
+
 int ntk_what_if_gains(const struct ntk_program *program, const struct ntk_transfers *transfers,
                       const struct ntk_what_if_changes *changes, size_t count,
                       int64_t *out_gains_ps)
@@ -276,10 +327,10 @@ int ntk_what_if_gains(const struct ntk_program *program, const struct ntk_transf
     struct work work = { .program = program, .transfers = transfers };
     int ret = ntk_analysis_dependencies_hidden(program, &work.dependencies);
 
-    for (size_t i = 0; i < count && ret == 0; i++) {
-        struct ntk_what_if_row row = { .changes = changes[i] };
-        ret = run(&work, false, &row, NULL);
-        out_gains_ps[i] = program->trace->total_ps - row.total_ps;
+    for (size_t first = 0; first < count && ret == 0; first += NTK_RETIME_LANES) {
+        ret = gains_of(&work, &changes[first],
+                       count - first < NTK_RETIME_LANES ? count - first : NTK_RETIME_LANES,
+                       &out_gains_ps[first]);
     }
     ntk_dependencies_fini(&work.dependencies);
     return ret;

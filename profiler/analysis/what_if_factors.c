@@ -2,6 +2,8 @@
 /* what_if_factors - applies the requested changes to one instruction. */
 #include "profiler/analysis/what_if_private.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double factor_of(double speed)
@@ -68,65 +70,137 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
     }
 }
 
-/* For changes of single instructions. */
-static bool is_changed(const struct ntk_retime *r, uint32_t item, size_t change)
+/* ---- rows ---- */
+
+#define ROW_MASK ((UINT64_C(1) << NTK_RETIME_LANES) - 1)
+#define UNWAITED_SHIFT NTK_RETIME_LANES
+#define IS_FOUND (UINT64_C(1) << 63)
+
+/* The same for all executions of a slot. */
+static uint64_t find_rows(const struct ntk_retimed *retimed, uint32_t item, unsigned engine)
 {
-    return ntk_what_if_applies(r->to->program, r->to->core, item, &r->to->changes->list[change]);
+    uint64_t rows = IS_FOUND;
+
+    for (size_t k = 0; k < retimed->row_count; k++) {
+        const struct ntk_what_if_changes *changes = retimed->changes[k];
+        bool is_changed = retimed->engine_factors[k][engine] != 1;
+        bool is_unwaited = false;
+
+        for (size_t i = 0; retimed->single_rows >> k & 1 && i < changes->count; i++) {
+            const struct ntk_what_if_change *change = &changes->list[i];
+            if (ntk_what_if_applies(retimed->program, retimed->core, item, change)) {
+                is_unwaited = is_unwaited || ntk_what_if_is_wait(change->part);
+                is_changed = is_changed || !ntk_what_if_is_wait(change->part);
+            }
+        }
+        rows |= (uint64_t)is_changed << k | (uint64_t)is_unwaited << (UNWAITED_SHIFT + k);
+    }
+    return rows;
 }
 
-double ntk_retime_factor(const struct ntk_retime *r, uint32_t item)
+static uint64_t rows_of(const struct ntk_retimed *retimed, uint32_t item)
 {
-    double factor = r->engine_factors[r->core->instructions[item].engine];
+    const struct ntk_trace_instruction *one =
+        &retimed->program->trace->cores[retimed->core].instructions[item];
+    uint64_t *rows = &retimed->slots.of[one->engine][one->slot];
 
-    for (size_t i = 0; r->has_single && i < r->to->changes->count; i++) {
-        const struct ntk_what_if_change *change = &r->to->changes->list[i];
-        if (!ntk_what_if_is_wait(change->part) && is_changed(r, item, i)) {
+    if (!*rows) {
+        *rows = find_rows(retimed, item, one->engine);
+    }
+    return *rows;
+}
+
+uint32_t ntk_retimed_changed_rows(const struct ntk_retimed *retimed, uint32_t item)
+{
+    return (uint32_t)(rows_of(retimed, item) & ROW_MASK);
+}
+
+uint32_t ntk_retimed_unwaited_rows(const struct ntk_retimed *retimed, uint32_t item)
+{
+    return (uint32_t)(rows_of(retimed, item) >> UNWAITED_SHIFT & ROW_MASK);
+}
+
+double ntk_retimed_factor(const struct ntk_retimed *retimed, uint32_t item, size_t lane)
+{
+    const struct ntk_what_if_changes *changes = retimed->changes[lane];
+    unsigned engine = retimed->program->trace->cores[retimed->core].instructions[item].engine;
+    double factor = retimed->engine_factors[lane][engine];
+
+    for (size_t i = 0; retimed->single_rows >> lane & 1 && i < changes->count; i++) {
+        const struct ntk_what_if_change *change = &changes->list[i];
+        if (!ntk_what_if_is_wait(change->part) &&
+            ntk_what_if_applies(retimed->program, retimed->core, item, change)) {
             factor *= factor_of(change->speed);
         }
     }
     return factor;
 }
 
-bool ntk_retime_is_wait_removed(const struct ntk_retime *r, uint32_t item)
+static void add_changed(struct ntk_retime_changed *changed, size_t lane, double factor)
 {
-    for (size_t i = 0; r->has_single && i < r->to->changes->count; i++) {
-        if (ntk_what_if_is_wait(r->to->changes->list[i].part) && is_changed(r, item, i)) {
-            return true;
-        }
+    if (factor != 1) {
+        changed->lanes[changed->count] = (uint8_t)lane;
+        changed->factors[changed->count++] = factor;
     }
-    return false;
 }
 
-void ntk_retime_read_changes(struct ntk_retime *r)
+static void read_row(struct ntk_retime *r, size_t lane)
 {
-    r->dma_factor = r->begin_factor = r->latency_factor = 1;
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        r->engine_factors[e] = 1;
-    }
-    for (size_t i = 0; i < r->to->changes->count; i++) {
-        const struct ntk_what_if_change *change = &r->to->changes->list[i];
+    const struct ntk_what_if_changes *changes = r->to->changes[lane];
+    double *engines = r->to->engine_factors[lane];
+    double dma = 1;
+    double begin = 1;
+    double latency = 1;
+
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct ntk_what_if_change *change = &changes->list[i];
         double factor = factor_of(change->speed);
         switch (change->part) {
         case NTK_WHAT_IF_DMA:
-            r->dma_factor *= factor;
+            dma *= factor;
             break;
         case NTK_WHAT_IF_DMA_LATENCY:
-            r->begin_factor *= factor;
+            begin *= factor;
             break;
         case NTK_WHAT_IF_LATENCY:
-            r->latency_factor *= factor;
+            latency *= factor;
             break;
         case NTK_WHAT_IF_ENGINES:
             for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-                r->engine_factors[e] *= factor;
+                engines[e] *= factor;
             }
             break;
         case NTK_WHAT_IF_ENGINE:
-            r->engine_factors[change->number] *= factor;
+            engines[change->number] *= factor;
             break;
         default:
-            r->has_single = true;
+            r->to->single_rows |= 1U << lane;
             break;
         }
     }
+    add_changed(&r->dma, lane, dma);
+    add_changed(&r->begin, lane, begin);
+    add_changed(&r->latency, lane, latency);
+}
+
+int ntk_retime_read_changes(struct ntk_retime *r)
+{
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+            r->to->engine_factors[k][e] = 1;
+        }
+        if (k < r->to->row_count) {
+            read_row(r, k);
+        }
+    }
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        const struct ntk_ntff_buffer *buffer = r->core->ntff->engine_buffers[e];
+        size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
+
+        r->to->slots.of[e] = calloc(slots + 1, sizeof *r->to->slots.of[e]);
+        if (!r->to->slots.of[e]) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
 }

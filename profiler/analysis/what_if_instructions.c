@@ -4,162 +4,292 @@
 
 static void finish(struct ntk_retime *r, uint32_t item);
 
-/* The time of a change by an instruction. False: its end is unknown. */
-static bool change_of_instruction(struct ntk_retime *r, uint32_t by, int64_t change_ps,
-                                  int64_t *out_ps)
+/* ---- moments ---- */
+
+/* What is kept of an instruction as it was. */
+NTK_RETIME_CLONES static void make_again(const struct ntk_retime *r, uint32_t item,
+                                         struct ntk_moment *out)
+{
+    const struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
+    const struct ntk_trace_instruction *one = &r->core->instructions[item];
+    int64_t length_ps = one->end_ps - (of->own[0] >> NTK_MOMENT_CAUSE_BITS);
+    uint32_t rows = ntk_retimed_changed_rows(r->to, item);
+
+    out->item = item;
+    out->is_done = true;
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        out->own.ps[k] = of->own[k < r->to->row_count ? 1 + k : 0] >> NTK_MOMENT_CAUSE_BITS;
+        out->end.ps[k] = ntk_retime_limited(out->own.ps[k] + length_ps);
+    }
+    for (uint32_t left = rows; left; left &= left - 1) {
+        size_t k = (size_t)__builtin_ctz(left);
+        out->end.ps[k] = ntk_retimed_end_ps(r->to, item, k);
+    }
+    out->start = out->own;
+    if (of->start_place) {
+        out->start = ((const struct ntk_lanes *)r->to->starts.items)[of->start_place - 1];
+    }
+}
+
+static bool is_held(const struct ntk_retime *r, uint32_t item, unsigned engine)
+{
+    uint32_t last = r->previous[engine];
+
+    return last != NTK_NO_INDEX &&
+           (item == last || item == ntk_holder_of(r->to->dependencies, last));
+}
+
+/* Of its place in recent another one becomes the moment. */
+static struct ntk_moment *take_place(struct ntk_retime *r, uint32_t item)
+{
+    struct ntk_moment *moment = &r->recent[item % NTK_RETIME_RECENT];
+
+    if (moment->item != NTK_NO_INDEX) {
+        unsigned engine = r->core->instructions[moment->item].engine;
+        struct ntk_moment *kept = &r->kept[NTK_RETIME_KEPT * engine];
+        if (is_held(r, moment->item, engine)) {
+            kept += kept->item != NTK_NO_INDEX && is_held(r, kept->item, engine);
+            *kept = *moment;
+        }
+    }
+    moment->item = item;
+    moment->is_done = false;
+    return moment;
+}
+
+static struct ntk_moment *find_moment(const struct ntk_retime *r, uint32_t item)
+{
+    struct ntk_moment *moment = &r->recent[item % NTK_RETIME_RECENT];
+
+    if (moment->item == item) {
+        return moment;
+    }
+    moment = &r->kept[(size_t)NTK_RETIME_KEPT * r->core->instructions[item].engine];
+    for (size_t i = 0; i < NTK_RETIME_KEPT; i++, moment++) {
+        if (moment->item == item) {
+            return moment;
+        }
+    }
+    return NULL;
+}
+
+const struct ntk_moment *ntk_retime_moment(struct ntk_retime *r, uint32_t item)
+{
+    struct ntk_moment *moment = find_moment(r, item);
+
+    if (!moment) {
+        moment = r->again[r->again_next++ % 2];
+        make_again(r, item, moment);
+    }
+    return moment;
+}
+
+/* ---- changes ---- */
+
+/* The change by an instruction. False: it is unknown when that ends. */
+NTK_RETIME_CLONES static bool change_of_instruction(struct ntk_retime *r, uint32_t by,
+                                                    int64_t change_ps, struct ntk_lanes *out)
 {
     const struct ntk_trace_instruction *maker = &r->core->instructions[by];
 
-    if (!r->moments[by].is_done && r->pending[maker->engine] == by) {
+    if (r->pending[maker->engine] == by) {
         finish(r, by);
     }
-    if (!r->moments[by].is_done) {
+    const struct ntk_moment *moment = ntk_retime_moment(r, by);
+    if (!moment->is_done) {
         return false;
     }
-    const struct ntk_moment *moment = &r->moments[by];
     if (change_ps >= maker->end_ps) {
-        *out_ps = ntk_retime_sum(moment->end_ps,
-                                 ntk_retime_scaled(change_ps - maker->end_ps, r->latency_factor));
-        return true;
+        ntk_lanes_after(out, &moment->end, change_ps - maker->end_ps, &r->latency);
+    } else {
+        /* Before its end: the same share of its time. */
+        ntk_lanes_share(out, &moment->start, &moment->end, change_ps - maker->start_ps,
+                        maker->end_ps - maker->start_ps);
     }
-    /* Before its end: at the same fraction of its time. */
-    int64_t was_ps = maker->end_ps - maker->start_ps;
-    int64_t is_ps = moment->end_ps - moment->start_ps;
-    double factor = was_ps == is_ps ? 1 : (double)is_ps / (double)was_ps;
-    *out_ps =
-        ntk_retime_sum(moment->start_ps, ntk_retime_scaled(change_ps - maker->start_ps, factor));
     return true;
 }
 
-/* When the change that an instruction waits for occurs. False: it waits for none, or its maker is
- * unknown. */
-static bool change_get(struct ntk_retime *r, uint32_t item, int64_t *out_was_ps, int64_t *out_is_ps)
+/* When the change that an instruction waits for is there. False: it waits for none, or nothing is
+ * known of its maker. */
+static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slot_fact *fact,
+                       int64_t *out_was_ps, struct ntk_lanes *out)
 {
     const struct ntk_release *release = &r->to->dependencies->releases[item];
 
     if (release->event == NTK_NO_INDEX) {
-        r->to->unknown_wait_count += ntk_retime_fact(r, item)->wait != NTK_WAIT_NONE;
+        r->to->unknown_wait_count += fact->wait != NTK_WAIT_NONE;
         return false;
     }
     *out_was_ps = r->core->events[release->event].time_ps;
-    bool is_known = release->by != NTK_NO_INDEX &&
-                    r->core->instructions[release->by].start_ps < *out_was_ps &&
-                    (release->by_transfer
-                         ? ntk_retime_change_of_transfer(r, release->by, *out_was_ps, out_is_ps)
-                         : change_of_instruction(r, release->by, *out_was_ps, out_is_ps));
+    bool is_known =
+        release->by != NTK_NO_INDEX && r->core->instructions[release->by].start_ps < *out_was_ps &&
+        (release->by_transfer ? ntk_retime_change_of_transfer(r, release->by, *out_was_ps, out)
+                              : change_of_instruction(r, release->by, *out_was_ps, out));
     r->to->unknown_wait_count += !is_known;
     return is_known;
 }
 
-static enum ntk_moment_cause cause_of(const struct ntk_release *release)
-{
-    return release->by_transfer ? NTK_MOMENT_TRANSFER : NTK_MOMENT_CHANGE;
-}
-
 /* ---- instructions ---- */
 
-/* own_ps: start of the instruction's own time. */
-static void end_set(struct ntk_retime *r, uint32_t item, int64_t own_was_ps, int64_t own_is_ps)
+/* What remains of it: own time and cause in each row. */
+NTK_RETIME_CLONES static void keep(struct ntk_retime *r, const struct ntk_moment *moment,
+                                   int64_t own_was_ps, const uint8_t causes[NTK_RETIME_ROWS])
 {
-    const struct ntk_trace_instruction *one = &r->core->instructions[item];
-    struct ntk_moment *moment = &r->moments[item];
-    /* It may only wait. */
-    bool only_waits = moment->is_unknown && ntk_retime_fact(r, item)->waits_inside;
-    double factor = only_waits ? 1 : ntk_retime_factor(r, item);
-    int64_t from_ps = ntk_retime_larger(own_was_ps, r->covered_ps[one->engine]);
+    struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, moment->item);
+    bool is_late = false;
 
-    moment->end_ps = ntk_retime_sum(own_is_ps, ntk_retime_scaled(one->end_ps - own_was_ps, factor));
-    moment->own_ps = own_is_ps;
+    for (size_t k = 0; k < r->to->row_count; k++) {
+        of->own[1 + k] =
+            (int64_t)((uint64_t)moment->own.ps[k] << NTK_MOMENT_CAUSE_BITS | causes[k]);
+        is_late |= causes[k] >= NTK_MOMENT_DRAINED;
+    }
+    of->own[0] = (int64_t)((uint64_t)ntk_retime_limited(own_was_ps) << NTK_MOMENT_CAUSE_BITS |
+                           causes[NTK_RETIME_MEASURED]);
+    of->start_place = 0;
+    if (is_late) {
+        struct ntk_lanes *start = ntk_long_list_add(&r->to->starts, &r->failed);
+        if (start) {
+            *start = moment->start;
+            of->start_place = (uint32_t)r->to->starts.count;
+        }
+    }
+}
+
+/* own_was_ps: from then on the time is the instruction's. */
+NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *moment,
+                                      const struct ntk_slot_fact *fact, int64_t own_was_ps)
+{
+    const struct ntk_trace_instruction *one = &r->core->instructions[moment->item];
+    struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
+    /* It may do nothing but wait. */
+    bool only_waits = ntk_retimed_item_at(r->to, moment->item)->is_unknown && fact->waits_inside;
+    uint32_t rows = only_waits ? 0 : ntk_retimed_changed_rows(r->to, moment->item);
+    int64_t from_ps = ntk_retime_larger(own_was_ps, r->covered_ps[one->engine]);
+    int64_t length_ps = one->end_ps - own_was_ps;
+    int64_t busy_ps = one->end_ps > from_ps && !ntk_only_waits(one) ? one->end_ps - from_ps : 0;
+
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        moment->end.ps[k] = ntk_retime_limited(moment->own.ps[k] + length_ps);
+    }
+    /* Of what is the same in a row, the measured row has the sum. */
+    measured->engine_busy_ps[one->engine] =
+        ntk_retime_limited(measured->engine_busy_ps[one->engine] + busy_ps);
+    for (; rows; rows &= rows - 1) {
+        size_t k = (size_t)__builtin_ctz(rows);
+        double factor = ntk_retimed_factor(r->to, moment->item, k);
+        int64_t *more_ps = &r->to->ends[k].engine_busy_ps[one->engine];
+        moment->end.ps[k] =
+            ntk_retime_limited(moment->own.ps[k] + ntk_retime_scaled(length_ps, factor));
+        *more_ps = ntk_retime_limited(*more_ps + ntk_retime_scaled(busy_ps, factor) - busy_ps);
+    }
     moment->is_done = true;
     if (one->end_ps > from_ps) {
-        int64_t busy_ps = ntk_only_waits(one) ? 0 : one->end_ps - from_ps;
-        r->to->engine_busy_ps[one->engine] =
-            ntk_retime_sum(r->to->engine_busy_ps[one->engine], ntk_retime_scaled(busy_ps, factor));
         r->covered_ps[one->engine] = one->end_ps;
     }
     r->to->measured_end_ps = ntk_retime_larger(r->to->measured_end_ps, one->end_ps);
-    if (r->to->last == NTK_NO_INDEX || moment->end_ps > r->to->end_ps) {
-        r->to->end_ps = moment->end_ps;
-        r->to->last = item;
-        r->to->ends_in_moved = false;
+    if (measured->last == NTK_NO_INDEX || one->end_ps > measured->end_ps) {
+        measured->end_ps = one->end_ps;
+        measured->last = moment->item;
+        measured->ends_in_moved = false;
     }
+    ntk_retime_end(r, &moment->end, moment->item, false);
 }
 
-/* Inside itself it waited for something later than what released it. */
-static void decide(struct ntk_moment *moment, uint32_t from, enum ntk_moment_cause cause)
+/* An instruction that started: waits for a change inside itself, or for the engine to drain. */
+NTK_RETIME_CLONES static void finish_moment(struct ntk_retime *r, struct ntk_moment *moment,
+                                            const struct ntk_slot_fact *fact,
+                                            uint8_t causes[NTK_RETIME_ROWS])
 {
-    moment->from = from;
-    moment->cause = (uint8_t)cause;
-    moment->kept_ps = 0;
-}
-
-/* For a started instruction that waits for a change inside itself, or for the engine to drain. */
-static void finish(struct ntk_retime *r, uint32_t item)
-{
+    uint32_t item = moment->item;
     const struct ntk_trace_instruction *one = &r->core->instructions[item];
-    const struct ntk_release *release = &r->to->dependencies->releases[item];
-    const struct ntk_slot_fact *fact = ntk_retime_fact(r, item);
-    struct ntk_moment *moment = &r->moments[item];
     uint32_t holder = ntk_holder_of(r->to->dependencies, item);
     int64_t was_ps = one->start_ps;
-    int64_t is_ps = moment->start_ps;
     int64_t change_was_ps;
-    int64_t change_is_ps;
+    struct ntk_lanes change;
 
-    if (r->pending[one->engine] == item) {
-        r->pending[one->engine] = NTK_NO_INDEX;
-    }
+    moment->own = moment->start;
     if (holder != NTK_NO_INDEX && ntk_only_waits(one)) {
         int64_t end_ps = r->core->instructions[holder].end_ps;
         if (end_ps > was_ps && end_ps <= one->end_ps) {
+            const struct ntk_moment *before = ntk_retime_moment(r, holder);
             was_ps = end_ps;
-            if (r->moments[holder].end_ps > is_ps) {
-                is_ps = r->moments[holder].end_ps;
-                decide(moment, holder, NTK_MOMENT_ENGINE);
+            causes[NTK_RETIME_MEASURED] = NTK_MOMENT_DRAINED;
+            for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+                bool is_later = before->end.ps[k] > moment->own.ps[k];
+                causes[k] = is_later ? NTK_MOMENT_DRAINED : causes[k];
+                moment->own.ps[k] = is_later ? before->end.ps[k] : moment->own.ps[k];
             }
         }
     }
     if (fact->waits_inside && fact->wait != NTK_WAIT_NONE) {
-        moment->is_unknown = !change_get(r, item, &change_was_ps, &change_is_ps);
-    }
-    if (fact->waits_inside && fact->wait != NTK_WAIT_NONE && !moment->is_unknown) {
-        bool is_removed = ntk_retime_is_wait_removed(r, item);
-        was_ps = ntk_retime_larger(was_ps, ntk_retime_smaller(change_was_ps, one->end_ps));
-        if (!is_removed && change_is_ps > is_ps) {
-            is_ps = change_is_ps;
-            decide(moment, release->by, cause_of(release));
+        bool is_known = change_get(r, item, fact, &change_was_ps, &change);
+        ntk_retimed_item_at(r->to, item)->is_unknown = !is_known;
+        if (is_known) {
+            uint32_t unwaited = ntk_retimed_unwaited_rows(r->to, item);
+            change_was_ps = ntk_retime_smaller(change_was_ps, one->end_ps);
+            if (change_was_ps > was_ps) {
+                was_ps = change_was_ps;
+                causes[NTK_RETIME_MEASURED] = NTK_MOMENT_INSIDE;
+            }
+            for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+                bool is_later = change.ps[k] > moment->own.ps[k] && !(unwaited >> k & 1);
+                causes[k] = is_later ? NTK_MOMENT_INSIDE : causes[k];
+                moment->own.ps[k] = is_later ? change.ps[k] : moment->own.ps[k];
+            }
         }
     }
-    end_set(r, item, was_ps, is_ps);
+    end_set(r, moment, fact, was_ps);
+    keep(r, moment, was_ps, causes);
 }
 
-static void bind_engine(struct ntk_retime *r, uint32_t item, struct ntk_retime_bound *bound)
+static void finish(struct ntk_retime *r, uint32_t item)
+{
+    unsigned engine = r->core->instructions[item].engine;
+    const struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
+    uint8_t causes[NTK_RETIME_ROWS] = { 0 };
+
+    for (size_t k = 0; k < r->to->row_count && k < NTK_RETIME_LANES; k++) {
+        causes[k] = (uint8_t)(of->own[1 + k] & ((1 << NTK_MOMENT_CAUSE_BITS) - 1));
+    }
+    causes[NTK_RETIME_MEASURED] = (uint8_t)(of->own[0] & ((1 << NTK_MOMENT_CAUSE_BITS) - 1));
+    r->pending[engine] = NTK_NO_INDEX;
+    r->pending_end_ps = INT64_MAX;
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        if (r->pending[e] != NTK_NO_INDEX) {
+            r->pending_end_ps =
+                ntk_retime_smaller(r->pending_end_ps, r->core->instructions[r->pending[e]].end_ps);
+        }
+    }
+    /* It is the last one of its engine: it is not made again. */
+    finish_moment(r, find_moment(r, item), ntk_retime_fact(r, item), causes);
+}
+
+NTK_RETIME_CLONES static void bind_engine(struct ntk_retime *r, uint32_t item,
+                                          struct ntk_retime_bound *bound)
 {
     const struct ntk_core_dependencies *dependencies = r->to->dependencies;
     const struct ntk_trace_instruction *all = r->core->instructions;
     const struct ntk_trace_instruction *one = &all[item];
     uint32_t previous = dependencies->releases[item].previous;
     uint32_t holder = ntk_holder_of(dependencies, item);
+    struct ntk_lanes is;
 
     if (previous == NTK_NO_INDEX) {
         return;
     }
     const struct ntk_trace_instruction *before = &all[previous];
-    const struct ntk_moment *moment = &r->moments[previous];
+    const struct ntk_moment *moment = ntk_retime_moment(r, previous);
     if (one->start_ps >= before->end_ps) {
         int64_t gap_ps =
             ntk_retime_smaller(one->start_ps - before->end_ps, r->issue_ps[one->engine]);
-        ntk_retime_bind(bound, before->end_ps + gap_ps, ntk_retime_sum(moment->end_ps, gap_ps),
-                        previous, NTK_MOMENT_ENGINE);
+        for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+            is.ps[k] = moment->end.ps[k] + gap_ps;
+        }
+        ntk_retime_bind(bound, before->end_ps + gap_ps, &is, NTK_MOMENT_PREVIOUS);
     } else {
-        double part = (double)(one->start_ps - before->start_ps) /
-                      (double)(before->end_ps - before->start_ps);
-        int64_t length_ps = moment->end_ps - moment->start_ps;
-        int64_t offset_ps = length_ps == before->end_ps - before->start_ps
-                                ? one->start_ps - before->start_ps
-                                : ntk_retime_scaled(length_ps, part);
-        ntk_retime_bind(bound, one->start_ps, moment->start_ps + offset_ps, previous,
-                        NTK_MOMENT_ENGINE);
+        ntk_lanes_share(&is, &moment->start, &moment->end, one->start_ps - before->start_ps,
+                        before->end_ps - before->start_ps);
+        ntk_retime_bind(bound, one->start_ps, &is, NTK_MOMENT_PREVIOUS);
     }
     if (holder == NTK_NO_INDEX || holder == previous) {
         return;
@@ -167,55 +297,79 @@ static void bind_engine(struct ntk_retime *r, uint32_t item, struct ntk_retime_b
     int64_t free_ps = ntk_executes_until_ps(dependencies, &all[holder]);
     if (one->start_ps >= free_ps) {
         int64_t gap_ps = ntk_retime_smaller(one->start_ps - free_ps, r->issue_ps[one->engine]);
-        int64_t drain_ps =
-            ntk_retime_scaled(all[holder].end_ps - free_ps, ntk_retime_factor(r, holder));
-        ntk_retime_bind(bound, free_ps + gap_ps,
-                        ntk_retime_sum(r->moments[holder].end_ps, gap_ps - drain_ps), holder,
-                        NTK_MOMENT_ENGINE);
+        int64_t drain_ps = all[holder].end_ps - free_ps;
+        moment = ntk_retime_moment(r, holder);
+        for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+            is.ps[k] = moment->end.ps[k] + gap_ps - drain_ps;
+        }
+        for (uint32_t rows = ntk_retimed_changed_rows(r->to, holder); rows; rows &= rows - 1) {
+            size_t k = (size_t)__builtin_ctz(rows);
+            is.ps[k] = moment->end.ps[k] + gap_ps -
+                       ntk_retime_scaled(drain_ps, ntk_retimed_factor(r->to, holder, k));
+        }
+        ntk_retime_bind(bound, free_ps + gap_ps, &is, NTK_MOMENT_HOLDER);
     }
 }
 
-void ntk_retime_instruction(struct ntk_retime *r, uint32_t item)
+/* What an instruction waits for before it starts. False: nothing is known of it. */
+NTK_RETIME_CLONES static bool bind_change(struct ntk_retime *r, uint32_t item,
+                                          const struct ntk_slot_fact *fact,
+                                          struct ntk_retime_bound *bound)
+{
+    const struct ntk_trace_instruction *one = &r->core->instructions[item];
+    uint32_t unwaited = ntk_retimed_unwaited_rows(r->to, item);
+    struct ntk_lanes is;
+    int64_t was_ps;
+
+    if (!change_get(r, item, fact, &was_ps, &is) || was_ps > one->start_ps) {
+        return false;
+    }
+    int64_t gap_ps = ntk_retime_smaller(one->start_ps - was_ps, r->release_ps[one->engine]);
+    ntk_lanes_after(&is, &is, gap_ps, &r->latency);
+    if (!unwaited) {
+        ntk_retime_bind(bound, was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
+        return true;
+    }
+    /* In those rows nothing is bound by it; where nothing else is, they start at once. */
+    struct ntk_retime_bound before = *bound;
+    ntk_retime_bind(bound, was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
+    for (; unwaited; unwaited &= unwaited - 1) {
+        size_t k = (size_t)__builtin_ctz(unwaited);
+        bound->is.ps[k] = before.is.ps[k];
+        bound->causes[k] = before.causes[k];
+    }
+    return true;
+}
+
+NTK_RETIME_CLONES void ntk_retime_instruction(struct ntk_retime *r, uint32_t item)
 {
     const struct ntk_trace_instruction *one = &r->core->instructions[item];
     const struct ntk_slot_fact *fact = ntk_retime_fact(r, item);
-    const struct ntk_release *release = &r->to->dependencies->releases[item];
-    struct ntk_retime_bound bound = { 0, 0, NTK_NO_INDEX, NTK_MOMENT_FIRST };
-    int64_t was_ps;
-    int64_t is_ps;
+    struct ntk_retime_bound bound;
 
     if (r->pending[one->engine] != NTK_NO_INDEX) {
         finish(r, r->pending[one->engine]);
     }
+    ntk_retime_bound_init(&bound);
     bind_engine(r, item, &bound);
     bool waits = !fact->waits_inside && fact->wait != NTK_WAIT_NONE;
-    bool is_known = fact->has_sync;
-    if (waits) {
-        is_known = change_get(r, item, &was_ps, &is_ps) && was_ps <= one->start_ps;
-    }
-    if (waits && is_known) {
-        int64_t gap_ps = ntk_retime_smaller(one->start_ps - was_ps, r->release_ps[one->engine]);
-        if (ntk_retime_is_wait_removed(r, item)) {
-            bound.was_ps = ntk_retime_larger(bound.was_ps, was_ps + gap_ps);
-        } else {
-            ntk_retime_bind(&bound, was_ps + gap_ps,
-                            ntk_retime_sum(is_ps, ntk_retime_scaled(gap_ps, r->latency_factor)),
-                            release->by, cause_of(release));
-        }
-    }
-    struct ntk_moment *moment = &r->moments[item];
-    *moment = (struct ntk_moment){ .from = bound.from,
-                                   .cause = (uint8_t)bound.cause,
-                                   .is_unknown = !is_known };
-    moment->start_ps = ntk_retime_start_ps(r, &bound, one->start_ps, is_known, &moment->kept_ps);
+    bool is_known = waits ? bind_change(r, item, fact, &bound) : fact->has_sync;
+    struct ntk_moment *moment = take_place(r, item);
+    struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
+    of->is_unknown = !is_known;
+    of->kept_ps = ntk_retime_start(r, &bound, one->start_ps, is_known, &moment->start);
+    r->previous[one->engine] = item;
     if (fact->waits_inside && fact->wait != NTK_WAIT_NONE) {
+        moment->own = moment->start;
+        keep(r, moment, one->start_ps, bound.causes); /* until it is finished */
         r->pending[one->engine] = item;
+        r->pending_end_ps = ntk_retime_smaller(r->pending_end_ps, one->end_ps);
     } else {
-        finish(r, item);
+        finish_moment(r, moment, fact, bound.causes);
     }
 }
 
-void ntk_retime_finish_until(struct ntk_retime *r, int64_t time_ps)
+void ntk_retime_finish_pending(struct ntk_retime *r, int64_t time_ps)
 {
     for (;;) {
         uint32_t next = NTK_NO_INDEX;

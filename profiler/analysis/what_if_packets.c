@@ -31,7 +31,7 @@ static int link_queues(struct ntk_retime *r)
             r->moved[queue->last].next = (uint32_t)t;
             queue->last = (uint32_t)t;
         } else {
-            const struct ntk_moved_queue queue = { (uint32_t)t, (uint32_t)t, 0, 0 };
+            const struct ntk_moved_queue queue = { .first = (uint32_t)t, .last = (uint32_t)t };
             number = queues.count + 1;
             ret = ntk_vec_push(&queues, &queue) < 0 ||
                           ntk_map_put_number(&numbers, (uintptr_t)name, (void *)number) < 0
@@ -63,125 +63,152 @@ int ntk_retime_prepare_packets(struct ntk_retime *r)
     return ret ? ret : lanes_create(r);
 }
 
-/* Completes the transfers of a queue, in order. */
-static void queue_step(struct ntk_retime *r, struct ntk_moved_queue *queue)
+/* Transfers of a queue that are complete, in order. */
+NTK_RETIME_CLONES static void queue_step(struct ntk_retime *r, struct ntk_moved_queue *queue)
 {
     while (queue->first != NTK_NO_INDEX && r->moved[queue->first].left == 0) {
         struct ntk_moved *moved = &r->moved[queue->first];
         queue->was_ps = ntk_retime_larger(queue->was_ps, moved->end_was_ps);
-        queue->is_ps = ntk_retime_larger(queue->is_ps, moved->end_is_ps);
+        ntk_lanes_larger(&queue->is, &moved->end);
         moved->done_was_ps = queue->was_ps;
-        moved->done_is_ps = queue->is_ps;
+        moved->done = queue->is;
         moved->is_done = true;
         queue->first = moved->next;
     }
 }
 
-/* The predecessors of a packet: the instruction that started its transfer, and the previous packet
- * of its DMA engine. */
-static struct ntk_retime_bound bind_packet(const struct ntk_retime *r,
-                                           const struct ntk_trace_packet *one, uint32_t number)
+/* What a packet comes after: the instruction that began its transfer, and the packet before it on
+ * its DMA engine. */
+NTK_RETIME_CLONES static void bind_packet(struct ntk_retime *r, const struct ntk_trace_packet *one,
+                                          uint32_t number, struct ntk_retime_bound *bound)
 {
     const struct ntk_moved_lane *lane = &r->lanes[one->engine];
     uint32_t by = r->to->transfers->cores[r->to->core].items[number - 1].instruction;
     const struct ntk_trace_instruction *maker = &r->core->instructions[by];
-    const struct ntk_moment *moment = &r->moments[by];
-    struct ntk_retime_bound bound = { 0, 0, NTK_NO_INDEX, NTK_MOMENT_FIRST };
+    struct ntk_lanes is;
 
-    if (one->start_ps >= maker->end_ps && moment->is_done) {
-        int64_t gap_ps = ntk_retime_smaller(one->start_ps - maker->end_ps, r->begin_ps);
-        int64_t is_ps = ntk_retime_sum(moment->end_ps, ntk_retime_scaled(gap_ps, r->begin_factor));
-        ntk_retime_bind(&bound, maker->end_ps + gap_ps, is_ps, by, NTK_MOMENT_TRANSFER);
-    } else if (one->start_ps >= maker->start_ps) {
-        int64_t is_ps = ntk_retime_sum(moment->start_ps, one->start_ps - maker->start_ps);
-        ntk_retime_bind(&bound, one->start_ps, is_ps, by, NTK_MOMENT_TRANSFER);
+    ntk_retime_bound_init(bound);
+    if (one->start_ps >= maker->start_ps) {
+        const struct ntk_moment *moment = ntk_retime_moment(r, by);
+        if (one->start_ps >= maker->end_ps && moment->is_done) {
+            int64_t gap_ps = ntk_retime_smaller(one->start_ps - maker->end_ps, r->begin_ps);
+            ntk_lanes_after(&is, &moment->end, gap_ps, &r->begin);
+            ntk_retime_bind(bound, maker->end_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
+        } else {
+            for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+                is.ps[k] = moment->start.ps[k] + (one->start_ps - maker->start_ps);
+            }
+            ntk_retime_bind(bound, one->start_ps, &is, NTK_MOMENT_CHANGE);
+        }
     }
     if (!lane->is_used) {
-        return bound;
+        return;
     }
     if (one->start_ps >= lane->end_was_ps) {
         /* Between packets of one transfer the engine reads descriptors, which counts as DMA. */
         int64_t gap_ps = lane->number == number ? one->start_ps - lane->end_was_ps : 0;
-        int64_t is_ps = ntk_retime_sum(lane->end_is_ps, ntk_retime_scaled(gap_ps, r->dma_factor));
-        ntk_retime_bind(&bound, lane->end_was_ps + gap_ps, is_ps, by, NTK_MOMENT_TRANSFER);
+        ntk_lanes_after(&is, &lane->end, gap_ps, &r->dma);
+        ntk_retime_bind(bound, lane->end_was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
     } else if (lane->queue == one->queue) {
-        int64_t after_ps = ntk_retime_scaled(one->start_ps - lane->start_was_ps, r->dma_factor);
-        ntk_retime_bind(&bound, one->start_ps, ntk_retime_sum(lane->start_is_ps, after_ps), by,
-                        NTK_MOMENT_TRANSFER);
+        ntk_lanes_after(&is, &lane->start, one->start_ps - lane->start_was_ps, &r->dma);
+        ntk_retime_bind(bound, one->start_ps, &is, NTK_MOMENT_CHANGE);
     }
-    return bound;
 }
 
-static void lane_step(struct ntk_moved_lane *lane, const struct ntk_trace_packet *one,
-                      uint32_t number, int64_t start_ps, int64_t end_ps)
+NTK_RETIME_CLONES static void lane_step(struct ntk_moved_lane *lane,
+                                        const struct ntk_trace_packet *one, uint32_t number,
+                                        const struct ntk_lanes *start, const struct ntk_lanes *end)
 {
     if (lane->is_used && one->end_ps < lane->end_was_ps) {
         return;
     }
-    lane->end_is_ps = lane->is_used ? ntk_retime_larger(lane->end_is_ps, end_ps) : end_ps;
+    if (lane->is_used) {
+        ntk_lanes_larger(&lane->end, end);
+    } else {
+        lane->end = *end;
+    }
     lane->is_used = true;
     lane->queue = one->queue;
     lane->number = number;
     lane->start_was_ps = one->start_ps;
-    lane->start_is_ps = start_ps;
+    lane->start = *start;
     lane->end_was_ps = one->end_ps;
 }
 
-static void moved_step(struct ntk_retime *r, struct ntk_moved *moved, bool is_first,
-                       const struct ntk_trace_packet *one, int64_t start_ps, int64_t end_ps)
+NTK_RETIME_CLONES static void moved_step(struct ntk_retime *r, struct ntk_moved *moved,
+                                         bool is_first, const struct ntk_trace_packet *one,
+                                         const struct ntk_lanes *start, const struct ntk_lanes *end)
 {
-    moved->start_was_ps =
-        is_first ? one->start_ps : ntk_retime_smaller(moved->start_was_ps, one->start_ps);
-    moved->start_is_ps = is_first ? start_ps : ntk_retime_smaller(moved->start_is_ps, start_ps);
+    if (is_first) {
+        moved->start_was_ps = one->start_ps;
+        moved->start = *start;
+    } else {
+        moved->start_was_ps = ntk_retime_smaller(moved->start_was_ps, one->start_ps);
+        for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+            moved->start.ps[k] = ntk_retime_smaller(moved->start.ps[k], start->ps[k]);
+        }
+    }
     moved->end_was_ps = ntk_retime_larger(moved->end_was_ps, one->end_ps);
-    moved->end_is_ps = ntk_retime_larger(moved->end_is_ps, end_ps);
+    ntk_lanes_larger(&moved->end, end);
     moved->left -= moved->left > 0;
     if (moved->left == 0 && moved->queue) {
         queue_step(r, &r->queues[moved->queue - 1]);
     } else if (moved->left == 0) {
         moved->done_was_ps = moved->end_was_ps;
-        moved->done_is_ps = moved->end_is_ps;
+        moved->done = moved->end;
         moved->is_done = true;
     }
 }
 
-void ntk_retime_packet(struct ntk_retime *r, size_t index)
+/* The DMA engine is busy with it. */
+NTK_RETIME_CLONES static void lane_busy(struct ntk_retime *r, struct ntk_moved_lane *lane,
+                                        const struct ntk_trace_packet *one)
+{
+    int64_t from_ps = ntk_retime_larger(one->start_ps, lane->covered_ps);
+
+    if (one->end_ps > from_ps) {
+        lane->busy_was_ps = ntk_retime_limited(lane->busy_was_ps + (one->end_ps - from_ps));
+        ntk_lanes_after(&lane->busy, &lane->busy, one->end_ps - from_ps, &r->dma);
+        lane->covered_ps = one->end_ps;
+    }
+}
+
+NTK_RETIME_CLONES void ntk_retime_packet(struct ntk_retime *r, size_t index)
 {
     const struct ntk_transfers_core *of = &r->to->transfers->cores[r->to->core];
+    struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
     const struct ntk_trace_packet *one = &r->core->packets[index];
     uint32_t number = of->of_packets[index];
     struct ntk_moved_lane *lane = &r->lanes[one->engine];
-    int64_t kept_ps;
+    struct ntk_retime_bound bound;
+    struct ntk_lanes start;
+    struct ntk_lanes end;
 
     if (number == 0) {
         return;
     }
+    const struct ntk_transfer *transfer = &of->items[number - 1];
     struct ntk_moved *moved = &r->moved[number - 1];
-    struct ntk_retime_bound bound = bind_packet(r, one, number);
-    int64_t start_ps = ntk_retime_start_ps(r, &bound, one->start_ps, true, &kept_ps);
-    int64_t end_ps =
-        ntk_retime_sum(start_ps, ntk_retime_scaled(one->end_ps - one->start_ps, r->dma_factor));
-    int64_t from_ps = ntk_retime_larger(one->start_ps, lane->covered_ps);
-    if (one->end_ps > from_ps) {
-        lane->busy_ps =
-            ntk_retime_sum(lane->busy_ps, ntk_retime_scaled(one->end_ps - from_ps, r->dma_factor));
-        lane->covered_ps = one->end_ps;
-    }
-    lane_step(lane, one, number, start_ps, end_ps);
-    moved_step(r, moved, moved->left == of->items[number - 1].packet_count, one, start_ps, end_ps);
+    bind_packet(r, one, number, &bound);
+    (void)ntk_retime_start(r, &bound, one->start_ps, true, &start);
+    ntk_lanes_after(&end, &start, one->end_ps - one->start_ps, &r->dma);
+    lane_busy(r, lane, one);
+    lane_step(lane, one, number, &start, &end);
+    moved_step(r, moved, moved->left == transfer->packet_count, one, &start, &end);
     if (one->end_ps > r->to->program->trace->total_ps) {
         return; /* the execution does not wait for it */
     }
     r->to->measured_end_ps = ntk_retime_larger(r->to->measured_end_ps, one->end_ps);
-    if (end_ps > r->to->end_ps) {
-        r->to->end_ps = end_ps;
-        r->to->last = of->items[number - 1].instruction;
-        r->to->ends_in_moved = true;
+    if (one->end_ps > measured->end_ps) {
+        measured->end_ps = one->end_ps;
+        measured->last = transfer->instruction;
+        measured->ends_in_moved = true;
     }
+    ntk_retime_end(r, &end, transfer->instruction, true);
 }
 
-bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t change_ps,
-                                   int64_t *out_ps)
+NTK_RETIME_CLONES bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by,
+                                                     int64_t change_ps, struct ntk_lanes *out)
 {
     const struct ntk_transfers_core *of = &r->to->transfers->cores[r->to->core];
     const struct ntk_transfer *transfer =
@@ -189,33 +216,27 @@ bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t ch
 
     if (!transfer || transfer->packet_count == 0) {
         const struct ntk_trace_instruction *maker = &r->core->instructions[by];
+        const struct ntk_moment *moment = ntk_retime_moment(r, by);
         r->to->unknown_transfer_count++;
-        if (!r->moments[by].is_done || change_ps < maker->end_ps) {
+        if (!moment->is_done || change_ps < maker->end_ps) {
             return false;
         }
-        *out_ps = ntk_retime_sum(r->moments[by].end_ps,
-                                 ntk_retime_scaled(change_ps - maker->end_ps, r->dma_factor));
+        ntk_lanes_after(out, &moment->end, change_ps - maker->end_ps, &r->dma);
         return true;
     }
     const struct ntk_moved *moved = &r->moved[transfer - of->items];
     if (moved->is_done && change_ps >= moved->done_was_ps) {
-        *out_ps =
-            ntk_retime_sum(moved->done_is_ps,
-                           ntk_retime_scaled(change_ps - moved->done_was_ps, r->latency_factor));
+        ntk_lanes_after(out, &moved->done, change_ps - moved->done_was_ps, &r->latency);
         return true;
     }
     if (moved->left == transfer->packet_count || change_ps < moved->start_was_ps) {
         return false; /* its first packet */
     }
     if (change_ps >= moved->end_was_ps) {
-        *out_ps = ntk_retime_sum(
-            moved->end_is_ps, ntk_retime_scaled(change_ps - moved->end_was_ps, r->latency_factor));
+        ntk_lanes_after(out, &moved->end, change_ps - moved->end_was_ps, &r->latency);
         return true;
     }
-    int64_t was_ps = moved->end_was_ps - moved->start_was_ps;
-    int64_t is_ps = moved->end_is_ps - moved->start_is_ps;
-    double factor = was_ps == is_ps ? 1 : (double)is_ps / (double)was_ps;
-    *out_ps = ntk_retime_sum(moved->start_is_ps,
-                             ntk_retime_scaled(change_ps - moved->start_was_ps, factor));
+    ntk_lanes_share(out, &moved->start, &moved->end, change_ps - moved->start_was_ps,
+                    moved->end_was_ps - moved->start_was_ps);
     return true;
 }

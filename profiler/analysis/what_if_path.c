@@ -3,14 +3,26 @@
 #include "profiler/analysis/what_if_private.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
+/* Programs repeat: most items were on the path shortly before. */
+#define RECENT 256
+struct known {
+    uint64_t key;
+    uint32_t number;
+};
+
 struct path {
     const struct ntk_retimed *of;
+    size_t lane;
     int64_t *path_ps;
     int64_t at_ps; /* everything from here on is in path_ps */
+    uint32_t item; /* that the walk is at */
+    size_t steps_left;
+    struct known recent[RECENT];
     struct ntk_map numbers;
     struct ntk_vec items; /* struct ntk_what_if_item, number - 1 */
     bool has_no_memory;
@@ -46,8 +58,11 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
     /* An instruction that starts transfers without a known queue has one key for these, and one for
      * itself. */
     key = key << 1 | (on == NTK_WHAT_IF_ON_DMA);
-    uintptr_t number = (uintptr_t)ntk_map_get_number(&path->numbers, key);
+    struct known *recent = &path->recent[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % RECENT];
+    uintptr_t number =
+        recent->key == key ? recent->number : (uintptr_t)ntk_map_get_number(&path->numbers, key);
     if (number) {
+        *recent = (struct known){ key, (uint32_t)number };
         struct ntk_what_if_item *known = ntk_vec_at(&path->items, number - 1);
         known->path_ps += ps;
         return;
@@ -60,43 +75,54 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
                           ntk_map_put_number(&path->numbers, key, (void *)number) < 0;
 }
 
-static void step(struct path *path, uint32_t item)
+/* Returns what decided it; NTK_NO_INDEX: nothing. */
+static uint32_t step(struct path *path, uint32_t item)
 {
-    const struct ntk_moment *moments = path->of->moments.items;
-    const struct ntk_moment *moment = &moments[item];
+    const struct ntk_retimed *of = path->of;
+    const struct ntk_retimed_item *kept = ntk_retimed_item_at(of, item);
     const struct ntk_trace_instruction *one =
-        &path->of->program->trace->cores[path->of->core].instructions[item];
-    const struct ntk_slot_fact *fact = ntk_program_fact(path->of->program, path->of->core, one);
-    int64_t from_ps = moment->from == NTK_NO_INDEX ? 0 : moments[moment->from].end_ps;
-    bool only_waits = moment->is_unknown && fact->waits_inside;
+        &of->program->trace->cores[of->core].instructions[item];
+    const struct ntk_slot_fact *fact = ntk_program_fact(of->program, of->core, one);
+    const struct ntk_release *release = &of->dependencies->releases[item];
+    int64_t own = ntk_retimed_own(kept, path->lane);
+    int64_t own_ps = own >> NTK_MOMENT_CAUSE_BITS;
+    unsigned cause = (unsigned)own & ((1U << NTK_MOMENT_CAUSE_BITS) - 1);
+    uint32_t from = NTK_NO_INDEX;
+    unsigned on = one->engine;
 
-    if (only_waits) {
-        take(path, NTK_WHAT_IF_ON_WAIT, moment->own_ps);
+    if (kept->is_unknown && fact->waits_inside) {
+        take(path, NTK_WHAT_IF_ON_WAIT, own_ps);
     } else {
-        take_of(path, one->engine, moment->own_ps, item);
+        take_of(path, one->engine, own_ps, item);
     }
-    if (moment->kept_ps > 0) {
-        bool may_wait = moment->is_unknown && !fact->waits_inside;
-        if (may_wait) {
-            take(path, NTK_WHAT_IF_ON_WAIT, moment->start_ps - moment->kept_ps);
-        } else {
-            take(path, NTK_WHAT_IF_ON_KEPT, moment->start_ps - moment->kept_ps);
-        }
+    /* What it waited for inside itself came later than what let it start. */
+    if (kept->kept_ps > 0 && cause < NTK_MOMENT_DRAINED) {
+        bool may_wait = kept->is_unknown && !fact->waits_inside;
+        take(path, may_wait ? NTK_WHAT_IF_ON_WAIT : NTK_WHAT_IF_ON_KEPT, own_ps - kept->kept_ps);
     }
-    switch (moment->cause) {
-    case NTK_MOMENT_ENGINE:
-        take_of(path, one->engine, from_ps, item);
+    switch (cause) {
+    case NTK_MOMENT_FIRST:
+        take(path, NTK_WHAT_IF_ON_START, 0);
+        return NTK_NO_INDEX;
+    case NTK_MOMENT_PREVIOUS:
+        from = release->previous;
         break;
-    case NTK_MOMENT_CHANGE:
-        take(path, NTK_WHAT_IF_ON_LATENCY, from_ps);
-        break;
-    case NTK_MOMENT_TRANSFER:
-        take_of(path, NTK_WHAT_IF_ON_DMA, from_ps, moment->from);
+    case NTK_MOMENT_HOLDER:
+    case NTK_MOMENT_DRAINED:
+        from = ntk_holder_of(of->dependencies, item);
         break;
     default:
-        take(path, NTK_WHAT_IF_ON_START, 0);
+        from = release->by;
+        on = release->by_transfer ? NTK_WHAT_IF_ON_DMA : NTK_WHAT_IF_ON_LATENCY;
         break;
     }
+    int64_t end_ps = ntk_retimed_end_ps(of, from, path->lane);
+    if (on == NTK_WHAT_IF_ON_LATENCY) {
+        take(path, on, end_ps);
+    } else {
+        take_of(path, on, end_ps, on == NTK_WHAT_IF_ON_DMA ? from : item);
+    }
+    return from;
 }
 
 static int compare_items(const void *a, const void *b)
@@ -110,38 +136,92 @@ static int compare_items(const void *a, const void *b)
     return x->example < y->example ? -1 : x->example > y->example;
 }
 
-int ntk_retimed_path(const struct ntk_retimed *retimed, struct ntk_what_if_row *row)
+static void path_begin(struct path *path, const struct ntk_retimed *retimed, size_t lane,
+                       struct ntk_what_if_row *row)
 {
-    const struct ntk_trace_core *core = &retimed->program->trace->cores[retimed->core];
-    const struct ntk_moment *moments = retimed->moments.items;
-    struct path path = { .of = retimed,
-                         .path_ps = row->path_ps,
-                         .at_ps = retimed->end_ps,
-                         .items = NTK_VEC_INIT(struct ntk_what_if_item) };
-    uint32_t item = retimed->last;
-    /* terminates even if files contradict themselves */
-    size_t steps_left = core->instruction_count;
+    const struct ntk_retimed_end *end = &retimed->ends[lane];
 
-    if (item != NTK_NO_INDEX && retimed->ends_in_moved) {
-        take_of(&path, NTK_WHAT_IF_ON_DMA, moments[item].end_ps, item);
+    *path = (struct path){ .of = retimed,
+                           .lane = lane,
+                           .path_ps = row->path_ps,
+                           .at_ps = end->end_ps,
+                           .item = end->last,
+                           .items = NTK_VEC_INIT(struct ntk_what_if_item) };
+    /* Also where files contradict themselves. */
+    path->steps_left = retimed->program->trace->cores[retimed->core].instruction_count;
+    if (path->item != NTK_NO_INDEX && end->ends_in_moved) {
+        take_of(path, NTK_WHAT_IF_ON_DMA, ntk_retimed_end_ps(retimed, path->item, lane),
+                path->item);
     }
-    while (item != NTK_NO_INDEX && path.at_ps > 0 && steps_left-- > 0) {
-        step(&path, item);
-        item = moments[item].from;
-        if (steps_left % NTK_TRACE_LOOKS == 0) {
-            ntk_dependencies_give_back(core, retimed->dependencies);
-            ntk_long_list_give_back(&retimed->moments);
-        }
-    }
-    take(&path, NTK_WHAT_IF_ON_START, 0);
-    ntk_vec_sort(&path.items, compare_items);
+}
+
+static bool goes_on(const struct path *path)
+{
+    return path->item != NTK_NO_INDEX && path->at_ps > 0 && path->steps_left > 0;
+}
+
+static int path_end(struct path *path, struct ntk_what_if_row *row)
+{
+    take(path, NTK_WHAT_IF_ON_START, 0);
+    ntk_vec_sort(&path->items, compare_items);
     row->item_count = 0;
-    ntk_vec_each(struct ntk_what_if_item, one, &path.items) {
+    ntk_vec_each(struct ntk_what_if_item, one, &path->items) {
         if (row->item_count < NTK_WHAT_IF_ITEMS_MAX) {
             row->items[row->item_count++] = *one;
         }
     }
-    ntk_vec_fini(&path.items);
-    ntk_map_fini(&path.numbers);
-    return path.has_no_memory ? -ENOMEM : 0;
+    ntk_vec_fini(&path->items);
+    ntk_map_fini(&path->numbers);
+    return path->has_no_memory ? -ENOMEM : 0;
+}
+
+/* Paths of one execution have much in common. The one that is furthest goes next, so that they pass
+ * the same instructions together: these are read from memory once. */
+int ntk_retimed_paths(const struct ntk_retimed *retimed,
+                      struct ntk_what_if_row *const rows[NTK_RETIME_ROWS])
+{
+    const struct ntk_trace_core *core = &retimed->program->trace->cores[retimed->core];
+    struct path *paths = calloc(NTK_RETIME_ROWS, sizeof *paths);
+    size_t count = 0;
+    size_t looks = 0;
+    int ret = 0;
+
+    if (!paths) {
+        return -ENOMEM;
+    }
+    for (size_t k = 0; k < NTK_RETIME_ROWS; k++) {
+        if (rows[k]) {
+            path_begin(&paths[count++], retimed, k, rows[k]);
+        }
+    }
+    for (;;) {
+        uint32_t item = 0;
+        bool is_left = false;
+
+        for (size_t i = 0; i < count; i++) {
+            if (goes_on(&paths[i]) && paths[i].item >= item) {
+                item = paths[i].item;
+                is_left = true;
+            }
+        }
+        if (!is_left) {
+            break;
+        }
+        for (size_t i = 0; i < count; i++) {
+            if (paths[i].item == item && goes_on(&paths[i])) {
+                paths[i].steps_left--;
+                paths[i].item = step(&paths[i], item);
+            }
+        }
+        if (looks++ % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
+            ntk_dependencies_give_back(core, retimed->dependencies);
+            ntk_long_list_give_back(&retimed->items);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        int ended = path_end(&paths[i], rows[paths[i].lane]);
+        ret = ret ? ret : ended;
+    }
+    free(paths);
+    return ret;
 }

@@ -10,55 +10,92 @@
 #ifndef NTK_PROFILER_ANALYSIS_WHAT_IF_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_WHAT_IF_PRIVATE_H
 
+#include <string.h>
+
 #include "profiler/analysis/what_if_time.h"
 
+/* Before a function with loops over rows: where the compiler and the loader can, it is compiled for
+ * AVX2 too. The results are the same. Sanitizers are not ready when the loader chooses. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define NTK_RETIME_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define NTK_RETIME_CLONES
+#endif
+
+struct ntk_moment { /* of an instruction, timed again */
+    struct ntk_lanes start, own, end;
+    uint32_t item;
+    bool is_done; /* own and end are known */
+};
+
+/* Further back than this moments are made again from what is kept of each instruction. */
+#define NTK_RETIME_RECENT 512U
+/* Of each engine: the last instruction, and its holder. */
+#define NTK_RETIME_KEPT 2
+
 struct ntk_moved { /* a transfer */
-    int64_t start_was_ps, start_is_ps;
-    int64_t end_was_ps, end_is_ps;
-    /* Including earlier ones of its queue: a queue signals only after they are complete. */
-    int64_t done_was_ps, done_is_ps;
+    int64_t start_was_ps, end_was_ps;
+    struct ntk_lanes start, end;
+    /* With those of its queue before it: a queue does not signal before they are complete. */
+    int64_t done_was_ps;
+    struct ntk_lanes done;
     uint32_t left;  /* packets */
     uint32_t next;  /* transfer of the queue; NTK_NO_INDEX: none */
     uint32_t queue; /* 1 + index in queues; 0: unknown */
-    bool is_done;   /* done_was_ps and done_is_ps are valid */
+    bool is_done;   /* done_was_ps and done are known */
 };
 
 struct ntk_moved_queue {
-    uint32_t first, last; /* transfers: the first incomplete one */
-    int64_t was_ps, is_ps;
+    uint32_t first, last; /* transfers: the first one that is not done */
+    int64_t was_ps;
+    struct ntk_lanes is;
 };
 
 struct ntk_moved_lane { /* a DMA engine */
     bool is_used;
     uint8_t queue;   /* of the last packet */
     uint32_t number; /* 1 + transfer of the last packet */
-    int64_t start_was_ps, start_is_ps, end_was_ps, end_is_ps;
-    int64_t covered_ps, busy_ps;
+    int64_t start_was_ps, end_was_ps;
+    struct ntk_lanes start, end;
+    int64_t covered_ps, busy_was_ps;
+    struct ntk_lanes busy;
+};
+
+/* Rows in which something takes another time: so few that each is named. */
+struct ntk_retime_changed {
+    size_t count;
+    uint8_t lanes[NTK_RETIME_LANES];
+    double factors[NTK_RETIME_LANES];
 };
 
 struct ntk_retime {
     struct ntk_retimed *to;
     const struct ntk_trace_core *core;
-    struct ntk_moment *moments;
+    struct ntk_moment *recent; /* NTK_RETIME_RECENT, by item */
+    struct ntk_moment *kept;   /* NTK_RETIME_KEPT for each engine: of recent no more */
+    struct ntk_moment *again[2];
+    unsigned again_next;
     struct ntk_moved *moved;
     struct ntk_moved_queue *queues;
     struct ntk_moved_lane *lanes;
     size_t lane_count;
+    uint32_t previous[NTK_NTFF_ENGINE_COUNT];
     uint32_t pending[NTK_NTFF_ENGINE_COUNT]; /* started, and waits inside itself */
+    int64_t pending_end_ps;                  /* the earliest measured end of these */
     int64_t covered_ps[NTK_NTFF_ENGINE_COUNT];
     /* The shortest measured time between a cause and what it releases. */
     int64_t issue_ps[NTK_NTFF_ENGINE_COUNT], release_ps[NTK_NTFF_ENGINE_COUNT], begin_ps;
-    double engine_factors[NTK_NTFF_ENGINE_COUNT]; /* of durations */
-    double dma_factor, begin_factor, latency_factor;
-    bool has_single; /* changes of single instructions */
+    struct ntk_retime_changed dma, begin, latency;
+    struct ntk_lanes end; /* of the execution, so far */
+    uint32_t last[NTK_RETIME_LANES];
+    uint32_t in_moved; /* a bit for each row that ends in a transfer */
+    int failed;
 };
 
-/* The latest of several predecessors. */
-struct ntk_retime_bound {
-    int64_t was_ps, is_ps;
-    uint32_t from;
-    enum ntk_moment_cause cause;
-};
+/* Files may have any times. Further from the start than this (13 days) all are this: sums of some
+ * of them do not overflow, and a cause fits next to one. */
+#define NTK_RETIME_LIMIT_PS ((INT64_C(1) << 60) - 1)
 
 static inline int64_t ntk_retime_smaller(int64_t a, int64_t b)
 {
@@ -70,12 +107,9 @@ static inline int64_t ntk_retime_larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Files may have any times: saturates at the largest number. */
-static inline int64_t ntk_retime_sum(int64_t a, int64_t b)
+static inline int64_t ntk_retime_limited(int64_t ps)
 {
-    int64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+    return ntk_retime_smaller(ntk_retime_larger(ps, -NTK_RETIME_LIMIT_PS), NTK_RETIME_LIMIT_PS);
 }
 
 static inline int64_t ntk_retime_scaled(int64_t ps, double factor)
@@ -85,8 +119,50 @@ static inline int64_t ntk_retime_scaled(int64_t ps, double factor)
     if (factor == 1) {
         return ps;
     }
-    return scaled < 0x1p62 ? (scaled > -0x1p62 ? (int64_t)(scaled + 0.5) : -((int64_t)1 << 62))
-                           : (int64_t)1 << 62;
+    return scaled < 0x1p60 ? (scaled > -0x1p60 ? (int64_t)(scaled + 0.5) : -NTK_RETIME_LIMIT_PS)
+                           : NTK_RETIME_LIMIT_PS;
+}
+
+static inline void ntk_lanes_fill(struct ntk_lanes *lanes, int64_t ps)
+{
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        lanes->ps[k] = ps;
+    }
+}
+
+/* The time after `from`, which may be out itself, that takes ps; in some rows another time. */
+static inline void ntk_lanes_after(struct ntk_lanes *out, const struct ntk_lanes *from, int64_t ps,
+                                   const struct ntk_retime_changed *changed)
+{
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        out->ps[k] = ntk_retime_limited(from->ps[k] + ps);
+    }
+    for (size_t i = 0; i < changed->count; i++) {
+        int64_t *at_ps = &out->ps[changed->lanes[i]];
+        *at_ps = ntk_retime_limited(*at_ps - ps + ntk_retime_scaled(ps, changed->factors[i]));
+    }
+}
+
+/* The same share of the time from start to end as before_ps is of whole_ps. */
+static inline void ntk_lanes_share(struct ntk_lanes *out, const struct ntk_lanes *start,
+                                   const struct ntk_lanes *end, int64_t before_ps, int64_t whole_ps)
+{
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        int64_t is_ps = end->ps[k] - start->ps[k];
+        int64_t part_ps = before_ps;
+
+        if (is_ps != whole_ps) {
+            part_ps = ntk_retime_scaled(before_ps, (double)is_ps / (double)whole_ps);
+        }
+        out->ps[k] = ntk_retime_limited(start->ps[k] + part_ps);
+    }
+}
+
+static inline void ntk_lanes_larger(struct ntk_lanes *of, const struct ntk_lanes *other)
+{
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        of->ps[k] = ntk_retime_larger(of->ps[k], other->ps[k]);
+    }
 }
 
 static inline const struct ntk_slot_fact *ntk_retime_fact(const struct ntk_retime *r, uint32_t item)
@@ -94,26 +170,101 @@ static inline const struct ntk_slot_fact *ntk_retime_fact(const struct ntk_retim
     return ntk_program_fact(r->to->program, r->to->core, &r->core->instructions[item]);
 }
 
-void ntk_retime_bind(struct ntk_retime_bound *bound, int64_t was_ps, int64_t is_ps, uint32_t from,
-                     enum ntk_moment_cause cause);
-/* The new start of something measured at start_ps. *kept_ps is the time before it that the bound
- * does not explain; a tight walk drops it, unless is_known is false. */
-int64_t ntk_retime_start_ps(const struct ntk_retime *r, const struct ntk_retime_bound *bound,
-                            int64_t start_ps, bool is_known, int64_t *kept_ps);
+/* The latest of what has to be there before. */
+struct ntk_retime_bound {
+    bool is_first; /* nothing is */
+    int64_t was_ps;
+    struct ntk_lanes is;
+    uint8_t causes[NTK_RETIME_ROWS];
+};
+
+/* Where nothing has to be: time 0. */
+static inline void ntk_retime_bound_init(struct ntk_retime_bound *bound)
+{
+    bound->is_first = true;
+    bound->was_ps = 0;
+    ntk_lanes_fill(&bound->is, 0);
+    memset(bound->causes, NTK_MOMENT_FIRST, sizeof bound->causes);
+}
+
+static inline void ntk_retime_bind(struct ntk_retime_bound *bound, int64_t was_ps,
+                                   const struct ntk_lanes *is, enum ntk_moment_cause cause)
+{
+    if (bound->is_first) {
+        bound->is_first = false;
+        memset(bound->causes, (int)cause, sizeof bound->causes);
+    } else {
+        for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+            bound->causes[k] = is->ps[k] > bound->is.ps[k] ? (uint8_t)cause : bound->causes[k];
+        }
+        if (was_ps > bound->was_ps) {
+            bound->causes[NTK_RETIME_MEASURED] = (uint8_t)cause;
+        }
+    }
+    ntk_lanes_larger(&bound->is, is);
+    bound->was_ps = ntk_retime_larger(bound->was_ps, was_ps);
+}
+
+/* When something starts that was measured at start_ps. Returns the time before it that the bound
+ * does not explain; a tight row drops it, unless is_known is false. */
+static inline int64_t ntk_retime_start(const struct ntk_retime *r,
+                                       const struct ntk_retime_bound *bound, int64_t start_ps,
+                                       bool is_known, struct ntk_lanes *out)
+{
+    int64_t after_ps = start_ps - bound->was_ps;
+    int64_t kept_ps = bound->is_first ? 0 : after_ps;
+
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        out->ps[k] = ntk_retime_limited(bound->is.ps[k] + after_ps);
+    }
+    if (r->to->tight < r->to->row_count && is_known && kept_ps > 0) {
+        out->ps[r->to->tight] = ntk_retime_limited(bound->is.ps[r->to->tight]);
+    }
+    return kept_ps;
+}
+
+/* Rows that something ends later than all before it. */
+static inline void ntk_retime_end(struct ntk_retime *r, const struct ntk_lanes *end, uint32_t item,
+                                  bool is_moved)
+{
+    bool is_later = !is_moved && r->last[0] == NTK_NO_INDEX;
+
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        is_later |= end->ps[k] > r->end.ps[k];
+    }
+    for (size_t k = 0; is_later && k < NTK_RETIME_LANES; k++) {
+        if (end->ps[k] > r->end.ps[k] || (!is_moved && r->last[k] == NTK_NO_INDEX)) {
+            r->end.ps[k] = end->ps[k];
+            r->last[k] = item;
+            r->in_moved = (r->in_moved & ~(1U << k)) | (unsigned)is_moved << k;
+        }
+    }
+}
 
 /* ---- what_if_factors ---- */
 
-void ntk_retime_read_changes(struct ntk_retime *r);
-/* The factor for the duration of an instruction. */
-double ntk_retime_factor(const struct ntk_retime *r, uint32_t item);
-bool ntk_retime_is_wait_removed(const struct ntk_retime *r, uint32_t item);
+/* 0 or -ENOMEM. */
+int ntk_retime_read_changes(struct ntk_retime *r);
+/* Rows in which the instruction takes another time, and rows in which it does not wait. */
+uint32_t ntk_retimed_changed_rows(const struct ntk_retimed *retimed, uint32_t item);
+uint32_t ntk_retimed_unwaited_rows(const struct ntk_retimed *retimed, uint32_t item);
+/* Of the duration of an instruction. */
+double ntk_retimed_factor(const struct ntk_retimed *retimed, uint32_t item, size_t lane);
 
 /* ---- what_if_instructions ---- */
 
 /* In order of their measured start. */
 void ntk_retime_instruction(struct ntk_retime *r, uint32_t item);
-/* Completes those that started and end until then, earliest first. */
-void ntk_retime_finish_until(struct ntk_retime *r, int64_t time_ps);
+/* Those that were started and end until then, the earliest first. */
+void ntk_retime_finish_pending(struct ntk_retime *r, int64_t time_ps);
+static inline void ntk_retime_finish_until(struct ntk_retime *r, int64_t time_ps)
+{
+    if (r->pending_end_ps <= time_ps) {
+        ntk_retime_finish_pending(r, time_ps);
+    }
+}
+/* Borrowed until the second next one. */
+const struct ntk_moment *ntk_retime_moment(struct ntk_retime *r, uint32_t item);
 
 /* ---- what_if_packets ---- */
 
@@ -123,7 +274,7 @@ int ntk_retime_prepare_packets(struct ntk_retime *r);
 void ntk_retime_packet(struct ntk_retime *r, size_t index);
 /* When the change by the transfer of an instruction occurs. False: unknown. */
 bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t change_ps,
-                                   int64_t *out_ps);
+                                   struct ntk_lanes *out);
 
 /* Called after this many steps of a loop: returns memory of long lists. */
 void ntk_retime_passed(const struct ntk_retime *r, size_t looks);

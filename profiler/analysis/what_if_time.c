@@ -1,39 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_time - walks along the measured times and computes new ones for each instruction and
- * packet. */
+/* what_if_time - walks along the measured times and gives each instruction and packet new ones. */
 #include "profiler/analysis/what_if_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-void ntk_retime_bind(struct ntk_retime_bound *bound, int64_t was_ps, int64_t is_ps, uint32_t from,
-                     enum ntk_moment_cause cause)
-{
-    bound->was_ps = ntk_retime_larger(bound->was_ps, was_ps);
-    if (bound->cause == NTK_MOMENT_FIRST || is_ps > bound->is_ps) {
-        bound->is_ps = ntk_retime_larger(bound->is_ps, is_ps);
-        bound->from = from;
-        bound->cause = cause;
-    }
-}
-
-int64_t ntk_retime_start_ps(const struct ntk_retime *r, const struct ntk_retime_bound *bound,
-                            int64_t start_ps, bool is_known, int64_t *kept_ps)
-{
-    *kept_ps = bound->cause == NTK_MOMENT_FIRST ? 0 : start_ps - bound->was_ps;
-    if (r->to->is_tight && is_known && *kept_ps > 0) {
-        *kept_ps = 0;
-        return bound->is_ps;
-    }
-    return ntk_retime_sum(bound->is_ps, start_ps - bound->was_ps);
-}
+#define KEPT ((size_t)NTK_RETIME_KEPT * NTK_NTFF_ENGINE_COUNT)
 
 void ntk_retime_passed(const struct ntk_retime *r, size_t looks)
 {
     if (looks % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
         ntk_dependencies_give_back(r->core, r->to->dependencies);
         ntk_transfers_give_back(r->to->transfers, r->to->core);
-        ntk_long_list_give_back(&r->to->moments);
+        ntk_long_list_give_back(&r->to->items);
+        ntk_long_list_give_back(&r->to->starts);
         ntk_long_list_give_back(&r->to->moved);
     }
 }
@@ -59,8 +40,27 @@ static void walk(struct ntk_retime *r)
         ntk_retime_passed(r, p);
     }
     ntk_retime_finish_until(r, INT64_MAX);
+}
+
+/* Of all rows, what the walk found on its way. */
+static void put_ends(struct ntk_retime *r)
+{
+    struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
+
     for (size_t l = 0; l < r->lane_count; l++) {
-        r->to->dma_busy_ps = ntk_retime_larger(r->to->dma_busy_ps, r->lanes[l].busy_ps);
+        measured->dma_busy_ps = ntk_retime_larger(measured->dma_busy_ps, r->lanes[l].busy_was_ps);
+    }
+    for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
+        struct ntk_retimed_end *end = &r->to->ends[k];
+        end->end_ps = r->end.ps[k];
+        end->last = r->last[k];
+        end->ends_in_moved = r->in_moved >> k & 1;
+        for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+            end->engine_busy_ps[e] += measured->engine_busy_ps[e];
+        }
+        for (size_t l = 0; l < r->lane_count; l++) {
+            end->dma_busy_ps = ntk_retime_larger(end->dma_busy_ps, r->lanes[l].busy.ps[k]);
+        }
     }
 }
 
@@ -133,33 +133,61 @@ static void find_least(struct ntk_retime *r)
     }
 }
 
+static int prepare(struct ntk_retime *r)
+{
+    struct ntk_moment *moments = malloc((NTK_RETIME_RECENT + KEPT + 2) * sizeof *moments);
+
+    if (!moments) {
+        return -ENOMEM;
+    }
+    r->recent = moments;
+    r->kept = moments + NTK_RETIME_RECENT;
+    r->again[0] = r->kept + KEPT;
+    r->again[1] = r->again[0] + 1;
+    for (size_t i = 0; i < NTK_RETIME_RECENT + KEPT; i++) {
+        moments[i].item = NTK_NO_INDEX;
+    }
+    memset(r->pending, 0xff, sizeof r->pending);
+    memset(r->previous, 0xff, sizeof r->previous);
+    memset(r->last, 0xff, sizeof r->last);
+    r->pending_end_ps = INT64_MAX;
+    for (size_t k = 0; k < NTK_RETIME_ROWS; k++) {
+        r->to->ends[k].last = NTK_NO_INDEX;
+    }
+    int ret = ntk_retime_read_changes(r);
+    ret = ret ? ret : ntk_long_list_resize(&r->to->items, r->core->instruction_count);
+    ret =
+        ret ? ret : ntk_long_list_resize(&r->to->moved, r->to->transfers->cores[r->to->core].count);
+    r->moved = r->to->moved.items;
+    return ret ? ret : ntk_retime_prepare_packets(r);
+}
+
 int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *program,
                      const struct ntk_transfers *transfers,
                      const struct ntk_dependencies *dependencies, size_t core,
-                     const struct ntk_what_if_changes *changes, bool is_tight)
+                     const struct ntk_what_if_changes *const *changes, size_t count, size_t tight)
 {
     struct ntk_retimed result = { .program = program,
                                   .transfers = transfers,
                                   .dependencies = &dependencies->cores[core],
                                   .changes = changes,
+                                  .row_count = count,
                                   .core = core,
-                                  .is_tight = is_tight,
-                                  .last = NTK_NO_INDEX };
+                                  .tight = tight };
     struct ntk_retime r = { .to = &result, .core = &program->trace->cores[core] };
 
-    ntk_long_list_init(&result.moments, program->trace, sizeof(struct ntk_moment), 1);
+    ntk_long_list_init(&result.items, program->trace,
+                       sizeof(struct ntk_retimed_item) + (1 + count) * sizeof(int64_t), 1);
+    ntk_long_list_init(&result.starts, program->trace, sizeof(struct ntk_lanes), 1);
     ntk_long_list_init(&result.moved, program->trace, sizeof(struct ntk_moved), 1);
-    memset(r.pending, 0xff, sizeof r.pending);
-    ntk_retime_read_changes(&r);
-    int ret = ntk_long_list_resize(&result.moments, r.core->instruction_count);
-    ret = ret ? ret : ntk_long_list_resize(&result.moved, transfers->cores[core].count);
-    r.moments = result.moments.items;
-    r.moved = result.moved.items;
-    ret = ret ? ret : ntk_retime_prepare_packets(&r);
+    int ret = prepare(&r);
     if (ret == 0) {
         find_least(&r);
         walk(&r);
+        put_ends(&r);
+        ret = r.failed;
     }
+    free(r.recent);
     free(r.queues);
     free(r.lanes);
     if (ret < 0) {
@@ -172,7 +200,28 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
 
 void ntk_retimed_fini(struct ntk_retimed *retimed)
 {
-    ntk_long_list_fini(&retimed->moments);
+    ntk_long_list_fini(&retimed->items);
+    ntk_long_list_fini(&retimed->starts);
     ntk_long_list_fini(&retimed->moved);
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        free(retimed->slots.of[e]);
+    }
     *retimed = (struct ntk_retimed){ 0 };
+}
+
+int64_t ntk_retimed_end_ps(const struct ntk_retimed *retimed, uint32_t item, size_t lane)
+{
+    const struct ntk_retimed_item *of = ntk_retimed_item_at(retimed, item);
+    const struct ntk_trace_instruction *one =
+        &retimed->program->trace->cores[retimed->core].instructions[item];
+    const struct ntk_slot_fact *fact = ntk_program_fact(retimed->program, retimed->core, one);
+    int64_t own_ps = ntk_retimed_own(of, lane) >> NTK_MOMENT_CAUSE_BITS;
+    int64_t length_ps = one->end_ps - (of->own[0] >> NTK_MOMENT_CAUSE_BITS);
+    bool only_waits = of->is_unknown && fact->waits_inside;
+
+    if (lane < NTK_RETIME_LANES && !only_waits &&
+        ntk_retimed_changed_rows(retimed, item) >> lane & 1) {
+        length_ps = ntk_retime_scaled(length_ps, ntk_retimed_factor(retimed, item, lane));
+    }
+    return ntk_retime_limited(own_ps + length_ps);
 }

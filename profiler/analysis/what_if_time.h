@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * what_if_time - recomputes the times of one core with changed durations, for what_if.h.
+ * what_if_time - one core timed again with changed durations, for several changes in one walk: the
+ * walk below what_if.h
+ *
+ * What does not depend on the change is found once for each instruction and packet: what it waits
+ * for, and the measured gaps. Only times exist once per row, side by side (struct ntk_lanes). The
+ * row without a change needs no lane: its times are the measured ones.
  *
  * Owner:   caller's storage; ntk_retimed_init() allocates, _fini frees, also a zeroed one.
  * Errors:  -errno of a long list, or -ENOMEM.
@@ -11,39 +16,67 @@
 
 #include "profiler/analysis/what_if.h"
 
-/* What determined the start of an instruction. */
-enum ntk_moment_cause {
-    NTK_MOMENT_FIRST,    /* it had no predecessor */
-    NTK_MOMENT_ENGINE,   /* the previous instruction of the engine */
-    NTK_MOMENT_CHANGE,   /* the instruction that made the change */
-    NTK_MOMENT_TRANSFER, /* the instruction that started the transfer that made it */
+#define NTK_RETIME_LANES 16U
+#define NTK_RETIME_MEASURED NTK_RETIME_LANES /* the row without a change */
+#define NTK_RETIME_ROWS (NTK_RETIME_LANES + 1)
+
+struct ntk_lanes { /* one time for each row with a change */
+    int64_t ps[NTK_RETIME_LANES];
 };
 
-struct ntk_moment { /* recomputed times of an instruction */
-    int64_t start_ps, end_ps;
-    int64_t own_ps;  /* start of its own time; before it, the instruction waited inside itself */
-    int64_t kept_ps; /* unexplained time just before start_ps */
-    uint32_t from;   /* instruction that determined own_ps */
-    uint8_t cause;   /* enum ntk_moment_cause */
-    bool is_done;    /* end_ps and own_ps are known */
-    bool is_unknown; /* it waits for a change of unknown origin: kept time may be the wait */
+/* What decided when the own time of an instruction begins. */
+enum ntk_moment_cause {
+    NTK_MOMENT_FIRST,    /* nothing was before it */
+    NTK_MOMENT_PREVIOUS, /* what its engine executed before it */
+    NTK_MOMENT_HOLDER,   /* the holder of its engine */
+    NTK_MOMENT_CHANGE,   /* the change that it waits for */
+    /* It had started, and then waited inside itself for */
+    NTK_MOMENT_DRAINED, /* the holder */
+    NTK_MOMENT_INSIDE,  /* the change */
+};
+#define NTK_MOMENT_CAUSE_BITS 3
+
+/* What is kept of each instruction. */
+struct ntk_retimed_item {
+    int64_t kept_ps;      /* just before its start: no dependency explains it */
+    uint32_t start_place; /* 1 + place in starts; 0: it starts where own says */
+    bool is_unknown; /* it waits for a change without a known maker: what is kept may be the wait */
+    /* Where its own time begins, and why: time << NTK_MOMENT_CAUSE_BITS | cause. As measured, then
+     * of each row. */
+    int64_t own[];
+};
+
+/* How a row ends. */
+struct ntk_retimed_end {
+    int64_t end_ps;
+    uint32_t last;      /* instruction; NTK_NO_INDEX: none */
+    bool ends_in_moved; /* last began the transfer that ends last */
+    int64_t engine_busy_ps[NTK_NTFF_ENGINE_COUNT];
+    int64_t dma_busy_ps; /* of the busiest DMA engine */
+};
+
+/* Which rows change single instructions of a slot. */
+struct ntk_retimed_slots {
+    uint64_t *of[NTK_NTFF_ENGINE_COUNT]; /* by slot; 0: not found yet */
 };
 
 struct ntk_retimed {
     const struct ntk_program *program;
     const struct ntk_transfers *transfers;
     const struct ntk_core_dependencies *dependencies;
-    const struct ntk_what_if_changes *changes;
+    const struct ntk_what_if_changes *const *changes;
+    size_t row_count; /* of changes, at most NTK_RETIME_LANES */
     size_t core;
-    bool is_tight;                /* unexplained time is dropped */
-    struct ntk_long_list moments; /* struct ntk_moment: one per instruction */
-    struct ntk_long_list moved;   /* one per transfer */
-    int64_t measured_end_ps;      /* of the last instruction, or packet of a transfer */
-    int64_t end_ps;
-    uint32_t last;      /* instruction; NTK_NO_INDEX: none */
-    bool ends_in_moved; /* last started the transfer that ends last */
-    int64_t engine_busy_ps[NTK_NTFF_ENGINE_COUNT];
-    int64_t dma_busy_ps; /* of the busiest DMA engine */
+    size_t tight; /* the row without time that no dependency explains; row_count: none */
+    struct ntk_retimed_slots slots;
+    double engine_factors[NTK_RETIME_LANES][NTK_NTFF_ENGINE_COUNT]; /* of durations */
+    uint32_t single_rows;        /* a bit for each row that changes single instructions */
+    struct ntk_long_list items;  /* struct ntk_retimed_item, as long as its rows: one per
+                                 * instruction */
+    struct ntk_long_list starts; /* struct ntk_lanes, of those that waited inside themselves */
+    struct ntk_long_list moved;  /* one per transfer */
+    int64_t measured_end_ps;     /* of the last instruction, or packet of a transfer */
+    struct ntk_retimed_end ends[NTK_RETIME_ROWS];
     uint64_t unknown_wait_count, unknown_transfer_count;
 };
 
@@ -54,9 +87,26 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
 int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *program,
                      const struct ntk_transfers *transfers,
                      const struct ntk_dependencies *dependencies, size_t core,
-                     const struct ntk_what_if_changes *changes, bool is_tight);
+                     const struct ntk_what_if_changes *const *changes, size_t count, size_t tight);
 void ntk_retimed_fini(struct ntk_retimed *retimed);
-/* Adds the composition of the time up to end_ps to path_ps of the row, and sets its items. */
-int ntk_retimed_path(const struct ntk_retimed *retimed, struct ntk_what_if_row *row);
+/* Adds what the time up to the end is made of to path_ps of each row, and sets its items; a row may
+ * be NULL. */
+int ntk_retimed_paths(const struct ntk_retimed *retimed,
+                      struct ntk_what_if_row *const rows[NTK_RETIME_ROWS]);
+
+static inline struct ntk_retimed_item *ntk_retimed_item_at(const struct ntk_retimed *retimed,
+                                                           uint32_t item)
+{
+    return (void *)((char *)retimed->items.items + item * retimed->items.item_bytes);
+}
+
+/* Its own time and the cause of that in a row. */
+static inline int64_t ntk_retimed_own(const struct ntk_retimed_item *item, size_t lane)
+{
+    return item->own[lane == NTK_RETIME_MEASURED ? 0 : lane + 1];
+}
+
+/* When an instruction ends in a row. */
+int64_t ntk_retimed_end_ps(const struct ntk_retimed *retimed, uint32_t item, size_t lane);
 
 #endif

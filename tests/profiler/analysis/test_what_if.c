@@ -228,6 +228,62 @@ static void the_later_of_two_cores_counts(void **state)
 
 /* The change at 500 has no maker; nothing explains the 200 ns between two instructions of DVE, as
  * there are others without a gap. */
+/* Between what PE does and what ACT waits for DVE executes more than the walk has at hand. */
+static void what_an_instruction_of_long_ago_did_counts(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+    uint32_t slot;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1100);
+    run(&h, 0, PE, NONE, 0, 20, 0, 100);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 20, 1, 990);
+    run(&h, 0, PE, NONE, 0, NONE, 100, 110);
+    run(&h, 0, PE, NONE, 0, NONE, 110, 120);
+    slot = hand_trace_nop(&h, 0, DVE, NONE, 0, NONE);
+    for (int64_t i = 0; i < 800; i++) {
+        hand_trace_run(&h, 0, DVE, slot, 120 + i, 121 + i);
+    }
+    run(&h, 0, ACT, 20, 1, NONE, 1000, 1100);
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "tensor=2", 1050);
+    expect(&a, "tensor=2,scalar=2", 1000);
+    expect(&a, "latency", 920); /* DVE ends then */
+    expect(&a, "latency,vector=2", 520);
+    hand_answers_done(&h, &a);
+}
+
+static void each_of_the_usual_changes_is_what_it_is_alone(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+    struct ntk_what_if all;
+    char text[256];
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1100);
+    load(&h, 400);
+    run(&h, 0, PE, 20, 1, 21, 410, 700);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 21, 1, 705);
+    run(&h, 0, DVE, NONE, 0, NONE, 0, 650);
+    run(&h, 0, ACT, 21, 1, NONE, 710, 1100);
+    hand_answers_ask(&h, &a);
+
+    assert_int_equal(ntk_analysis_what_if(a.program, &a.transfers, NULL, &all), 0);
+    assert_true(all.row_count >= 8);
+    for (size_t i = 0; i < all.row_count; i++) {
+        const struct ntk_what_if_row *row = &all.rows[i];
+        ntk_what_if_changes_text(&row->changes, text, sizeof text);
+        struct ntk_what_if one = what_if(&a, text);
+        assert_int_equal(row->total_ps, one.rows[0].total_ps);
+        assert_int_equal(row->bound_ps, one.rows[0].bound_ps);
+        assert_memory_equal(row->path_ps, one.rows[0].path_ps, sizeof row->path_ps);
+        ntk_what_if_fini(&one);
+    }
+    ntk_what_if_fini(&all);
+    hand_answers_done(&h, &a);
+}
+
 static void what_is_not_explained_stays_and_is_measured(void **state)
 {
     struct hand_trace h;
@@ -406,6 +462,8 @@ int main(void)
         cmocka_unit_test(a_wait_that_is_gone_leaves_its_engine),
         cmocka_unit_test(a_hidden_dependency_holds_a_faster_engine_up),
         cmocka_unit_test(the_later_of_two_cores_counts),
+        cmocka_unit_test(what_an_instruction_of_long_ago_did_counts),
+        cmocka_unit_test(each_of_the_usual_changes_is_what_it_is_alone),
         cmocka_unit_test(what_is_not_explained_stays_and_is_measured),
         cmocka_unit_test(transfers_of_one_dma_engine_follow_each_other),
         cmocka_unit_test(lines_are_found_by_the_end_of_their_path),
