@@ -6,7 +6,7 @@
  * A series with more than 150 different values becomes several metrics with the same name,
  * dimensions and time, which the service adds: no value is lost or sent twice.
  *
- * Owner: emit() may take the body out of the buffer; otherwise it is freed.
+ * Owner:   emit() may take the body out of the buffer; otherwise it is freed.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_REQUEST_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_REQUEST_H

@@ -10,8 +10,8 @@
  * A redirect is not followed, to protect credentials. It is an error of the address, not of the
  * message, which waits until the address is corrected. CloudWatch judges by names of errors and has
  * its own table.
- * Source: "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
- *         OTLP/HTTP.
+ * Source:  "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
+ *          OTLP/HTTP.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H
 #define NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H

@@ -8,7 +8,8 @@
  * Pure: trace to result; -ENOMEM, or -ENODATA if the capture does not record how long the execution
  * took.
  *
- * Owner: the result is the caller's storage; ntk_activity_over_time_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_activity_over_time_fini() frees what it points
+ *          to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ACTIVITY_OVER_TIME_H
 #define NTK_PROFILER_ANALYSIS_ACTIVITY_OVER_TIME_H

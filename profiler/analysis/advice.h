@@ -8,7 +8,7 @@
  * source lines are known, a message names the most expensive line and, for waits, the line that it
  * waits for.
  *
- * Owner: caller's storage; _fini frees. It owns its texts. Pure; -ENOMEM.
+ * Owner:   caller's storage; _fini frees. It owns its texts. Pure; -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ADVICE_H
 #define NTK_PROFILER_ANALYSIS_ADVICE_H

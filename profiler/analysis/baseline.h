@@ -6,8 +6,8 @@
  * the new ones. A measure exceeds it if it grew by more and, with enough executions for a test
  * (comparison.h), significantly: on hardware one slow execution is not a regression.
  *
- * Owner: caller's storage, zeroed is empty; _fini frees. Findings borrow the comparison's rows.
- *        Pure; -ENOMEM, and the errors below.
+ * Owner:   caller's storage, zeroed is empty; _fini frees. Findings borrow the comparison's rows.
+ *          Pure; -ENOMEM, and the errors below.
  */
 #ifndef NTK_PROFILER_ANALYSIS_BASELINE_H
 #define NTK_PROFILER_ANALYSIS_BASELINE_H

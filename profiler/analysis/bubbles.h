@@ -14,8 +14,8 @@
  * Pure: trace to result; -ENOMEM, or -ENODATA if the capture does not record how long the execution
  * took.
  *
- * Owner: the result is the caller's storage; ntk_bubbles_fini() frees what it points to. The
- *        program owns names of queues.
+ * Owner:   the result is the caller's storage; ntk_bubbles_fini() frees what it points to. The
+ *          program owns names of queues.
  */
 #ifndef NTK_PROFILER_ANALYSIS_BUBBLES_H
 #define NTK_PROFILER_ANALYSIS_BUBBLES_H

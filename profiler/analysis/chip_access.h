@@ -6,8 +6,8 @@
  * A range lies in a partition, from the lowest to the highest byte of a tile, limited to the memory
  * if its size is known. The ranges of a slot are computed once, however often it ran.
  *
- * Owner: ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
- *        borrowed. Threads: any; immutable after creation.
+ * Owner:   ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
+ *          borrowed. Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H
 #define NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H

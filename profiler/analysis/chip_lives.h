@@ -8,8 +8,8 @@
  * writer and the same last read are one life.
  *
  * Pure: trace to lives, as they end. Memory does not grow with the capture.
- * Errors: -ENODATA if chip_access.h lacks ranges of something that ran; -ENOMEM, or the result of
- *         put.
+ * Errors:  -ENODATA if chip_access.h lacks ranges of something that ran; -ENOMEM, or the result of
+ *          put.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_LIVES_H
 #define NTK_PROFILER_ANALYSIS_CHIP_LIVES_H

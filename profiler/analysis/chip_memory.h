@@ -8,7 +8,7 @@
  * Requires all ranges of chip_access.h (prepared transfers need the NEFF); else -ENODATA. Pure:
  * trace to result; -ENOMEM, -ENODATA.
  *
- * Owner: the result is the caller's storage; ntk_chip_memory_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_chip_memory_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 #define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H

@@ -7,8 +7,8 @@
  * both sides, p is that of the Mann-Whitney test (rank_test.h); is_significant limits the false
  * discovery rate to NTK_COMPARISON_FALSE_RATE (Benjamini-Hochberg over all measures that differ).
  *
- * Owner: caller's storage; _fini frees. Names belong to the measures, which must outlive it. Pure;
- *        -ENOMEM.
+ * Owner:   caller's storage; _fini frees. Names belong to the measures, which must outlive it.
+ *          Pure; -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_COMPARISON_H
 #define NTK_PROFILER_ANALYSIS_COMPARISON_H

@@ -8,7 +8,7 @@
  *
  * Pure: trace to result; -ENOMEM.
  *
- * Owner: the result is the caller's storage; ntk_cost_table_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_cost_table_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_COST_TABLE_H
 #define NTK_PROFILER_ANALYSIS_COST_TABLE_H

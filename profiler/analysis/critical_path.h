@@ -13,7 +13,7 @@
  * Pure: trace to result; -ENODATA if the capture does not record how long the execution took, or
  * -errno of a long list.
  *
- * Owner: the result is the caller's storage; ntk_critical_path_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_critical_path_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
 #define NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H

@@ -12,7 +12,7 @@
  *
  * Pure: trace to result; -ENOMEM.
  *
- * Owner: the result is the caller's storage; ntk_dma_efficiency_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_dma_efficiency_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DMA_EFFICIENCY_H
 #define NTK_PROFILER_ANALYSIS_DMA_EFFICIENCY_H

@@ -13,8 +13,8 @@
  * add up to those of all rows.
  *
  * Memory grows with the number of distinct stacks, not of instructions. Pure; -ENOMEM.
- * Owner: caller's storage; _fini frees, also a zeroed one. It owns names or borrows them from the
- *        program.
+ * Owner:   caller's storage; _fini frees, also a zeroed one. It owns names or borrows them from the
+ *          program.
  */
 #ifndef NTK_PROFILER_ANALYSIS_FLAME_STACKS_H
 #define NTK_PROFILER_ANALYSIS_FLAME_STACKS_H

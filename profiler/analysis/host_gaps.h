@@ -9,7 +9,7 @@
  *
  * Pure: trace to result; 0 or -errno: long lists go to files.
  *
- * Owner: the result is the caller's storage; ntk_host_gaps_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_host_gaps_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_HOST_GAPS_H
 #define NTK_PROFILER_ANALYSIS_HOST_GAPS_H

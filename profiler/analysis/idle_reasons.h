@@ -11,7 +11,7 @@
  * Pure: trace to result; -ENOMEM, or -ENODATA if the capture does not record how long the execution
  * took.
  *
- * Owner: the result is the caller's storage; ntk_idle_reasons_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_idle_reasons_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_IDLE_REASONS_H
 #define NTK_PROFILER_ANALYSIS_IDLE_REASONS_H

@@ -12,7 +12,7 @@
  *
  * Pure: traces to result. Memory grows with ranks, not with their operations (rank_ops.h).
  *
- * Owner: the result is the caller's storage; ntk_joined_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_joined_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_JOINED_H
 #define NTK_PROFILER_ANALYSIS_JOINED_H

@@ -5,7 +5,7 @@
  * The NEFF names layers; an additional row has all instructions of a core. Pure: trace to result.
  * -ENOMEM is the only failure.
  *
- * Owner: the result is the caller's storage; ntk_layer_summary_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_layer_summary_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_LAYER_SUMMARY_H
 #define NTK_PROFILER_ANALYSIS_LAYER_SUMMARY_H

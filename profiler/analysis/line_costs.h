@@ -6,7 +6,7 @@
  * The lines are those of the back end (neff_positions.h). A cost without any line is not counted.
  * If out of memory, costs are dropped: they only make a message more precise.
  *
- * Owner: caller's storage, zeroed is empty; _fini frees. Files are indices of positions->files.
+ * Owner:   caller's storage, zeroed is empty; _fini frees. Files are indices of positions->files.
  */
 #ifndef NTK_PROFILER_ANALYSIS_LINE_COSTS_H
 #define NTK_PROFILER_ANALYSIS_LINE_COSTS_H

@@ -8,7 +8,7 @@
  *
  * Pure: trace to result; -errno: a long list goes to a file.
  *
- * Owner: the result is the caller's storage; ntk_memory_use_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_memory_use_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_MEMORY_USE_H
 #define NTK_PROFILER_ANALYSIS_MEMORY_USE_H

@@ -11,7 +11,7 @@
  *
  * Pure: traces to result; 0 or -errno: long lists go to files.
  *
- * Owner: the result is the caller's storage; ntk_rank_skew_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_rank_skew_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_RANK_SKEW_H
 #define NTK_PROFILER_ANALYSIS_RANK_SKEW_H

@@ -18,8 +18,8 @@
  * Pure: costs to result; -ENOMEM, -errno of a long list, or -ENODATA if machine, work, bytes or the
  * length of the execution is unknown.
  *
- * Owner: the result is the caller's storage; ntk_roofline_fini() frees what it points to. It
- *        borrows the program for names of layers and files.
+ * Owner:   the result is the caller's storage; ntk_roofline_fini() frees what it points to. It
+ *          borrows the program for names of layers and files.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_H

@@ -12,9 +12,9 @@
  * iterations those of the kernel tree (neff_positions.h). A row has one line, and counts in its
  * innermost loop and iteration; their totals include inner ones.
  *
- * Errors: -errno of a long list, -ENOMEM.
- * Owner:  ntk_source_lines_create() allocates, ntk_source_lines_destroy() frees; it borrows the
- *         program. Threads: any; immutable after creation.
+ * Errors:  -errno of a long list, -ENOMEM.
+ * Owner:   ntk_source_lines_create() allocates, ntk_source_lines_destroy() frees; it borrows the
+ *          program. Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SOURCE_LINES_H
 #define NTK_PROFILER_ANALYSIS_SOURCE_LINES_H

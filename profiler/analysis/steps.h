@@ -8,7 +8,7 @@
  * edge; nothing is added there. So the output is bounded for any capture, and memory by that of a
  * sorter.
  *
- * Errors: -errno of a sorter, or the result of put.
+ * Errors:  -errno of a sorter, or the result of put.
  * Owner:  caller's storage; ntk_steps_fini() frees, also after a failed add. Threads: one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_STEPS_H

@@ -7,7 +7,7 @@
  * known tensor: without a NEFF, or if a vendor's NEFF does not record it. Pure: trace to result;
  * -ENOMEM.
  *
- * Owner: the result is the caller's storage; ntk_tensor_traffic_fini() frees what it points to.
+ * Owner:   the result is the caller's storage; ntk_tensor_traffic_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_TENSOR_TRAFFIC_H

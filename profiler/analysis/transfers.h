@@ -5,9 +5,9 @@
  * A queue does its transfers in the order in which they were started; packet_rules.h describes how
  * its packets are assigned to them. A transfer whose packets do not fit has none, and is counted.
  *
- * Errors: -errno of a long list.
- * Owner:  caller's storage; ntk_transfers_init() allocates, ntk_transfers_fini() frees, also a
- *         zeroed one. It borrows the program. Threads: any; immutable after creation.
+ * Errors:  -errno of a long list.
+ * Owner:   caller's storage; ntk_transfers_init() allocates, ntk_transfers_fini() frees, also a
+ *          zeroed one. It borrows the program. Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_TRANSFERS_H
 #define NTK_PROFILER_ANALYSIS_TRANSFERS_H

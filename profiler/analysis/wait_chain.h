@@ -7,7 +7,7 @@
  * and each queue on the way is one link, with its time; links with less than a tenth of the wait
  * are omitted. The last link is the root.
  *
- * Owner: chains are plain data; ntk_wait_chains_fini() frees a list. Pure; -ENOMEM.
+ * Owner:   chains are plain data; ntk_wait_chains_fini() frees a list. Pure; -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_WAIT_CHAIN_H
 #define NTK_PROFILER_ANALYSIS_WAIT_CHAIN_H

@@ -4,7 +4,7 @@
  *
  * A subcommand gets argv from its own name on and returns the exit code: 0 done, 1 failed, 2 usage.
  *
- * Owner: the caller frees texts with free(), and results of an _open with the matching _close.
+ * Owner:   the caller frees texts with free(), and results of an _open with the matching _close.
  */
 #ifndef NTK_PROFILER_CMD_CMD_H
 #define NTK_PROFILER_CMD_CMD_H

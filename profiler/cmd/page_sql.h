@@ -3,7 +3,7 @@
  * page_sql - the inputs of queries on the page: the options of `neuron-profile query` that open
  * what the page shows.
  *
- * Owner: caller's storage, zeroed is empty; _fini() frees. Texts are borrowed.
+ * Owner:   caller's storage, zeroed is empty; _fini() frees. Texts are borrowed.
  */
 #ifndef NTK_PROFILER_CMD_PAGE_SQL_H
 #define NTK_PROFILER_CMD_PAGE_SQL_H

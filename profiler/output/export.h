@@ -3,8 +3,8 @@
  * export - a capture prepared for output: the trace, with the results and names that several tables
  * show, computed once; or folders of inspections, with their captures placed in time.
  *
- * Owner: ntk_export_create() allocates, ntk_export_destroy() frees; the trace, folders and all
- *        texts are borrowed and must outlive it. Threads: one.
+ * Owner:   ntk_export_create() allocates, ntk_export_destroy() frees; the trace, folders and all
+ *          texts are borrowed and must outlive it. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_EXPORT_H
 #define NTK_PROFILER_OUTPUT_EXPORT_H

@@ -20,7 +20,7 @@ struct packager_figures {
 };
 
 /* What each trigger of an engine moves: its groups are summed once for all slots that start them.
- * Owner: _init allocates, _fini frees; the subgraph is borrowed. */
+ * Owner:   _init allocates, _fini frees; the subgraph is borrowed. */
 struct packager_triggers {
     const struct ntk_neff_subgraph *subgraph;
     struct ntk_map works; /* of struct ntk_vendor_work, by group number and queue name */

@@ -3,8 +3,8 @@
  * packager_listing - the program of one engine, instruction by instruction, in any encoding, for
  * disasm.
  *
- * Owner: caller's storage, zeroed is empty; _begin once for each subgraph, _end frees. The NEFF is
- *        borrowed.
+ * Owner:   caller's storage, zeroed is empty; _begin once for each subgraph, _end frees. The NEFF
+ *          is borrowed.
  */
 #ifndef NTK_PROFILER_PACKAGER_PACKAGER_LISTING_H
 #define NTK_PROFILER_PACKAGER_PACKAGER_LISTING_H

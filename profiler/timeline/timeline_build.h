@@ -4,7 +4,7 @@
  *
  * Functions that return a pointer or NTK_TIMELINE_NO_GROUP fail only if out of memory.
  *
- * Owner: the timeline owns tracks and slices; pointers are valid until the next one is added.
+ * Owner:   the timeline owns tracks and slices; pointers are valid until the next one is added.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_BUILD_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_BUILD_H

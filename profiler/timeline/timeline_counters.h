@@ -9,8 +9,8 @@
  *
  * A row holds whole numbers in its scale, which fit in the 32 bits of a tile.
  *
- * Errors: -ENOMEM, or -errno of a list, which timeline->spill has with its message.
- * Owner:  create / destroy; the tracks are the timeline's.
+ * Errors:  -ENOMEM, or -errno of a list, which timeline->spill has with its message.
+ * Owner:   create / destroy; the tracks are the timeline's.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_COUNTERS_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_COUNTERS_H

@@ -5,7 +5,7 @@
  * The main content of a bucket is determined by a majority vote (Boyer and Moore, weighted by
  * time), which needs one word per bucket and is exact if something has more than half of the time.
  *
- * Owner: ntk_timeline_pyramid_fini() frees.
+ * Owner:   ntk_timeline_pyramid_fini() frees.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_PYRAMID_H

@@ -7,7 +7,7 @@
  * pages behind it: the content stays, and a later access reads it again.
  *
  * Owner:   caller's storage; _fini() frees all arrays.
- * Threads: one thread allocates; any number return memory.
+ * Threads: only one allocates; any number return memory.
  */
 #ifndef NTK_PROFILER_TRACE_SPILL_H
 #define NTK_PROFILER_TRACE_SPILL_H

@@ -2,8 +2,8 @@
 /*
  * attach_probes - the kernel program, and its probes at the exports of one process's libraries.
  *
- * Owner: ntk_attach_probes_open() allocates, _close() frees; the exit of the opening process also
- *        removes the probes. Threads: one at a time.
+ * Owner:   ntk_attach_probes_open() allocates, _close() frees; the exit of the opening process also
+ *          removes the probes. Threads: one at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_PROBES_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_PROBES_H

@@ -7,9 +7,9 @@
  * cnrtDestroy() waits until all of them are out. In the child of a fork the library is as before
  * cnrtInit(). Functions here return a cnrtRet_t as int (cnrt_codes.h).
  *
- * Owner: the library owns core, crew and devices. The application gets queues, notifiers and host
- *        memory as handles and returns them by public calls; _take holds a reference that _release
- *        drops.
+ * Owner:   the library owns core, crew and devices. The application gets queues, notifiers and
+ *          host memory as handles and returns them by public calls; _take holds a reference that
+ *          _release drops.
  */
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_FRONT_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_FRONT_H

@@ -4,8 +4,8 @@
  * and unloaded in core_model.c, built and freed in core_model_build.c, run in core_exec.c, recorded
  * in core_profile.c.
  *
- * Owner: the core owns models; core_model_free() frees one with its contexts. Takers return what
- *        they take.
+ * Owner:   the core owns models; core_model_free() frees one with its contexts. Takers return what
+ *          they take.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_MODEL_H

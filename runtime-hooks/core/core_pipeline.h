@@ -5,8 +5,8 @@
  * by later ones are in device memory in between. Later chips run the subgraphs of a node in
  * parallel on one logical core.
  *
- * Owner: caller's storage, a zeroed struct is not a pipeline; the model owns what is planned for
- *        it. Threads: one, that of the load.
+ * Owner:   caller's storage, a zeroed struct is not a pipeline; the model owns what is planned for
+ *          it. Threads: one, that of the load.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_PIPELINE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_PIPELINE_H

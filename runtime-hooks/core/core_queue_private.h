@@ -6,7 +6,7 @@
  * empty: it waits in line, is held by a worker, or waits for a placement, so it is in at most one
  * list.
  *
- * Owner: the taker owns an item.
+ * Owner:   the taker owns an item.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_PRIVATE_H

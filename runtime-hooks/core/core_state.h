@@ -6,7 +6,7 @@
  * weights_lock, a stack's lock, a tensor's lock. While a hook is called, only the execution lock
  * and weights_lock may be held.
  *
- * Owner: the core owns all of it; each create has its destroy here.
+ * Owner:   the core owns all of it; each create has its destroy here.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_STATE_H

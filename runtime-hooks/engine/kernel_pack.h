@@ -8,8 +8,8 @@
  * apart in the state buffer), and cached until its source is written. Writes are reported by
  * ntk_tile_packs_written(), in columns of the partitions; a missing call means stale numbers.
  *
- * Owner: ntk_tile_packs_create()/_destroy(); matrices are allocated on demand; if out of memory,
- *        nothing is cached. Threads: those of its core.
+ * Owner:   ntk_tile_packs_create()/_destroy(); matrices are allocated on demand; if out of memory,
+ *          nothing is cached. Threads: those of its core.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_PACK_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_PACK_H

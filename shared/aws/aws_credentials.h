@@ -14,7 +14,7 @@
  *
  * Keys that expire are renewed from 15 minutes before; when that fails, they are used until they
  * expire, and those of the instance even longer. Files are read again each time.
- * Source: "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
+ * Source:  "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
  *
  * Owner:  create / destroy. Threads: one.
  */

@@ -3,7 +3,7 @@
  * model_errors - a row per error counter: ECC of each device, failed executions and error classes
  * of each application; with the time of its last increase.
  *
- * Owner: the model; ntk_top_model_errors_fini() frees.
+ * Owner:   the model; ntk_top_model_errors_fini() frees.
  */
 #ifndef NTK_TOP_MODEL_MODEL_ERRORS_H
 #define NTK_TOP_MODEL_MODEL_ERRORS_H

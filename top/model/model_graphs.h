@@ -3,7 +3,7 @@
  * model_graphs - the history of each logical core and of all of them: what each snapshot adds, and
  * what the view of graphs reads. Threads: one.
  *
- * Owner: the model; ntk_top_model_graphs_fini() frees.
+ * Owner:   the model; ntk_top_model_graphs_fini() frees.
  */
 #ifndef NTK_TOP_MODEL_MODEL_GRAPHS_H
 #define NTK_TOP_MODEL_MODEL_GRAPHS_H

@@ -8,8 +8,8 @@
  * arrow, and any number of outgoing ones. Another arrow goes from an instruction to the transfer
  * that it started, for every known transfer.
  *
- * Owner: caller's storage, zeroed is empty, _init allocates, _fini frees; the transfers are
- *        borrowed. Threads: one.
+ * Owner:   caller's storage, zeroed is empty, _init allocates, _fini frees; the transfers are
+ *          borrowed. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_ARROWS_H
 #define NTK_PROFILER_OUTPUT_TRACES_ARROWS_H

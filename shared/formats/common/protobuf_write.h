@@ -3,7 +3,7 @@
  * protobuf_write - fields of protobuf messages, appended to a buffer. As in all writers, a number
  * of 0 and an empty text are omitted.
  *
- * Errors: those of buf.h, which the buffer keeps.
+ * Errors:  those of buf.h, which the buffer keeps.
  * Owner:  nothing is owned. Threads: any.
  */
 #ifndef NTK_SHARED_FORMATS_COMMON_PROTOBUF_WRITE_H
