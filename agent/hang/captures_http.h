@@ -3,13 +3,13 @@
  * captures_http - captures that another process asks this machine's agent for: neuron-profile
  * trigger --host.
  *
- *   PUT /api/v1/captures?job=NAME|pid=PID&look=1 PUT
- *   /api/v1/captures?job=NAME|pid=PID&at=K&executions=N&timeout_ms=T&size=BYTES[&instead_of=ID]
+ *   PUT /api/v1/captures?job=NAME|pid=PID&look=1
+ *   PUT /api/v1/captures?job=NAME|pid=PID&at=K&executions=N&timeout_ms=T&size=BYTES[&instead_of=ID]
  *                                       begins it: 202 {"id": ...}
  *   GET /api/v1/captures/ID             "state": running or done, "exit_code", "answer" (what the
  *                                       program said), "files": [{"name", "bytes"}]
- *   GET /api/v1/captures/ID/file?name=NAME&offset=N bytes from there on, at most
- *                                       NTK_CAPTURES_HTTP_BYTES
+ *   GET /api/v1/captures/ID/file?name=NAME&offset=N
+ *                                       bytes from there on, at most NTK_CAPTURES_HTTP_BYTES
  *
  * Each is one run of 'neuron-profile trigger'; its output is stored next to the agent's own
  * captures, within the same size limit. docs/formats/http-api.md documents the answers.

@@ -7,9 +7,11 @@
  * cause a node to be drained. The first event of a healthy device clears what an earlier agent may
  * have reported. A device whose health is unknown has no event, because it may be unhealthy.
  *
- *   action of the reason            recommendedAction   isFatal none
- *   CONTACT_SUPPORT     no restart_workload                RESTART_APP         no reset_device
- *   COMPONENT_RESET     yes reload_driver, reboot_instance  RESTART_VM          yes
+ *   action of the reason            recommendedAction   isFatal
+ *   none                            CONTACT_SUPPORT     no
+ *   restart_workload                RESTART_APP         no
+ *   reset_device                    COMPONENT_RESET     yes
+ *   reload_driver, reboot_instance  RESTART_VM          yes
  *   replace_instance                REPLACE_VM          yes
  *
  * Source:  NVIDIA/NVSentinel, data-models/protobufs/health_event.proto and docs.

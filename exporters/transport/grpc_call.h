@@ -3,11 +3,14 @@
  * grpc_call - a gRPC call as one HTTP/2 request: the frame of its message, and the meaning of
  * status and trailers for a pushed message. Pure.
  *
- *   status                                        message OK
- *   sent CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS          again
- *   RESOURCE_EXHAUSTED with a RetryInfo           again, after the time in it any other
- *   refused none, with an HTTP status other than 200      as OTLP over HTTP (push_status) none,
- *   with 200                                again: the answer was truncated
+ *   status                                        message
+ *   OK                                            sent
+ *   CANCELLED, DEADLINE_EXCEEDED, ABORTED,
+ *   OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS          again
+ *   RESOURCE_EXHAUSTED with a RetryInfo           again, after the time in it
+ *   any other                                     refused
+ *   none, with an HTTP status other than 200      as OTLP over HTTP (push_status)
+ *   none, with 200                                again: the answer was truncated
  *
  * Source:  opentelemetry-proto docs/specification.md ("Failures" of OTLP/gRPC); gRPC over HTTP2.
  * Threads: any.

@@ -2,10 +2,13 @@
 /*
  * push_status - the meaning of an answer's status for a pushed message. Pure.
  *
- *   status            remote write 1.0   OTLP/HTTP 1 200-299           sent               sent
- *   300-399           again              again 429               again              again 502, 503,
- *   504     again              again other 500-599     again              refused any other
- *   refused            refused
+ *   status            remote write 1.0   OTLP/HTTP 1
+ *   200-299           sent               sent
+ *   300-399           again              again
+ *   429               again              again
+ *   502, 503, 504     again              again
+ *   other 500-599     again              refused
+ *   any other         refused            refused
  *
  * A redirect is not followed, to protect credentials. It is an error of the address, not of the
  * message, which waits until the address is corrected. CloudWatch judges by names of errors and has

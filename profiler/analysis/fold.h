@@ -2,8 +2,10 @@
 /*
  * fold - finds repeats in a sequence, including nested ones, in one pass.
  *
- *   struct ntk_fold fold; ntk_fold_init(&fold, trace, 1, put, ctx); ... ntk_fold_add(&fold, &token)
- *   for each, in order ... ntk_fold_finish(&fold);
+ *   struct ntk_fold fold;
+ *   ntk_fold_init(&fold, trace, 1, put, ctx);
+ *   ... ntk_fold_add(&fold, &token) for each, in order ...
+ *   ntk_fold_finish(&fold);
  *
  * The sequence is on a stack. If the last L nodes equal those before them, both become one node, a
  * run of a body; the same nodes after a run become its next iteration. A run is a node like any

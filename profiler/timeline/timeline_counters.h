@@ -2,9 +2,10 @@
 /*
  * timeline_counters - the rows of analysis/counters.h. Private to this folder.
  *
- *   struct ntk_timeline_counters *counters = NULL; ntk_timeline_counters_create(build, source,
- *   &counters); ntk_timeline_counters_read(build, counters, core, parent);   // the group, if there
- *   are any ntk_timeline_counters_build(build, counters, offset_ps, end_ps);
+ *   struct ntk_timeline_counters *counters = NULL;
+ *   ntk_timeline_counters_create(build, source, &counters);
+ *   ntk_timeline_counters_read(build, counters, core, parent);   // the group, if there are any
+ *   ntk_timeline_counters_build(build, counters, offset_ps, end_ps);
  *   ntk_timeline_counters_destroy(counters);
  *
  * A row holds whole numbers in its scale, which fit in the 32 bits of a tile.

@@ -2,8 +2,8 @@
 /*
  * executed - the instructions of a program that ran, with their counts.
  *
- *   struct ntk_executed executed = { .core = core }; while (ntk_executed_next(&executed)) { ...
- *   executed.instruction.slot ... executed.times ... }
+ *   struct ntk_executed executed = { .core = core };
+ *   while (ntk_executed_next(&executed)) { ... executed.instruction.slot ... executed.times ... }
  *
  * Results that depend only on an instruction's bytes are computed once per slot, not per execution.
  * A core without counts yields its instructions one by one, each with times 1.

@@ -2,8 +2,10 @@
 /*
  * walk - the spans of all cores in one order of time.
  *
- *   struct ntk_walk walk; struct ntk_walk_span span; ntk_walk_init(&walk, trace,
- *   NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS); while (ntk_walk_next(&walk, &span)) { ... }
+ *   struct ntk_walk walk;
+ *   struct ntk_walk_span span;
+ *   ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS | NTK_WALK_PACKETS);
+ *   while (ntk_walk_next(&walk, &span)) { ... }
  *
  * Memory does not grow with the trace, because lists are read like scans of trace.h. Spans with one
  * start come by core, instructions before packets.

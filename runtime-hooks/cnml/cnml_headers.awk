@@ -1,7 +1,7 @@
 # cnml_headers - generates the public parts from cnml_ops.def.
 #
-#   awk -v what=g1|g2|g3 -f cnml_headers.awk cnml_ops.def    the calls of a generation's header awk
-#   -v what=map -f cnml_headers.awk cnml_ops.def         the symbols that leave the library
+#   awk -v what=g1|g2|g3 -f cnml_headers.awk cnml_ops.def    the calls of a generation's header
+#   awk -v what=map -f cnml_headers.awk cnml_ops.def         the symbols that leave the library
 #
 # cnml_headers.sh puts the calls between the types and the end of a header, and formats it.
 

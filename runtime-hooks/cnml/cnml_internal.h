@@ -7,8 +7,8 @@
  *   cnml_tensor.c cnml_host.c          descriptors, data of the host in any dtype and order
  *   cnml_op.c cnml_fusion.c            operators, their shapes, life from creation to forward
  *   cnml_reference*.c                  arithmetic of operators on float arrays (n, c, h, w)
- *   cnml_program.c cnml_tile_*.c       operators as programs of a software core cnml_compile.c
- *   cnml_model.c        a program as a file in memory, as a task, as a model
+ *   cnml_program.c cnml_tile_*.c       operators as programs of a software core
+ *   cnml_compile.c cnml_model.c        a program as a file in memory, as a task, as a model
  *
  * Statuses are plain ints here, with the numbers of cnmlStatus_t.
  *

@@ -5,12 +5,14 @@
  * A record is an event of the observed process. Rings overwrite their oldest records, so records
  * explain, and exact totals are in the counters of segment_abi.h.
  *
- *   offset size field 0    8 seq          index + 1; 0 while the slot is being written 8    8
- *        start_ticks  raw clock at the start, see the clock block of the segment
- *       16    2 kind         enum ntk_event_kind 18    2 flags        by kind 20    2 core
- *       global physical core, NTK_NO_CORE for none 22    2 thread       index into the thread
- *       table; 0 for threads beyond the table 24   40 word[5]      by kind; word 0 is the duration
- *       in ticks where the kind is a span
+ *   offset size field
+ *        0    8 seq          index + 1; 0 while the slot is being written
+ *        8    8 start_ticks  raw clock at the start, see the clock block of the segment
+ *       16    2 kind         enum ntk_event_kind
+ *       18    2 flags        by kind
+ *       20    2 core         global physical core, NTK_NO_CORE for none
+ *       22    2 thread       index into the thread table; 0 for threads beyond the table
+ *       24   40 word[5]      by kind; word 0 is the duration in ticks where the kind is a span
  *
  * Grows by new kinds; unused words are written 0 and ignored. A changed meaning is a new version.
  * Plain C11 (also C17, C++17); uses the C library only.

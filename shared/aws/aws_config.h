@@ -2,7 +2,8 @@
 /*
  * aws_config - one profile out of a shared credentials file or a config file. Pure: bytes in.
  *
- *   ~/.aws/credentials   [name] ~/.aws/config        [default], [profile name]
+ *   ~/.aws/credentials   [name]
+ *   ~/.aws/config        [default], [profile name]
  *
  * A line is a section, "key = value", a comment (# or ;, also behind a blank), or empty; indented
  * "key = value" lines belong to the key before them and are ignored. Source: "Shared config and

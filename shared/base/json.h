@@ -2,7 +2,8 @@
 /*
  * json - writing JSON as a stream into a buffer.
  *
- *   ntk_json_object_begin(&w); ntk_json_key(&w, "period"); ntk_json_double(&w, 1.5);
+ *   ntk_json_object_begin(&w);
+ *   ntk_json_key(&w, "period"); ntk_json_double(&w, 1.5);
  *   ntk_json_object_end(&w);
  *
  * The writer adds commas and, when pretty, line breaks. Numbers follow the rules of Go's encoder,

@@ -2,8 +2,9 @@
 /*
  * map - from a text or a number to a pointer, in order of insertion.
  *
- *   struct ntk_map map = { 0 }; ntk_map_put(&map, "SB", variable);      // the key is copied; an
- *   old value is replaced struct variable *v = ntk_map_get(&map, "SB");
+ *   struct ntk_map map = { 0 };
+ *   ntk_map_put(&map, "SB", variable);      // the key is copied; an old value is replaced
+ *   struct variable *v = ntk_map_get(&map, "SB");
  *
  * Removal is O(n). Values are borrowed; the map never frees them.
  *

@@ -3,12 +3,16 @@
  * opt - command-line options as a table: parser, --help, man page and shell completion read the
  * same rows.
  *
- *   static uint64_t delay_ns = NTK_NS_PER_SECOND; static const struct ntk_opt options[] = {
+ *   static uint64_t delay_ns = NTK_NS_PER_SECOND;
+ *   static const struct ntk_opt options[] = {
  *       { 'd', "delay", "TIME", NTK_OPT_DURATION, &delay_ns, "time between two refreshes" },
- *       NTK_OPT_COMMON, { 0 },
- *   }; static const struct ntk_opt_program program = { "neuron-top", "[OPTION]...", "what it is",
+ *       NTK_OPT_COMMON,
+ *       { 0 },
+ *   };
+ *   static const struct ntk_opt_program program = { "neuron-top", "[OPTION]...", "what it is",
  *                                                   options };
- *   int first = ntk_opt_parse(&program, argc, argv); if (first < 0) {
+ *   int first = ntk_opt_parse(&program, argc, argv);
+ *   if (first < 0) {
  *       return ntk_opt_exit_code(first);
  *   }
  *

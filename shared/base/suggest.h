@@ -2,8 +2,9 @@
 /*
  * suggest - the existing name that is nearest to an unknown word.
  *
- *   struct ntk_suggest near = ntk_suggest_begin("lins"); ntk_suggest_add(&near, "lines"); "unknown
- *   command '%s'%s", "lins", ntk_suggest_text(&near)   -> ... (did you mean 'lines'?)
+ *   struct ntk_suggest near = ntk_suggest_begin("lins");
+ *   ntk_suggest_add(&near, "lines");
+ *   "unknown command '%s'%s", "lins", ntk_suggest_text(&near)   -> ... (did you mean 'lines'?)
  *
  * A name is near if it begins with the word, or if few edits turn the word into it: at most a third
  * of the letters of the longer one, rounded. An edit adds, removes or replaces a letter or swaps

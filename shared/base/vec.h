@@ -2,8 +2,9 @@
 /*
  * vec - a growing array of elements of one size.
  *
- *   struct ntk_vec points = NTK_VEC_INIT(struct point); struct point *p = ntk_vec_add(&points);
- *   // zeroed, NULL if out of memory ntk_vec_each(struct point, q, &points) { ... }
+ *   struct ntk_vec points = NTK_VEC_INIT(struct point);
+ *   struct point *p = ntk_vec_add(&points);              // zeroed, NULL if out of memory
+ *   ntk_vec_each(struct point, q, &points) { ... }
  *
  * Owner:   caller's storage; ntk_vec_fini() frees. Pointers to elements are valid until the next
  *          add.

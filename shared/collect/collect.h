@@ -4,11 +4,13 @@
  *
  * The agent and neuron-top use it in the same way:
  *
- *   struct ntk_collector_options options = { .reap = true }; ntk_collector_create(&options,
- *   &collector, &err); every 10..100 ms (events would be overwritten, counters would not):
+ *   struct ntk_collector_options options = { .reap = true };
+ *   ntk_collector_create(&options, &collector, &err);
+ *   every 10..100 ms (events would be overwritten, counters would not):
  *       ntk_collector_drain(collector);
- *   every period: ntk_collector_poll(collector, &snapshot, &err); ...
- *       ntk_snapshot_destroy(snapshot);
+ *   every period:
+ *       ntk_collector_poll(collector, &snapshot, &err);
+ *       ... ntk_snapshot_destroy(snapshot);
  *   ntk_collector_destroy(collector);
  *
  * A period consists of the differences of cumulative counters between two polls.

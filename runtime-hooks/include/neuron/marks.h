@@ -3,7 +3,9 @@
  * marks - names for a program's own work: ranges and instants that monitors, neuron-top and traces
  * show next to the activity of the runtime.
  *
- *     uint64_t began = neuron_mark_begin(); ... the step ... neuron_mark_end(began, "step", step);
+ *     uint64_t began = neuron_mark_begin();
+ *     ... the step ...
+ *     neuron_mark_end(began, "step", step);
  *     neuron_mark("epoch", epoch);
  *
  * and in C++: { neuron::range step("step", number); ... }

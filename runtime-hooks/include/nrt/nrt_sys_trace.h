@@ -2,8 +2,11 @@
 /*
  * nrt_sys_trace - the system trace: times of host and NeuronCore activity, fetched as JSON.
  *
- *   nrt_sys_trace_start(NULL); nrt_execute(...); nrt_sys_trace_fetch_events(&json, &bytes, NULL);
- *   nrt_sys_trace_buffer_free(json); nrt_sys_trace_stop();
+ *   nrt_sys_trace_start(NULL);
+ *   nrt_execute(...);
+ *   nrt_sys_trace_fetch_events(&json, &bytes, NULL);
+ *   nrt_sys_trace_buffer_free(json);
+ *   nrt_sys_trace_stop();
  *
  * docs/formats/system-trace.md describes the JSON and every event.
  */

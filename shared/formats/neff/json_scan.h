@@ -2,8 +2,9 @@
 /*
  * json_scan - reads JSON without storing it: for members with many million values, if only a few are needed.
  *
- *   for (bool first = true; ntk_json_scan_key(&scan, &first, &key);) { if (strcmp(key.bytes,
- *       "line") == 0) { ntk_json_scan_u32(&scan, &line); } else { ntk_json_scan_skip(&scan); }
+ *   for (bool first = true; ntk_json_scan_key(&scan, &first, &key);) {
+ *       if (strcmp(key.bytes, "line") == 0) { ntk_json_scan_u32(&scan, &line); }
+ *       else { ntk_json_scan_skip(&scan); }
  *   }
  *
  * After the first error every call does nothing and returns false, so a caller checks scan.error

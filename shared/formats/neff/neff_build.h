@@ -2,17 +2,19 @@
 /*
  * neff_build - making NEFFs for software NeuronCores from a program.
  *
- *   struct ntk_neff_build *b = ntk_neff_build_create(&(struct ntk_neff_build_options){ .name =
- *   "double" }); struct ntk_neff_kernel *k = ntk_neff_build_kernel(b, "double"); uint32_t x =
- *   ntk_neff_kernel_input(k, "x", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 }); uint32_t y =
- *   ntk_neff_kernel_output(k, "y", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 }); uint32_t q =
- *   ntk_neff_kernel_queue(k, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16); ntk_neff_token in
- *   =
+ *   struct ntk_neff_build *b = ntk_neff_build_create(&(struct ntk_neff_build_options){ .name = "double" });
+ *   struct ntk_neff_kernel *k = ntk_neff_build_kernel(b, "double");
+ *   uint32_t x = ntk_neff_kernel_input(k, "x", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
+ *   uint32_t y = ntk_neff_kernel_output(k, "y", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
+ *   uint32_t q = ntk_neff_kernel_queue(k, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
+ *   ntk_neff_token in =
  *       ntk_neff_kernel_load(k, q, NTK_ROWS(x, 0, 1024, 128), 0, 1024, NTK_AFTER_NONE);
- *   struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR); ... ntk_neff_token sum
- *   = ntk_neff_kernel_emit(k, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(in)); ntk_neff_kernel_store(k, q,
- *   NTK_ROWS(y, 0, 1024, 128), 1024, 1024, NTK_AFTER(sum)); ret = ntk_neff_build_write(b,
- *   "double.neff", &err); ntk_neff_build_destroy(b);
+ *   struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
+ *   ...
+ *   ntk_neff_token sum = ntk_neff_kernel_emit(k, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(in));
+ *   ntk_neff_kernel_store(k, q, NTK_ROWS(y, 0, 1024, 128), 1024, 1024, NTK_AFTER(sum));
+ *   ret = ntk_neff_build_write(b, "double.neff", &err);
+ *   ntk_neff_build_destroy(b);
  *
  * After the first error every call does nothing and the finishing call reports it, so only that
  * call needs a check.
