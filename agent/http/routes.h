@@ -2,11 +2,14 @@
 /*
  * routes - the answers of the agent's own HTTP port.
  *
- *   / and its files  the page (page.h) /metrics         and whatever other page an exporter has
- *   /api/v1/report   the last report /api/v1/stream   the last report and all later ones, a line
- *   each: what stdout gets /api/v1/live     the same without the omissions of --omit and --max-line
- *   /api/v1/captures captures of local processes, if allowed (hang/captures_http.h) /api/v1/...
- *   queries to the database (api.h) /-/healthy /-/ready
+ *   / and its files  the page (page.h)
+ *   /metrics         and whatever other page an exporter has
+ *   /api/v1/report   the last report
+ *   /api/v1/stream   the last report and all later ones, a line each: what stdout gets
+ *   /api/v1/live     the same without the omissions of --omit and --max-line
+ *   /api/v1/captures captures of local processes, if allowed (hang/captures_http.h)
+ *   /api/v1/...      queries to the database (api.h)
+ *   /-/healthy /-/ready
  *
  * Owner:   ntk_routes_create() / _destroy(); the outputs and the texts of the options are borrowed
  *          for that time.

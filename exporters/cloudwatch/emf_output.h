@@ -2,9 +2,10 @@
 /*
  * emf_output - sends lines of Embedded Metric Format to an agent.
  *
- *   -                  standard output, at once PATH               appended to a file, which is
- *   reopened after it was renamed tcp://HOST:PORT    a connection of lines udp://HOST:PORT    a
- *   datagram for each line
+ *   -                  standard output, at once
+ *   PATH               appended to a file, which is reopened after it was renamed
+ *   tcp://HOST:PORT    a connection of lines
+ *   udp://HOST:PORT    a datagram for each line
  *
  * All except standard output use an outbox: unwritten lines are retried, starting with the first
  * incomplete one. A full disk may leave a partial line in a file; the next line starts on a new

@@ -6,12 +6,12 @@
  * A region is a repeated block; an instance is one run of it, from the start of its first
  * instruction to the end of its last. Kinds:
  *
- *   loop        an engine ran the same slots again: it jumped back kernel      statements of one
- *   program text, unrolled by the compiler: one
+ *   loop        an engine ran the same slots again: it jumped back
+ *   kernel      statements of one program text, unrolled by the compiler: one
  *               Penguin instruction, or several that alternate, with their loop variables
  *   iteration   other instructions whose operations and names repeat, numbers in names left out
- *   layer       names of a NEFF up to a '/', numbers left out, on all engines of a core collective
- *   instructions named after a collective operation
+ *   layer       names of a NEFF up to a '/', numbers left out, on all engines of a core
+ *   collective  instructions named after a collective operation
  *
  * The first three are found engine by engine with fold.h, and nest. Synchronisation, preparation,
  * and the runtime's additions around a program do not count as content. Without repetition the list

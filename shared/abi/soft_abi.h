@@ -9,14 +9,14 @@
  * that raises SIGBUS when the file system is full. A file that has been mapped is never cut: a new
  * machine gets a new file under the same name. The device tree (paths.h) is published from it.
  *
- * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process: byte p in 0..127
- *   write lock of the process that owns physical core p NTK_SOFT_LOCK_PUBLISHER   the process whose
- *   thread publishes the tree NTK_SOFT_LOCK_SETUP       held while the state is created, rebuilt or
- *   removed NTK_SOFT_LOCK_YIELDS + p  the owner of core p gives it back when asked to
+ * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process:
+ *   byte p in 0..127          write lock of the process that owns physical core p
+ *   NTK_SOFT_LOCK_PUBLISHER   the process whose thread publishes the tree
+ *   NTK_SOFT_LOCK_SETUP       held while the state is created, rebuilt or removed
+ *   NTK_SOFT_LOCK_YIELDS + p  the owner of core p gives it back when asked to
  *   NTK_SOFT_LOCK_WANTED + p  shared lock of processes that choose their cores
  *   NTK_SOFT_LOCK_PROCESS + s the process of slot s; free lock + pid set = dead: a process that
- *   sees this gives
- *                             back what the slot holds, then clears pid
+ *                             sees this gives back what the slot holds, then clears pid
  *
  * Counters are changed with __atomic adds by any process (ntk_abi_add_shared). Counters with total,
  * present and peak follow the driver: total is the current sum (memory) or the sum of all time

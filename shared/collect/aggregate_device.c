@@ -240,8 +240,8 @@ static uint32_t agreed_lnc(const struct ntk_aggregate *aggregate, bool only_hold
     return differ ? 0 : agreed;
 }
 
-/* The LNC that tools show: the value on which the running processes agree (if possible, of those that have cores),
- * else that of the environment, else the family's default. */
+/* The LNC that tools show: the value on which the running processes agree (if
+ * possible, of those that have cores), else that of the environment, else the family's default. */
 static uint32_t choose_lnc(const struct ntk_aggregate *aggregate, const struct ntk_machine *machine)
 {
     uint32_t agreed = agreed_lnc(aggregate, true);

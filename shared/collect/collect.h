@@ -19,8 +19,7 @@
  * - A counter that decreased counts from 0 again.
  * - A core that is working during the poll counts as busy until then.
  * - A process that ended is in one more snapshot: last differences, memory 0, `ended`; its last
- * events
- *   are drained before its file is removed.
+ *   events are drained before its file is removed.
  *
  * Owner:   ntk_collector_create() allocates, _destroy() frees; snapshots belong to the caller and
  *          outlive the collector.

@@ -6,27 +6,25 @@
  * raises which reason. A reason comes and goes by these rules:
  *
  * - It comes with the first sign. Counters of a driver do not change without a cause, so one sign
- * is enough.
+ *   is enough.
  * - LEVEL goes when every reading of the leaf was good for NTK_HEALTH_HOLD_NS; one that comes and
- * goes stays.
+ *   goes stays.
  * - LATCH and WORK clear with a reset of the device, or when the counter was cleared. WORK also
- * goes when the core
- *   completes executions NTK_HEALTH_HOLD_NS after the last sign or later, and, when a process was
- *   the sign, when no process has had the core for as long.
+ *   goes when the core completes executions NTK_HEALTH_HOLD_NS after the last sign or later, and,
+ *   when a process was the sign, when no process has had the core for as long.
  * - Another tree (the driver was loaded again) begins again at once; so does a heartbeat that goes
- * back.
+ *   back.
  * - A leaf that cannot be read is neither good nor bad. One that could be read before and cannot
- * for
- *   NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy, until all of them could be
- *   read for NTK_HEALTH_HOLD_NS without a break.
+ *   for NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy, until all of them could
+ *   be read for NTK_HEALTH_HOLD_NS without a break.
  * - A heartbeat has stopped after NTK_HEALTH_STILL_NS, or five times the longest time between two
- * beats where that is
- *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It counts as
- *   resumed after beats for NTK_HEALTH_HOLD_NS, which also adapt the limit to a slower rate.
+ *   beats where that is more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two
+ *   beats. It counts as resumed after beats for NTK_HEALTH_HOLD_NS, which also adapt the limit to a
+ *   slower rate.
  * - A tree that is away for less than NTK_HEALTH_LOST_NS changes nothing, nor does one that shows a
  *   device before its indicators.
  * - A leaf that a machine does not have makes nothing unknown: the verdict uses the other leaves,
- * and lists them.
+ *   and lists them.
  *
  * Status counters are never reset, so their value at first sight is not a sign; ECC error counters
  * and components describe the present.

@@ -42,7 +42,8 @@ struct ntk_mlumodel {
     uint32_t function_count;
 };
 
-/* The length of the file from its first bytes (at least NTK_MLUMODEL_HEAD_BYTES). -EBADMSG: not an offline model. */
+/* The length of the file from its first bytes (at least NTK_MLUMODEL_HEAD_BYTES).
+ * -EBADMSG: not an offline model. */
 #define NTK_MLUMODEL_HEAD_BYTES 64
 int ntk_mlumodel_size(const void *head, uint64_t *out_bytes, struct ntk_err *err);
 /* -EBADMSG: damaged, or not an offline model; -ENOTSUP: a newer version; -ENOMEM. */

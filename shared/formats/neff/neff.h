@@ -7,9 +7,10 @@
  * and the loader check version, features, target and LNC. docs/formats/neff.md describes the
  * format; neff_build.h writes it.
  *
- * Errors:  -EBADMSG   malformed in any way (libnrt: NRT_INVALID) -ENOTSUP   a version or feature
- *          that is not supported (NRT_UNSUPPORTED_NEFF_VERSION) -EFBIG     larger than the bounds
- *          below (NRT_INVALID) -ENOMEM, and errors of open() and read().
+ * Errors:  -EBADMSG   malformed in any way (libnrt: NRT_INVALID)
+ *          -ENOTSUP   a version or feature that is not supported (NRT_UNSUPPORTED_NEFF_VERSION)
+ *          -EFBIG     larger than the bounds below (NRT_INVALID)
+ *          -ENOMEM, and errors of open() and read().
  * Owner:   ntk_neff_open*() allocates, ntk_neff_close() frees; everything in struct ntk_neff is
  *          borrowed and lives as long. Nothing refers to the caller's bytes.
  * Threads: several threads may read a struct ntk_neff, because nothing changes after opening.
