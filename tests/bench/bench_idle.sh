@@ -1,6 +1,6 @@
 #!/bin/bash
-# bench_idle - what it costs to observe why a job is idle, compared with the CPU time of a job that computes on one CPU: the
-# program that observes, the program in the kernel, and the thread of neuron-monitor --idle.
+# bench_idle - what it costs to observe why a job is idle that computes on one CPU: the program that observes, the program in
+# the kernel, and the thread of neuron-monitor --idle.
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-profile neuron-monitor
 job=$NTK_BUILD_DIR/tests/tests_idle_job
@@ -19,13 +19,12 @@ cpu_ns() {
 }
 # Of the programs in the kernel that a process has loaded.
 kernel_ns() { cat "/proc/$1/fdinfo"/* | awk '/^run_time_ns:/ { sum += $2 } END { printf "%d", sum }'; }
-# compared COMMAND...: percent that a sum of nanoseconds grows by, of the CPU time of the job.
-compared() {
-    local from job_from
-    from=$("$@")
-    job_from=$(cpu_ns $pid)
+# share_of COMMAND...: percent of a CPU, by which a sum of nanoseconds grows.
+share_of() {
+    local from begun
+    from=$("$@") begun=${EPOCHREALTIME/[.,]/}
     sleep "$seconds"
-    awk -v a="$(($("$@") - from))" -v b="$(($(cpu_ns $pid) - job_from))" 'BEGIN { printf "%.3f", 100 * a / b }'
+    awk -v ns="$(($("$@") - from))" -v us="$((${EPOCHREALTIME/[.,]/} - begun))" 'BEGIN { printf "%.3f", ns / us / 10 }'
 }
 observe() { # METHOD
     neuron-profile idle --pid $pid --for 1h --method "$1" >idle.out 2>&1 &
@@ -43,25 +42,27 @@ wait_for is_ready
 stats=/proc/sys/kernel/bpf_stats_enabled
 if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ]; then
     observe bpf
-    figure "observer by BPF" "$(compared cpu_ns $observer)" "% of the CPU time of the job" most 1
+    figure "observer by BPF" "$(share_of cpu_ns $observer)" "% of a CPU" most 1
     if { before=$(<$stats) && echo 1 >$stats; } 2>/dev/null; then
-        figure "program in the kernel" "$(compared kernel_ns $observer)" "% of the CPU time of the job" most 1
+        figure "program in the kernel" "$(share_of kernel_ns $observer)" "% of a CPU" most 1
         echo "$before" >$stats
     else
         figure "program in the kernel" missing "requires $stats"
     fi
     stop_observer
 else
-    figure "observer by BPF" missing "requires root, BTF and the first pid namespace"
+    for name in "observer by BPF" "program in the kernel"; do
+        figure "$name" missing "requires root, BTF and the first pid namespace"
+    done
 fi
 observe proc
-figure "observer by /proc" "$(compared cpu_ns $observer)" "% of the CPU time of the job" most 1
+figure "observer by /proc" "$(share_of cpu_ns $observer)" "% of a CPU" most 1
 stop_observer
 neuron-monitor --quiet --db idle.db --idle --verbose 1 2>agent.err &
 agent=$!
 is_observed() { grep -q "observing idle time of process" agent.err && echo yes; }
 wait_for is_observed
-figure "neuron-monitor --idle" "$(compared cpu_ns $agent neuron-idle)" "% of the CPU time of the job" most 0.1
+figure "neuron-monitor --idle" "$(share_of cpu_ns $agent neuron-idle)" "% of a CPU" most 0.1
 kill $agent
 wait $agent || true
 kill $pid
