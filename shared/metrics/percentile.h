@@ -74,11 +74,10 @@ bool ntk_histogram_percentiles(const struct ntk_histogram *histogram, const doub
 bool ntk_histogram_dense_percentiles(const struct ntk_histogram_dense *dense,
                                      const double *percents, size_t count, double *out_ns);
 
-/* How many values are below the value `edge_ns`; exact when it is an edge (every power of two
- * is). */
+/* The number of values below `edge_ns`; exact for an edge, such as every power of two. */
 uint64_t ntk_histogram_dense_below(const struct ntk_histogram_dense *dense, uint64_t edge_ns);
 
-/* The cumulative edges that leave the machine: le = 2^k ns, k = 10..40. */
+/* The cumulative edges in reports and exports: le = 2^k ns, k = 10..40. */
 #define NTK_LATENCY_EDGE_FIRST 10u
 #define NTK_LATENCY_EDGE_COUNT 31u
 

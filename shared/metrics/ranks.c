@@ -86,7 +86,7 @@ int ntk_ranks_add(struct ntk_ranks *ranks, const struct ntk_snapshot *snapshot, 
     return ret;
 }
 
-/* Rows of a communicator together, of a rank the newest first. */
+/* Groups the rows of a communicator, for each rank the newest first. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct ntk_rank_row *x = a;
@@ -111,7 +111,7 @@ static bool is_in(const struct ntk_rank_row *row)
     return !row->is_lost && row->sample->state == NTK_RANK_JOINED && row->sample->in_flight > 0;
 }
 
-/* The operation that is waited for: the highest that a living rank is in, and since when. */
+/* The awaited operation, the highest that a living rank is in, and its start. */
 static void operation_find(struct ntk_comm_verdict *verdict)
 {
     for (uint32_t i = 0; i < verdict->seen; i++) {
@@ -163,7 +163,7 @@ static void threshold_find(struct ntk_comm_verdict *verdict, uint64_t threshold_
     verdict->threshold_ns = ntk_ranks_limit(longest_ns, &verdict->is_learned);
 }
 
-/* Whether its process began when others were waiting already, for certain. */
+/* Whether its process certainly began when others were waiting already. */
 static bool is_restarted(const struct ntk_rank_row *row, const struct ntk_comm_verdict *verdict)
 {
     const struct ntk_rank_row *first = verdict->first;
@@ -175,7 +175,7 @@ static bool is_restarted(const struct ntk_rank_row *row, const struct ntk_comm_v
         verdict->sequence - row->sample->sequence < 2 || later_ns <= NTK_RANKS_LEAST_NS) {
         return false;
     }
-    later_ns -= NTK_RANKS_LEAST_NS; /* errors are as large as the sender claims: no sums of them */
+    later_ns -= NTK_RANKS_LEAST_NS; /* the error is what the sender claims, so it is never added */
     return later_ns > row->clock_error_ns && later_ns - row->clock_error_ns > first->clock_error_ns;
 }
 
@@ -199,7 +199,7 @@ static enum ntk_rank_where where_of(const struct ntk_rank_row *row,
     return sample->in_flight > 0 ? NTK_RANK_BEHIND : NTK_RANK_ELSEWHERE;
 }
 
-/* Since the communicator broke for it. */
+/* Time since the communicator broke for it. */
 static uint64_t broke_for(const struct ntk_rank_row *row)
 {
     return row->sample->state_ns + (row->is_lost ? row->lost_for_ns : 0);
@@ -220,7 +220,7 @@ uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict)
     return longest_ns;
 }
 
-/* No rank waits: because one was missed, because they are between two operations, or for good. */
+/* No rank waits: one was missed, they are between two operations, or they have finished. */
 static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *verdict)
 {
     bool is_broken = false;
@@ -240,7 +240,7 @@ static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *ve
     return is_broken || has_lost ? NTK_COMM_BROKE : is_between ? NTK_COMM_GOES_ON : NTK_COMM_IDLE;
 }
 
-/* For each rank that has rows the newest, which is its first. */
+/* The newest row of each rank, which is its first. */
 static void seen_fill(struct ntk_comm_verdict *verdict, const struct ntk_rank_row *rows,
                       size_t count)
 {
@@ -355,7 +355,7 @@ bool ntk_comm_verdict_missing(const struct ntk_comm_verdict *verdict, uint32_t f
     return false;
 }
 
-/* Hanging ones first, then broken ones; of each the longest, then the larger. */
+/* Hanging ones first, then broken ones; each sorted by duration, then by size. */
 static int compare_verdicts(const void *a, const void *b)
 {
     static const int order[NTK_COMM_VERDICT_COUNT] = {

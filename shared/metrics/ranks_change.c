@@ -9,23 +9,23 @@
 const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", "execution",
                                                                      "collectives", "outside" };
 
-/* The sum of what is above the usual, in spreads: an excess counts from SLACK on and up to CAP, so
- * that one pause is never a change, and LIMIT is a change. */
+/* The sum of the excess over the usual value, in spreads: an excess counts from SLACK up to CAP, so
+ * that one pause is never a change; the sum LIMIT is a change. */
 #define SLACK 0.75
 #define CAP 4.0
 #define LIMIT 8.0
 #define SPREAD_MIN 0.03 /* of the usual */
-/* A change is reported when this many samples have it ... */
+/* A change is reported when this many samples show it ... */
 #define SAMPLES_MIN 3u
-#define SAMPLES_MAX 32u /* that are checked, the last ones */
-/* ... and this share of them is above the usual. */
+#define SAMPLES_MAX 32u /* number of last samples that are checked */
+/* ... and this share of them is above the usual value. */
 #define ABOVE_SHARE 0.75
 /* It has ended when half of the least change is gone. */
 #define OVER_SHARE (NTK_CHANGE_SHARE_MIN / 2)
-/* A part stands for a change when it is this share of it. */
+/* A part explains a change when it is this share of it. */
 #define PART_SHARE 0.5
 
-/* For an operation, in ns; the ranks together. */
+/* Per operation, in ns, over all ranks. */
 enum part { INTERVAL, OWN, BUSY, LINK, OUTSIDE, PARTS };
 
 struct sample {
@@ -40,10 +40,10 @@ struct change_rank {
 struct change_comm {
     uint64_t key;
     uint32_t rank_count;
-    uint64_t round;       /* the last that had it */
+    uint64_t round;       /* the last round with this rank */
     struct ntk_vec ranks; /* struct change_rank: of the current sample */
     uint64_t begin_ns;    /* of it */
-    uint64_t sequence;    /* the operation that had ended then; 0: unknown */
+    uint64_t sequence;    /* the operation that had ended at that time; 0: unknown */
     struct sample usual[NTK_CHANGE_USUAL_MAX];
     size_t usual_count, usual_next;
     struct sample above[SAMPLES_MAX]; /* since the sum was 0 */
@@ -105,7 +105,7 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sorts; the value that `share` of them lie below. count > 0. */
+/* Sorts; returns the value above this share of them. count > 0. */
 static double quantile(double *values, size_t count, double share)
 {
     qsort(values, count, sizeof *values, compare_doubles);
@@ -128,8 +128,8 @@ static double part_median(const struct sample *samples, size_t count, enum part 
     return median(values, count);
 }
 
-/* How far samples usually lie from their median: by the median of the distances, and by where the
- * middle four fifths lie, since operations in a period are whole ones and few. */
+/* The usual distance of samples from their median: from the median of the distances and from the
+ * middle four fifths, because a period has few, whole operations. */
 static double spread_of(const struct change_comm *comm, double usual)
 {
     double values[NTK_CHANGE_USUAL_MAX] = { 0 };
@@ -147,8 +147,8 @@ static double spread_of(const struct change_comm *comm, double usual)
 
 /* ---- samples ---- */
 
-/* Of ranks that did enough, which are so far from one operation to the next; false when it
- * cannot be said. */
+/* The same for ranks with enough operations, from one operation to the next; false if it is
+ * unknown. */
 static bool sample_take(const struct change_comm *comm, double interval, struct sample *sample,
                         uint32_t *out_seen)
 {
@@ -171,7 +171,7 @@ static bool sample_take(const struct change_comm *comm, double interval, struct 
         }
         double time = (double)rank->time_ns / operations;
         double busy = (double)rank->busy_ns / operations;
-        /* Where the waiting time is unknown, an operation as a whole is not a rank's own time. */
+        /* If the waiting time is unknown, a whole operation does not count as a rank's time. */
         double wait = has_wait ? (double)rank->wait_ns / operations : time;
 
         values[INTERVAL * count + seen] = interval;
@@ -184,7 +184,7 @@ static bool sample_take(const struct change_comm *comm, double interval, struct 
     for (int part = 0; part < PARTS && seen >= 2; part++) {
         double *of = values + (size_t)part * count;
 
-        /* What three quarters of the ranks take at least. */
+        /* The minimum for three quarters of the ranks. */
         sample->value[part] =
             part == OWN ? quantile(of, seen, seen < 4 ? 0 : 0.25) : median(of, seen);
     }
@@ -230,8 +230,8 @@ static enum ntk_change_where where_of(const struct change_comm *comm, double mor
     return where;
 }
 
-/* Whether most of the samples since the sum began to grow are above the usual by enough, and most
- * ranks themselves take that long. */
+/* Whether most samples since the sum began to grow exceed the usual value by enough, and most ranks
+ * themselves take that long. */
 static bool is_change(const struct change_comm *comm, double usual, double *out_after)
 {
     double least = usual * (1 + NTK_CHANGE_SHARE_MIN);
@@ -249,7 +249,7 @@ static bool is_change(const struct change_comm *comm, double usual, double *out_
            own >= PART_SHARE * (*out_after - usual);
 }
 
-/* The new pace is the usual one. */
+/* The new pace becomes the usual one. */
 static void settle(struct change_comm *comm)
 {
     comm->usual_count = comm->usual_next = 0;
@@ -304,7 +304,7 @@ static void judge(struct change_comm *comm, const struct sample *sample, uint32_
                                                      .after_ns = (uint64_t)after,
                                                      .where = where_of(comm, after - usual) };
     } else if (comm->above_count == SAMPLES_MAX) {
-        settle(comm); /* something else changed: not all of them, or not by enough */
+        settle(comm); /* something else changed: not for all ranks, or not by enough */
     }
 }
 
@@ -327,7 +327,7 @@ static struct change_comm *comm_get(struct ntk_change *change, const struct row 
     return comm;
 }
 
-/* Rows of a communicator are in the order of its ranks, so the place of a rank is soon found. */
+/* Rows of a communicator are in the order of its ranks, so a rank is found quickly. */
 static int rank_add(struct change_comm *comm, const struct row *row, size_t *at)
 {
     const struct ntk_rank_sample *sample = row->sample;
@@ -358,7 +358,7 @@ static int rank_add(struct change_comm *comm, const struct row *row, size_t *at)
     return 0;
 }
 
-/* Half of the ranks did enough: those that are gone or hang block no verdict. */
+/* Half of the ranks did enough: ranks that are gone or hang do not block a verdict. */
 static bool has_enough(const struct change_comm *comm)
 {
     size_t enough = 0;
@@ -369,9 +369,9 @@ static bool has_enough(const struct change_comm *comm)
     return 2 * enough > comm->ranks.count && enough >= 2;
 }
 
-/* The last operation that ended, and when, for a rank between two; the slowest rank nearly always
- * is. Counted in whole operations, a period of a few would be a fifth longer or shorter.
- */
+/* The last operation that ended, and its end, from a rank between two operations, which the slowest
+ * rank nearly always is. Counted in whole operations, because a period with few of them would be
+ * off by a fifth. */
 static uint64_t last_end(const struct row *rows, size_t count, const struct ntk_snapshot *snapshot,
                          uint64_t *out_ns)
 {

@@ -9,13 +9,13 @@
 const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "core", "host",
                                                                  "memory", "link" };
 
-/* Of what a rank is behind so much is in how long its cores were busy, or does not. */
+/* A delay of a rank counts as busy time of its cores if this share of it is. */
 #define CORE_SHARE 0.5
 #define HOST_SHARE 0.2
-/* The memory of a device is slow when its transfers take this many times as long next to its
- * engines as those of the others do ... */
+/* The memory of a device is slow when its transfers, compared with its engines, take this many
+ * times as long as those of the others ... */
 #define MEMORY_TIMES 1.25
-/* ... and they run the same program: as many bytes for an operation, by this share. */
+/* ... and they run the same program: the same bytes per operation, within this share. */
 #define BYTES_SHARE 0.2
 
 void ntk_pace_init(struct ntk_pace *pace)
@@ -80,8 +80,8 @@ static struct ntk_pace_rank *rank_get(struct ntk_pace *pace, const struct ntk_ra
     return rank;
 }
 
-/* One that left and joined again is listed twice. What it did is added; the period itself, and what
- * its cores did, counts once. */
+/* A rank that left and joined again is listed twice. Its counts are added; the period and the work
+ * of its cores count once. */
 static void rank_add(struct ntk_pace *pace, struct ntk_pace_rank *rank,
                      const struct ntk_rank_sample *sample, uint64_t period_ns)
 {
@@ -127,7 +127,7 @@ int ntk_pace_add(struct ntk_pace *pace, const struct ntk_snapshot *snapshot, con
     return 0;
 }
 
-/* Communicators together, of each the ranks in order. */
+/* Groups communicators, with their ranks in order. */
 static int compare_ranks(const void *a, const void *b)
 {
     const struct ntk_pace_rank *x = a;
@@ -159,7 +159,7 @@ static bool has_enough(const struct ntk_pace_rank *rank)
     return rank->operations >= NTK_PACE_OPERATIONS_MIN;
 }
 
-/* What counts, of an operation. */
+/* Quantities per operation. */
 enum value { TIME, WAIT, BUSY, VALUES };
 
 static double value_of(const struct ntk_pace_period *period, enum value value)
@@ -188,7 +188,7 @@ static void medians_take(struct ntk_pace_rank *rank)
     }
 }
 
-/* A value that is large for slow ranks, of times and waits alike. */
+/* A measure that is large for slow ranks, from times and waits. */
 typedef double measure_of(double time, double wait);
 
 static double earliness(double time, double wait)
@@ -213,8 +213,8 @@ static double measured(const struct ntk_pace_rank *rank, measure_of *measure)
     return measure(rank->time, rank->wait);
 }
 
-/* So many periods before its last one, which is as good as the same time: machines are checked in
- * turn, each by its own clock. NULL when the rank did nothing in it. */
+/* The period that many before its last one, as an approximation of the same time: machines are read
+ * in turn, each with its clock. NULL if the rank did nothing in it. */
 static const struct ntk_pace_period *period_of(const struct ntk_pace_rank *rank, uint32_t before)
 {
     const struct ntk_pace_period *period =
@@ -237,7 +237,7 @@ static double median_of_others(const struct ntk_pace_rank *ranks, size_t count,
     return median(scratch, others);
 }
 
-/* Whether it is far enough above the others in most of the periods, too. */
+/* Whether it is also far enough above the others in most of the periods. */
 static bool is_steady(const struct ntk_pace_rank *ranks, size_t count,
                       const struct ntk_pace_rank *one, measure_of *measure, double least,
                       double *scratch)
@@ -266,9 +266,9 @@ static bool is_steady(const struct ntk_pace_rank *ranks, size_t count,
     return seen > 0 && above >= NTK_PACE_PERIODS_SHARE_MIN * seen;
 }
 
-/* The rank that is furthest above the others by this measure, and by how much; NULL when it is not
- * far enough, or does not stand apart: where all differ, no single one is slow. At least two ranks
- * have enough. */
+/* The rank that is furthest above the others by this measure, and the distance; NULL if it is not
+ * far enough or not isolated: if all differ, no single one is slow. At least two ranks have enough
+ * data. */
 static const struct ntk_pace_rank *stands_apart(const struct ntk_pace_rank *ranks, size_t count,
                                                 measure_of *measure, double interval,
                                                 double *scratch, double *out_behind)
@@ -304,7 +304,7 @@ static const struct ntk_pace_rank *stands_apart(const struct ntk_pace_rank *rank
                : NULL;
 }
 
-/* How much longer its cores are busy for an operation than those of the others. */
+/* The difference of its busy time per operation to that of the others. */
 static double busy_more(const struct ntk_pace_rank *ranks, size_t count,
                         const struct ntk_pace_rank *one, double *scratch)
 {
@@ -318,7 +318,7 @@ static double busy_more(const struct ntk_pace_rank *ranks, size_t count,
     return one->busy - median(scratch, others);
 }
 
-/* Whether its cores were busy longer than those of the others, by about what it is behind. */
+/* Whether its cores were busy longer than those of the others, by about its delay. */
 static enum ntk_pace_where where_of(double more, double behind)
 {
     if (more >= CORE_SHARE * behind) {
@@ -327,7 +327,7 @@ static enum ntk_pace_where where_of(double more, double behind)
     return more <= HOST_SHARE * behind ? NTK_PACE_HOST : NTK_PACE_UNKNOWN;
 }
 
-/* Time of transfers to that of engines, over the window: host and device time cancel out. 0:
+/* The ratio of transfer time to engine time over the window: host and device time cancel out. 0:
  * unknown. */
 static double transfers_of(const struct ntk_pace_rank *rank, double *out_bytes)
 {
@@ -344,7 +344,7 @@ static double transfers_of(const struct ntk_pace_rank *rank, double *out_bytes)
     return engines > 0 && *out_bytes > 0 ? transfers / engines : 0;
 }
 
-/* Cores of a rank are busy longer: whether it is their memory. */
+/* The cores of a rank are busy longer: checks whether the reason is their memory. */
 static void memory_find(const struct ntk_pace_rank *ranks, size_t count, double *scratch,
                         struct ntk_pace_verdict *verdict)
 {
@@ -369,7 +369,7 @@ static void memory_find(const struct ntk_pace_rank *ranks, size_t count, double 
     }
 }
 
-/* scratch holds count. */
+/* scratch has room for count values. */
 static void judge_one(struct ntk_pace_rank *ranks, size_t count, double *scratch,
                       struct ntk_pace_verdict *verdict)
 {
@@ -398,7 +398,7 @@ static void judge_one(struct ntk_pace_rank *ranks, size_t count, double *scratch
         const struct ntk_pace_rank *link =
             stands_apart(ranks, count, own_time, interval, scratch, &behind);
 
-        /* Where its waiting time is unknown, all of an operation seems to be its own. */
+        /* If its waiting time is unknown, a whole operation seems to be its work. */
         if (link && median_of_others(ranks, count, link, wait_of, scratch) >= CORE_SHARE * behind) {
             verdict->slow = link;
             verdict->where = NTK_PACE_LINK;

@@ -18,8 +18,8 @@ struct block {
 };
 
 struct owned_snapshot {
-    struct ntk_snapshot snapshot; /* first: the public pointer is this one */
-    struct block *blocks;         /* the one being filled is first */
+    struct ntk_snapshot snapshot; /* first, because the public pointer points here */
+    struct block *blocks;         /* the block being filled is the first */
     unsigned int holders;
     bool failed;
 };
@@ -63,7 +63,8 @@ struct ntk_snapshot *ntk_snapshot_create(void)
 
 const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot)
 {
-    /* The count is the one word of a finished snapshot that changes; only these two read it. */
+    /* The reference count is the only word of a finished snapshot that changes; only these two
+     * functions use it. */
     struct owned_snapshot *own = (struct owned_snapshot *)(uintptr_t)snapshot;
 
     __atomic_fetch_add(&own->holders, 1, __ATOMIC_RELAXED);
@@ -85,7 +86,7 @@ void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot)
 {
     struct owned_snapshot *own = (struct owned_snapshot *)(uintptr_t)snapshot;
 
-    /* Pairs with itself: the last holder sees what the others did before they let go. */
+    /* Pairs with itself: the last owner sees the writes of the others before they released it. */
     if (!own || __atomic_fetch_sub(&own->holders, 1, __ATOMIC_ACQ_REL) != 1) {
         return;
     }
@@ -113,7 +114,7 @@ static struct block *add_block(struct owned_snapshot *own, size_t bytes)
     }
     block->capacity = capacity;
     if (own->blocks && capacity == bytes) {
-        /* A block of one large array goes second, so that the one with room stays first. */
+        /* A block of one large array becomes the second, so that the one with room stays first. */
         block->next = own->blocks->next;
         own->blocks->next = block;
     } else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_events - which events stay when a period has more than the list holds. */
+/* snapshot_events - selects the events that stay when a period has more than the list holds. */
 #include "shared/metrics/snapshot.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@ bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event)
     return event->kind == NTK_EVENT_MEM_ALLOC || event->kind == NTK_EVENT_MEM_FREE;
 }
 
-/* ---- which stay ---- */
+/* ---- selection ---- */
 
 enum class { ERROR, OTHER, MEMORY };
 
 struct rank {
     const struct ntk_event_sample *event; /* in the list */
     enum class class;
-    size_t turn; /* how many of the same are newer: of its process, then of its user */
+    size_t turn; /* number of newer ones: of its process, then of its user */
 };
 
 static enum class class_of(const struct ntk_event_sample *event) {
@@ -30,7 +30,7 @@ static enum class class_of(const struct ntk_event_sample *event) {
         return (a) < (b) ? -1 : 1; \
     }
 
-/* The newest first; of one moment, those later in the list. */
+/* The newest first; at the same time, those later in the list. */
 static int compare_by_age(const struct rank *x, const struct rank *y)
 {
     COMPARE(y->event->realtime_ns, x->event->realtime_ns)
@@ -88,7 +88,7 @@ static bool is_of_one_user(const struct rank *a, const struct rank *b)
     return a->event->uid == b->event->uid;
 }
 
-/* Sorts, then counts the neighbours of one group and class through. */
+/* Sorts, then numbers the neighbours of one group and class. */
 static void take_turns(struct rank *ranks, size_t count,
                        int (*compare)(const void *a, const void *b),
                        bool (*is_of_one)(const struct rank *a, const struct rank *b))
@@ -119,7 +119,7 @@ size_t ntk_snapshot_keep_events(struct ntk_event_sample *events, size_t count, s
     qsort(ranks, count, sizeof *ranks, compare_in_all);
     qsort(ranks, room, sizeof *ranks, compare_by_place);
     for (size_t i = 0; i < room; i++) {
-        events[i] = *ranks[i].event; /* never behind one that is still to come */
+        events[i] = *ranks[i].event; /* never after one that is still to come */
     }
     free(ranks);
     return room;

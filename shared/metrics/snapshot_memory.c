@@ -26,7 +26,8 @@ static enum ntk_memory_group find_group(enum ntk_memory_category category)
 
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
 {
-    static _Atomic uint8_t found[NTK_MEMORY_CATEGORY_COUNT]; /* group + 1; all find the same */
+    /* group + 1; every thread computes the same values */
+    static _Atomic uint8_t found[NTK_MEMORY_CATEGORY_COUNT];
     uint8_t group = found[category];
 
     if (group == 0) {
@@ -36,7 +37,7 @@ enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
     return (enum ntk_memory_group)(group - 1);
 }
 
-/* What is in no category does not describe the group that it counts with. */
+/* Memory without a category does not make its group known. */
 static bool has_row_of(const struct ntk_memory_sample *rows, size_t count,
                        enum ntk_memory_group group)
 {
@@ -124,7 +125,7 @@ bool ntk_snapshot_tells_memory(const struct ntk_runtime_sample *runtime)
                                                 : !is_around_calls(runtime));
 }
 
-/* For a process that ended nothing is left of what it had. */
+/* A process that ended has no memory left. */
 static bool had_memory(const struct ntk_runtime_sample *runtime, uint32_t core, int location)
 {
     for (size_t i = 0; runtime->ended && i < runtime->memory_by_category_count; i++) {
@@ -137,7 +138,7 @@ static bool had_memory(const struct ntk_runtime_sample *runtime, uint32_t core, 
     return false;
 }
 
-/* A report of another tool names what is 0, too. */
+/* A report of another tool also lists zeros. */
 static bool lists_side(const struct ntk_runtime_sample *runtime, int location)
 {
     int first = location == NTK_MEMORY_HOST ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_CONSTANTS;

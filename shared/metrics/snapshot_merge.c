@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_merge - two periods that follow each other as one. */
+/* snapshot_merge - two consecutive periods as one. */
 #include "shared/metrics/snapshot_merge.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "shared/metrics/snapshot_idle.h"
 
-/* What the parts weigh, by their lengths. */
+/* The weights of the parts, by their lengths. */
 struct weights {
     double older;
     double newer;
@@ -20,7 +20,7 @@ static double mix(struct weights w, double older, double newer)
 
 static void add(struct ntk_count *to, struct ntk_count older)
 {
-    to->period += older.period; /* the total is the newer one's */
+    to->period += older.period; /* the total is that of the newer part */
 }
 
 static void *copy_array(struct ntk_snapshot *s, const void *items, size_t count, size_t item_bytes)
@@ -77,7 +77,7 @@ static const struct ntk_core_sample *merge_unwatched(struct ntk_snapshot *s,
     return copy;
 }
 
-/* The lives of a core that one of the parts knows; a core of one life is that life. */
+/* The runs of a core that one of the parts knows; a core with one run is that run. */
 struct lives {
     const struct ntk_core_sample *items;
     size_t count;
@@ -101,7 +101,7 @@ static void copy_lives(struct ntk_snapshot *s, struct ntk_core_sample *to, struc
     }
 }
 
-/* The last life of the older part may continue as the first of the newer one. */
+/* The last run of the older part may continue as the first of the newer one. */
 static void merge_lives(struct ntk_snapshot *s, struct ntk_core_sample *to,
                         const struct ntk_core_sample *older, const struct ntk_core_sample *newer,
                         struct weights w)
@@ -143,7 +143,7 @@ static void add_core(struct ntk_snapshot *s, struct ntk_core_sample *to,
     to->unwatched = merge_unwatched(s, older->unwatched, to->unwatched, w);
 }
 
-/* A core that only one part knows was idle in the other, and its totals are what they were. */
+/* A core that only one part knows was idle in the other, and its totals are unchanged. */
 static struct ntk_core_sample *merge_cores(struct ntk_snapshot *s,
                                            const struct ntk_core_sample *older, size_t older_count,
                                            const struct ntk_core_sample *newer, size_t newer_count,
@@ -199,7 +199,7 @@ static void copy_model(struct ntk_snapshot *s, struct ntk_model_sample *to,
         merge_histograms(s, older ? &older->device_latency : NULL, &from->device_latency);
 }
 
-/* By id; a model of the older part alone was unloaded there. */
+/* By id; a model only in the older part was unloaded there. */
 static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
                          const struct ntk_runtime_sample *older,
                          const struct ntk_runtime_sample *newer)
@@ -227,7 +227,7 @@ static void merge_models(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->model_count = count;
 }
 
-/* The work of the cores, or what the rank itself did. */
+/* Adds the work of the cores, or of the rank itself. */
 static void add_counts(struct ntk_rank_sample *rank, const struct ntk_rank_sample *before,
                        bool is_work)
 {
@@ -251,8 +251,7 @@ static void add_rank(struct ntk_rank_sample *rank, const struct ntk_rank_sample 
     add_counts(rank, before, false);
 }
 
-/* The rank that continues the counts in `before`: itself, or the one that joined in its place, or
- * none. */
+/* The rank that continues the counts in `before`: itself, its replacement, or none. */
 static struct ntk_rank_sample *heir_of(struct ntk_rank_sample *ranks, size_t count,
                                        const struct ntk_rank_sample *before)
 {
@@ -267,9 +266,9 @@ static struct ntk_rank_sample *heir_of(struct ntk_rank_sample *ranks, size_t cou
     return heir;
 }
 
-/* The newer part tells how it is, and what the older one counted is added. A rank that left and
- * joined again may be listed twice in either: what it did counts once, and so does the work of the
- * cores, which each of the two tells whole. A rank of the older part alone left there. */
+/* The newer part has the state, and the counts of the older one are added. A rank that left and
+ * joined again may be listed twice in either part: its counts are added once, and so is the work of
+ * the cores, which both entries have in full. A rank only in the older part left there. */
 static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
                         const struct ntk_runtime_sample *older,
                         const struct ntk_runtime_sample *newer)
@@ -323,7 +322,7 @@ static void merge_counts(struct ntk_runtime_sample *to, const struct ntk_runtime
     }
     to->has_device_latency = to->has_device_latency || older->has_device_latency;
     if (!(to->has & NTK_RUNTIME_HAS_CPU) && older->has & NTK_RUNTIME_HAS_CPU) {
-        to->has |= NTK_RUNTIME_HAS_CPU; /* it ended: what it used before */
+        to->has |= NTK_RUNTIME_HAS_CPU; /* it ended: its earlier use */
         to->cpu_error = "";
         for (size_t i = 0; i < NTK_PROCESS_SHARES; i++) {
             to->shares[i] = w.older * older->shares[i];
@@ -392,7 +391,7 @@ static int compare_runtimes(const void *a, const void *b)
 static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *older,
                            const struct ntk_snapshot *newer, struct weights w)
 {
-    /* A part that does not know a runtime adds nothing for its share of the time. */
+    /* A runtime that a part does not know adds nothing for its share of the time. */
     static const struct ntk_runtime_sample unknown = { .cpu_error = "" };
     struct ntk_runtime_sample *runtimes =
         ntk_snapshot_alloc_runtimes(s, older->runtime_count + newer->runtime_count);
@@ -408,7 +407,7 @@ static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *ol
     }
     for (size_t i = 0; runtimes && i < older->runtime_count; i++) {
         if (!ntk_snapshot_find_runtime(newer, &older->runtimes[i])) {
-            struct weights ended = { w.newer, w.older }; /* it is in place of the newer one */
+            struct weights ended = { w.newer, w.older }; /* it replaces the newer one */
             struct ntk_runtime_sample *to = &runtimes[count++];
             merge_runtime(s, to, &unknown, &older->runtimes[i], ended);
             for (size_t k = 0; k < NTK_PROCESS_SHARES; k++) {
@@ -505,7 +504,7 @@ static struct ntk_k8s_owner *copy_owners(struct ntk_snapshot *s, const struct nt
     return owners;
 }
 
-/* What is newest, if it was asked in either part. */
+/* The newest, if it was requested in either part. */
 static void merge_k8s(struct ntk_snapshot *s, const struct ntk_snapshot *older,
                       const struct ntk_snapshot *newer)
 {
@@ -518,7 +517,7 @@ static void merge_k8s(struct ntk_snapshot *s, const struct ntk_snapshot *older,
     s->k8s.devices = copy_owners(s, from->devices, from->device_count);
 }
 
-/* As the newer part tells them; the parts do not outlive what is merged of them. */
+/* From the newer part; the merged snapshot outlives the parts. */
 static void copy_lost_ranks(struct ntk_snapshot *s, const struct ntk_snapshot *newer)
 {
     struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(s, newer->lost_rank_count);

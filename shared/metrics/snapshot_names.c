@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_names - the words of enums, and the rows of the .def files as tables. */
+/* snapshot_names - names of enums, and the rows of the .def files as tables. */
 #include "shared/metrics/snapshot.h"
 
 const char *const ntk_runtime_group_names[NTK_RUNTIME_GROUP_COUNT] = {
@@ -127,7 +127,7 @@ const struct ntk_core_count_row ntk_core_count_rows[NTK_CORE_COUNT_ROWS] = {
 #include "shared/abi/core_counts.def"
 };
 
-/* Of figures that nothing says to be known. */
+/* For figures without a bit. */
 #define NTK_CORE_HAS_ANY 0
 #define SMALLEST_SUM false
 #define SMALLEST_ANY false

@@ -16,7 +16,7 @@ void ntk_stuck_fini(struct ntk_stuck *stuck)
     ntk_vec_fini(&stuck->rows);
 }
 
-/* An execution that others take part in. */
+/* An execution in which other ranks take part. */
 static bool runs_with_others(const struct ntk_runtime_sample *runtime)
 {
     for (size_t i = 0; i < runtime->rank_count; i++) {

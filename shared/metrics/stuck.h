@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stuck - executions that do not end although no other rank is waited for: a core that has had work
- * for longer than it ever took.
+ * stuck - executions that do not end although they wait for no other rank: a core that has work for
+ * longer than ever before.
  *
- * A core counts from the last moment when an execution began or ended on it. Processes that run a
- * model together with other ranks are omitted while one of them does: ranks.h shows what that
- * execution waits for.
+ * The time of a core counts from the last start or end of an execution on it. Processes that run a
+ * model together with other ranks are omitted while they do: ranks.h shows the rank that they wait
+ * for.
  *
- * Owner:   ntk_stuck holds rows; the snapshots added stay the caller's and must live as long.
+ * Owner:   ntk_stuck holds rows; the caller keeps the added snapshots, which must live as long.
  * Threads: one at a time.
  */
 #ifndef NTK_SHARED_METRICS_STUCK_H
@@ -27,7 +27,7 @@ struct ntk_stuck_row {
     const char *host; /* "": this machine */
     const struct ntk_runtime_sample *runtime;
     const struct ntk_core_sample *core;
-    uint64_t threshold_ns; /* running_ns of the core is above it */
+    uint64_t threshold_ns; /* the core's running_ns is above it */
     bool is_learned;       /* from the longest execution of the process on that core */
 };
 
@@ -40,7 +40,7 @@ struct ntk_stuck {
 
 void ntk_stuck_init(struct ntk_stuck *stuck);
 void ntk_stuck_fini(struct ntk_stuck *stuck);
-/* Adds what is stuck on a machine; host is borrowed. threshold_ns 0: that of ntk_ranks_limit().
+/* Adds stuck executions of a machine; host is borrowed. threshold_ns 0: that of ntk_ranks_limit().
  * 0 or -ENOMEM. */
 int ntk_stuck_add(struct ntk_stuck *stuck, const struct ntk_snapshot *snapshot, const char *host,
                   uint64_t threshold_ns);

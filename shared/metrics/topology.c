@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* topology - lists of neighbours, compared with those that a shape has. */
+/* topology - compares lists of neighbours with those of a shape. */
 #include "shared/metrics/topology.h"
 
 #define TORUS (NTK_TOPOLOGY_SIDE * NTK_TOPOLOGY_SIDE)
@@ -9,7 +9,7 @@ static uint64_t bit(size_t index)
     return UINT64_C(1) << index;
 }
 
-/* The neighbours that a device of the shape has, as bits. */
+/* The neighbours of a device in the shape, as bits. */
 static uint64_t expected(enum ntk_topology shape, size_t device, size_t count)
 {
     uint64_t bits = 0;

@@ -20,7 +20,7 @@ enum ntk_topology {
     NTK_TOPOLOGY_RING,
     NTK_TOPOLOGY_TORUS,  /* 4 x 4, one or several */
     NTK_TOPOLOGY_SWITCH, /* the lists are empty */
-    NTK_TOPOLOGY_OTHER,  /* unreadable lists, part of a machine, or lies */
+    NTK_TOPOLOGY_OTHER,  /* unreadable or wrong lists, or part of a machine */
 };
 
 #define NTK_TOPOLOGY_SIDE 4u /* of a torus */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* column - what a row group has gathered of one column. */
+/* column - the data of one column in a row group. */
 #include "shared/parquet/column.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "shared/parquet/thrift.h"
 
-/* The fewest equal numbers that are written as one run; a pack has as many. */
+/* The fewest equal numbers that are written as one run; a pack has the same number. */
 #define RUN_MIN 8
 #define SLOTS_MIN 1024
 
@@ -61,7 +61,7 @@ void ntk_parquet_chunk_reset(struct ntk_parquet_chunk *chunk)
     chunk->is_dictionary = chunk->column->has_dictionary && is_bytes(chunk->column);
 }
 
-/* ---- who has none ---- */
+/* ---- absent values ---- */
 
 static void close_run(struct ntk_parquet_chunk *chunk)
 {
@@ -81,7 +81,7 @@ static void put_level(struct ntk_parquet_chunk *chunk, bool level)
     chunk->run_length++;
 }
 
-/* ---- the smallest and the largest ---- */
+/* ---- statistics ---- */
 
 static void widen_i64(struct ntk_parquet_chunk *chunk, int64_t value)
 {
@@ -217,7 +217,7 @@ static uint64_t hash(const void *bytes, size_t count)
     return value ^ value >> 32;
 }
 
-/* The slot of the bytes, or the free one where they belong. */
+/* The slot of the bytes, or the free one for them. */
 static uint32_t *find_slot(struct ntk_parquet_chunk *chunk, const void *bytes, uint32_t count)
 {
     for (size_t i = hash(bytes, count);; i++) {
@@ -255,7 +255,7 @@ static bool grow_slots(struct ntk_parquet_chunk *chunk)
     return true;
 }
 
-/* The values one after the other in place of the dictionary. */
+/* Writes the values one after the other instead of the dictionary. */
 static void give_up_dictionary(struct ntk_parquet_chunk *chunk)
 {
     struct ntk_buf plain = { 0 };
@@ -366,7 +366,7 @@ void ntk_parquet_chunk_close(struct ntk_parquet_chunk *chunk)
     close_run(chunk);
     if (chunk->is_dictionary &&
         (!chunk->entry_count || 2 * (uint64_t)chunk->entry_count > chunk->value_count)) {
-        give_up_dictionary(chunk); /* hardly any comes twice, or there is none */
+        give_up_dictionary(chunk); /* hardly any value occurs twice, or there is none */
     }
 }
 
@@ -383,7 +383,7 @@ static size_t run_at(const struct ntk_buf *numbers, size_t at, size_t count, siz
     return length;
 }
 
-/* Eight numbers of `bits` each make `bits` bytes; what is beyond the end is 0. */
+/* Eight numbers of `bits` bits each take `bits` bytes; bits beyond the end are 0. */
 static void put_pack(struct ntk_buf *page, const struct ntk_buf *numbers, size_t at, size_t count,
                      unsigned bits)
 {

@@ -59,9 +59,9 @@ struct ntk_parquet {
     bool is_begun;
 };
 
-struct place { /* of what a column chunk has in the file */
+struct place { /* the place of a column chunk in the file */
     uint64_t begin;
-    uint64_t bytes, plain_bytes; /* with the heads of pages */
+    uint64_t bytes, plain_bytes; /* including page headers */
 };
 
 static int type_of(enum ntk_parquet_kind kind)
@@ -93,7 +93,7 @@ static int give(struct ntk_parquet *parquet, const struct ntk_buf *buf)
     return parquet->options->write(parquet->options->ctx, buf->bytes, buf->bytes_count);
 }
 
-/* The magic is in front of the first bytes. */
+/* The magic comes before the first bytes. */
 static int begin(struct ntk_parquet *parquet)
 {
     if (parquet->is_begun) {
@@ -225,7 +225,7 @@ static int put_chunk(struct ntk_parquet *parquet, struct ntk_parquet_chunk *chun
     }
     put_chunk_metadata(parquet, chunk, place, data_at, footer);
     ntk_parquet_chunk_reset(chunk);
-    /* A smallest or largest value that is truncated would hide rows from readers. */
+    /* A truncated smallest or largest value would hide rows from readers. */
     return ret < 0 || (ntk_buf_ok(&parquet->min) && ntk_buf_ok(&parquet->max)) ? ret : -ENOMEM;
 }
 
@@ -273,7 +273,7 @@ int ntk_parquet_put(struct ntk_parquet *parquet, const struct ntk_parquet_value 
 
     for (size_t i = 0; i < options->column_count && ret == 0; i++) {
         if (!values[i].is_present && !options->columns[i].is_optional) {
-            return -EINVAL; /* the columns say that every row has it */
+            return -EINVAL; /* the column is required */
         }
         parquet->group_bytes += ntk_parquet_chunk_put(&parquet->chunks[i], &values[i]);
         ret = ntk_parquet_chunk_ok(&parquet->chunks[i]) ? 0 : -ENOMEM;
@@ -372,7 +372,7 @@ static void put_schema(struct ntk_thrift *footer, const struct ntk_parquet_optio
     }
 }
 
-/* That smallest and largest are by the order of their type. */
+/* Declares that statistics follow the order of their type. */
 static void put_orders(struct ntk_thrift *footer, size_t column_count)
 {
     ntk_thrift_list(footer, 7, NTK_THRIFT_STRUCT, column_count);

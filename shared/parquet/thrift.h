@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thrift - writing structs in Thrift's compact protocol, as much of it as Parquet's footers need.
+ * thrift - writing structs in Thrift's compact protocol, the part that Parquet's footers need.
  *
  * Source of the format: the Apache Thrift compact protocol specification. Fields of a struct are
  * written in order of their numbers. Owner: borrows the buffer. Threads: one.
@@ -22,7 +22,7 @@ struct ntk_thrift {
     int last[NTK_THRIFT_DEPTH_MAX]; /* number of the last field of each open struct */
 };
 
-enum ntk_thrift_type { /* of elements of lists */
+enum ntk_thrift_type { /* of list elements */
                        NTK_THRIFT_I32 = 5,
                        NTK_THRIFT_BINARY = 8,
                        NTK_THRIFT_STRUCT = 12,
@@ -36,11 +36,11 @@ void ntk_thrift_i64(struct ntk_thrift *thrift, int field, int64_t value);
 void ntk_thrift_bool(struct ntk_thrift *thrift, int field, bool value);
 void ntk_thrift_text(struct ntk_thrift *thrift, int field, const char *text);
 void ntk_thrift_binary(struct ntk_thrift *thrift, int field, const void *bytes, size_t bytes_count);
-/* count elements follow, each with one of the functions below. */
+/* count elements follow, each written by one of the functions below. */
 void ntk_thrift_list(struct ntk_thrift *thrift, int field, enum ntk_thrift_type type, size_t count);
 void ntk_thrift_element_i32(struct ntk_thrift *thrift, int32_t value);
 void ntk_thrift_element_text(struct ntk_thrift *thrift, const char *text);
-/* A struct as a field, as an element (field 0) or, first of all, as what is written. */
+/* A struct as a field, as an element (field 0) or as the outermost value. */
 void ntk_thrift_begin(struct ntk_thrift *thrift, int field);
 void ntk_thrift_end(struct ntk_thrift *thrift);
 

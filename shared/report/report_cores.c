@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_cores - neuroncore_counters, and what our part of the line knows of physical cores. */
+/* report_cores - neuroncore_counters, and facts about physical cores in our part of the line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "shared/base/clock.h"
 #include "shared/report/report_part.h"
 
-/* Cores that one runtime lists at most, whatever the snapshot claims. */
+/* Limit of cores that one runtime lists. */
 #define LISTED_MAX 4096
 
 #define AT(member) .offset = offsetof(struct ntk_core_sample, member)
@@ -108,8 +108,8 @@ static void key_rate(struct report_writer *w, const char *key, uint64_t count, d
     report_key_u64(w, key, rate < 9e18 ? (uint64_t)rate : INT64_MAX);
 }
 
-/* A core that is not the runtime's own (NULL) does nothing for it; the busy time of its own core
- * may be unknown. */
+/* A core of another runtime (NULL) does nothing for it; the busy time of its own cores may be
+ * unknown. */
 static void key_utilization(struct report_writer *w, const struct ntk_core_sample *core)
 {
     if (!core || core->has & NTK_CORE_HAS_BUSY) {
@@ -179,7 +179,7 @@ static int compare_cores(const void *a, const void *b)
     return left->core < right->core ? -1 : left->core > right->core;
 }
 
-/* Keys such as "1" and "01" are one core: the first stays. */
+/* Keys such as "1" and "01" are the same core: the first stays. */
 static size_t drop_doubles(struct ntk_core_sample *cores, size_t count)
 {
     size_t kept = 0;
@@ -204,7 +204,7 @@ static void read_rate(const json_t *object, const char *key, double seconds,
     }
 }
 
-/* Each physical core of a logical one has its utilization; counts are on the first. */
+/* Each physical core of a logical one has its utilization; the first one has the counts. */
 static void read_vendor_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                               const json_t *in_use)
 {

@@ -84,7 +84,7 @@ void report_write_events(struct report_writer *w)
     }
 }
 
-/* False: no event, or one of a kind that this program does not know. */
+/* False: not an event, or one of an unknown kind. */
 static bool read_event(struct ntk_snapshot *snapshot, const json_t *object,
                        struct ntk_event_sample *out)
 {

@@ -199,7 +199,7 @@ static void write_histogram(struct report_writer *w, const struct ntk_histogram 
     ntk_json_object_end(&w->json);
 }
 
-/* Empty unless every entry is sound. */
+/* Empty unless every entry is valid. */
 static struct ntk_histogram read_histogram(struct ntk_snapshot *snapshot, const json_t *object)
 {
     const json_t *buckets = report_get_array(object, "buckets");
@@ -360,7 +360,7 @@ static bool read_uuid(const json_t *value, char *to)
     return true;
 }
 
-/* False when the value is of another type; then the member is 0 or "", as if it were absent. */
+/* False if the value has another type; then the member is 0 or "", as if it were absent. */
 static bool read_value(struct ntk_snapshot *snapshot, const struct report_field *field,
                        const json_t *value, void *member)
 {

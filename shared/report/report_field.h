@@ -3,13 +3,13 @@
  * report_field - the plain fields of a JSON object as a table, which writes and reads them.
  *
  * A table has one row per key, in the order of the line; the same row writes the member of a struct
- * and reads it back, so the two cannot differ. What is not a plain field (sums, rates, lists of
- * objects) is written and read by functions next to each other in the part's file.
+ * and reads it back, so the two cannot differ. Other data (sums, rates, lists of objects) is
+ * written and read by adjacent functions in the part's file.
  *
- * Reading is typed: a value of another type than the row's is as good as absent, and what is absent
- * leaves the member as it is.
+ * Reading is typed: a value of another type than the row's counts as absent, and an absent one
+ * leaves the member unchanged.
  *
- * Owner:   caller's storage; texts and histograms that are read belong to the snapshot.
+ * Owner:   the caller's storage; the snapshot owns texts and histograms that are read.
  * Threads: any; no state.
  */
 #ifndef NTK_SHARED_REPORT_REPORT_FIELD_H
@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-/* What is beyond a bound is neither written nor read. */
+/* Rows beyond a limit are neither written nor read. */
 #define REPORT_RUNTIMES_MAX 4096
 #define REPORT_CORES_MAX 1024 /* also the highest core number that is read */
 #define REPORT_CPUS_MAX 8192
@@ -51,18 +51,18 @@ enum report_type {
     REPORT_TEXT,      /* const char * */
     REPORT_UUID,      /* char[33] */
     REPORT_HISTOGRAM, /* struct ntk_histogram; absent when it is empty */
-    REPORT_WORD,      /* an enum, by its word among `count` names */
+    REPORT_WORD,      /* an enum, as its word among `count` names */
 };
 
 struct report_field {
     const char *key;
     enum report_type type;
     size_t offset;
-    uint32_t has;  /* of the `has` that the struct begins with: known only then; 0: always */
+    uint32_t has;  /* bit of the `has` at the start of the struct: known only with it; 0: always */
     bool sparse;   /* omitted when it is 0, false or "" */
-    size_t count;  /* of a member that is an array; 0: it is none */
-    size_t length; /* offset of a uint32_t, how many of these there are; 0: all */
-    const char *const *names; /* ... whose values are an object by name; NULL: an array */
+    size_t count;  /* of a member that is an array; 0: not an array */
+    size_t length; /* offset of a uint32_t with the number of elements; 0: all */
+    const char *const *names; /* ... an object with these names; NULL: an array */
     const char *text;         /* its description; NULL: in report.shape.json */
 };
 
@@ -88,14 +88,15 @@ struct report_writer {
 
 void report_write_fields(struct report_writer *w, const struct report_field *fields,
                          const void *from);
-/* Sets the bits of `has` of what was read. object may be NULL: nothing is there. */
+/* Sets the bits of `has` for the members that were read. object may be NULL: everything is
+ * absent. */
 void report_read_fields(struct ntk_snapshot *snapshot, const json_t *object,
                         const struct report_field *fields, void *to);
 
 /* ---- writing ---- */
 
 bool report_omits(const struct report_writer *w, enum ntk_report_omit part);
-/* Integers are at most 2^63 - 1, texts valid UTF-8: a hostile process must not spoil the line. */
+/* Integers are at most 2^63 - 1, texts valid UTF-8: a hostile process must not break the line. */
 void report_value_u64(struct report_writer *w, uint64_t value);
 void report_value_text(struct report_writer *w, const char *text);
 void report_key_u64(struct report_writer *w, const char *key, uint64_t value);
@@ -107,7 +108,7 @@ void report_write_period(struct report_writer *w, uint64_t group_period_ns);
 /* For qsort of uint32_t: numbers as their decimal texts are sorted, 0 1 10 11 2. */
 int report_compare_as_text(const void *a, const void *b);
 
-/* ---- reading: absent and of another type is the same ---- */
+/* ---- reading: a wrong type counts as absent ---- */
 
 bool report_has(const json_t *object, const char *key);
 uint64_t report_get_u64(const json_t *object, const char *key);
@@ -117,20 +118,20 @@ bool report_get_bool(const json_t *object, const char *key);
 const char *report_get_text(struct ntk_snapshot *snapshot, const json_t *object, const char *key);
 const json_t *report_get_object(const json_t *object, const char *key);
 const json_t *report_get_array(const json_t *object, const char *key);
-/* The item as a number, 0 for what is none. */
+/* The item as a number, 0 if it is none. */
 uint64_t report_item_u64(const json_t *array, size_t index);
 /* NTK_GROUP_ABSENT without the group. */
 uint64_t report_get_period_ns(const json_t *group);
-/* Which of the words the key has; word_count: none of them. */
+/* The index of the key's word; word_count: none of them. */
 size_t report_find_word(const json_t *object, const char *key, const char *const *words,
                         size_t word_count);
-/* The number that a key is, below limit; false for other keys. */
+/* The number in a key, below limit; false for other keys. */
 bool report_key_index(const char *key, uint32_t limit, uint32_t *out_number);
 double report_clamp_ratio(double ratio);
-/* How many rows to make room for. */
+/* The number of rows for which to make room. */
 size_t report_bounded(size_t listed, size_t bound);
 
-/* jansson's loops want what they do not change as if they did. */
+/* jansson's loops need non-const values although they change nothing. */
 #define report_each_key(object, key, value) \
     json_object_foreach((json_t *)(uintptr_t)(object), key, value)
 

@@ -146,7 +146,8 @@ static void read_ext_hardware(struct ntk_snapshot *snapshot, const json_t *objec
     uint32_t cores_per_device = hardware->cores_per_device;
 
     report_read_fields(snapshot, object, report_fields_hardware_ext, hardware);
-    hardware->cores_per_device = cores_per_device; /* the vendor's key and LNC give it, bounded */
+    /* computed from the vendor's key and LNC, bounded */
+    hardware->cores_per_device = cores_per_device;
     if (hardware->stack_count > NTK_SNAPSHOT_STACKS_MAX) {
         hardware->stack_count = 0;
     }
@@ -175,7 +176,7 @@ void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, c
 
 /* -- our part: devices ------------------------------------------------------------------------- */
 
-/* Counts since the driver was loaded, of those kinds that it counts. */
+/* Counts since the driver was loaded, for the kinds that it counts. */
 static void write_ecc_totals(struct report_writer *w, const struct ntk_device_sample *device)
 {
     ntk_json_key_object_begin(&w->json, "ecc_total");
@@ -253,7 +254,7 @@ static void write_device(struct report_writer *w, const struct ntk_device_sample
     ntk_json_object_end(&w->json);
 }
 
-/* Behind the vendor's counts, which have a key for each kind, counted or not. */
+/* After the vendor's counts, which have a key for each kind, counted or not. */
 static void read_ecc_totals(struct ntk_device_sample *device, const json_t *totals)
 {
     device->has &= ~(uint32_t)NTK_DEVICE_HAS_ECC;
@@ -282,7 +283,7 @@ static uint32_t read_reason_cores(const struct ntk_device_sample *device, const 
     return bits;
 }
 
-/* Reasons that this version does not know are omitted; the verdict that they gave stays. */
+/* Unknown reasons are omitted; the verdict stays. */
 static void read_health(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                         const json_t *health)
 {
@@ -355,8 +356,8 @@ void report_write_machine_ext(struct report_writer *w)
         write_device(w, &snapshot->devices[i]);
     }
     ntk_json_array_end(&w->json);
-    /* Software cores work for runtimes only, so the reader adds those up; a driver's tree also
-     * knows of work that no hook sees. */
+    /* Software cores only work for runtimes, so the reader adds those up; a driver's tree also
+     * includes work that no hook sees. */
     if (!snapshot->hardware.software && snapshot->core_count > 0) {
         report_write_ext_cores(w, snapshot->cores, snapshot->core_count);
     }

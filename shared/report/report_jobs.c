@@ -49,7 +49,7 @@ void report_write_jobs(struct report_writer *w)
     ntk_json_object_end(&w->json);
 }
 
-/* Ascending numbers below the limit; what else is listed is omitted. */
+/* Ascending numbers below the limit; others are omitted. */
 static uint32_t *read_numbers(struct ntk_snapshot *snapshot, const json_t *array, uint32_t limit,
                               size_t *out_count)
 {

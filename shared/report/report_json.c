@@ -2,9 +2,9 @@
 /*
  * report_json - a snapshot as one line of neuron-monitor's JSON, and back; see report_json.h.
  *
- * A line may come from the vendor's tool, from an older or newer one of ours, or from someone who
- * means harm: a key of another type than expected counts as absent, tables have bounds, and what
- * was read always satisfies the promises of snapshot.h.
+ * A line may come from the vendor's tool, from an older or newer one of ours, or from an attacker:
+ * a key with an unexpected type counts as absent, tables have bounds, and the result always keeps
+ * the promises of snapshot.h.
  */
 #include "shared/report/report_json.h"
 
@@ -104,7 +104,7 @@ int ntk_report_write(const struct ntk_snapshot *snapshot, const struct ntk_repor
     return 0;
 }
 
-/* -- sums that the line does not carry --------------------------------------------------------- */
+/* -- sums that the line lacks ------------------------------------------------------------------ */
 
 static void add_count(struct ntk_count *to, struct ntk_count from)
 {
@@ -130,7 +130,7 @@ static void add_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *to,
     }
 }
 
-/* Whether the line says what the cores did: the group may not be due. */
+/* Whether the line has the work of the cores: the group may not be due. */
 static bool tells_cores(const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
@@ -205,7 +205,7 @@ static uint64_t longer(uint64_t longest_ns, const json_t *group)
     return ns != NTK_GROUP_ABSENT && ns > longest_ns ? ns : longest_ns;
 }
 
-/* The snapshot's own period where our part does not record it: the longest of the groups. */
+/* The snapshot's period if our part does not record it: the longest of the groups. */
 static uint64_t longest_period(const json_t *root)
 {
     const json_t *runtimes = report_get_array(root, "neuron_runtime_data");

@@ -2,15 +2,15 @@
 /*
  * report_json - a snapshot as one line of neuron-monitor's JSON, and back.
  *
- * The line has the names, types and order of the vendor's report (docs/formats/report.md). What the
- * vendor's keys cannot hold is in additive keys behind them, so a reader of the vendor's report
- * sees nothing new and a reader of ours gets the snapshot back: everything downstream of the stream
- * (exporters, a remote screen) works from the line alone.
+ * The line has the names, types and order of the vendor's report (docs/formats/report.md). Data
+ * without a vendor's key is in additional keys after them, so a reader of the vendor's report is
+ * not affected and a reader of ours gets the whole snapshot back: exporters and remote screens only
+ * need the line.
  *
- * A group of the snapshot that is not present is not written: that is how their own periods and the
- * choice of groups show.
+ * A group that is absent in the snapshot is not written; this expresses the periods and the choice
+ * of groups.
  *
- * Owner:   the writer appends to the caller's buffer; a snapshot that was read is the caller's.
+ * Owner:   the writer appends to the caller's buffer; the caller owns a snapshot that was read.
  * Threads: any; no state.
  */
 #ifndef NTK_SHARED_REPORT_REPORT_JSON_H
@@ -29,10 +29,10 @@ extern "C" {
 
 struct ntk_snapshot;
 
-/* A line to be read may not be longer; nothing real comes near it. */
+/* The longest line that is read; real ones are much shorter. */
 #define NTK_REPORT_READ_BYTES_MAX (16 * 1024 * 1024)
 
-/* Parts that a line can do without. */
+/* Parts that can be omitted. */
 enum ntk_report_omit {
     NTK_REPORT_OMIT_LOADED_MODELS = 1u << 0,   /* "loaded_models" */
     NTK_REPORT_OMIT_USAGE_BREAKDOWN = 1u << 1, /* "usage_breakdown" of runtimes and models */
@@ -42,16 +42,16 @@ enum ntk_report_omit {
 };
 
 struct ntk_report_options {
-    bool pretty;           /* many lines for people; line_bytes_max does not count then */
+    bool pretty;           /* indented for people; line_bytes_max does not count then */
     bool timestamps;       /* "time_ns" and "sequence" as last keys */
-    bool all_cores;        /* every core of the machine in each runtime, zero where it has none */
-    bool vendor_only;      /* none of our additive keys */
+    bool all_cores;        /* every core of the machine in each runtime, with zeros */
+    bool vendor_only;      /* none of our additional keys */
     unsigned int omit;     /* enum ntk_report_omit */
-    size_t line_bytes_max; /* longer: written again without "neuron_ext"; 0: no bound */
+    size_t line_bytes_max; /* longer lines are written again without "neuron_ext"; 0: no limit */
 };
 
-/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a message of what can be
- * omitted. */
+/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a message that lists the
+ * parts. */
 int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_err *err);
 
 /* Appends the report and '\n'. 0, or -ENOMEM. *out_cut (may be NULL) tells whether "neuron_ext" was

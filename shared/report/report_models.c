@@ -42,7 +42,7 @@ const struct report_field report_fields_model[] = {
     REPORT_ROW("is_running", REPORT_BOOL, AT(is_running)),
     REPORT_END,
 };
-/* Ours, so absent where the vendor's tool could have written the model. */
+/* Ours, so absent in models that the vendor's tool could have written. */
 const struct report_field report_fields_model_estimated[] = {
     REPORT_ROW("estimated", REPORT_BOOL, AT(estimated), .sparse = true),
     REPORT_ROW("memory_estimated", REPORT_BOOL, AT(memory_estimated), .sparse = true),
@@ -58,7 +58,7 @@ static void write_device_groups(struct report_writer *w, const struct ntk_runtim
     ntk_json_key_object_begin(&w->json, "neuron_device");
     report_key_group(w, runtime, NTK_GROUP_CONSTANTS, group[NTK_GROUP_CONSTANTS]);
     report_key_group(w, runtime, NTK_GROUP_MODEL_CODE, group[NTK_GROUP_MODEL_CODE]);
-    /* There is no key for scratchpad here; it counts with the runtime's so that the sum is
+    /* There is no key for scratchpad here; it counts with the runtime's memory, so that the sum is
      * right. */
     report_key_group(w, runtime, NTK_GROUP_RUNTIME,
                      group[NTK_GROUP_RUNTIME] + group[NTK_GROUP_SCRATCHPAD]);
@@ -72,7 +72,7 @@ static void add_total(struct ntk_memory_total *to, const struct ntk_memory_total
     to->known = to->known || from->known;
 }
 
-/* One physical core of a model. Memory of the model that is on no core counts with its first. */
+/* One physical core of a model. Memory of the model on no core counts with its first. */
 static void write_subgraph(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                            const struct ntk_model_sample *model, uint32_t index)
 {

@@ -40,17 +40,17 @@ uint32_t report_lnc_of(const struct ntk_snapshot *snapshot,
 /* ---- report_cores.c: neuroncore_counters and what our part knows of cores ---- */
 
 void report_write_cores(struct report_writer *w, const struct ntk_runtime_sample *runtime);
-/* "neuroncores" of a neuron_ext: physical cores with all that is known. */
+/* "neuroncores" of a neuron_ext: physical cores with all known facts. */
 void report_write_ext_cores(struct report_writer *w, const struct ntk_core_sample *cores,
                             size_t count);
-/* "owned_cores": which, though not what they did. */
+/* "owned_cores": their numbers, without their work. */
 void report_write_owned_cores(struct report_writer *w, const struct ntk_runtime_sample *runtime);
 void report_read_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                        const json_t *group, const json_t *ext);
 size_t report_read_ext_cores(struct ntk_snapshot *snapshot, const json_t *object,
                              struct ntk_core_sample **out_cores);
-/* The logical cores that a runtime lists: its own, those it has memory on, or all; as texts sorted.
- * Freed with ntk_vec_fini(). */
+/* The logical cores that a runtime lists: those it owns, those with its memory, or all; sorted as
+ * texts. Freed with ntk_vec_fini(). */
 void report_list_cores(const struct report_writer *w, const struct ntk_runtime_sample *runtime,
                        struct ntk_vec *out_logical);
 /* "v3" of "v3d": the version of a physical core. */
@@ -67,14 +67,14 @@ void report_write_host_groups(struct report_writer *w, const struct ntk_runtime_
 /* "host" and "neuron_device", where they are known. */
 void report_key_totals(struct report_writer *w, const struct ntk_memory_total *host,
                        const struct ntk_memory_total *device);
-/* Where the runtime reports the group. */
+/* If the runtime reports the group. */
 void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                       enum ntk_memory_group group, uint64_t bytes);
 
 /* ---- report_ranks.c: communicators ---- */
 
 void report_write_ranks(struct report_writer *w, const struct ntk_runtime_sample *runtime);
-/* The keys of one, into an object that the caller opened. */
+/* The keys of one rank, in an object that the caller opened. */
 void report_write_rank(struct report_writer *w, const struct ntk_rank_sample *rank);
 void report_read_ranks(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                        const json_t *ext);
@@ -110,11 +110,11 @@ void report_write_hardware(struct report_writer *w);
 void report_read_hardware(struct ntk_snapshot *snapshot, const json_t *object, const json_t *ext);
 void report_write_machine_ext(struct report_writer *w);
 void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext);
-/* One device of "devices"; the index is the caller's. */
+/* One device of "devices"; the caller gives the index. */
 void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                             const json_t *object);
 
-/* ---- report_events.c: what happened ---- */
+/* ---- report_events.c: events ---- */
 
 void report_write_events(struct report_writer *w);
 void report_read_events(struct ntk_snapshot *snapshot, const json_t *ext);

@@ -7,7 +7,7 @@
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_rank_sample, member)
-/* Behind communicator. */
+/* After communicator. */
 const struct report_field report_fields_rank[] = {
     REPORT_ROW("state", REPORT_WORD, AT(state), .names = ntk_rank_state_names,
                .count = NTK_RANK_STATE_COUNT),
@@ -90,7 +90,7 @@ void report_write_lost_ranks(struct report_writer *w)
     ntk_json_array_end(&w->json);
 }
 
-/* Whether it can be one. */
+/* Whether it is valid. */
 static bool read_rank(struct ntk_snapshot *snapshot, struct ntk_rank_sample *rank,
                       const json_t *entry)
 {
@@ -143,7 +143,7 @@ void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext)
 }
 
 #define AT(member) .offset = offsetof(struct ntk_rank_trouble, member)
-/* Behind communicator and rank. */
+/* After communicator and rank. */
 const struct report_field report_fields_trouble[] = {
     REPORT_ROW("kind", REPORT_WORD, AT(kind), .names = ntk_trouble_kind_names,
                .count = NTK_TROUBLE_KIND_COUNT),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_runtime - one application: executions, CPU time, and who it is; see report_part.h. */
+/* report_runtime - one application: executions, CPU time, and identity; see report_part.h. */
 #include <math.h>
 #include <string.h>
 
@@ -253,7 +253,7 @@ static void read_ext(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
     }
 }
 
-/* A group with an error sentence has no numbers that mean anything. */
+/* A group with an error message has no valid numbers. */
 static const json_t *sound(const json_t *group)
 {
     const char *error = json_string_value(json_object_get(group, "error"));
@@ -282,8 +282,8 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     }
     read_ext(snapshot, runtime, ext);
     if (runtime->executions_counted != NTK_EXECUTIONS_ALL && report_get_array(ext, "models")) {
-        runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = 0; /* due, though no source
-                                                                     * counts */
+        /* due, although no source counts */
+        runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = 0;
     }
     read_executions(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_EXECUTIONS]));
     report_read_cores(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_CORES]), ext);

@@ -12,7 +12,7 @@
 #include "shared/report/report_part.h"
 #include "shared/report/shape.h" /* made from report.shape.json */
 
-/* ---- what the shape can name ---- */
+/* ---- names that the shape can use ---- */
 
 static const struct {
     const char *name;
@@ -190,7 +190,7 @@ static bool holds(const json_t *array, const char *text)
     return false;
 }
 
-/* Leaves the required keys that are not optional; true: all are. */
+/* Keeps the required keys that are not optional; true: all are optional. */
 static void drop_optional(json_t *object, const json_t *optional)
 {
     json_t *required = json_array();
@@ -229,7 +229,7 @@ static void add_content(json_t *object, const json_t *content)
     }
 }
 
-/* The object that fields, names and properties make; what else the node says stays. */
+/* The object built from fields, names and properties; other keys of the node stay. */
 static json_t *expand_object(const json_t *node)
 {
     json_t *object = make_object(node);
@@ -264,7 +264,7 @@ static json_t *expand_object(const json_t *node)
     return object;
 }
 
-/* The node with one of its keys put as JSON Schema has it. */
+/* The node with one of its keys replaced by its JSON Schema form. */
 static json_t *replace(const json_t *node, const char *key, const char *by, json_t *value)
 {
     json_t *object = json_copy((json_t *)(uintptr_t)node);

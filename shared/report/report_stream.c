@@ -2,10 +2,9 @@
 /*
  * report_stream - cuts bytes into texts of one report each, and those into snapshots.
  *
- * A text ends where its braces do, so a report may have a line, many, or a part of one. Reports
- * that were truncated, because their writer was killed, must not take the next one with them: a
- * brace that cannot stand where it does begins a new report, and so does a line that begins with
- * {".
+ * A text ends with its closing brace, so a report may take one line, several, or a part of one. A
+ * report that was truncated because its writer was killed must not spoil the next one: a brace in
+ * an impossible place begins a new report, and so does a line that begins with {".
  */
 #include "shared/report/report_stream.h"
 
@@ -19,10 +18,10 @@
 #include "shared/base/buf.h"
 #include "shared/report/report_json.h"
 
-/* Read at once; a pipe holds that much by default. */
+/* Bytes per read; the default capacity of a pipe. */
 #define FILL_BYTES (64 * 1024)
 
-/* Objects and arrays in one another; a report has fewer. */
+/* Nested objects and arrays; a report has fewer. */
 #define DEPTH_MAX 64
 
 enum where {
@@ -30,21 +29,21 @@ enum where {
     IN_REPORT,
     IN_STRING, /* ... of it */
     IN_ESCAPE, /* ... of that */
-    IN_OTHER,  /* a line that is not a report, up to its end */
-    SKIPPING,  /* the rest of what was reported, up to a line that begins with a brace */
+    IN_OTHER,  /* a line that is not a report, to its end */
+    SKIPPING,  /* the rest of a bad report, to a line that begins with a brace */
 };
 
 struct ntk_report_stream {
-    struct ntk_buf buf; /* [text_start, bytes_count) is not used up yet */
+    struct ntk_buf buf; /* [text_start, bytes_count) is not processed yet */
     size_t text_start;
     size_t scanned;
     enum where where;
     unsigned int depth;
-    uint64_t arrays;     /* a bit per depth: it is one, not an object */
-    char before;         /* the byte before `scanned` that is not a blank, outside strings */
+    uint64_t arrays;     /* a bit per depth: an array, not an object */
+    char before;         /* the last byte before `scanned` that is not a blank, outside strings */
     bool is_line_start;  /* `scanned` is the first byte of a line */
     bool has_ended;      /* no more bytes will come */
-    uint64_t first_line; /* in which the text begins */
+    uint64_t first_line; /* the line in which the text begins */
     struct ntk_report_stream_counts counts;
 };
 
@@ -73,7 +72,7 @@ void ntk_report_stream_destroy(struct ntk_report_stream *stream)
     }
 }
 
-/* Used texts leave the front of the buffer before bytes come to its end. */
+/* Processed texts are removed from the front of the buffer before bytes are added. */
 static void compact(struct ntk_report_stream *stream)
 {
     if (stream->text_start == 0) {
@@ -147,7 +146,7 @@ static void begin_text(struct ntk_report_stream *stream, enum where where)
     stream->before = '\0';
 }
 
-/* The text ends before `scanned`; what comes next is of none. */
+/* The text ends before `scanned`; the next byte belongs to none. */
 static void end_text(struct ntk_report_stream *stream, struct text *out)
 {
     *out = (struct text){ stream->buf.bytes + stream->text_start,
@@ -156,8 +155,8 @@ static void end_text(struct ntk_report_stream *stream, struct text *out)
     stream->where = BETWEEN;
 }
 
-/* The report was truncated: it ends at the next line in it that begins with a brace, as far as
- * there is one, and the scan continues there. */
+/* The report was truncated: it ends at the next of its lines that begins with a brace, if there is
+ * one, and the scan continues there. */
 static void end_broken_text(struct ntk_report_stream *stream, struct text *out)
 {
     const char *text = stream->buf.bytes + stream->text_start;
@@ -181,13 +180,15 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* An array of reports is one after the other, and so are the records of JSON text sequences. */
+/* The reports of an array are read one after the other, and so are the records of JSON text
+ * sequences. */
 static bool is_separator(char c)
 {
     return is_blank(c) || c == '[' || c == ',' || c == ']' || c == '\x1e';
 }
 
-/* A byte of a report outside strings: true when it ends with it, or *out_is_broken before it. */
+/* A byte of a report outside strings: true if the report ends with it; *out_is_broken if it ended
+ * before. */
 static bool take_byte(struct ntk_report_stream *stream, char c, bool *out_is_broken)
 {
     bool in_array = stream->depth > 0 && stream->arrays >> (stream->depth - 1) & 1;
@@ -264,7 +265,7 @@ static bool take_text(struct ntk_report_stream *stream, struct text *out)
         case IN_REPORT:
             if (*at == '{' && stream->is_line_start && stream->depth > 0) {
                 if (is_last && !stream->has_ended) {
-                    return false; /* what follows decides */
+                    return false; /* the next byte decides */
                 }
                 is_broken = !is_last && at[1] == '"';
             }
@@ -286,7 +287,7 @@ static bool take_text(struct ntk_report_stream *stream, struct text *out)
     return false;
 }
 
-/* A text without an end in sight: its bytes are not kept. */
+/* A text that is too long: its bytes are dropped. */
 static bool drop_endless_text(struct ntk_report_stream *stream)
 {
     if (stream->buf.bytes_count - stream->text_start <= NTK_REPORT_READ_BYTES_MAX) {

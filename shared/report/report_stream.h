@@ -8,12 +8,11 @@
  *       }
  *   }
  *
- * Reports are lines, may be indented over many, or follow one another without a line break or in an
- * array. What is not a report, is truncated, or longer than NTK_REPORT_READ_BYTES_MAX, is reported
- * once with its line and skipped; the next report is read as if nothing had happened. Blanks are
- * nothing.
+ * Reports may be single lines, indented over several lines, without line breaks between them, or in
+ * an array. Text that is not a report, is truncated, or is longer than NTK_REPORT_READ_BYTES_MAX,
+ * is reported once with its line and skipped; the next report is read normally. Blanks are ignored.
  *
- * Owner:   create / destroy; a snapshot that next() gave is the caller's (ntk_snapshot_destroy()).
+ * Owner:   create / destroy; the caller owns snapshots from next() (ntk_snapshot_destroy()).
  * Threads: one at a time per stream.
  */
 #ifndef NTK_SHARED_REPORT_REPORT_STREAM_H
@@ -32,7 +31,7 @@ extern "C" {
 struct ntk_snapshot;
 struct ntk_report_stream;
 
-/* What went by so far. */
+/* Counts so far. */
 struct ntk_report_stream_counts {
     uint64_t line_count;   /* lines that ended, empty ones too */
     uint64_t report_count; /* reports that were read */
@@ -43,16 +42,16 @@ struct ntk_report_stream_counts {
 struct ntk_report_stream *ntk_report_stream_create(void);
 void ntk_report_stream_destroy(struct ntk_report_stream *stream);
 
-/* Takes bytes as they came. 0 or -ENOMEM. */
+/* Adds bytes in any portions. 0 or -ENOMEM. */
 int ntk_report_stream_add(struct ntk_report_stream *stream, const void *bytes, size_t bytes_count);
 /* One read() from fd into the stream: bytes read, 0 at the end, -EAGAIN, -EINTR, or another -errno
  * with a message. */
 ssize_t ntk_report_stream_fill(struct ntk_report_stream *stream, int fd, struct ntk_err *err);
-/* No more bytes will come: a last line without '\n' counts as one, a report without an end as
+/* No more bytes will come: a last line without '\n' counts as one, and an incomplete report as
  * skipped. */
 void ntk_report_stream_end(struct ntk_report_stream *stream);
 
-/* 1 and a snapshot; 0 when no whole report is left; -EBADMSG with a message for what was skipped,
+/* 1 and a snapshot; 0 if no complete report is left; -EBADMSG with a message for skipped text,
  * -ENOMEM. */
 int ntk_report_stream_next(struct ntk_report_stream *stream, struct ntk_snapshot **out_snapshot,
                            struct ntk_err *err);

@@ -78,7 +78,7 @@ static void write_counters(struct report_writer *w)
 
     ntk_json_key_object_begin(&w->json, ntk_system_group_names[NTK_SYSTEM_GROUP_ECC]);
     report_write_period(w, snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC]);
-    /* Without devices the vendor's tool writes null, over which its own exporter stumbles. */
+    /* Without devices the vendor's tool writes null, which its exporter cannot handle. */
     ntk_json_key_array_begin(&w->json, "neuron_devices");
     for (size_t i = 0; i < snapshot->device_count; i++) {
         ntk_json_object_begin(&w->json);
@@ -102,7 +102,7 @@ static void read_counters(struct ntk_device_sample *device, const json_t *counte
     }
 }
 
-/* Both tables list the devices in the same order; the index tells when one is missing. */
+/* Both tables list the devices in the same order; the index shows if one is missing. */
 static void read_devices(struct ntk_snapshot *snapshot, const json_t *group, const json_t *ext)
 {
     const json_t *counters = report_get_array(group, "neuron_devices");

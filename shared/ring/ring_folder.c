@@ -11,7 +11,8 @@
 #include "shared/abi/paths.h"
 #include "shared/base/clock.h"
 
-/* Times of change are those of the kernel's tick: what comes in the same one would not be seen. */
+/* Times of change have the resolution of the kernel's tick: a second change in the same tick would
+ * not be seen. */
 #define TICK_NS (50 * NTK_NS_PER_MS)
 
 /* ---- open and close ---- */
@@ -61,7 +62,7 @@ static uint64_t changed_ns(const struct stat *status)
     return (uint64_t)status->st_mtim.tv_sec * NTK_NS_PER_SECOND + (uint64_t)status->st_mtim.tv_nsec;
 }
 
-/* Byte n is the n-th microsecond of CLOCK_MONOTONIC; a reader that has not looked yet is before all
+/* Byte n is the n-th microsecond of CLOCK_MONOTONIC; a reader that has not read yet is before all
  * of them. */
 #define LOOKS_BASE 4096
 
@@ -132,8 +133,8 @@ void ntk_ring_folder_close(struct ring_folder *folder)
     free(folder);
 }
 
-/* In a folder that all may write to, root replaces the mark of another process, which writers would
- * not believe. */
+/* In a folder that all may write to, root replaces another user's mark, which writers would not
+ * trust. */
 static int open_mark(const struct ring_folder *folder)
 {
     int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -165,7 +166,7 @@ void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns)
             }
             return;
         }
-        close(folder->mark_fd); /* another reader took it along */
+        close(folder->mark_fd); /* another reader removed it */
     }
     folder->mark_fd = open_mark(folder);
     if (folder->mark_fd < 0) {
@@ -173,7 +174,7 @@ void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns)
     }
     folder->look_us = 0;
     folder->marked_ns = now_ns;
-    folder->still_ns = 0; /* what a writer left while there was none */
+    folder->still_ns = 0; /* files that a writer left while there was no reader */
     (void)set_lock(folder->mark_fd, LOOKS_BASE);
     if (folder->marks) {
         ntk_ring_folder_hold(folder->mark_fd, 0);
@@ -219,7 +220,7 @@ bool ntk_ring_folder_others_looked(const struct ring_folder *folder, uint64_t si
 
 /* ---- passes ---- */
 
-/* Whether there is something to go over. */
+/* Whether there is something to check. */
 static bool begin_pass(struct ring_folder *folder, uint64_t now_ns)
 {
     struct stat status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_known - what became of files that are not, or no longer, among the segments: told, refused,
- * to be removed; and how much each user may ask of a reader. Private to this folder of the source.
+ * ring_known - the state of files that are not, or no longer, in the list of segments: reported,
+ * refused, to be removed; and the limits per user. Private to this folder of the source.
  *
  * Owner:   zeroed is empty; ntk_ring_known_fini() frees.
  * Threads: as for the registry.
@@ -15,7 +15,7 @@
 #include "shared/base/map.h"
 
 /* Each user may make a reader open this many files at once, and then this many per second: the rest
- * wait, none is lost. */
+ * wait, and none is lost. */
 #define RING_USER_OPENS 512
 #define RING_USER_OPENS_PER_SECOND 64
 /* Files of a user that are remembered; more are not checked. */
@@ -24,17 +24,17 @@
 struct ring_file {
     uint64_t device;
     uint64_t inode;
-    const char *name; /* too: some file systems use inode numbers again at once */
+    const char *name; /* because some file systems reuse inode numbers at once */
     uint32_t uid;
 };
 
 enum ring_known_kind {
-    RING_KNOWN_STAYS,  /* told, and not ours to remove */
-    RING_KNOWN_LEAVES, /* told, to be removed when no other process needs it */
-    /* over before this reader began: another reader's to tell, while one may come */
+    RING_KNOWN_STAYS,  /* reported, and not ours to remove */
+    RING_KNOWN_LEAVES, /* reported, to be removed when no other process needs it */
+    /* it ended before this reader began: left to another reader, while one may come */
     RING_KNOWN_OLD,
     RING_KNOWN_REFUSED, /* examined again later */
-    RING_KNOWN_UNREADY, /* without its magic yet: examined again when it is twice as old */
+    RING_KNOWN_UNREADY, /* without its magic yet: examined again at twice its age */
 };
 
 struct ring_known_file {
@@ -44,12 +44,13 @@ struct ring_known_file {
     uint64_t folder_inode;
     uint64_t seen_in_pass; /* of its folder */
     uint64_t since_ns;
-    /* when the others had examined it once, 0 not yet; when this reader did, of an unready one */
+    /* time at which the others had examined it once, 0 not yet; for an unready one, that of this
+     * reader */
     uint64_t looked_ns;
     uint64_t ended_order; /* see ntk_ring_registry_release() */
-    int fd; /* of a file that leaves: holds its byte 1 until what it said is kept; -1 */
+    int fd; /* of a file to be removed: locks its byte 1 until its contents are stored; -1 */
     bool is_held;
-    bool is_unreadable; /* refused since this user may not read it */
+    bool is_unreadable; /* refused because this user may not read it */
     char *reason;       /* of a refusal; NULL */
 };
 
@@ -69,7 +70,7 @@ void ntk_ring_known_fini(struct ring_known *known);
 /* NULL: unknown. */
 struct ring_known_file *ntk_ring_known_get(const struct ring_known *known,
                                            const struct ring_file *file);
-/* Known from now on, zeroed but for its uid and fd; NULL if out of memory or when its user has too
+/* Remembers a file, zeroed except for its uid and fd; NULL if out of memory or if its user has too
  * many. */
 struct ring_known_file *ntk_ring_known_add(struct ring_known *known, const struct ring_file *file);
 void ntk_ring_known_remove(struct ring_known *known, const struct ring_file *file);
@@ -77,7 +78,7 @@ void ntk_ring_known_remove(struct ring_known *known, const struct ring_file *fil
 void ntk_ring_known_forget_unseen(struct ring_known *known, uint64_t folder_device,
                                   uint64_t folder_inode, uint64_t pass);
 
-/* Made when first asked for; NULL if out of memory. */
+/* Created at the first request; NULL if out of memory. */
 struct ring_user *ntk_ring_known_user(struct ring_known *known, uint32_t uid);
 /* Whether a file of this user may be opened now. */
 bool ntk_ring_user_may_open(struct ring_user *user, uint64_t now_ns);

@@ -15,14 +15,13 @@
 #include "shared/abi/process_stat.h"
 #include "shared/base/fs.h"
 
-#define FREE_LOCK_POLLS 2 /* design: cannot be judged for two polls = dead */
+#define FREE_LOCK_POLLS 2 /* design: a process that cannot be checked for two polls is dead */
 #define STATUS_BYTES 4096
 #define UIDS 4 /* real, effective, saved, of the file system */
 
-/* ---- what /proc says ---- */
+/* ---- facts from /proc ---- */
 
-/* When the process started, see process_stat.h; 0 when there is no such process here, or it has
- * ended. */
+/* The start time of the process, see process_stat.h; 0 if the process is not here or has ended. */
 static uint64_t start_time_of(const char *proc_root, const char *pid)
 {
     char path[NTK_PATH_BYTES];
@@ -49,7 +48,7 @@ static uint64_t pid_namespace_of(const char *proc_root)
     return (uint64_t)status.st_ino;
 }
 
-/* Whether proc_root belongs to another pid namespace: "self" is not called as we are. */
+/* Whether proc_root belongs to another pid namespace: its "self" is not this process. */
 static bool is_foreign_proc(const char *proc_root)
 {
     char path[NTK_PATH_BYTES];
@@ -67,8 +66,8 @@ static bool is_foreign_proc(const char *proc_root)
     return strtoul(self, NULL, 10) != (unsigned long)getpid();
 }
 
-/* Whose a process is, and what it is called where it lives. Not the owner of its folder: that is
- * root for a process that may not be traced. */
+/* The user of a process, and its pid in its namespace. Not the owner of its folder, which is root
+ * for a process that may not be traced. */
 struct proc_status {
     uint32_t uid[UIDS];
     uint32_t innermost_pid; /* the last of "NSpid:"; 0 unknown */
@@ -113,7 +112,7 @@ static bool read_status(const char *proc_root, const char *pid, struct proc_stat
     return true;
 }
 
-/* Root made its file and may be anybody by now. */
+/* Root created its file and may have changed to any user. */
 static bool is_of(const struct proc_status *status, uint32_t owner)
 {
     for (size_t i = 0; i < UIDS; i++) {
@@ -124,14 +123,14 @@ static bool is_of(const struct proc_status *status, uint32_t owner)
     return owner == 0;
 }
 
-/* The holder of the lock writes about another process: the header's pid is that one's, as the
- * writer sees it. */
+/* The lock holder writes about another process: the header's pid is that one's, as the writer sees
+ * it. */
 static bool is_attached(const struct ntk_ring_segment *segment)
 {
     return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
 }
 
-/* The pid that proc_root knows the process by; 0 when it does not. */
+/* The pid of the process in proc_root; 0 if it is not there. */
 static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_segment *segment)
 {
     const struct ntk_ring_process *process = &segment->process;
@@ -210,11 +209,11 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     char pid[16];
 
     if (liveness->is_foreign_proc) {
-        return 0; /* translate_pid() asks */
+        return 0; /* for translate_pid() */
     }
     if (is_attached(segment)) {
-        /* The holder of the lock proves nothing: root may write for all, others for processes that
-         * can be checked. */
+        /* The lock holder proves nothing: root may write for all, others for processes that they
+         * can check. */
         holder = 0;
         if (process->uid != 0 && !is_same_namespace(liveness, segment)) {
             return ntk_err_set(
@@ -233,7 +232,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
         return 0; /* it has ended, or may not be checked */
     }
     if (holder <= 0 && start_time != process->start_time) {
-        return 0; /* another process has its number by now */
+        return 0; /* another process has its pid now */
     }
     if (!is_of(&status, process->uid)) {
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
@@ -241,7 +240,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                            segment->path, process->uid, pid, status.uid[0]);
     }
     if (holder > 0) {
-        /* Whatever the file says: also of a process in its own time namespace. */
+        /* Even if the file differs: also for a process in another time namespace. */
         process->start_time = start_time;
         process->own_pid = status.innermost_pid != 0 ? status.innermost_pid : process->own_pid;
     }
@@ -271,7 +270,7 @@ bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
         return false;
     }
     if (is_attached(segment)) {
-        return true; /* whatever the process does: no one writes to it any more */
+        return true; /* even if the process runs: it has no writer any more */
     }
     /* Perhaps it only closed its descriptors. */
     if (liveness->is_foreign_proc ? segment->host_pid != 0 : is_same_namespace(liveness, segment)) {

@@ -22,19 +22,18 @@ struct ntk_ring_liveness {
 };
 
 void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc_root);
-/* Once per segment: 0, or -EPERM with a message when it speaks for a process that is another
- * user's. Where the lock identifies the process, the segment gets that one's numbers, not its own
- * claim. */
+/* Once per segment: 0, or -EPERM with a message if it reports a process of another user. If the
+ * lock identifies the process, the segment gets those numbers, not its claims. */
 int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                             struct ntk_ring_segment *segment, struct ntk_err *err);
-/* Whether the writer has ended, in the look of that number; learns its pid on the way. */
+/* Whether the writer has ended, in the poll of that number; also learns its pid. */
 bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
                                  struct ntk_ring_segment *segment, uint64_t look);
 
 /* Whether the process with that name runs, as this reader sees it. */
 bool ntk_ring_liveness_runs(const struct ntk_ring_liveness *liveness, unsigned int pid,
                             unsigned long long start_time);
-/* The pid that holds byte 0 as this process sees it, 0 when no process does, -1 when its holder has
+/* The pid of the process that locks byte 0, as this process sees it; 0 if none does, -1 if it has
  * no pid here. */
 int64_t ntk_ring_liveness_holder(int fd);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_reader - follows one event ring of a mapped segment and knows exactly what it missed.
+ * ring_reader - follows one event ring of a mapped segment and counts exactly the records that it
+ * missed.
  *
- * The ring overwrites its oldest records whenever it likes; the reader copies batches, checks them
- * and counts the rest as lost. At any quiet moment: records published = read + lost.
+ * The ring may overwrite its oldest records at any time; the reader copies batches, checks them and
+ * counts the rest as lost. Between writes: records published = read + lost.
  *
- * Owner:   caller's storage; nothing to free. The mapping belongs to the segment and must outlive
- *          it.
+ * Owner:   the caller's storage; nothing to free. The mapping belongs to the segment and must
+ *          outlive it.
  * Threads: one at a time per reader; any number of readers follow one ring.
  */
 #ifndef NTK_SHARED_RING_RING_READER_H
@@ -31,22 +32,22 @@ struct ntk_ring_reader {
     uint64_t position; /* index of the next record to read */
     uint64_t read;     /* records delivered */
     uint64_t lost;     /* records published and never delivered */
-    uint64_t start;    /* position at the beginning: read + lost = position - start */
-    /* set by the owner: nothing is written any more, so a lapped reader goes back to the oldest
-     * record instead of leaving the writer half a ring */
+    uint64_t start;    /* initial position: read + lost = position - start */
+    /* set by the owner: the writer has stopped, so an overrun reader continues with the oldest
+     * record instead of half a ring ahead */
     int writer_gone;
 };
 
 enum ntk_ring_from {
-    NTK_RING_FROM_OLDEST, /* what is still there; older ones count as lost */
-    NTK_RING_FROM_NOW     /* only what comes; nothing counts as lost */
+    NTK_RING_FROM_OLDEST, /* records that are still there; older ones count as lost */
+    NTK_RING_FROM_NOW     /* only future records; none counts as lost */
 };
 
 /* slots: capacity of them, a power of two. */
 void ntk_ring_reader_init(struct ntk_ring_reader *reader, const struct ntk_slot *slots,
                           const uint64_t *head, uint64_t capacity, enum ntk_ring_from from);
-/* Copies up to NTK_RING_BATCH sound records, oldest first, into out_slots (NTK_RING_BATCH of them)
- * and returns how many. *out_more (may be NULL): 1 when more already exist, also when this batch
+/* Copies up to NTK_RING_BATCH valid records, oldest first, into out_slots (NTK_RING_BATCH of them)
+ * and returns their number. *out_more (may be NULL): 1 if more already exist, even if this batch
  * was lost as a whole. */
 size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out_slots,
                             int *out_more);

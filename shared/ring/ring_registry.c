@@ -22,18 +22,19 @@
 
 #define ENTRIES_OF_FOLDER 2048u /* names of one folder that one poll checks, ... */
 #define ENTRIES_OF_POLL 8192u   /* ... and of all folders; the next poll continues */
-#define FOLDERS_MAX 1024u       /* of other users, that root looks into */
+#define FOLDERS_MAX 1024u       /* of other users, which root reads */
 #define SEGMENTS_OF_USER 512u
 #define SEGMENTS_CROWDED (NTK_RING_REGISTRY_SEGMENTS / 2) /* from then on ... */
-#define SEGMENTS_OF_USER_CROWDED 16u /* ... only users with fewer get another */
+#define SEGMENTS_OF_USER_CROWDED 16u /* ... and then only users with fewer get another */
 #define BRACKET_TRIES 8
-/* A reader that hangs does not keep files for ever. */
+/* A reader that hangs must not keep files for ever. */
 #define PATIENCE_NS (10 * NTK_NS_PER_SECOND)
-#define WANTED_BYTE 1 /* held by whoever has yet to keep what the file says */
+#define WANTED_BYTE 1 /* locked by readers that still have to store the file's contents */
 #define WANTED_NS (60 * NTK_NS_PER_SECOND)
 #define REFUSED_AGAIN_NS (60 * NTK_NS_PER_SECOND)
-/* Then a file without its magic was given up by its writer: locking it follows its making at once,
- * so that a second without a lock is enough where the process of its name does not run. */
+/* After this time, the writer has given up a file without its magic: a writer locks its file
+ * directly after creating it, so a second without a lock is enough if the process in its name does
+ * not run. */
 #define UNREADY_NS (60 * NTK_NS_PER_SECOND)
 #define UNREADY_DEAD_NS NTK_NS_PER_SECOND
 
@@ -43,15 +44,15 @@ struct ntk_ring_registry {
     char *proc_root;
     struct ring_folder *parent; /* of the users' folders; NULL */
     struct ntk_vec folders;     /* struct ring_folder * */
-    size_t next_folder;         /* where the next poll begins */
+    size_t next_folder;         /* place at which the next poll begins */
     struct ntk_vec segments;    /* struct ntk_ring_segment * */
     struct ntk_map by_file;     /* the same, see file_number() */
     struct ring_known known;
-    char *made_folder; /* made by us, ours to remove while it is empty; NULL */
+    char *made_folder; /* created by us, ours to remove while it is empty; NULL */
     uint64_t begin_ns;
     uint64_t poll_count;
     uint64_t poll_ns;
-    struct ntk_ring_poll *out; /* of the poll that runs */
+    struct ntk_ring_poll *out; /* for the current poll */
     uint64_t ended_count;
     uint64_t released;
     uint64_t serial;
@@ -106,7 +107,7 @@ static struct ring_known_file *remember(struct ntk_ring_registry *registry,
     return known;
 }
 
-/* Another look costs as much as this one: not at each pass. */
+/* Checking again costs as much as this check, so not at each pass. */
 static void refuse(struct ntk_ring_registry *registry, struct ring_folder *folder,
                    const struct ring_file *file, const struct ntk_err *err)
 {
@@ -137,7 +138,7 @@ static bool may_be_removed(const struct ntk_ring_registry *registry,
         file->is_held = false;
         ntk_ring_folder_let_go(file->fd, WANTED_BYTE);
     }
-    /* That reader removes the file once it has stored its contents. */
+    /* That reader removes the file after it has stored its contents. */
     if (ntk_ring_folder_awaits_reader(folder) ||
         (age_ns < WANTED_NS && ntk_ring_folder_is_held_by_others(file->fd, WANTED_BYTE, 1))) {
         return false;
@@ -145,14 +146,14 @@ static bool may_be_removed(const struct ntk_ring_registry *registry,
     if (age_ns > PATIENCE_NS || !ntk_ring_folder_has_others(folder)) {
         return true;
     }
-    /* Two looks of each of them: in the first the file may not have opened. */
+    /* Two passes of each reader: it may not have opened the file in the first. */
     if (file->looked_ns == 0 && ntk_ring_folder_others_looked(folder, file->since_ns)) {
         file->looked_ns = registry->poll_ns;
     }
     return file->looked_ns != 0 && ntk_ring_folder_others_looked(folder, file->looked_ns);
 }
 
-/* Removes what the name means in the folder that we hold, if it is still that file. */
+/* Removes the name in the open folder, if it is still that file. */
 static void try_to_remove(struct ntk_ring_registry *registry, struct ring_folder *folder,
                           struct ring_known_file *known, const struct ring_file *file)
 {
@@ -175,7 +176,7 @@ static void try_to_remove(struct ntk_ring_registry *registry, struct ring_folder
     }
 }
 
-/* A file that was checked before: true when that is all there is to do. */
+/* A file that was checked before: true if nothing more is needed. */
 static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *folder,
                     const struct ring_file *file)
 {
@@ -205,7 +206,7 @@ static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *fold
     return true;
 }
 
-/* A file without its magic is being made, or its writer was killed then. */
+/* A file without its magic is being created, or its writer was killed then. */
 static void await_ready(struct ntk_ring_registry *registry, struct ring_folder *folder,
                         const struct ring_file *file, int fd, const struct stat *status)
 {
@@ -243,8 +244,8 @@ static bool has_room(const struct ntk_ring_registry *registry, const struct ring
            registry->segments.count < NTK_RING_REGISTRY_SEGMENTS;
 }
 
-/* Over when it is first seen. Who watches only, or keeps nothing of earlier times, leaves it to a
- * reader that does. */
+/* It had ended before it was first seen. A reader that only watches, or stores nothing of earlier
+ * times, leaves it to one that does. */
 static bool is_of_the_past(const struct ntk_ring_registry *registry,
                            const struct ntk_ring_segment *segment)
 {
@@ -288,7 +289,7 @@ static void take_segment(struct ntk_ring_registry *registry, struct ring_folder 
     registry->out->appeared++;
 }
 
-/* A file of a folder that is named like a segment. */
+/* A file of a folder with a name like a segment. */
 static void take_file(struct ring_folder *folder, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;
@@ -403,8 +404,7 @@ static void remove_folder(struct ntk_ring_registry *registry, size_t index)
     ntk_vec_remove(&registry->folders, index);
 }
 
-/* From now on this folder is looked into. owner: who it must belong to, or anyone. One that is not
- * there is fine. */
+/* Adds this folder. owner: the required owner, or anyone. A missing folder is accepted. */
 static void add_folder(struct ntk_ring_registry *registry, const char *path, int64_t owner)
 {
     struct ring_folder *folder = NULL;
@@ -435,8 +435,8 @@ static void add_folder(struct ntk_ring_registry *registry, const char *path, int
     }
 }
 
-/* Anyone can make a folder with the name of another user's, so the owner comes first; what is made
- * of it then is the user's own, under the name that paths.h finds. */
+/* Anyone can create a folder with the name for another user, so the owner is checked first; the
+ * folder that is opened then belongs to the user, under the name that paths.h finds. */
 static void find_user_folder(struct ring_folder *parent, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;
@@ -473,7 +473,7 @@ static void find_user_folder(struct ring_folder *parent, const char *name, void 
     parent->is_left = parent->is_left || find_folder(registry, path) == NULL;
 }
 
-/* Folders of other users whose processes stay unknown to this one. */
+/* Folders of other users that this one may not read. */
 static uint32_t count_unreadable_users(void)
 {
     struct dirent *entry;
@@ -529,7 +529,7 @@ static void find_folders(struct ntk_ring_registry *registry)
     }
 }
 
-/* Folders of the own and the shared place follow their path, whatever it becomes. */
+/* Folders of the user and the shared place follow their path, even if it changes. */
 static void drop_moved_folders(struct ntk_ring_registry *registry)
 {
     for (size_t i = registry->folders.count; i-- > 0;) {
@@ -583,7 +583,7 @@ static int compare_segments(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-/* Its mapping is not needed any more; the file goes when no other process needs it. */
+/* Its mapping is not needed any more; the file is removed when no other process needs it. */
 static void leave(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)
 {
     const struct ring_file file = file_of(segment);
@@ -621,7 +621,7 @@ static void free_segment(struct ntk_ring_registry *registry, struct ntk_ring_seg
     ntk_ring_segment_close(segment);
 }
 
-/* No process reads it: its file is removed with its writer. */
+/* No reader uses it: its file is removed with its writer. */
 static void step_double(struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
 {
     if (ntk_ring_segment_is_damaged(segment)) {
@@ -638,7 +638,7 @@ static bool is_attached(const struct ntk_ring_segment *segment)
     return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
 }
 
-/* Segments of one process stand side by side. */
+/* Segments of one process are neighbours. */
 static void find_doubles(struct ntk_ring_registry *registry)
 {
     size_t count = registry->segments.count;
@@ -668,7 +668,7 @@ static void find_doubles(struct ntk_ring_registry *registry)
 }
 
 /* A starting process removes dead files by their age. Later writes to a mapping in memory do not
- * renew it: that of a process that ran for hours would be too old to wait for this reader's next
+ * renew it: the file of a process that ran for hours would be too old for this reader's next
  * run. */
 static void renew(const struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
 {
@@ -680,7 +680,7 @@ static void renew(const struct ntk_ring_registry *registry, struct ntk_ring_segm
     }
 }
 
-/* One step of each segment's life: alive, ended, gone, freed. */
+/* One step in each segment's life: alive, ended, gone, freed. */
 static void step_lives(struct ntk_ring_registry *registry)
 {
     struct ntk_ring_poll *out = registry->out;
@@ -723,8 +723,8 @@ static void step_lives(struct ntk_ring_registry *registry)
     }
 }
 
-/* A reader that cleans up makes the folder as the first writer would: one that the first process
- * makes has no mark yet when that process is short. */
+/* A reader that removes files creates the folder as the first writer would: a folder from the first
+ * process has no mark yet if that process is short. */
 static void make_folder(struct ntk_ring_registry *registry)
 {
     char path[NTK_PATH_BYTES];
@@ -806,7 +806,7 @@ int ntk_ring_registry_open(const struct ntk_ring_options *options,
     return 0;
 }
 
-/* A file that waits for this reader does so no longer. */
+/* The file no longer waits for this reader. */
 static void leave_file(struct ring_folder *folder, const char *name, void *ctx)
 {
     struct ntk_ring_registry *registry = ctx;
@@ -825,7 +825,7 @@ static void leave_file(struct ring_folder *folder, const char *name, void *ctx)
     }
 }
 
-/* Removes what is listed and kept. */
+/* Removes files that are listed and stored. */
 static void leave_all(struct ntk_ring_registry *registry)
 {
     for (size_t i = 0; i < registry->segments.count; i++) {
@@ -861,7 +861,7 @@ void ntk_ring_registry_close(struct ntk_ring_registry *registry)
     ntk_map_fini(&registry->by_file);
     ntk_ring_known_fini(&registry->known);
     if (registry->made_folder != NULL) {
-        (void)rmdir(registry->made_folder); /* stays when it holds anything */
+        (void)rmdir(registry->made_folder); /* it stays if it is not empty */
     }
     free(registry->made_folder);
     free(registry->folder);

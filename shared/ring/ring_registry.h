@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_registry - the observed processes of this machine: finds their segments, believes nothing in
- * them unchecked, sees them end.
+ * ring_registry - the observed processes of this machine: finds their segments, checks all their
+ * contents, and notices their end.
  *
  * ntk_ring_registry_poll() checks the folders (shared/abi/paths.h) and brings the list of segments
- * up to date. Each segment then answers questions with copies in plain structs: every id, count and
- * offset of the answers is within bounds, texts are NUL-ended, so a hostile segment can at worst
- * report nonsense about its own process. A file that is cut short while it is mapped reads as zeros
- * and is dropped at the next poll; for that the module installs a SIGBUS handler that passes on
- * what is not its own.
+ * up to date. Queries on a segment return copies in plain structs: every id, count and offset is
+ * within bounds, and texts are NUL-ended, so a hostile segment can at worst report nonsense about
+ * its process. A file that is truncated while it is mapped reads as zeros and is dropped at the
+ * next poll; for that the module installs a SIGBUS handler that passes other faults on.
  *
  * Owner:   ntk_ring_registry_open() allocates, _close() frees; segments are borrowed from it and
  *          live until the poll after the one that showed them as NTK_SEGMENT_GONE.
@@ -37,30 +36,31 @@ extern "C" {
 struct ntk_ring_registry;
 struct ntk_ring_segment;
 
-/* At once, and 512 of one user, 16 once half of them are taken; more are counted in `ignored`. */
+/* At the same time, and 512 of one user, or 16 after half of them are taken; more are counted in
+ * `ignored`. */
 #define NTK_RING_REGISTRY_SEGMENTS 1536
 
 struct ntk_clock;
 
 struct ntk_ring_options {
     const char *folder; /* instead of the folders of paths.h; NULL: those */
-    /* Instead of "/proc"; NULL: that. When it belongs to another pid namespace (the host's, mounted
-     * in a container), pids are those that it shows. */
+    /* Instead of "/proc"; NULL: "/proc". If it belongs to another pid namespace (the host's,
+     * mounted in a container), pids are those that it shows. */
     const char *proc_root;
-    bool hold; /* holds byte 1: files of clean exits wait until they are reaped */
-    /* Removes the files of processes that ended (the agent; implies hold), and marks the folders,
-     * so that processes that end before they were seen leave theirs too. The folder of the own user
-     * (or `folder`) is made when missing, and removed at _close() when it is still empty. */
+    bool hold; /* locks byte 1: files of clean exits wait until they are reaped */
+    /* Removes the files of ended processes (the agent; implies hold), and marks the folders, so
+     * that processes that end before they were seen leave theirs, too. The folder of this user (or
+     * `folder`) is created if it is missing, and removed at _close() if it is still empty. */
     bool reap;
-    /* Keeps what it counts over its own end: processes that were over before it began are its to
-     * tell, and files of ended processes stay until ntk_ring_registry_release(). Other readers
-     * leave earlier segments to it for NTK_READER_MARK_KEEPS_S. */
+    /* Stores its counts beyond its end: it reports processes that ended before it began, and files
+     * of ended processes stay until ntk_ring_registry_release(). Other readers leave earlier
+     * segments to it for NTK_READER_MARK_KEEPS_S. */
     bool remembers;
     enum ntk_ring_from from;       /* where readers of rings start */
     const struct ntk_clock *clock; /* of polls; borrowed; NULL: the system's */
 };
 
-/* -errno with a message. A folder that does not exist (yet) is fine. options may be NULL:
+/* -errno with a message. A folder that does not exist (yet) is accepted. options may be NULL:
  * zeroed. */
 int ntk_ring_registry_open(const struct ntk_ring_options *options,
                            struct ntk_ring_registry **out_registry, struct ntk_err *err);
@@ -68,26 +68,26 @@ void ntk_ring_registry_close(struct ntk_ring_registry *registry);
 
 struct ntk_ring_poll {
     uint32_t segments; /* in the list now */
-    uint32_t appeared; /* since the poll before */
+    uint32_t appeared; /* since the previous poll */
     uint32_t ended;
-    uint32_t ignored; /* files named like segments that are not taken: owner, type, magic, bounds */
+    uint32_t ignored; /* files named like segments that are refused: owner, type, magic, bounds */
     uint32_t unreadable; /* of the ignored: files that this user may not read */
-    /* Users whose folders this user may not read, when the registry was opened: their processes
+    /* Users with folders that this user may not read, when the registry was opened: their processes
      * cannot even be counted. */
     uint32_t unreadable_users;
-    char ignored_reason[256]; /* of the last one, a message that names the file; or empty */
+    char ignored_reason[256]; /* of the last one, a message with the file's name; or empty */
 };
 
 /* One round. Processes that ended are NTK_SEGMENT_ENDED in this round: drain their rings and read
- * their counters once more, then the next round makes them NTK_SEGMENT_GONE, the one after frees
+ * their counters once more. The next round makes them NTK_SEGMENT_GONE, and the one after frees
  * them. out may be NULL. */
 int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
                            struct ntk_err *err);
 
-/* How many segments were shown as NTK_SEGMENT_ENDED so far. */
+/* The number of segments that were shown as NTK_SEGMENT_ENDED so far. */
 uint64_t ntk_ring_registry_ended_count(const struct ntk_ring_registry *registry);
-/* A reader that remembers kept the counts of this many of them: their files may go, once every
- * other reader of the folder has looked into it twice since. */
+/* A reader that stores counts has stored this many of them: their files may be removed after every
+ * other reader of the folder has checked it twice since then. */
 void ntk_ring_registry_release(struct ntk_ring_registry *registry, uint64_t ended_count);
 
 size_t ntk_ring_registry_count(const struct ntk_ring_registry *registry);
@@ -99,16 +99,15 @@ enum ntk_segment_state {
     NTK_SEGMENT_ALIVE,
     NTK_SEGMENT_ENDED, /* clean or killed: no more writes; last chance to read */
     NTK_SEGMENT_GONE,  /* the file is removed (when reaping); the mapping goes at the next poll */
-    /* A program next to the process writes it, and the process has its own one: both count the
-     * same. Not to be read, from now on for good. */
+    /* A program next to the process writes it, and the process has a segment, too: both count the
+     * same. Must not be read from now on. */
     NTK_SEGMENT_DOUBLE
 };
 
-/* What a segment's process is; texts are NUL-ended and printable as they are (control bytes are
- * '?'). */
+/* Facts about a segment's process; texts are NUL-ended and printable (control bytes are '?'). */
 struct ntk_ring_process {
-    uint32_t pid;        /* outside identity: holder of the lock as this process sees it */
-    uint32_t own_pid;    /* as the process sees itself (header) */
+    uint32_t pid;        /* pid of the lock holder as this process sees it */
+    uint32_t own_pid;    /* pid in the process's namespace (header) */
     uint64_t start_time; /* field 22 of its /proc stat */
     uint32_t uid;        /* owner of the file */
     bool clean_exit;     /* the process closed it */
@@ -127,7 +126,7 @@ struct ntk_ring_process {
     char command[NTK_VERSION_TEXT_BYTES + 1];
 };
 
-/* What could not be kept by the writer. */
+/* Data that the writer could not store. */
 struct ntk_ring_refusals {
     uint64_t events_without_ring;
     uint64_t events_in_signals; /* sum of the rings' dropped */
@@ -150,43 +149,42 @@ void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk
 void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
                                struct ntk_ring_refusals *out);
 
-/* One core at one moment; `counters` is the block as it is in the segment. */
+/* One core at one moment; `counters` is the block of the segment. */
 struct ntk_ring_core {
     uint16_t core;
-    bool owned; /* now; else released: counters stay */
+    bool owned; /* owned now; else released: counters stay */
     bool has_histogram;
     uint32_t logical;
     uint64_t in_flight;
-    uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
-    /* Owned, and nothing in flight: since the last execution ended or, where there was none, since
-     * the segment began. */
+    uint64_t running_ns; /* since the last start or end of an execution, while one is in flight */
+    /* Owned, and nothing in flight: since the last execution ended or, without one, since the
+     * segment began. */
     uint64_t idle_ns;
-    uint64_t busy_ns; /* with what runs now counted up to now: */
+    uint64_t busy_ns; /* including running work up to now: */
     uint64_t read_monotonic_ns;
     uint64_t current_model;
-    /* 1970: when an execution first failed, by a hardware error or a timeout, since one completed;
-     * 0 none did, or the writer is older. */
+    /* 1970: the first failure of an execution by a hardware error or a timeout after the last
+     * completed one; 0 none, or the writer is older. */
     uint64_t failing_since_ns;
     struct ntk_segment_core counters;
 };
 
-/* The cores that the process owns or owned, in order; returns how many of out_cores were filled.
- * Not const: it remembers the last sound values, for a writer that was killed while it changed
- * them. */
+/* The cores that the process owns or owned, in order; returns the number of filled out_cores. Not
+ * const: it remembers the last valid values, for a writer that was killed during a change. */
 size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
                               size_t out_count);
 
-/* Where the file has the count of executions in flight of a core (< NTK_SEGMENT_CORES): for a
- * program that reads it in the memory of that process. */
+/* The file position of the in-flight count of a core (< NTK_SEGMENT_CORES), for a program that
+ * reads it in the memory of that process. */
 uint64_t ntk_ring_segment_in_flight_offset(const struct ntk_ring_segment *segment, uint16_t core);
 
-/* All buckets of one kind; those of lines without a bit are 0, so that few have to be checked. */
+/* All buckets of one kind; those of lines without a bit are 0, so that only few must be checked. */
 struct ntk_ring_buckets {
     uint64_t sum_ns;
     uint64_t lines[NTK_HISTOGRAM_LINE_WORDS];
     uint64_t bucket[NTK_HISTOGRAM_BUCKETS];
 };
-/* The first line from `line` on that has a bit; NTK_HISTOGRAM_LINES: none has. */
+/* The first line from `line` on with a bit; NTK_HISTOGRAM_LINES: none. */
 static inline uint32_t ntk_ring_line_next(const uint64_t lines[NTK_HISTOGRAM_LINE_WORDS],
                                           uint32_t line)
 {
@@ -200,13 +198,13 @@ static inline uint32_t ntk_ring_line_next(const uint64_t lines[NTK_HISTOGRAM_LIN
     }
     return NTK_HISTOGRAM_LINES;
 }
-/* Zeroed before its first use: later reads clear what they left. */
+/* Zeroed before its first use: later reads clear earlier contents. */
 struct ntk_ring_histogram {
-    bool total_only; /* of the caller: `device` is not read, and has nothing */
+    bool total_only; /* set by the caller: `device` is not read, and stays empty */
     struct ntk_ring_buckets total;
     struct ntk_ring_buckets device;
 };
-/* 0, or -ENOENT when there is none (not reserved, or another model's by now). */
+/* 0, or -ENOENT if there is none (not reserved, or now another model's). */
 int ntk_ring_segment_core_histogram(const struct ntk_ring_segment *segment, uint16_t core,
                                     struct ntk_ring_histogram *out);
 struct ntk_ring_model;
@@ -235,11 +233,12 @@ struct ntk_ring_model {
     char name[NTK_MODEL_NAME_BYTES + 1];
     char neff_path[NTK_MODEL_PATH_BYTES + 1];
 };
-/* Models in the table, unloaded ones until their slot is needed; up to NTK_SEGMENT_MODELS. */
+/* Models in the table, including unloaded ones until their slot is needed; up to
+ * NTK_SEGMENT_MODELS. */
 size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
                                struct ntk_ring_model *out_models, size_t out_count);
 
-/* The process as a rank of a communicator; struct ntk_segment_comm has the meanings. */
+/* The process as a rank of a communicator; see struct ntk_segment_comm for the meanings. */
 struct ntk_ring_comm {
     uint32_t slot;
     uint32_t state; /* enum ntk_comm_state, never FREE */
@@ -250,7 +249,8 @@ struct ntk_ring_comm {
     uint32_t model;
     uint32_t name, group; /* ids of names */
     uint16_t core;
-    uint64_t sequence; /* of the current operation or, with none, of the last one; 0: none so far */
+    /* of the current operation or, without one, of the last one; 0: none so far */
+    uint64_t sequence;
     uint64_t in_flight;
     uint64_t state_ns; /* since it was entered or, with none in flight, left */
     uint64_t bytes;
