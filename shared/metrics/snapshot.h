@@ -19,7 +19,7 @@
  * Owner:   the snapshot owns all its parts: texts (never NULL, "" = unknown), arrays, histograms.
  *          Fill it through ntk_snapshot_alloc() and _text(), then do not change it.
  *          ntk_snapshot_share() adds a reference; each owner destroys once.
- * Threads: one thread builds it; afterwards it is immutable and any thread may read it.
+ * Threads: one at a time while it is built; afterwards any thread may read it.
  */
 #ifndef NTK_SHARED_METRICS_SNAPSHOT_H
 #define NTK_SHARED_METRICS_SNAPSHOT_H
