@@ -2,6 +2,10 @@
 #include "profiler/analysis/capture_place.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/str.h"
 
 #define INTERPOLATE_NS 1000000000U
 #define DRIFT_MAX 0.001 /* of a clock; a larger one means another clock */
@@ -74,4 +78,40 @@ uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
     return count                               ? host_of(points, count, window_ns)
            : execution->sync_host_ns > lead_ns ? execution->sync_host_ns - lead_ns
                                                : execution->sync_host_ns;
+}
+
+/* Spans are in order of their start: the first physical core of a pair counts. */
+static uint64_t start_of_execution(const struct ntk_system_trace *trace, uint64_t execution)
+{
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+
+        if (span->exec_id == execution && strcmp(span->type, "nc_exec_running") == 0) {
+            return span->start_ns;
+        }
+        ntk_system_trace_passed(trace, i);
+    }
+    return 0;
+}
+
+uint64_t ntk_capture_place_triggered(const char *path, const struct ntk_system_trace *const *traces,
+                                     size_t count)
+{
+    unsigned long long execution;
+    unsigned pid;
+    unsigned nc;
+    uint64_t start_ns = 0;
+
+    if (sscanf(ntk_str_base_name(path), "pid_%u_nc_%u_exec_%llu.ntff", &pid, &nc, &execution) !=
+        3) {
+        return 0;
+    }
+    for (size_t i = 0; i < count && start_ns == 0; i++) {
+        const NtkNtracePb__Info *info = traces[i]->info;
+
+        if (info && info->process_id == pid && !traces[i]->is_vendor) {
+            start_ns = start_of_execution(traces[i], execution);
+        }
+    }
+    return start_ns;
 }

@@ -19,5 +19,9 @@
 uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
                            const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
                            uint32_t nc, const char **out_reason);
+/* The same of a capture that `neuron-profile trigger` requested, by its name: the start of that
+ * execution in the trace of its process, which is in another folder. 0: no trace has it. */
+uint64_t ntk_capture_place_triggered(const char *path, const struct ntk_system_trace *const *traces,
+                                     size_t count);
 
 #endif

@@ -14,7 +14,7 @@ let asked = ''; // custom changes, as the user left them
 let tried = '';
 
 const time = (ns) => ({ value: ns, text: duration(ns * 1000) });
-const named = (part) => PARTS[part] ?? (part.startsWith('line:') ? `source line ${part.slice(5)}` : part.charAt(0).toUpperCase() + part.slice(1));
+const named = (part) => PARTS[part] ?? (part.startsWith('line:') ? `source line ${part.slice(5)}` : part === 'gpsimd' ? 'GpSimd' : part.charAt(0).toUpperCase() + part.slice(1));
 
 // "dma=2,wait:20" as a text for people.
 function words(changes) {

@@ -69,6 +69,24 @@ def check_rows(browser):
     assert share > 0.5, f'the thread sleeps in {share:.0%} of the gaps'
 
 
+def check_triggered(browser):
+    """The captured executions are where the trace of the process has them."""
+    found = browser.evaluate("""(async () => {
+      const { state } = await import('page/state.js');
+      const first = state.meta.tracks.findIndex(({ kind, slices }) => kind === 'engine' && slices > 0);
+      const core = state.meta.tracks.findIndex(({ name }) => name === 'NC 0 on the device');
+      const runs = [];
+      for (let s = 0; s < state.meta.tracks[core].slices; s++) {
+        const one = await state.source.slice(core, s);
+        if (one.name === 'nc_exec_running') runs.push(one.start);
+      }
+      return [(await state.source.slice(first, 0)).start, runs];
+    })()""")
+    start, runs = found
+    assert len(runs) > 3 and start > runs[0], f'the capture begins at {start} ps, the trace has {len(runs)} runs from {runs[:1]}'
+    assert any(abs(start - run) <= 1e6 for run in runs), f'no run begins at {start} ps'
+
+
 def main():
     program, profile, idle_path, address, path, triggered = sys.argv[1:]
     with open(idle_path, encoding='utf-8') as file:
@@ -84,6 +102,7 @@ def main():
         open_tab(browser, 'file://' + os.path.abspath(path))
         check_tab(browser, idle)
         open_tab(browser, 'file://' + os.path.abspath(triggered))
+        check_triggered(browser)
         picture(browser, 'triggered')
         equal('complaints', browser.said, [])
     except Exception as error:
