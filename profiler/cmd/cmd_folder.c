@@ -28,7 +28,8 @@ struct loaded {
 };
 
 /* Its time 0 on the host's clock; 0: unknown. */
-static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, uint32_t nc)
+static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, uint32_t nc,
+                                 const struct ntk_vec *traces)
 {
     struct ntk_ntff *ntff = NULL;
     uint64_t start_ns = 0;
@@ -37,19 +38,19 @@ static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, 
         start_ns = ntk_capture_place(loaded->trace, &loaded->tables, ntff, nc, NULL);
         ntk_ntff_close(ntff);
     }
-    return start_ns;
+    return start_ns ? start_ns : ntk_capture_place_triggered(path, traces->items, traces->count);
 }
 
 /* An unreadable one is reported and omitted: 1. */
 static int capture_load(struct loaded *loaded, const char *path, const char *neff,
-                        const struct ntk_span_filter *filter)
+                        const struct ntk_span_filter *filter, const struct ntk_vec *traces)
 {
     struct ntk_profile profile;
     struct ntk_trace_part part = { 0 };
     struct ntk_system_capture capture = { .path = path,
                                           .nc = ntk_session_core_of(path),
                                           .is_session = strstr(path, "_session_") != NULL };
-    capture.start_ns = capture_start_ns(loaded, path, capture.nc);
+    capture.start_ns = capture_start_ns(loaded, path, capture.nc, traces);
     bool is_wanted = capture.nc == UINT32_MAX || ntk_cut_has_core(capture.nc);
     if (!is_wanted || (capture.start_ns && !ntk_cut_of_placed(filter, capture.start_ns, &part))) {
         return 0;
@@ -129,7 +130,7 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
 
 /* The selected part: captures are placed by all rows, which are then filtered. Exit code. */
 static int folder_cut(struct loaded *loaded, const struct ntk_folder_options *options,
-                      const struct ntk_span_filter *filter)
+                      const struct ntk_span_filter *filter, const struct ntk_vec *traces)
 {
     struct ntk_err err = { 0 };
     int code = 0;
@@ -140,7 +141,8 @@ static int folder_cut(struct loaded *loaded, const struct ntk_folder_options *op
         return ntk_profile_fail(&err);
     }
     ntk_vec_each(char *, capture, &loaded->trace->captures) {
-        if (!options->ignore_device && capture_load(loaded, *capture, options->neff, filter) != 0) {
+        if (!options->ignore_device &&
+            capture_load(loaded, *capture, options->neff, filter, traces) != 0) {
             code = 1;
         }
     }
@@ -240,9 +242,11 @@ static int views_export(const struct ntk_folder_options *options, const struct l
 
 int ntk_profile_folder(const struct ntk_folder_options *options)
 {
+    struct ntk_vec traces = NTK_VEC_INIT(struct ntk_system_trace *);
     struct ntk_vec paths;
     struct ntk_buf text = { 0 };
     struct ntk_err err = { 0 };
+    bool lacks_memory = false;
     size_t count = 0;
     int code = 0;
 
@@ -267,6 +271,7 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
         code = code ? code : one;
         if (is_there) {
             ntk_cut_extent_add(&extent, loaded[count].trace);
+            lacks_memory = ntk_vec_push(&traces, &loaded[count].trace) < 0 || lacks_memory;
             count++;
         }
     }
@@ -275,7 +280,7 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
         is_outside = true;
     }
     for (size_t i = 0; i < count && !is_outside; i++) {
-        int one = folder_cut(&loaded[i], options, &filter);
+        int one = folder_cut(&loaded[i], options, &filter, &traces);
 
         code = code ? code : one;
         if (views) {
@@ -284,7 +289,7 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
                                                  options->shows_private };
         }
     }
-    text.failed = !loaded || !views;
+    text.failed = !loaded || !views || lacks_memory;
     bool is_export =
         strcmp(options->format, "json") != 0 && ntk_export_format_find(options->format);
     if (count > 0 && !is_export && !is_outside) {
@@ -299,6 +304,7 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
     for (size_t i = 0; i < count; i++) {
         loaded_fini(&loaded[i]);
     }
+    ntk_vec_fini(&traces);
     free(views);
     free(loaded);
     ntk_buf_fini(&text);

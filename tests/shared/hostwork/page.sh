@@ -42,6 +42,10 @@ is_triggered() { rm -rf triggered && neuron-profile trigger --pid $bench --execu
 wait_for is_triggered
 before=$(jq -r '.processes[0].before' trigger.json)
 jq -e '.processes[0].idle_percent > 50' "$before/idle.json" >/dev/null || fail "the host side of a trigger is missing: $(ls "$before")"
+neuron-profile view -d triggered --output-format chrome --output-file triggered.trace.json 2>err || fail "chrome of a trigger"
+jq -e '[.traceEvents[] | select(.name == "nc_exec_running" and .ph == "X") | .ts] as $runs | [.traceEvents[] | select(.name == "MATMUL") | .ts] |
+    length > 0 and all(.[]; . as $at | any($runs[]; $at >= . and $at < . + 1000))' triggered.trace.json >/dev/null ||
+    fail "captured instructions are not where the trace has their execution"
 neuron-profile view -d triggered --output-format html --output-file triggered.html 2>err || fail "html of a trigger"
 
 neuron-profile view -d out --port 0 --no-open >view.log 2>view.err &
