@@ -2,13 +2,13 @@
 /*
  * screen - a grid of cells that a view draws on, independent of the terminal.
  *
- * A view places text and chooses its style; how a style looks is the business of the
- * implementation: a terminal (screen_curses.c, the one file that knows curses) or a grid in memory
- * (screen_text.c, for --once, --batch and the tests). Text is UTF-8 and may be anything an
- * application calls itself: control characters and invalid bytes are replaced, wide characters take
- * two cells and are never cut in half, everything is clipped at the edges.
+ * A view places text and chooses its style; the implementation decides how a style looks: a
+ * terminal (screen_curses.c, the only file that uses curses) or a grid in memory (screen_text.c,
+ * for --once, --batch and the tests). Text is UTF-8 and may come from an application: control
+ * characters and invalid bytes are replaced, wide characters take two cells and are never cut in
+ * half, everything is clipped at the edges.
  *
- * Owner:   create allocates, ntk_screen_destroy() frees (and gives the terminal back).
+ * Owner:   create allocates, ntk_screen_destroy() frees (and restores the terminal).
  * Threads: one.
  */
 #ifndef NTK_TOP_SCREEN_SCREEN_H
@@ -28,24 +28,24 @@ enum ntk_screen_style {
     NTK_STYLE_BAR_USER,     /* filled part of a bar */
     NTK_STYLE_BAR_SYSTEM,   /* second filled part of a bar */
     NTK_STYLE_BAR_EMPTY,    /* rest of a bar */
-    NTK_STYLE_VALUE,        /* a number that matters */
+    NTK_STYLE_VALUE,        /* an important number */
     NTK_STYLE_DIM,          /* of second rank */
     NTK_STYLE_CURSOR,       /* the selected row */
     NTK_STYLE_TAB_LABEL,    /* what the tabs are */
     NTK_STYLE_TAB_SELECTED, /* the tab that is shown */
     NTK_STYLE_KEY,          /* a key in the bottom bar or the help */
-    NTK_STYLE_WARNING,      /* why something is missing */
+    NTK_STYLE_WARNING,      /* the reason for missing data */
     NTK_STYLE_ERROR,        /* what went wrong */
-    NTK_STYLE_SERIES,       /* the first of six parts of a whole, each of its own colour */
+    NTK_STYLE_SERIES,       /* the first of six parts of a whole, each with a different colour */
     NTK_STYLE_SERIES_LAST = NTK_STYLE_SERIES + 5,
     NTK_STYLE_HEAT, /* the first of NTK_STYLE_HEAT_LEVELS, from cold to hot */
     NTK_STYLE_HEAT_LAST = NTK_STYLE_HEAT + 7,
     NTK_STYLE_COUNT,
 };
 
-/* Added to a style: the same on the colour of the selection. */
+/* Added to a style: on the colour of the selection. */
 #define NTK_STYLE_SELECTED 0x100
-/* Added to a style: its colour is that of the background. */
+/* Added to a style: its colour becomes the background. */
 #define NTK_STYLE_REVERSED 0x200
 #define NTK_STYLE_OF(style) ((style) & ~(NTK_STYLE_SELECTED | NTK_STYLE_REVERSED))
 
@@ -68,13 +68,13 @@ enum ntk_screen_key {
     NTK_SCREEN_KEY_TAB_BACK,                                     /* shift and tab */
     NTK_SCREEN_KEY_FUNCTION,                                     /* F1; NTK_SCREEN_KEY_F(n) */
     NTK_SCREEN_KEY_FUNCTION_LAST = NTK_SCREEN_KEY_FUNCTION + 11, /* F12 */
-    NTK_SCREEN_KEY_OTHER,                                        /* a key that means nothing here */
+    NTK_SCREEN_KEY_OTHER,                                        /* a key without a meaning here */
     NTK_SCREEN_KEY_CLICK, /* the mouse, at mouse_row and mouse_column */
     NTK_SCREEN_KEY_WHEEL_UP,
     NTK_SCREEN_KEY_WHEEL_DOWN,
 };
 
-/* What a click on some cells of a row means; the words are those of whoever draws. */
+/* The effect of a click on some cells of a row; the code that draws defines the values. */
 struct ntk_screen_spot {
     int row;
     int column;
@@ -87,7 +87,7 @@ struct ntk_screen_spot {
 enum ntk_screen_scheme {
     NTK_SCREEN_SCHEME_VENDOR,
     NTK_SCREEN_SCHEME_LIGHT,    /* for a light background */
-    NTK_SCREEN_SCHEME_CONTRAST, /* tells without red next to green */
+    NTK_SCREEN_SCHEME_CONTRAST, /* does not distinguish by red and green */
     NTK_SCREEN_SCHEME_COUNT,
 };
 
@@ -104,7 +104,7 @@ struct ntk_screen_look {
 struct ntk_screen;
 
 struct ntk_screen_ops {
-    /* Starts an empty frame; sets rows and columns to the size it has. */
+    /* Starts an empty frame; sets rows and columns to the current size. */
     void (*begin)(struct ntk_screen *screen);
     /* Clean UTF-8 of cell_count cells that are inside the frame. */
     void (*put)(struct ntk_screen *screen, int row, int column, int style, const char *text,
@@ -112,9 +112,9 @@ struct ntk_screen_ops {
     /* Shows the frame. */
     void (*end)(struct ntk_screen *screen);
     int (*key_take)(struct ntk_screen *screen);
-    /* NULL: it has one look. */
+    /* NULL: the look cannot be changed. */
     void (*set_look)(struct ntk_screen *screen, const struct ntk_screen_look *look);
-    /* NULL: no other process writes where it does. */
+    /* NULL: no other process writes to its output. */
     void (*suspend)(struct ntk_screen *screen);
     void (*resume)(struct ntk_screen *screen);
     void (*destroy)(struct ntk_screen *screen);
@@ -125,11 +125,11 @@ struct ntk_screen {
     int rows;
     int columns;
     bool is_utf8;            /* other characters than ASCII can be shown */
-    bool has_colour;         /* else letters must tell what a style would */
+    bool has_colour;         /* else letters replace styles */
     const char *memory_type; /* of the machine that is shown, for ntk_top_view_label(); NULL: HBM */
     int mouse_row;           /* of the last key of the mouse */
     int mouse_column;
-    char label[128];      /* the last one that had to be made */
+    char label[128];      /* the last label that had to be built */
     struct ntk_vec spots; /* struct ntk_screen_spot of the frame, later ones on top */
 };
 
@@ -144,34 +144,33 @@ int ntk_screen_put(struct ntk_screen *screen, int row, int column, int width, in
                    const char *text);
 int ntk_screen_format(struct ntk_screen *screen, int row, int column, int width, int style,
                       const char *format, ...) __attribute__((format(printf, 6, 7)));
-/* Ends at column + width. */
+/* Right-aligned: ends at column + width. */
 void ntk_screen_put_right(struct ntk_screen *screen, int row, int column, int width, int style,
                           const char *text);
 /* width cells of one ASCII character. */
 void ntk_screen_fill(struct ntk_screen *screen, int row, int column, int width, int style, char c);
-/* The cells that text takes when nothing cuts it. */
+/* The cells that the whole text takes. */
 int ntk_screen_width(const struct ntk_screen *screen, const char *text);
-/* Says what a click on these cells means, until the next frame begins. */
+/* Defines the effect of a click on these cells, until the next frame begins. */
 void ntk_screen_spot_add(struct ntk_screen *screen, int row, int column, int width, int action,
                          int argument);
 /* The spot there, NULL when there is none. */
 const struct ntk_screen_spot *ntk_screen_spot_find(const struct ntk_screen *screen, int row,
                                                    int column);
 void ntk_screen_set_look(struct ntk_screen *screen, const struct ntk_screen_look *look);
-/* The terminal belongs to another program, as it was before, until it is resumed with the next
- * frame. */
+/* Restores the terminal for another program, until the next frame resumes. */
 void ntk_screen_suspend(struct ntk_screen *screen);
 void ntk_screen_resume(struct ntk_screen *screen);
 /* A code point, enum ntk_screen_key or NTK_SCREEN_KEY_NONE; never waits. */
 int ntk_screen_key_take(struct ntk_screen *screen);
 void ntk_screen_destroy(struct ntk_screen *screen); /* NULL is fine */
 
-/* A grid in memory. is_utf8 by the locale; tests may set it. -ENOMEM. */
+/* A grid in memory. is_utf8 from the locale; tests may set it. -ENOMEM. */
 int ntk_screen_text_create(int rows, int columns, struct ntk_screen **out_screen,
                            struct ntk_err *err);
 /* The size of the next frame. */
 void ntk_screen_text_resize(struct ntk_screen *screen, int rows, int columns);
-/* Appends the frame, blanks at the ends of lines omitted. */
+/* Appends the frame, without blanks at the ends of lines. */
 void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf);
 /* The same grid with one letter per cell for its style, '.' where it is normal; upper case when
  * selected or reversed: n/a, t itle, h eading, u ser, s ystem, e mpty, v alue, d im, c ursor, l
@@ -179,7 +178,7 @@ void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf)
  * from cold to hot. */
 void ntk_screen_text_write_styles(const struct ntk_screen *screen, struct ntk_buf *buf);
 
-/* The terminal of stdout; keys come from key_fd, which stays the caller's. */
+/* The terminal of stdout; keys come from key_fd, which the caller keeps. */
 int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
                              struct ntk_screen **out_screen, struct ntk_err *err);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen_curses - the screen on a terminal; the one file that knows curses.
+ * screen_curses - the screen on a terminal; the only file that uses curses.
  *
- * curses keeps what the terminal shows and sends the difference only, nothing when nothing changed.
- * It writes whenever its own buffer is full, so a terminal may show half a frame: while it draws,
- * its descriptor is a file in memory, whose content then goes out in one write.
+ * curses stores the contents of the terminal and sends only differences. It writes whenever its
+ * buffer is full, so a terminal could show half a frame: while it draws, its descriptor is a file
+ * in memory, and then the whole content is sent in one write.
  */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
@@ -25,17 +25,17 @@ struct curses_screen {
     struct ntk_screen base;
     SCREEN *terminal;
     FILE *keys;
-    FILE *out; /* of curses: the terminal, or the frame while it is drawn */
+    FILE *out; /* for curses: the terminal, or the frame while it is drawn */
     int terminal_fd;
-    int frame_fd; /* in memory; -1: curses writes to the terminal itself */
+    int frame_fd; /* in memory; -1: curses writes directly to the terminal */
     char *bytes;  /* of the frame */
     size_t capacity;
     bool can_colour;
     attr_t attributes[NTK_STYLE_COUNT]; /* with colours */
 };
 
-/* Colours of the vendor's screen, so that its users find their way; the attributes for terminals
- * without colours are next to them. */
+/* Colours of the vendor's screen, which users are used to, with the attributes for terminals
+ * without colours. */
 static const struct {
     short foreground, background;
     attr_t with_colour, without_colour;
@@ -70,8 +70,8 @@ static const struct {
     [NTK_STYLE_HEAT + 7] = { COLOR_RED, -1, A_BOLD, A_BOLD },
 };
 
-/* From cold to hot where there are 256 colours; without red next to green for the scheme of
- * contrasts. */
+/* From cold to hot on terminals with 256 colours; the scheme "contrast" does not put red next to
+ * green. */
 static const short heat_of_256[2][NTK_STYLE_HEAT_LEVELS] = {
     { 31, 37, 35, 106, 178, 208, 202, 196 },
     { 32, 38, 37, 72, 107, 143, 185, 226 },
@@ -85,7 +85,7 @@ static const short light_of_256[] = {
     [COLOR_CYAN] = 30,           [COLOR_WHITE] = COLOR_BLACK,
 };
 
-/* What other schemes have instead. */
+/* Replacements in other schemes. */
 static const struct {
     enum ntk_screen_scheme scheme;
     enum ntk_screen_style style;
@@ -104,7 +104,7 @@ static const struct {
     { NTK_SCREEN_SCHEME_CONTRAST, NTK_STYLE_WARNING, COLOR_YELLOW, -1, A_BOLD | A_UNDERLINE },
 };
 
-#define GREY 8          /* bright black where a terminal has sixteen colours */
+#define GREY 8          /* bright black on a terminal with sixteen colours */
 #define GREY_OF_256 242 /* the same in every palette */
 #define BLUE_OF_256 33
 
@@ -115,7 +115,8 @@ static void curses_begin(struct ntk_screen *base)
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0 &&
         (size.ws_row != LINES || size.ws_col != COLS)) {
         resizeterm(size.ws_row, size.ws_col);
-        clearok(curscr, TRUE); /* terminals reflow on their own: draw all of it once */
+        /* terminals reflow text when they are resized: draw all of it once */
+        clearok(curscr, TRUE);
     }
     base->rows = LINES;
     base->columns = COLS;
@@ -158,12 +159,12 @@ static void write_all(int fd, const char *bytes, size_t count)
 
             (void)poll(&wait, 1, -1);
         } else if (errno != EINTR) {
-            return; /* the terminal is gone, which its keys tell */
+            return; /* the terminal is gone; reading keys reports it */
         }
     }
 }
 
-/* What curses drew, from memory to the terminal. */
+/* Sends the output of curses from memory to the terminal. */
 static void send_frame(struct curses_screen *screen)
 {
     off_t count = lseek(screen->frame_fd, 0, SEEK_CUR);
@@ -179,7 +180,7 @@ static void send_frame(struct curses_screen *screen)
             screen->capacity = (size_t)count;
         }
     }
-    for (off_t done = 0; done < count && screen->capacity > 0;) { /* once, but without memory */
+    for (off_t done = 0; done < count && screen->capacity > 0;) { /* once, unless out of memory */
         size_t part =
             (size_t)(count - done) < screen->capacity ? (size_t)(count - done) : screen->capacity;
         ssize_t got = pread(screen->frame_fd, screen->bytes, part, done);
@@ -292,7 +293,7 @@ static void curses_destroy(struct ntk_screen *base)
     free_screen(screen);
 }
 
-/* Once per terminal. True when it has enough of them. */
+/* Once per terminal. True if it has enough of them. */
 static bool start_colours(void)
 {
     if (!has_colors()) {
@@ -340,14 +341,14 @@ static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme sch
         if (foreground == COLOR_BLACK && background == -1) {
             foreground = grey;
             if (COLORS > GREY) {
-                screen->attributes[i] = 0; /* the grey is its own colour there */
+                screen->attributes[i] = 0; /* grey is a separate colour there */
             }
         }
         short shown = foreground;
         if (scheme == NTK_SCREEN_SCHEME_LIGHT && background == -1) {
             shown = on_white(i, foreground);
         } else if (foreground == COLOR_BLUE && background == -1 && COLORS >= 256) {
-            shown = BLUE_OF_256; /* that of eight can hardly be read on black */
+            shown = BLUE_OF_256; /* blue of eight colours is hardly readable on black */
         }
         init_pair((short)(1 + i), shown, background);
         if (scheme == NTK_SCREEN_SCHEME_LIGHT && foreground == -1) {
@@ -367,7 +368,7 @@ static void curses_set_look(struct ntk_screen *base, const struct ntk_screen_loo
         set_colours(screen, look->scheme);
     }
     (void)mousemask(look->no_mouse ? 0 : BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
-    clearok(curscr, TRUE); /* pairs of cells that stay have another look now */
+    clearok(curscr, TRUE); /* colour pairs of unchanged cells look different now */
 }
 
 static void curses_suspend(struct ntk_screen *base)
@@ -381,7 +382,7 @@ static void curses_resume(struct ntk_screen *base)
     (void)base;
     clearok(curscr, TRUE);
     refresh();
-    flushinp(); /* what was typed for others */
+    flushinp(); /* keys typed for other programs */
 }
 
 static const struct ntk_screen_ops curses_ops = { .begin = curses_begin,
@@ -393,7 +394,7 @@ static const struct ntk_screen_ops curses_ops = { .begin = curses_begin,
                                                   .resume = curses_resume,
                                                   .destroy = curses_destroy };
 
-/* A terminal on which nothing can be put anywhere ("dumb") would get one long line. */
+/* A terminal without cursor positioning ("dumb") would get one long line. */
 static bool can_move(void)
 {
     static char address[] = "cup";
@@ -402,8 +403,8 @@ static bool can_move(void)
     return text != NULL && text != (const char *)-1;
 }
 
-/* The terminal of this process; one of a type that this machine has no description of is taken for
- * an xterm, which new terminals resemble. */
+/* The terminal of this process; one without a description on this machine is treated as an xterm,
+ * which new terminals resemble. */
 static SCREEN *open_terminal(FILE *out, FILE *keys)
 {
     static const char *const likely[] = { "xterm-256color", "xterm", "vt100" };
@@ -459,7 +460,7 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
     (void)keypad(stdscr, TRUE);
     (void)nodelay(stdscr, TRUE);
     (void)leaveok(stdscr, TRUE);
-    (void)typeahead(-1);    /* no half frame because of a key */
+    (void)typeahead(-1);    /* no partial frame because of a key */
     (void)mouseinterval(0); /* a press is a click at once */
     screen->can_colour = start_colours();
     curses_set_look(&screen->base, look);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* screen_text - the screen as a grid in memory: what --once and --batch print and tests compare. */
+/* screen_text - the screen as a grid in memory, for --once, --batch and tests. */
 #include <errno.h>
 #include <langinfo.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "top/screen/screen.h"
 
-#define CELL_BYTES 15 /* a character and the marks on it; more marks are dropped */
+#define CELL_BYTES 15 /* a character and its combining marks; further marks are dropped */
 
 struct cell {
     char text[CELL_BYTES + 1]; /* "" for the right half of a wide character */

@@ -8,17 +8,17 @@
 #include "shared/hosts/hosts.h"
 
 #define WAIT_NS \
-    (200 * NTK_NS_PER_MS) /* of a refresh; an agent that takes longer answers the next */
-#define FIRST_WAIT_NS (2 * NTK_NS_PER_SECOND) /* --once shows one refresh alone */
+    (200 * NTK_NS_PER_MS) /* part of a refresh; an agent that takes longer answers the next one */
+#define FIRST_WAIT_NS (2 * NTK_NS_PER_SECOND) /* --once shows a single refresh */
 #define EVERY_NS (5 * NTK_NS_PER_SECOND)
-#define STALE_NS (3 * EVERY_NS) /* of an agent that answers no more */
+#define STALE_NS (3 * EVERY_NS) /* of an agent that stopped answering */
 
 struct ntk_top_agent_health {
     const struct ntk_clock *clock;
-    struct ntk_aside *aside; /* has what follows while it works */
+    struct ntk_aside *aside; /* owns the following fields while it works */
     struct ntk_host host;
     struct ntk_hosts_remote remote;
-    const struct ntk_snapshot *last; /* what it answered; NULL: nothing */
+    const struct ntk_snapshot *last; /* the last answer; NULL: none */
     uint64_t last_ns, next_ns;       /* monotonic */
     bool was_asked;
 };

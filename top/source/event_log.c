@@ -26,7 +26,7 @@ static const struct ntk_runtime_sample *find_runtime(const struct ntk_snapshot *
     return NULL;
 }
 
-/* The names of a model stay when it is unloaded: those of an event are its own. */
+/* The names of a model stay when it is unloaded, so an event stores them. */
 static void fill_names(struct ntk_top_event *event, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_runtime_sample *runtime = find_runtime(snapshot, &event->sample);

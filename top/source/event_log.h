@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_log - the last events that snapshots listed, kept beyond them: memory log, errors, loads,
+ * event_log - the last events that snapshots listed, kept for longer: memory log, errors, loads,
  * marks; and the ends of applications.
  *
- * Bounded: the oldest go first. Time that goes back (a recording was rewound) starts it again.
+ * Bounded: the oldest are dropped first. When time goes back (a recording was rewound), the log
+ * starts again.
  *
- * Owner:   init / fini. Threads: one.
+ * Owner: init / fini. Threads: one.
  */
 #ifndef NTK_TOP_SOURCE_EVENT_LOG_H
 #define NTK_TOP_SOURCE_EVENT_LOG_H
@@ -16,12 +17,13 @@
 #define NTK_TOP_EVENT_NAME_BYTES 96
 #define NTK_TOP_EVENT_TAG_BYTES 64
 
-/* A kind beyond those of segments: an application ended; its value is 1 where it was killed. */
+/* A kind in addition to those of segments: an application ended; its value is 1 if it was
+ * killed. */
 #define NTK_TOP_EVENT_END NTK_EVENT_KIND_COUNT
 
 struct ntk_top_event {
     struct ntk_event_sample sample;      /* its name is NULL: see below */
-    uint64_t number;                     /* 1, 2, ... of this log */
+    uint64_t number;                     /* 1, 2, ... in this log */
     char name[NTK_TOP_EVENT_NAME_BYTES]; /* tensor, model, file or mark */
     char model[NTK_TOP_EVENT_NAME_BYTES];
     char tag[NTK_TOP_EVENT_TAG_BYTES];
@@ -29,14 +31,14 @@ struct ntk_top_event {
 
 struct ntk_top_event_log {
     struct ntk_top_event *events; /* a ring of NTK_TOP_EVENTS_MAX; NULL before the first event */
-    uint64_t count;               /* ever added; the last ones are kept */
+    uint64_t count;               /* number ever added; the last ones are kept */
     uint64_t lost;                /* records overwritten before they were read */
-    uint64_t unlisted;            /* for which a snapshot had no room */
+    uint64_t unlisted;            /* that did not fit into a snapshot */
     uint64_t realtime_ns;         /* of the last snapshot */
 };
 
 void ntk_top_event_log_fini(struct ntk_top_event_log *log);
-/* The end of an application as an event; its texts are the runtime's. */
+/* The end of an application as an event; the runtime owns its texts. */
 struct ntk_event_sample ntk_top_event_log_end_of(const struct ntk_runtime_sample *runtime,
                                                  uint64_t realtime_ns);
 /* 0 or -ENOMEM. */

@@ -41,8 +41,8 @@ int ntk_top_host_list_add(struct ntk_top_host_list *list, const char *name, stru
     return 0;
 }
 
-/* A FIFO that no process writes to is an empty list and blocks no view; one that a shell makes of a
- * command (<(...)) is read to its end. */
+/* A FIFO without a writer is an empty list and blocks no view; one from a shell command (<(...)) is
+ * read to its end. */
 static FILE *open_list(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host_list - the names of machines, of --connect and --hosts. Owner: fini frees. Threads: one.
+ * host_list - the names of machines from --connect and --hosts. Owner: fini frees. Threads: one.
  */
 #ifndef NTK_TOP_SOURCE_HOST_LIST_H
 #define NTK_TOP_SOURCE_HOST_LIST_H
@@ -14,10 +14,9 @@ struct ntk_top_host_list {
     size_t count;
 };
 
-/* Copies the name; one that already exists is not added. -EINVAL: it is none, or there are too
- * many. */
+/* Copies the name; skips one that already exists. -EINVAL: invalid, or too many. */
 int ntk_top_host_list_add(struct ntk_top_host_list *list, const char *name, struct ntk_err *err);
-/* One a line; # begins a comment. -ENODATA: none. */
+/* One per line; # begins a comment. -ENODATA: none. */
 int ntk_top_host_list_read(struct ntk_top_host_list *list, const char *path, struct ntk_err *err);
 void ntk_top_host_list_fini(struct ntk_top_host_list *list);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts - what neuron-top knows of many machines at once: what each said last, what it was like
- * before, and the communicators of all of them together. source_hosts fills it with each round.
+ * hosts - the state of many machines at once: the last report of each, its past, and the
+ * communicators of all of them. source_hosts fills it with each round.
  *
  * Threads: one.
  */
@@ -16,26 +16,26 @@
 #define NTK_TOP_HOST_PAST 32u /* rounds */
 
 struct ntk_top_host {
-    char name[NTK_URL_SHOWN_BYTES]; /* its address for people */
+    char name[NTK_URL_SHOWN_BYTES]; /* its address without secrets */
     struct ntk_hosts_state state;
-    uint64_t reports;              /* of the state that was checked before */
-    uint64_t taken;                /* of the state that what follows is of */
-    float past[NTK_TOP_HOST_PAST]; /* busy percent, the newest last; NAN: nothing came */
+    uint64_t reports;              /* of the state that was checked last */
+    uint64_t taken;                /* of the state described by the following fields */
+    float past[NTK_TOP_HOST_PAST]; /* busy percent, the newest last; NAN: no data */
 
     /* For the snapshot, model_hosts.c; absent without one. */
-    struct ntk_top_number busy_percent; /* mean of all cores, as the page of the host has it */
+    struct ntk_top_number busy_percent; /* mean of all cores, as on the page of the host */
     struct ntk_top_bytes hbm;
     uint64_t hbm_capacity;                  /* 0 not known */
     struct ntk_top_number rate, error_rate; /* executions per second */
-    int verdict;                            /* enum ntk_health_verdict, -1 not told */
+    int verdict;                            /* enum ntk_health_verdict, -1 unknown */
     const char *reason;                     /* of the verdict, "" none */
 };
 
-enum ntk_top_host_health { /* the better the greater */
+enum ntk_top_host_health { /* a greater value is better */
                            NTK_TOP_HOST_UNHEALTHY,
                            NTK_TOP_HOST_UNREACHABLE,
-                           NTK_TOP_HOST_HANGS,   /* a rank of it hangs, or is waited for */
-                           NTK_TOP_HOST_LATE,    /* it answers, but its report is an old one */
+                           NTK_TOP_HOST_HANGS,   /* one of its ranks hangs, or others wait for it */
+                           NTK_TOP_HOST_LATE,    /* it answers, but with an old report */
                            NTK_TOP_HOST_UNKNOWN, /* the verdict about its devices */
                            NTK_TOP_HOST_NO_DEVICES,
                            NTK_TOP_HOST_GOOD,
@@ -47,7 +47,7 @@ struct ntk_top_hosts {
     struct ntk_top_host *items;
     size_t count;
     size_t open_index;      /* SIZE_MAX: the list */
-    struct ntk_ranks ranks; /* of all that answered */
+    struct ntk_ranks ranks; /* of all hosts that answered */
 };
 
 #endif

@@ -9,9 +9,10 @@
 #include "shared/base/str.h"
 
 #define SUFFIX ".log"
-/* The link comes a moment after the container; then it is none of a kubelet's. */
+/* The link is created shortly after the container; if it is still missing, the container does not
+ * belong to a kubelet. */
 #define LOOKS_MAX 30
-#define NAME_BYTES 256 /* longer than a pod, a namespace or a container may be called */
+#define NAME_BYTES 256 /* longer than any name of a pod, a namespace or a container */
 
 struct pod {
     unsigned int looks;
@@ -33,7 +34,7 @@ void ntk_top_pods_fini(struct ntk_top_pods *pods)
     ntk_map_fini(&pods->by_container);
 }
 
-/* POD_NAMESPACE_CONTAINER-ID.log; none of the three has an underscore in it. */
+/* POD_NAMESPACE_CONTAINER-ID.log; none of the three contains an underscore. */
 static void take_name(struct ntk_top_pods *pods, const char *file)
 {
     size_t bytes = strlen(file);
@@ -73,7 +74,7 @@ static void look(struct ntk_top_pods *pods)
     }
 }
 
-/* What is known of a container, made when it is first seen. NULL without room. */
+/* The entry of a container, created when it is first seen. NULL if there is no room. */
 static struct pod *pod_of(struct ntk_top_pods *pods, const char *container)
 {
     struct pod *pod = ntk_map_get(&pods->by_container, container);

@@ -2,10 +2,10 @@
 /*
  * pods - the pods of containers on this machine, from the names of their logs.
  *
- * Where a kubelet runs, /var/log/containers has a link POD_NAMESPACE_CONTAINER-ID.log for each
- * container, ID being the one that the control group of its processes names. Reading one folder
- * needs no credential, no connection and no waiting for an answer; the agent, which labels devices
- * too, asks the kubelet instead.
+ * On machines with a kubelet, /var/log/containers has a link POD_NAMESPACE_CONTAINER-ID.log for
+ * each container; ID is that in the control group of its processes. Reading the folder needs no
+ * credential and no connection, and does not block; the agent, which also labels devices, asks the
+ * kubelet instead.
  *
  * Owner: init / fini. Threads: one.
  */
@@ -20,12 +20,12 @@
 
 struct ntk_top_pods {
     const char *folder;          /* the caller's */
-    struct ntk_map by_container; /* container id -> what is known of it */
+    struct ntk_map by_container; /* container id -> its entry */
 };
 
 void ntk_top_pods_init(struct ntk_top_pods *pods, const char *folder);
 void ntk_top_pods_fini(struct ntk_top_pods *pods);
-/* Names the pods of runtimes that have a container and no pod. What is not found is not named. */
+/* Names the pods of runtimes that have a container and no pod. A pod that is not found stays "". */
 void ntk_top_pods_fill(struct ntk_top_pods *pods, struct ntk_snapshot *snapshot);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * source - the origin of the snapshots of neuron-top, behind one interface.
  *
- * A source is either asked when the screen wants to refresh (this machine), or has a descriptor
- * that becomes readable when a snapshot arrives (a stream, a recording).
+ * A source is either read at each refresh (this machine), or has a descriptor that becomes readable
+ * when a snapshot arrives (a stream, a recording).
  *
- * Owner:   open allocates, close frees. Threads: one.
+ * Owner: open allocates, close frees. Threads: one.
  */
 #ifndef NTK_TOP_SOURCE_SOURCE_H
 #define NTK_TOP_SOURCE_SOURCE_H
@@ -19,7 +19,7 @@
 
 struct ntk_top_source;
 
-/* What a person may ask of a source that is not the present. */
+/* Commands for a source other than the present. */
 enum ntk_top_control {
     NTK_TOP_CONTROL_PAUSE, /* or continue */
     NTK_TOP_CONTROL_BACK,  /* a recorded moment; pauses */
@@ -31,30 +31,30 @@ enum ntk_top_control {
 };
 
 struct ntk_top_source_ops {
-    bool is_here; /* what it shows runs on this machine, now */
-    /* 1 and a snapshot that is the caller's, 0 when there is none yet, negative when there will be
-     * none any more. */
+    bool is_here; /* its applications run on this machine, now */
+    /* 1 and a snapshot for the caller, 0 if there is none yet, negative if there will be no
+     * more. */
     int (*take)(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
                 struct ntk_err *err);
     void (*close)(struct ntk_top_source *source);
-    /* Why something is not shown, or "". Borrowed until the next call. NULL: never. */
+    /* The reason for missing data, or "". Borrowed until the next call. NULL: never. */
     const char *(*note)(const struct ntk_top_source *source);
-    /* NULL: it is the present, which cannot be steered. */
+    /* NULL: the present, which cannot be controlled. */
     void (*control)(struct ntk_top_source *source, enum ntk_top_control control);
-    /* Snapshots list events from now on, beginning with those that are still known. NULL: it has
-     * none, or always does. */
+    /* Snapshots list events from now on, beginning with those that are still available. NULL: it
+     * has none, or always does. */
     void (*read_events)(struct ntk_top_source *source);
-    /* Whether snapshots shall have latencies of processes, and of models, which cost much on a busy
-     * machine. NULL: they have what they have. */
+    /* Whether snapshots include latencies of processes, and of models, which are expensive on a
+     * busy machine. NULL: it cannot be changed. */
     void (*read_latency)(struct ntk_top_source *source, bool wanted, bool of_models);
     /* The same for CPU time and memory of processes. */
     void (*read_usage)(struct ntk_top_source *source, bool wanted);
-    /* Whether something changed that shall be seen before its time: the health of a device. For a
-     * call every NTK_TOP_SOURCE_LOOK_NS where refreshes are rarer than NTK_TOP_SOURCE_RARE_NS, or
-     * events are read, which would be overwritten. NULL: it comes when it comes. */
+    /* Whether a change must be shown before the next refresh: the health of a device. Called every
+     * NTK_TOP_SOURCE_LOOK_NS if refreshes are rarer than NTK_TOP_SOURCE_RARE_NS, or if events are
+     * read, which would be overwritten. NULL: it arrives on its own. */
     bool (*has_news)(struct ntk_top_source *source);
-    /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the
-     * newest first; 0 when none is left since that time. NULL: unknown. */
+    /* The past of the shown moment, for graphs: 1 and a snapshot for the caller of an earlier
+     * moment, the newest first; 0 if none is left since that time. NULL: unknown. */
     int (*before_shown)(struct ntk_top_source *source, uint64_t since_ns,
                         struct ntk_snapshot **out_snapshot);
 };
@@ -64,47 +64,47 @@ struct ntk_top_source_ops {
 
 struct ntk_top_source {
     const struct ntk_top_source_ops *ops;
-    int fd; /* readable when a snapshot arrives; -1: ask when you like */
+    int fd; /* readable when a snapshot arrives; -1: read at any time */
 };
 
-/* False where it is not possible. */
+/* False if it is not possible. */
 bool ntk_top_source_has_news(struct ntk_top_source *source);
 int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
                         struct ntk_err *err);
 const char *ntk_top_source_note(const struct ntk_top_source *source);
-/* False when the source cannot be steered. */
+/* False if the source cannot be controlled. */
 bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control control);
 void ntk_top_source_read_events(struct ntk_top_source *source);
 void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted, bool of_models);
 void ntk_top_source_read_usage(struct ntk_top_source *source, bool wanted);
-/* 1, or 0 when nothing is known. */
+/* 1, or 0 if nothing is known. */
 int ntk_top_source_before_shown(struct ntk_top_source *source, uint64_t since_ns,
                                 struct ntk_snapshot **out_snapshot);
 void ntk_top_source_close(struct ntk_top_source *source); /* NULL is fine */
 
-/* This machine. sysfs_root stands for /sys; NULL looks where devices usually are. */
+/* This machine. sysfs_root replaces /sys; NULL uses the usual places of devices. */
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err);
 
-/* Lines of neuron-monitor from fd, which is the source's from then on. -ENODATA at its end. */
+/* Lines of neuron-monitor from fd, which the source takes over. -ENODATA at its end. */
 int ntk_top_source_stream_open(int fd, struct ntk_top_source **out_source, struct ntk_err *err);
 
-/* What a database of neuron-monitor has, from at_ns on (since 1970; 0: from its beginning). */
+/* The contents of a neuron-monitor database from at_ns on (since 1970; 0: from its beginning). */
 int ntk_top_source_replay_open(const char *path, uint64_t at_ns, struct ntk_top_source **out_source,
                                struct ntk_err *err);
 
 /* A neuron-monitor that serves HTTP; texts are borrowed for the life of the source. */
 struct ntk_top_remote {
-    const char *url;               /* http://host:port, or of the stream itself */
+    const char *url;               /* http://host:port, or the address of the stream */
     const char *token_file;        /* a bearer token; NULL: none */
     const char *ca_file;           /* PEM; NULL: the system's */
-    const struct ntk_clock *clock; /* of retries and ages; borrowed; NULL: the system's */
+    const struct ntk_clock *clock; /* for retries and ages; borrowed; NULL: the system's */
 };
-/* A connection that cannot be made or breaks is tried again; the note says so meanwhile. */
+/* A connection that fails or breaks is retried; meanwhile the note says so. */
 int ntk_top_source_connect_open(const struct ntk_top_remote *remote,
                                 struct ntk_top_source **out_source, struct ntk_err *err);
 
-/* Many of them, see hosts.h; names are borrowed. begin_whole: nothing is shown before each host has
+/* Many of them, see hosts.h; names are borrowed. begin_whole: nothing is shown until each host has
  * answered or failed. */
 int ntk_top_source_hosts_open(const char *const *names, size_t count,
                               const struct ntk_top_remote *remote, bool begin_whole,
@@ -112,7 +112,7 @@ int ntk_top_source_hosts_open(const char *const *names, size_t count,
 struct ntk_top_hosts;
 /* NULL for any other source. */
 struct ntk_top_hosts *ntk_top_source_hosts_get(struct ntk_top_source *source);
-/* Whose snapshots it gives from now on; SIZE_MAX: of none, which are empty. */
+/* Selects the host of the snapshots from now on; SIZE_MAX: none, and snapshots are empty. */
 void ntk_top_source_hosts_show(struct ntk_top_source *source, size_t index);
 
 #endif

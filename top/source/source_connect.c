@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * source_connect - snapshots of another machine's neuron-monitor over HTTP: a thread reads its
- * stream and hands the bytes through a pipe to a stream source. A connection that breaks is made
- * again.
+ * stream and passes the bytes through a pipe to a stream source. A broken connection is restored.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +18,9 @@
 #include "shared/http/http_client.h"
 #include "top/source/source.h"
 
-/* Whole reports, whatever bound the agent has for lines. */
+/* Whole reports, even if the agent limits lines. */
 #define STREAM_PATH "/api/v1/live"
-#define HEAD_NS (10 * NTK_NS_PER_SECOND) /* who says nothing at all is not an agent */
+#define HEAD_NS (10 * NTK_NS_PER_SECOND) /* a server that sends nothing is not an agent */
 #define RETRY_NS (1 * NTK_NS_PER_SECOND)
 
 struct connect_source {
@@ -33,13 +32,14 @@ struct connect_source {
     pthread_t thread;
     bool has_thread;
     int pipe_fd;          /* the thread writes */
-    char last_byte;       /* that went into the pipe */
+    char last_byte;       /* that was written to the pipe */
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t changed;
     bool is_stopping;
-    uint64_t heard_ns;                /* when bytes came, monotonic; 0 never */
-    char trouble[NTK_ERR_TEXT_BYTES]; /* why there is no connection, "" while there is one */
-    char note[NTK_ERR_TEXT_BYTES];    /* as given out; the asking thread's */
+    uint64_t heard_ns; /* when bytes arrived, monotonic; 0 never */
+    /* the reason for a missing connection, "" while there is one */
+    char trouble[NTK_ERR_TEXT_BYTES];
+    char note[NTK_ERR_TEXT_BYTES]; /* as last returned; belongs to the calling thread */
 };
 
 /* -- the thread -------------------------------------------------------------------------------- */
@@ -48,15 +48,14 @@ static void set_trouble(struct connect_source *source, const char *text)
 {
     size_t url = strlen(source->url);
 
-    /* The reader knows the address. */
+    /* The user knows the address, so it is omitted. */
     if (strncmp(text, source->url, url) == 0 && strncmp(text + url, ": ", 2) == 0) {
         text += url + 2;
     }
     pthread_mutex_lock(&source->lock);
     (void)snprintf(source->trouble, sizeof source->trouble, "%s", text);
     pthread_mutex_unlock(&source->lock);
-    /* An empty line wakes the screen, which tells how old it is, and ends one that was
-     * truncated. */
+    /* An empty line wakes the screen, which shows the age, and ends a truncated one. */
     source->last_byte = '\n';
     (void)!write(source->pipe_fd, "\n", 1);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_hosts - the agents of many machines, asked once a period. Its snapshots are those of the
- * host that is open; while none is, they are empty and the list is next to them
- * (ntk_top_source_hosts_get).
+ * source_hosts - the agents of many machines, requested once per period. Its snapshots are those of
+ * the open host; without one they are empty, and the list is available by
+ * ntk_top_source_hosts_get().
  */
 #include <errno.h>
 #include <math.h>
@@ -22,17 +22,17 @@ struct hosts_source {
     struct ntk_top_source base;
     struct ntk_hosts_watch *watch;
     struct ntk_top_hosts hosts;
-    bool is_asked_now; /* another host is open: its last report at once */
+    bool is_asked_now; /* another host was opened: its last report at once */
     char note[NTK_ERR_TEXT_BYTES + 64];
 };
 
-/* Every host as it is now, and their ranks joined. */
+/* Every host's current state, and their ranks together. */
 static int look(struct hosts_source *source)
 {
     struct ntk_top_hosts *hosts = &source->hosts;
     int ret = 0;
 
-    ntk_ranks_fini(&hosts->ranks); /* its rows are borrowed from what goes */
+    ntk_ranks_fini(&hosts->ranks); /* its rows are borrowed from data that is freed */
     ntk_ranks_init(&hosts->ranks);
     for (size_t i = 0; i < hosts->count; i++) {
         struct ntk_top_host *host = &hosts->items[i];
@@ -40,7 +40,7 @@ static int look(struct hosts_source *source)
         host->reports = host->state.reports;
         ntk_snapshot_destroy(host->state.snapshot);
         ntk_hosts_watch_get(source->watch, i, &host->state);
-        /* What a host said long ago is not a witness of what its ranks do. */
+        /* An old report of a host is no evidence about its ranks. */
         if (ret == 0 && host->state.snapshot && !host->state.trouble[0]) {
             ret = ntk_ranks_add(&hosts->ranks, host->state.snapshot, host->name, host->state.clock);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_live - snapshots of this machine, straight from shared/collect: no agent is needed. */
+/* source_live - snapshots of this machine, directly from shared/collect: no agent is needed. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +16,11 @@
 #include "top/source/pods.h"
 #include "top/source/source.h"
 
-/* Each refresh checks the fault indicators. Only where refreshes are rarer than the usual one per
- * second, they are checked between two of them as well. */
+/* Each refresh checks the fault indicators. If refreshes are rarer than one per second, they are
+ * also checked in between. */
 #define HEALTH_NS NTK_TOP_SOURCE_RARE_NS
-/* The fault counters of 128 cores are a thousand files, most of what a refresh would read. What
- * fails in an observed process shows at once, from its segment. */
+/* The fault counters of 128 cores are a thousand files, most of the data of a refresh. Failures of
+ * an observed process show at once, through its segment. */
 #define MANY_CORES_NS (5 * NTK_NS_PER_SECOND)
 
 struct live_source {
@@ -28,12 +28,12 @@ struct live_source {
     struct ntk_collector *collector;
     struct ntk_top_pods pods;
     struct ntk_top_agent_health *agent; /* NULL: not asked */
-    uint64_t first_ns;                  /* realtime of the first snapshot; 0: there was none */
+    uint64_t first_ns;                  /* realtime of the first snapshot; 0: none so far */
     char instance_id[64];               /* "" away from EC2 */
-    char others[128]; /* whose applications are not seen while none is; "" nobody's */
+    char others[128];                   /* users with applications that cannot be seen; "" none */
 };
 
-/* A user other than root sees his own applications, and those of a common folder. */
+/* A user other than root only sees his applications, and those of a common folder. */
 static void look_for_others(struct live_source *source)
 {
     DIR *dir = ntk_paths_hooks_dir_variable() || geteuid() == 0 ? NULL : opendir(NTK_HOOKS_PARENT);
@@ -135,8 +135,8 @@ static const struct ntk_top_source_ops live_ops = {
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)
 {
-    /* Events explain why; most views show how much, which the counters know and which costs less.
-     * Latency is in few views. */
+    /* Events explain causes; most views only show amounts, which counters have and which cost less.
+     * Few views show latency. */
     struct ntk_collector_options options = { .sysfs_root = sysfs_root,
                                              .no_events = true,
                                              .no_latency = true,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_replay - snapshots out of a database of neuron-monitor, as they came: in their own pace,
- * faster, slower, forward and back.
+ * source_replay - snapshots from a database of neuron-monitor: at their original pace, faster,
+ * slower, forward and back.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,31 +16,32 @@
 #include "top/source/event_log.h"
 #include "top/source/source.h"
 
-/* A frame is shown at least and at most this long. */
+/* A frame is shown for at least and at most this long. */
 #define FRAME_MIN_NS (20 * NTK_NS_PER_MS)
 #define FRAME_MAX_NS (2 * NTK_NS_PER_SECOND)
 #define SPEED_SHIFT_MAX 10
 #define JUMP_NS (60 * NTK_NS_PER_SECOND)
-#define PAST_NS (24 * 3600 * NTK_NS_PER_SECOND) /* as far as graphs reach */
+#define PAST_NS (24 * 3600 * NTK_NS_PER_SECOND) /* the span of graphs */
 
 struct replay_source {
     struct ntk_top_source base;
     struct ntk_store_reader *reader;
     uint64_t time_ns;  /* of the moment that is shown */
-    uint64_t given_ns; /* of the one given out before it; 0 none */
+    uint64_t given_ns; /* the previous one that was returned; 0 none */
     enum ntk_store_tier
-        past_tier;          /* of what before_shown reads next; NTK_STORE_TIER_COUNT: it has all */
+        /* the tier that before_shown reads next; NTK_STORE_TIER_COUNT: everything is read */
+        past_tier;
     uint64_t past_ns;       /* ... before that moment */
-    uint64_t past_shown_ns; /* what was shown when it began */
-    uint64_t past_until_ns; /* from there back everything was reported */
+    uint64_t past_shown_ns; /* the shown moment when it began */
+    uint64_t past_until_ns; /* everything before this time was reported */
     int speed_shift;        /* 2^n times as fast; negative: slower */
     bool is_paused;
-    bool is_new;   /* time_ns was not given out yet */
-    bool is_ended; /* nothing comes after time_ns */
+    bool is_new;   /* time_ns was not returned yet */
+    bool is_ended; /* nothing follows time_ns */
     char note[NTK_ERR_TEXT_BYTES];
 };
 
-/* When the next frame is due: at once, or after what lay between the two moments. */
+/* The time of the next frame: at once, or after the time between the two moments. */
 static void set_timer(struct replay_source *source, uint64_t after_ns)
 {
     struct itimerspec timer = { .it_value = { .tv_sec = (time_t)(after_ns / NTK_NS_PER_SECOND),
@@ -78,10 +79,10 @@ static void write_note(struct replay_source *source)
                                        : "");
 }
 
-/* Shows the moment; the note says what it is. */
+/* Shows the moment; the note names it. */
 static void go_to(struct replay_source *source, uint64_t time_ns)
 {
-    /* Frames that were played are reported; a jump skips a stretch. */
+    /* Played frames are reported; a jump skips some. */
     if (time_ns > source->time_ns && source->past_tier == NTK_STORE_TIER_COUNT) {
         source->past_until_ns = source->time_ns;
     } else if (time_ns < source->past_shown_ns) {
@@ -96,8 +97,8 @@ static void go_to(struct replay_source *source, uint64_t time_ns)
     set_timer(source, 1);
 }
 
-/* What happened before the first moment, or in the time that was jumped over. After a jump back,
- * what was before is reported again. */
+/* Events before the first moment, or in the skipped time. After a jump back, earlier events are
+ * reported again. */
 static int load_skipped_events(struct replay_source *source, struct ntk_snapshot *snapshot,
                                struct ntk_err *err)
 {
@@ -119,13 +120,13 @@ static int load_skipped_events(struct replay_source *source, struct ntk_snapshot
                                                   NTK_TOP_EVENTS_MAX, err);
 }
 
-/* Seconds for the finest graph, then minutes, then hours if there are no minutes any more. */
+/* Seconds for the finest graph, then minutes, then hours if there are no more minutes. */
 static int replay_before_shown(struct ntk_top_source *base, uint64_t since_ns,
                                struct ntk_snapshot **out_snapshot)
 {
     static const struct {
-        uint64_t reach_ns;   /* back from what is shown */
-        uint64_t overlap_ns; /* with the tier before it: its rows end at other moments */
+        uint64_t reach_ns;   /* back from the shown moment */
+        uint64_t overlap_ns; /* with the previous tier, because its rows end at other moments */
     } tiers[NTK_STORE_TIER_COUNT] = {
         [NTK_STORE_SECOND] = { 960 * NTK_NS_PER_SECOND, 0 },
         [NTK_STORE_MINUTE] = { PAST_NS, 60 * NTK_NS_PER_SECOND },
@@ -202,7 +203,7 @@ static int replay_take(struct ntk_top_source *base, struct ntk_snapshot **out_sn
     return 1;
 }
 
-/* One recorded moment on or back; false at the ends. */
+/* One recorded moment forward or back; false at the ends. */
 static bool find_step(struct replay_source *source, bool is_back, uint64_t *out_ns)
 {
     return (is_back ? ntk_store_reader_before(source->reader, source->time_ns, out_ns, NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_stream - snapshots out of neuron-monitor's lines, from any descriptor. */
+/* source_stream - snapshots from neuron-monitor's lines, from any descriptor. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct stream_source {
     char note[NTK_ERR_TEXT_BYTES];
 };
 
-/* The numbers of an older report are of the past; what happened in it is not to be missed. */
+/* The numbers of an older report are out of date, but its events must not be missed. */
 static void join_events(struct ntk_snapshot *to, const struct ntk_snapshot *older)
 {
     size_t room = older->event_count + older->runtime_count;
@@ -38,7 +38,7 @@ static void join_events(struct ntk_snapshot *to, const struct ntk_snapshot *olde
     free(events);
 }
 
-/* The newest whole report that has come. */
+/* The newest complete report so far. */
 static void take_newest(struct stream_source *source, struct ntk_snapshot **newest)
 {
     struct ntk_snapshot *snapshot;
@@ -54,7 +54,7 @@ static void take_newest(struct stream_source *source, struct ntk_snapshot **newe
             join_events(snapshot, *newest);
             ntk_snapshot_destroy(*newest);
         }
-        if (snapshot->realtime_ns == 0) { /* a report need not say when it was made */
+        if (snapshot->realtime_ns == 0) { /* a report may have no time */
             snapshot->realtime_ns = ntk_clock_realtime_ns();
         }
         *newest = snapshot;

@@ -13,10 +13,10 @@
 #include "top/view/view_cores.h"
 
 #define SECTION_ROWS 3   /* heading and two rows */
-#define TREE_ROWS_GOOD 6 /* with fewer rows in the tree, devices move together */
+#define TREE_ROWS_GOOD 6 /* with fewer rows in the tree, devices are put side by side */
 #define BLANK_ROWS 4
-#define TREE_ROWS_TALL 8 /* a tree of that many rows can spare others */
-#define MORE_ROWS_MIN 7  /* heading, titles or scale, and something to see */
+#define TREE_ROWS_TALL 8 /* a tree with this many rows can give some away */
+#define MORE_ROWS_MIN 7  /* heading, titles or scale, and some contents */
 #define MORE_ROWS_MAX 20
 #define HBM_COLUMNS_WIDE 160
 
@@ -25,7 +25,7 @@ static int min(int a, int b)
     return a < b ? a : b;
 }
 
-/* Takes rows from *rest when they are all there. */
+/* Takes rows from *rest if there are enough. */
 static bool take(int *rest, int rows)
 {
     if (*rest < rows) {
@@ -74,7 +74,8 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
         out_layout->tree_rows += 2;
     }
 
-    /* As few groups as leave a tree of a good size; but rather a small tree than worse bars. */
+    /* The fewest groups that leave a tree of a good size; a small tree is better than worse
+     * bars. */
     for (int groups = 1; groups <= groups_max; groups++) {
         int more = (device_count + groups - 1) / groups - 1;
         bool next_is_worse =
@@ -94,7 +95,7 @@ void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int column
     out_layout->tree_rows += rest;
     if (with_keys && has_blanks && model->device_count > 0 &&
         out_layout->tree_rows - TREE_ROWS_TALL - 1 >= MORE_ROWS_MIN) {
-        /* Half of what the tree can spare, and at least what shows something. */
+        /* Half of the spare rows of the tree, and at least enough to show something. */
         int spare = out_layout->tree_rows - TREE_ROWS_TALL - 1;
 
         out_layout->more_rows =
@@ -155,7 +156,7 @@ void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,
 {
     int user_cells = bar_cells(user_percent, width);
     int system_cells = bar_cells(system_percent, width);
-    /* Every cell is the same sign where colours tell them apart. */
+    /* Every cell is the same character if colours distinguish them. */
     char empty = !user_percent.present && !system_percent.present ? ' '
                  : screen->has_colour                             ? '|'
                                                                   : '.';
@@ -214,7 +215,7 @@ void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *sc
     ntk_screen_fill(screen, 0, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     ntk_screen_put(screen, 0, width < screen->columns ? (screen->columns - width) / 2 : 0,
                    screen->columns, NTK_STYLE_TITLE, text);
-    width = (screen->columns + width) / 2 + 2; /* where the status may begin */
+    width = (screen->columns + width) / 2 + 2; /* the status may begin here */
     if (width + ntk_screen_width(screen, model->status) < screen->columns) {
         ntk_screen_put_right(screen, 0, width, screen->columns - width - 1, NTK_STYLE_TITLE,
                              model->status);
@@ -274,7 +275,7 @@ bool ntk_top_view_is_missing(const struct ntk_top_model *model)
     return model->host && !model->host->state.snapshot;
 }
 
-/* Nothing is known of the machine: no zero, and no word that it has no devices. */
+/* Nothing is known about the machine: no zero, and no statement that it has no devices. */
 static void draw_missing(const struct ntk_top_model *model, struct ntk_screen *screen)
 {
     const struct ntk_hosts_state *state = &model->host->state;

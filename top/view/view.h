@@ -2,13 +2,13 @@
 /*
  * view - draws a model on a screen: the layout, and one function per pane.
  *
- * The layout gives every pane its rows. A terminal that is too low first loses the blank rows, then
- * devices stand side by side, then rows of the tree, the memory summary and the vCPUs go; below
- * NTK_TOP_ROWS_MIN x NTK_TOP_COLUMNS_MIN one line says so. One that has more rows than the vendor's
- * screen needs shows applications and a graph below the cores, and a wide or tall one the memory of
- * each device next to its bars.
+ * The layout assigns rows to every pane. A low terminal first loses the blank rows, then devices
+ * are put side by side, then rows of the tree, the memory summary and the vCPUs are dropped; below
+ * NTK_TOP_ROWS_MIN x NTK_TOP_COLUMNS_MIN there is only a message. A terminal with more rows than
+ * the vendor's screen shows applications and a graph below the cores, and a wide or tall one the
+ * memory of each device next to its bars.
  *
- * Threads: one. Draws nothing else than the frame between ntk_screen_begin and ntk_screen_end.
+ * Threads: one. Draws only between ntk_screen_begin and ntk_screen_end.
  */
 #ifndef NTK_TOP_VIEW_VIEW_H
 #define NTK_TOP_VIEW_VIEW_H
@@ -28,34 +28,34 @@ struct ntk_top_layout {
     int notice_row;
     int cores_row; /* heading; the names of the cores and core_rows bars follow */
     int core_rows;
-    int core_groups; /* devices side by side */
-    bool has_hbm;    /* the share of its memory that is used, behind the bars of a device */
-    int more_row;    /* applications and a graph, where a person has a tall terminal */
+    int core_groups; /* devices next to each other */
+    bool has_hbm;    /* the used share of its memory, after the bars of a device */
+    int more_row;    /* applications and a graph, on a tall terminal */
     int more_rows;
     int vcpu_row;         /* heading and two rows */
     int summary_row;      /* heading and two rows */
     int tree_row;         /* heading */
-    bool tree_has_titles; /* a row of column titles, else they are in the heading */
+    bool tree_has_titles; /* a row of column titles; else they are in the heading */
     int tree_rows;        /* rows for items */
     int tabs_row;
     int keys_row;
 };
 
-/* What goes wrong, over the whole row. */
+/* Current faults, over the whole row. */
 void ntk_top_view_alert(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                         bool with_keys);
-/* What stands for the value of a core that is dead or stuck, "" for others, and its style. */
+/* The text instead of the value of a core that is dead or stuck, "" for others, and its style. */
 const char *ntk_top_view_core_mark(enum ntk_top_core_state state, bool is_short, int *out_style);
-/* The host that is open was never reached: there is nothing to show, in no view. */
+/* The open host was never reached: no view has anything to show. */
 bool ntk_top_view_is_missing(const struct ntk_top_model *model);
-/* One frame. with_keys: a person is at the keyboard, the bottom bar shows the keys. */
+/* One frame. with_keys: interactive, so the bottom bar shows the keys. */
 void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
-/* The rows in which nothing has to be omitted. */
+/* The number of rows with which nothing is omitted. */
 int ntk_top_view_natural_rows(const struct ntk_top_model *model, int columns, bool with_keys);
 void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int columns, bool with_keys,
                          struct ntk_top_layout *out_layout);
 
-/* The frame of a view that is not the first, and the rows that it likes to have without keys. */
+/* The frame of a view other than the first, and its preferred number of rows without keys. */
 void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
 int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns);
 
@@ -63,7 +63,7 @@ int ntk_top_view_full_rows(const struct ntk_top_model *model, int columns);
 void ntk_top_view_page(struct ntk_top_model *model, struct ntk_screen *screen, int row, int rows);
 
 /* The panes, for view.c and view_full.c. */
-/* A label, with the machine's word for its memory; lasts until the next one. */
+/* A label, with the machine's word for its memory; valid until the next one. */
 const char *ntk_top_view_label(struct ntk_screen *screen, const char *text);
 void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *screen);
 void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *screen,
@@ -71,23 +71,23 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
 void ntk_top_view_more(struct ntk_top_model *model, struct ntk_screen *screen, int row, int rows);
 void ntk_top_view_vcpu(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
 void ntk_top_view_summary(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
-/* What to say where applications would be. */
+/* The text in place of applications if there are none. */
 const char *ntk_top_view_nobody(const struct ntk_top_model *model);
 void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *screen,
                        const struct ntk_top_layout *layout);
 void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
 /* The keys of one place. */
 void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place place);
-/* Says in the model how far the page can be scrolled. */
+/* Stores in the model how far the page can be scrolled. */
 void ntk_top_view_settings(const struct ntk_top_settings *settings, struct ntk_screen *screen);
 void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen);
 /* width cells of a bar, filled by the user part, then by the system part in another colour. Blank
- * when absent: an empty bar is a zero. A value that is shown as 100 % fills it. */
+ * if absent: an empty bar means zero. A value that is shown as 100 % fills it. */
 void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,
                       struct ntk_top_number user_percent, struct ntk_top_number system_percent,
                       int selected);
 /* A full-width bar with a text. */
-/* Whether some core is one of software: what is shown of its time is that of the host. */
+/* Whether some core is a software core: its times are those of the host. */
 bool ntk_top_view_has_software(const struct ntk_top_model *model);
 void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text);
 

@@ -15,9 +15,9 @@
 #define TERAFLOPS_WIDTH 12 /* "[   9.848TF]" */
 #define BAR_MIN 3
 #define HBM_BAR_MIN 8
-#define BAR_GOOD 8 /* from here on a bar keeps its length when the values change their kind */
+#define BAR_GOOD 8 /* from this width on a bar keeps its length when the values change their kind */
 
-/* Where the cells of one device lie. */
+/* The positions of the cells of one device. */
 struct grid {
     int label_width;
     int group_width;
@@ -183,7 +183,7 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
     int last;
     struct grid grid;
 
-    /* When not all devices fit, the page with the selected one. */
+    /* If not all devices fit, the page with the selected one. */
     if (shown < device_count && cursor && cursor->device_index >= 0) {
         first = cursor->device_index / shown * shown;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_errors - the columns of model_errors; above them what was seen in total. */
+/* view_errors - the columns of model_errors, and the totals above them. */
 #include <stdio.h>
 #include <time.h>
 
@@ -37,8 +37,8 @@ static int head_rows(const struct ntk_top_model *model, int rows, int width)
     return rows >= HEAD_ROWS_GOOD ? 1 : 0;
 }
 
-/* "name: 12, " with the number in its colour; a dash when it is not counted. Returns the column
- * behind it. */
+/* "name: 12, " with the number in its colour; a dash if it is not counted. Returns the next
+ * column. */
 static int put_count(struct ntk_screen *screen, int row, int column, const char *name,
                      int bad_style, bool is_known, uint64_t count)
 {

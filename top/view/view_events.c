@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_events - the columns of model_events; above them how many there are and how many were
- * missed. */
+/* view_events - the columns of model_events; above them the number of events and of missed ones. */
 #include "top/model/model_events.h"
 #include "top/view/view.h"
 #include "top/view/columns.h"

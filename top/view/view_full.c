@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_full - the frame of every view but the tree: title, notice, body, strip of the views, keys.
- * Frames without keys have the tabs instead of the strip.
+ * view_full - the frame of every view except the tree: title, notice, body, strip of the views,
+ * keys. Frames without keys have the tabs instead of the strip.
  */
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 #define STRIP_GAP 2
 #define LABELLED_ROWS_MIN 8 /* of the body */
 
-/* How much is seen of a view in the strip. */
+/* How much of a view's name the strip shows. */
 enum strip_level {
     STRIP_NOTHING,
     STRIP_KEY,
@@ -36,8 +36,7 @@ static int entry_cells(struct ntk_screen *screen, int view, int open, enum strip
                : ntk_screen_width(screen, text->keys) + (level == STRIP_NAME ? name : 0);
 }
 
-/* The second mark of the open view takes a cell of the gap, so that the others stay where they
- * are. */
+/* The second mark of the open view takes a cell of the gap, so that the others do not move. */
 static int gap_behind(const struct strip *strip, int view, int open)
 {
     return strip->gap - (view == open && strip->gap > 1 ? 1 : 0);
@@ -51,12 +50,12 @@ static int strip_cells(struct ntk_screen *screen, const struct strip *strip, int
         cells += entry_cells(screen, i, open, strip->levels[i]);
         cells += strip->levels[i] != STRIP_NOTHING ? gap_behind(strip, i, open) : 0;
     }
-    return cells - 1; /* after the last one is a gap that is not needed */
+    return cells - 1; /* the gap after the last one is not needed */
 }
 
 /*
- * What has room: all names, else the open one, the names around it and the keys of the others;
- * where even these have none, those that are farthest away go.
+ * What fits: all names, else the open one, the names around it and the keys of the others; if even
+ * these do not fit, the farthest are dropped.
  */
 static struct strip choose_strip(const struct ntk_top_model *model, struct ntk_screen *screen,
                                  int open, int room)
@@ -102,7 +101,7 @@ static struct strip choose_strip(const struct ntk_top_model *model, struct ntk_s
     return strip;
 }
 
-/* Which rows of the list are shown: "only 7286  mine  25-48 of 120 ". */
+/* The visible rows of the list: "only 7286  mine  25-48 of 120 ". */
 static void place_text(const struct ntk_top_model *model, char *out, size_t bytes)
 {
     const struct ntk_top_table *table = &model->tables[model->view];
@@ -122,7 +121,8 @@ static void place_text(const struct ntk_top_model *model, char *out, size_t byte
     }
 }
 
-/* The names of the views with their keys, the open one marked; where the list is at the right. */
+/* The names of the views with their keys, the open one marked; the position in the list at the
+ * right. */
 static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *screen, int row)
 {
     struct strip strip;
@@ -166,7 +166,7 @@ static bool labels_time(const struct ntk_top_model *model, int rows)
     return shows_time && rows >= LABELLED_ROWS_MIN && ntk_top_view_has_software(model);
 }
 
-/* What to say where rows would be. */
+/* The text if there are no rows. */
 static const char *empty_text(const struct ntk_top_model *model, const struct ntk_top_view *view)
 {
     if (model->only_mine && view->is_owned && model->snapshot &&
@@ -210,7 +210,7 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
     if (!with_keys) {
         ntk_top_view_tabs(model, screen, bottom);
     } else {
-        draw_strip(model, screen, bottom); /* the list knows now where it is */
+        draw_strip(model, screen, bottom); /* the list has its position now */
         ntk_top_view_keys(screen, bottom + 1,
                           model->page.is_open ? NTK_TOP_PLACE_VIEW
                           : view->is_owned    ? NTK_TOP_PLACE_OWNED

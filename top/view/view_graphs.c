@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_graphs - the history as graphs: all cores together above, a small one for each core
+/* view_graphs - the history as graphs: all cores together at the top, a small one for each core
  * below. */
 #include <math.h>
 #include <stdio.h>
@@ -86,8 +86,8 @@ static float highest(const float *values, size_t count)
     return high;
 }
 
-/* What fills a graph: all that is possible for shares of time, else a round number that all values
- * fit below. */
+/* The value that fills a graph: the maximum for shares of time, else a round number above all
+ * values. */
 static double scale_of(enum ntk_top_quantity quantity, double high)
 {
     return quantity == NTK_TOP_QUANTITY_BUSY
@@ -164,7 +164,7 @@ static void draw_scale(struct ntk_screen *screen, const struct area *area,
     }
 }
 
-/* A line with the times that lie back, "now" at its right end. */
+/* A line with the times in the past and "now" at its right end. */
 static void draw_axis(struct ntk_screen *screen, int row, int column, int width, uint64_t span_ns)
 {
     static const unsigned int steps_s[] = { 5,   10,   15,   30,   60,    120,   180,   300,  600,
@@ -222,7 +222,7 @@ static void draw_panel(const struct ntk_top_model *model, struct ntk_screen *scr
     free(values);
 }
 
-/* As many of the quantities as have room, the chosen one always. */
+/* As many of the quantities as fit, always including the chosen one. */
 static void draw_panels(const struct ntk_top_model *model, struct ntk_screen *screen,
                         const struct area *area)
 {
@@ -256,8 +256,8 @@ struct grid {
     int cell_rows;
 };
 
-/* The fewest cells side by side with which all cores have room, better two rows each than one. */
-/* A line ends where a device ends: it has some whole devices, or an even part of one. */
+/* The fewest cells per line with which all cores fit, preferably with two rows each. */
+/* A line ends at the end of a device: it has whole devices, or an even part of one. */
 static bool is_even(size_t count, int across, int cores_per_device)
 {
     return across % cores_per_device == 0 || cores_per_device % across == 0 ||
@@ -412,7 +412,7 @@ static void draw(struct ntk_top_model *model, struct ntk_screen *screen, int row
     }
 }
 
-/* Without a terminal there is room for what it likes to have. */
+/* Without a terminal it gets the rows that it prefers. */
 static int natural_rows(const struct ntk_top_model *model, int rows, int columns)
 {
     uint32_t cores[NTK_TOP_GRAPHS_CORES_MAX];

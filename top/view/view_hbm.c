@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_hbm - the columns of model_hbm; above them what all devices hold, as one bar of its uses. */
+/* view_hbm - the columns of model_hbm; above them the use of all devices as one bar. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "top/view/views.h"
 
 #define HEAD_ROWS 2
-#define HEAD_ROWS_GOOD 12 /* of the body: with fewer, the list needs them all */
+#define HEAD_ROWS_GOOD 12 /* of the body: with fewer, the list needs all of them */
 #define SERIES_COUNT 6
 #define LABEL_CELLS 32
 #define LEGEND_GAP 3
@@ -58,10 +58,10 @@ static const struct ntk_top_column items[] = {
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
                                                 NTK_TOP_HBM_DEVICE };
 
-/* The uses of the bar, as the first screen groups them. */
+/* The parts of the bar, in the groups of the first screen. */
 static const struct {
     enum ntk_memory_group group; /* NTK_GROUP_COUNT: other */
-    char letter;                 /* its sign if there are no colours */
+    char letter;                 /* its letter without colours */
     const char *name;
 } series[SERIES_COUNT] = {
     { NTK_GROUP_TENSORS, 't', "Tensors" },       { NTK_GROUP_CONSTANTS, 'c', "Constants" },

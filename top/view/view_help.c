@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_help - the page of the keys, written from keys.def and views.def. */
+/* view_help - the page of the keys, generated from keys.def and views.def. */
 #include "top/view/view.h"
 #include "top/view/views.h"
 
@@ -59,7 +59,7 @@ static void draw_line(struct ntk_screen *screen, int row, int column, int width,
                    line->text);
 }
 
-/* How many lines are in the first of two columns: sections stay together when that has room. */
+/* The number of lines in the first of two columns: sections are not split if there is room. */
 static int split(const struct line *lines, int count, int rows)
 {
     for (int i = count < rows ? count : rows; i > 0; i--) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_more - what a tall terminal shows below the cores: applications, and the last minute of the
+/* view_more - the part below the cores on a tall terminal: applications, and the last minute of the
  * cores as a graph. */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "top/model/model_processes.h"
 #include "top/view/view.h"
 
-#define SIDE_BY_SIDE 120 /* columns, from which on the graph is at the right */
+#define SIDE_BY_SIDE 120 /* columns from which the graph is at the right */
 #define GAP 2
 #define GUTTER 6
 #define SPAN_NS (60 * NTK_NS_PER_SECOND)
@@ -25,7 +25,7 @@ struct area {
     int columns;
 };
 
-/* Where they have no room, the last ones go. */
+/* If they do not fit, the last ones are dropped. */
 static const struct {
     enum ntk_top_processes_column id;
     int width;

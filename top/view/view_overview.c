@@ -2,8 +2,8 @@
 /*
  * view_overview - the machine in one line, then a row per device: its cores, memory and power.
  *
- * A core is a bar where it has room, else a percentage, else one cell whose height is its
- * utilization. Where devices would leave too few rows to the processes, they stand side by side.
+ * A core is a bar if there is room, else a percentage, else one cell with a height by utilization.
+ * If devices would leave too few rows to the processes, they are put side by side.
  */
 #include "top/view/view_overview.h"
 
@@ -20,7 +20,7 @@
 #define FIXED_ROWS 2     /* the line of the machine, and the titles */
 #define LIST_ROWS_GOOD 7 /* titles and six processes */
 #define LIST_ROWS_MIN 3
-#define DEVICE_ROWS_MIN 3 /* fewer show too small a part of the devices */
+#define DEVICE_ROWS_MIN 3 /* with fewer, too few devices are visible */
 #define GROUP_GAP 3
 #define LABEL_CELLS 6 /* "ND127!" */
 #define MEAN_CELLS 7  /* " 71.19%" */
@@ -31,13 +31,13 @@
 #define NUMBER_CELLS_MIN 6
 #define GROUP_CELLS_ROOMY 60
 
-/* Where the parts of each device stand, counted from the first cell of its group. */
+/* The positions of the parts of each device, from the first cell of its group. */
 struct grid {
     int group_count;
     int group_rows;
     int group_cells;
     int core_cells; /* of one core */
-    int mean_at;    /* -1: the cores say it themselves */
+    int mean_at;    /* -1: the cores show it themselves */
     int memory_at;
     int memory_cells;
     int power_at;
@@ -109,7 +109,7 @@ static struct grid grid_make(const struct ntk_top_model *model, int columns, int
 
 /* ---- the line of the machine ---- */
 
-/* A label and its value, when both have room. */
+/* A label and its value, if both fit. */
 static void put_part(struct ntk_screen *screen, int row, int *column, const char *label, int style,
                      const char *value)
 {
@@ -220,7 +220,7 @@ static void draw_titles(const struct ntk_top_model *model, struct ntk_screen *sc
     }
 }
 
-/* One cell: its height, or a digit, is the utilization. */
+/* One cell: its height, or a digit, shows the utilization. */
 static const char *level_of(const struct ntk_screen *screen, struct ntk_top_number percent)
 {
     static const char *const blocks[] = { "\xe2\x96\x81", "\xe2\x96\x82", "\xe2\x96\x83",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_processes - the columns of model_processes, in a list of its own and below the overview. */
+/* view_processes - the columns of model_processes, as a separate list and below the overview. */
 #include "top/model/model_processes.h"
 #include "top/view/columns.h"
 #include "top/view/view_overview.h"
@@ -50,7 +50,7 @@ static const struct ntk_top_columns columns = {
     .sort_column = NTK_TOP_PROCESSES_BUSY,
 };
 
-/* Below the devices: what has room in 80 columns. */
+/* Below the devices: columns that fit into 80. */
 static const struct ntk_top_columns overview_columns = {
     .items = items,
     .count = sizeof items / sizeof *items,

@@ -23,7 +23,7 @@ static void draw_setting(const struct ntk_top_settings *settings, struct ntk_scr
                       settings->values[id]);
     ntk_screen_put(screen, row, HELP_COLUMN, screen->columns - HELP_COLUMN, style,
                    ntk_top_settings_help(id));
-    /* A click selects, on the selected row it switches to the next choice. */
+    /* A click selects; on the selected row it switches to the next choice. */
     ntk_screen_spot_add(screen, row, 0, screen->columns,
                         is_cursor ? NTK_TOP_ACTION_EXPAND : NTK_TOP_ACTION_CURSOR_TO, (int)id);
 }
@@ -32,7 +32,7 @@ void ntk_top_view_settings(const struct ntk_top_settings *settings, struct ntk_s
 {
     int row = 1;
     int last = screen->rows - 1;
-    /* Where there is no room for all of them, those around the selected one. */
+    /* If not all of them fit, those around the selected one. */
     int shown = last - 2 < NTK_TOP_SETTING_COUNT ? last - 2 : NTK_TOP_SETTING_COUNT;
     int first = (int)settings->row < shown ? 0 : (int)settings->row - shown + 1;
 

@@ -9,7 +9,7 @@
 #include "top/view/view_table.h"
 
 #define GAP 1           /* cells between two columns */
-#define BAR_MIN 5       /* a shorter bar says nothing */
+#define BAR_MIN 5       /* a shorter bar is useless */
 #define PERCENT_CELLS 5 /* "71.2%" and a blank before it */
 #define CHOOSER_CELLS 70
 #define CHOOSER_TITLE_CELLS 12
@@ -20,8 +20,8 @@ struct slot {
     int width;
 };
 
-/* Gives cells to the columns that can use them, to each its part; returns what is left. Bars get
- * nothing when it would be too little to see. */
+/* Distributes cells among the columns that can use them; returns the rest. Bars get none if it
+ * would be too little. */
 static int slots_grow(const struct ntk_top_columns *columns, struct slot *slots, size_t count,
                       int rest, bool is_first)
 {
@@ -61,7 +61,7 @@ static int slots_grow(const struct ntk_top_columns *columns, struct slot *slots,
     return rest;
 }
 
-/* Which columns stand where. The first one stays; of the others those from column_first on. */
+/* The positions of the columns. The first one stays; of the others those from column_first on. */
 static size_t slots_make(struct ntk_top_table *table, int width, struct slot *slots)
 {
     const struct ntk_top_columns *columns = table->columns;
@@ -104,7 +104,7 @@ static bool is_left(const struct ntk_top_column *column)
     return column->format == NTK_TOP_AS_TEXT || column->format == NTK_TOP_AS_TIME;
 }
 
-/* text in the cells of the slot; what does not fit ends in a mark. */
+/* text in the cells of the slot; a cut text ends in a mark. */
 static void put_in(struct ntk_screen *screen, int row, const struct slot *slot, int style,
                    bool left, const char *text)
 {
@@ -279,7 +279,7 @@ void ntk_top_view_table(struct ntk_top_table *table, struct ntk_screen *screen, 
 
     if (table->has_more_columns) {
         count = slots_make(table, screen->columns - 1,
-                           slots); /* the last cell says that there are more */
+                           slots); /* the last cell shows that there are more */
     }
     ntk_top_table_set_page(table, (size_t)(list_rows > 0 ? list_rows : 1));
     draw_titles(table, screen, top, slots, count);

@@ -33,8 +33,8 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
     ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     ntk_screen_put(screen, row, 0, left, NTK_STYLE_TAB_LABEL, LABEL);
 
-    /* All tabs as wide as the longest name when there is room. The width must not depend on which
-     * one is selected, so the arrows are counted everywhere. */
+    /* All tabs are as wide as the longest name if there is room. The width must not depend on the
+     * selected one, so all count the arrows. */
     for (size_t i = 0; i < count && i < (size_t)screen->columns; i++) {
         int width;
 
@@ -74,7 +74,7 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
     }
 }
 
-/* Cells of an action of the bar; 0 when it is not in that of this place. */
+/* Cells of an action in the bar; 0 if it is not in that of this place. */
 static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place place)
 {
     bool is_here = text->place == NTK_TOP_PLACE_ALL || text->place == place ||
@@ -85,8 +85,8 @@ static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place 
                                    : 0;
 }
 
-/* A click does what the keys of the entry do; left and right half are the two actions of an entry
- * that speaks for the next row of the table too. */
+/* A click has the effect of the entry's key; the left and right half are the two actions of an
+ * entry that also stands for the next row of the table. */
 static void add_key_spots(struct ntk_screen *screen, int row, int column, int width, int action)
 {
     const struct ntk_top_action_text *next =
@@ -102,7 +102,7 @@ static void add_key_spots(struct ntk_screen *screen, int row, int column, int wi
     }
 }
 
-/* As many of the keys as fit whole; ? lists them all. */
+/* As many complete keys as fit; ? lists all of them. */
 void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place place)
 {
     int count = 0;

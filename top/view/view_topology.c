@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_topology - a map of the devices and their links; colours and numbers tell how hot each
- * is. */
+/* view_topology - a map of the devices and their links; colours and numbers show the load of
+ * each. */
 #include <stdio.h>
 
 #include "top/base/format.h"
@@ -13,7 +13,7 @@
 #define CELL_COLUMNS_MIN 9 /* "ND15  71%" */
 #define CELL_COLUMNS_MAX 44
 #define CELL_ROWS_MAX 9
-#define LINK_COLUMNS 3 /* 1 where there is little room */
+#define LINK_COLUMNS 3 /* 1 if there is little room */
 #define NATURAL_ROWS 16
 
 static const char *const heat_names[NTK_TOP_HEAT_COUNT] = {
@@ -56,7 +56,7 @@ static struct map lay_out(const struct ntk_top_model *model, int row, int rows, 
                        .first_row = row,
                        .link_rows = 1 };
     int room;
-    int margins; /* above and below, where links of a torus leave */
+    int margins; /* at the top and bottom, for links that leave a torus */
 
     map.across = map.shape == NTK_TOPOLOGY_TORUS || map.count % NTK_TOPOLOGY_SIDE == 0
                      ? (int)NTK_TOPOLOGY_SIDE
@@ -89,7 +89,7 @@ static struct map lay_out(const struct ntk_top_model *model, int row, int rows, 
     return map;
 }
 
-/* Where the cell of a device begins. Chains turn round at the end of a line. */
+/* The position of a device's cell. Chains turn at the end of a line. */
 static void find_cell(const struct map *map, uint32_t device, int *out_row, int *out_column)
 {
     int line = (int)device / map->across;
@@ -113,8 +113,8 @@ static void draw_down(struct ntk_screen *screen, int row, int column)
     ntk_screen_put(screen, row, column, 1, NTK_STYLE_DIM, screen->is_utf8 ? "│" : "|");
 }
 
-/* The links of a device to the right and down, as its shape has them; those of a torus leave at the
- * edges too. */
+/* The links of a device to the right and down, from its shape; those of a torus also leave at the
+ * edges. */
 static void draw_links(struct ntk_screen *screen, const struct map *map, uint32_t device)
 {
     bool is_torus = map->shape == NTK_TOPOLOGY_TORUS && map->across == (int)NTK_TOPOLOGY_SIDE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_tree - memory by device, core, model and use; the cursor is a full row. */
+/* view_tree - memory by device, core, model and purpose; the cursor is a full row. */
 #include <stdio.h>
 
 #include "top/base/format.h"
@@ -7,7 +7,7 @@
 
 #define MEMORY_MIN 10  /* "1023.9MB" between blanks */
 #define ID_MIN 10      /* "Model ID" between blanks */
-#define NAME_MIN 24    /* the model id goes when names have less */
+#define NAME_MIN 24    /* the model id is dropped if names have less */
 #define TITLES_LONG 15 /* "Device Memory" fits */
 #define INDENT 4
 #define MARK_CELLS 3 /* "[+]" */
@@ -38,7 +38,7 @@ static int columns_first(const struct columns *columns)
     return columns->id >= 0 ? columns->id : columns->device;
 }
 
-/* With the part that is shown, when it is not all. */
+/* With the visible part, if it is not everything. */
 static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                          size_t shown, int width)
 {
@@ -97,7 +97,7 @@ static void draw_node(struct ntk_screen *screen, int row, const struct columns *
                    ntk_top_format_bytes(text, node->host_bytes));
 }
 
-/* A click selects, on the selected row or on a mark it folds. */
+/* A click selects; on the selected row or on a mark it folds. */
 static void add_spots(struct ntk_screen *screen, int row, const struct ntk_top_node *node,
                       size_t index, bool is_cursor)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_vcpu - two bars: all of the machine, and the applications of the tab; user, then system
+/* view_vcpu - two bars: the whole machine, and the applications of the tab; user, then system
  * time. */
 #include <stdio.h>
 
