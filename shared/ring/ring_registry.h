@@ -252,7 +252,7 @@ struct ntk_ring_comm {
     /* of the current operation or, without one, of the last one; 0: none so far */
     uint64_t sequence;
     uint64_t in_flight;
-    uint64_t state_ns; /* since it was entered or, with none in flight, left */
+    uint64_t state_ns; /* time since it was entered or, without one in flight, left */
     uint64_t bytes;
     uint32_t operation; /* enum ntk_collective */
     uint32_t dtype;
@@ -285,7 +285,7 @@ size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
                                struct ntk_ring_memory *out_rows, size_t out_count);
 
 /* Copies the text of a name id, NUL-ended and printable; 0 bytes and "" for unknown ids. Returns
- * the bytes of the text, cut to the buffer. */
+ * the number of bytes, cut to the buffer. */
 size_t ntk_ring_segment_text(const struct ntk_ring_segment *segment, uint32_t name, char *buf,
                              size_t buf_bytes);
 
@@ -295,16 +295,16 @@ struct ntk_ring_thread {
     uint64_t first_ticks;
     char name[17];
 };
-/* The thread of a record; all zero when the table does not know. */
+/* The thread of a record; all zero if it is not in the table. */
 void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
                              struct ntk_ring_thread *out);
 
 /*
  * Takes events of all rings of the segment, in batches: each call of the function gets the records
- * of one ring in order (rings are not merged). limit bounds the records that this call checks
- * (rounded up to a batch), 0 = until all rings were empty once. Core and thread of a record are
- * within bounds or NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything.
- * Returns how many it examined, including those that were damaged.
+ * of one ring in order (rings are not merged). limit bounds the number of examined records (rounded
+ * up to a batch), 0 = until all rings were empty once. Core and thread of a record are within
+ * bounds or NTK_NO_CORE and 0; kinds, flags and words are unchecked. Returns the number of examined
+ * records, including damaged ones.
  */
 typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
                                   const struct ntk_slot *slots, size_t count, void *ctx);

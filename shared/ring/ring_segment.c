@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A mapped segment: its header checked, opened and closed, what it is, its clock.
+/* A mapped segment: checking its header, opening and closing it, its process, its clock.
  * ring_segment_tables.c copies its tables, ring_segment_events.c drains its rings. */
 #include "shared/ring/ring_segment_private.h"
 
@@ -16,9 +16,9 @@
 
 #define PAGE_BYTES 4096u
 #define ENTRY_BYTES_MAX (1u << 20)
-#define BASELINE_NS 1000000000u /* brackets closer together say less than the header's frequency */
+#define BASELINE_NS 1000000000u /* closer brackets are less exact than the header's frequency */
 
-/* What this version knows of each section. */
+/* The expected layout of each section. */
 static const struct {
     const char *name;
     uint32_t entry_bytes;
@@ -44,7 +44,7 @@ static const struct {
                             64 },
     [NTK_SECTION_TRIGGER] = { "trigger", sizeof(struct ntk_segment_trigger), 1, 1, 64 },
 };
-/* What writers of before have. */
+/* The number of sections from older writers. */
 #define SECTIONS_MIN 10u
 
 /* ---- texts ---- */
@@ -122,10 +122,10 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
     return 0;
 }
 
-/* Of this machine; it is found in files, and segments are many. */
+/* The counter of this machine; it is read from files once, because there are many segments. */
 static uint32_t counter_kind(void)
 {
-    static _Atomic uint32_t found; /* kind + 1; whoever is first, all find the same */
+    static _Atomic uint32_t found; /* kind + 1; every thread finds the same value */
     uint32_t kind = found;
 
     if (kind == 0) {
@@ -135,7 +135,7 @@ static uint32_t counter_kind(void)
     return kind - 1;
 }
 
-/* The process block, which does not change once the magic is there. */
+/* The process block, which does not change after the magic is set. */
 static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct ntk_err *err)
 {
     struct ntk_ring_process *out = &segment->process;
@@ -188,7 +188,7 @@ static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct
     return 0;
 }
 
-/* Takes the mapping in any case. */
+/* Takes ownership of the mapping even if it fails. */
 static int take_mapping(struct ntk_ring_segment *segment, const struct ntk_segment_header *header,
                         void *mapping, uint32_t owner, struct ntk_err *err)
 {
@@ -291,7 +291,7 @@ int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment 
     if (ret < 0) {
         return ret;
     }
-    /* The unmapping at the end goes by the header, so the two must agree. */
+    /* Unmapping uses the size in the header, so the two must agree. */
     if (header.segment_bytes != bytes) {
         return ntk_err_set(err, -EBADMSG, 24, "has %zu bytes, but declares %llu", bytes,
                            (unsigned long long)header.segment_bytes);
@@ -305,7 +305,7 @@ int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment 
     segment->from = NTK_RING_FROM_NOW;
     ret = take_mapping(segment, &header, mapping, (uint32_t)geteuid(), err);
     if (ret < 0) {
-        segment->base = NULL; /* still the caller's */
+        segment->base = NULL; /* the caller keeps it */
         ntk_map_guard_remove(segment->guard);
         goto out;
     }
@@ -348,7 +348,7 @@ bool ntk_ring_segment_is_damaged(const struct ntk_ring_segment *segment)
     return ntk_map_guard_intact_bytes(segment->guard) != SIZE_MAX;
 }
 
-/* ---- what it is ---- */
+/* ---- process and state ---- */
 
 enum ntk_segment_state ntk_ring_segment_state(const struct ntk_ring_segment *segment)
 {
@@ -371,7 +371,7 @@ void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk
         (const void *)segment->section[NTK_SECTION_PROCESS].at;
 
     *out = segment->process;
-    /* What may turn out later. */
+    /* Flags that are set later. */
     out->flags |= ntk_abi_load_acquire(&block->flags) &
                   (NTK_PROCESS_NO_EXECUTIONS | NTK_PROCESS_CORES_GUESSED);
     out->clean_exit = ntk_ring_segment_said_goodbye(segment);
@@ -398,7 +398,7 @@ void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
             (const void *)segment_entry_at(segment, NTK_SECTION_RINGS, i);
 
         if (ntk_abi_load(&ring->state) != NTK_RING_READY) {
-            break; /* rings are used from the first on */
+            break; /* rings are used in order */
         }
         out->events_in_signals += ntk_abi_load(&ring->dropped);
     }
@@ -420,7 +420,7 @@ void ntk_ring_segment_refine_clock(struct ntk_ring_segment *segment,
         double measured = (double)(bracket->monotonic_ns - header->monotonic_ns) /
                           (double)(bracket->raw_ticks - header->raw_ticks);
 
-        /* A header that lies about its triple only spoils its own times. */
+        /* A header with a wrong frequency only affects its own times. */
         if (measured > by_header * 0.99 && measured < by_header * 1.01) {
             segment->clock.ns_per_tick = measured;
         }

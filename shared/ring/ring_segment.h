@@ -21,11 +21,11 @@ struct ntk_ring_clock {
 };
 
 struct ntk_ring_core_seen {
-    uint64_t busy_ns; /* of line 0, the last sound values */
+    uint64_t busy_ns; /* for line 0, the last valid values */
     uint64_t in_flight;
     uint64_t since_ticks;
     uint64_t current_model;
-    uint64_t reported_ns; /* the busy time told last: never less */
+    uint64_t reported_ns; /* the last reported busy time: it never decreases */
 };
 
 struct ntk_ring_segment {
@@ -44,14 +44,14 @@ struct ntk_ring_segment {
     uint64_t folder_device;
     uint64_t folder_inode;
     uint64_t serial;      /* no two segments of a registry have the same */
-    uint64_t renewed_ns;  /* when the file's time of change was last renewed; 0 never */
-    uint64_t ended_ns;    /* when it was seen over */
+    uint64_t renewed_ns;  /* time at which the file was last renewed; 0 never */
+    uint64_t ended_ns;    /* time at which its end was noticed */
     uint64_t ended_order; /* see ntk_ring_registry_release() */
     char *path;
     const char *name;
     enum ntk_segment_state state;
-    uint32_t host_pid;        /* of a proc_root of another pid namespace; 0 unknown */
-    bool is_host_pid_sought;  /* it does not appear later */
+    uint32_t host_pid;        /* pid in a proc_root of another pid namespace; 0 unknown */
+    bool is_host_pid_sought;  /* it cannot appear later */
     uint32_t free_lock_polls; /* polls in a row that found byte 0 free */
     uint64_t free_lock_poll;  /* the last of them */
     struct ntk_ring_process process;
@@ -66,19 +66,19 @@ struct ntk_ring_segment {
     uint8_t ring_usable[NTK_SEGMENT_RINGS];
 };
 
-/* Maps and checks the file; takes fd when it succeeds. 0; -EAGAIN: not ready yet; else -errno with
- * a message. path is copied. */
+/* Maps and checks the file; takes ownership of fd on success. 0; -EAGAIN: not ready yet; else
+ * -errno with a message. path is copied. */
 int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
                           struct ntk_ring_segment **out_segment, struct ntk_err *err);
-/* A segment that is mapped already, as that of the calling process itself; takes the mapping when
- * it succeeds. It has no path and no name. Errors as above. */
+/* A segment that is mapped already, such as that of the calling process; takes ownership of the
+ * mapping on success. It has no path and no name. Errors as above. */
 int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment **out_segment,
                            struct ntk_err *err);
 void ntk_ring_segment_close(struct ntk_ring_segment *segment);
 /* Whether the writer marked its clean end. */
 bool ntk_ring_segment_said_goodbye(const struct ntk_ring_segment *segment);
 bool ntk_ring_segment_is_damaged(const struct ntk_ring_segment *segment);
-/* A new bracket of the reader. */
+/* Adds a clock reading of the reader. */
 void ntk_ring_segment_refine_clock(struct ntk_ring_segment *segment,
                                    const struct ntk_segment_clock *bracket);
 

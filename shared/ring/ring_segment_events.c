@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The event rings of a segment: those that are sound are read in turn. */
+/* The event rings of a segment: valid ones are read in turn. */
 #include "shared/ring/ring_segment_private.h"
 
 #define RING_SLOTS_MAX (1u << 24)
 
-/* Sets up readers of rings that are ready by now; a ring that lies is omitted for good. */
+/* Sets up readers of rings that are ready; an invalid ring is skipped for good. */
 static void find_rings(struct ntk_ring_segment *segment)
 {
     uint64_t slots_begin = (uint64_t)(segment->section[NTK_SECTION_SLOTS].at - segment->base);
@@ -67,7 +67,7 @@ size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, nt
         int more = segment->ring_usable[index];
 
         reader->writer_gone = segment->state != NTK_SEGMENT_ALIVE;
-        /* One ring's length at most, so that a fast writer cannot keep us here. */
+        /* At most the length of one ring, so that a fast writer cannot keep the reader here. */
         for (batches = 0; more && batches <= reader->capacity / NTK_RING_BATCH + 1; batches++) {
             size_t count = ntk_ring_reader_next(reader, slots, &more);
 
@@ -75,7 +75,7 @@ size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, nt
                 bound_slots(slots, count);
                 fn(segment, slots, count, ctx);
             }
-            looked_at += more ? NTK_RING_BATCH : count; /* torn ones cost as much */
+            looked_at += more ? NTK_RING_BATCH : count; /* damaged ones cost the same */
             if (limit != 0 && looked_at > 0 && looked_at + NTK_RING_BATCH > limit) {
                 segment->next_ring = (index + 1) % rings;
                 return looked_at;

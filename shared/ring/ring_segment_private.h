@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_segment_private - how tables that their writer is changing are read; shared by the files
+ * ring_segment_private - reading tables while their writer changes them; shared by the files
  * ring_segment*.c.
  */
 #ifndef NTK_SHARED_RING_RING_SEGMENT_PRIVATE_H
@@ -8,7 +8,7 @@
 
 #include "shared/ring/ring_segment.h"
 
-#define TRIES 3 /* of a sequence protocol, then the last sound values count */
+#define TRIES 3 /* of a sequence protocol; after that the last valid values are used */
 
 static inline const uint8_t *segment_entry_at(const struct ntk_ring_segment *segment,
                                               enum ntk_segment_section_id section, uint32_t index)
@@ -28,7 +28,7 @@ static inline void segment_copy_words(void *to, const void *from, size_t bytes)
     }
 }
 
-/* Makes bytes of text printable in place, up to its NUL or end, and ends it; buf holds bytes +
+/* Makes bytes of text printable in place, up to its NUL or end, and adds a NUL; buf holds bytes +
  * 1. */
 size_t ntk_ring_segment_make_printable(char *buf, size_t bytes);
 /* A field of fixed size as printable text; out holds bytes + 1. */

@@ -8,13 +8,13 @@
 
 #include "shared/abi/raw_clock.h"
 
-/* After this many unused rows there are no used ones. */
+/* After this many unused rows, the rest is unused, too. */
 #define MEMORY_ROWS_UNUSED 8
 
 /* ---- cores ---- */
 
-/* Line 0 under its sequence word; keeps the values last seen when it stays odd. Pairs with
- * core_turn() in runtime-hooks/hooks/hooks.c. */
+/* Line 0 under its sequence word; keeps the last values if it stays odd. Pairs with core_turn() in
+ * runtime-hooks/hooks/hooks.c. */
 static void read_core_line(const struct ntk_segment_core *block, struct ntk_ring_core_seen *seen)
 {
     int i;
@@ -90,7 +90,7 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
                                ? UINT64_MAX
                                : out->busy_ns + out->running_ns;
         }
-        /* The writer's and the reader's idea of a tick differ a little; busy time never shrinks. */
+        /* The tick frequencies of writer and reader differ slightly; busy time never decreases. */
         if (out->busy_ns < seen->reported_ns && seen->reported_ns - out->busy_ns < 1000000000u) {
             out->busy_ns = seen->reported_ns;
         }
@@ -117,13 +117,13 @@ static void clear_buckets(struct ntk_ring_buckets *out)
     out->sum_ns = 0;
 }
 
-/* The lines that have counts, in place of those of an earlier read. */
+/* Reads the lines that have counts and replaces those of an earlier read. */
 static void read_buckets(struct ntk_ring_buckets *out, const uint64_t *buckets, const uint64_t *sum,
                          const uint64_t *lines)
 {
     clear_buckets(out);
-    /* Pairs with histogram_add(): the sum has no more executions than the buckets, and these have
-     * no counts outside of the lines. */
+    /* Pairs with histogram_add(): the sum never includes more executions than the buckets, and no
+     * bucket outside of the lines has counts. */
     out->sum_ns = ntk_abi_load_acquire(sum);
     for (size_t w = 0; w < NTK_HISTOGRAM_LINE_WORDS; w++) {
         out->lines[w] = ntk_abi_load_acquire(&lines[w]);
@@ -146,7 +146,8 @@ static int read_histogram(const struct ntk_ring_segment *segment, uint32_t pair,
         return -ENOENT;
     }
     source = (const void *)segment_entry_at(segment, NTK_SECTION_HISTOGRAMS, pair);
-    /* Pairs with hooks_histogram_prepare(): the owner goes before the counters are cleared. */
+    /* Pairs with hooks_histogram_prepare(): the owner is removed before the counters are
+     * cleared. */
     if (ntk_abi_load_acquire(&source->owner) != owner) {
         return -ENOENT;
     }
@@ -194,7 +195,7 @@ int ntk_ring_segment_model_histogram(const struct ntk_ring_segment *segment,
 
 /* ---- models ---- */
 
-/* Under the sequence word of the slot; false: in the making, or never finished. */
+/* Under the sequence word of the slot; false: being written, or never finished. */
 static bool read_model(const struct ntk_segment_model *entry, struct ntk_segment_model *out)
 {
     int i;
@@ -227,7 +228,7 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
         struct ntk_segment_model model;
 
         if (ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE) {
-            break; /* slots are used from the first on, and none becomes free again */
+            break; /* slots are used in order, and none becomes free again */
         }
         if (!read_model(entry, &model) || model.id == 0 || model.state == NTK_MODEL_FREE ||
             model.state > NTK_MODEL_UNLOADED) {
@@ -265,8 +266,8 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
 
 /* ---- communicators ---- */
 
-/* Under the sequence word of the entry. One that stays odd was left so by a writer that was killed
- * there: its words count as they are. Pairs with entry_open() in runtime-hooks/hooks/comms.c. */
+/* Under the sequence word of the entry. If it stays odd, its writer was killed during a change, and
+ * its words are used. Pairs with entry_open() in runtime-hooks/hooks/comms.c. */
 static void read_comm(const struct ntk_segment_comm *entry, struct ntk_segment_comm *out)
 {
     int i;
@@ -333,7 +334,7 @@ size_t ntk_ring_segment_comms(const struct ntk_ring_segment *segment,
         struct ntk_segment_comm comm;
 
         if (ntk_abi_load_acquire(&entry->state) == NTK_COMM_FREE) {
-            break; /* entries are used from the first on */
+            break; /* entries are used in order */
         }
         read_comm(entry, &comm);
         if (comm.state == NTK_COMM_FREE || comm.state > NTK_COMM_BROKEN || comm.key == 0 ||
@@ -355,8 +356,8 @@ size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
     uint32_t unused = 0; /* rows in a row */
     uint32_t i;
 
-    /* Rows are used from the first on, and one that was in use keeps its counts: most of the table
-     * need not be touched. One that is being used again has neither for a moment. */
+    /* Rows are used in order, and a used one keeps its counts: most of the table need not be read.
+     * A row that is being reused has neither for a moment. */
     for (i = 0; i < segment->section[NTK_SECTION_MEMORY].count && filled < out_count &&
                 unused < MEMORY_ROWS_UNUSED;
          i++) {
@@ -381,7 +382,7 @@ size_t ntk_ring_segment_memory(const struct ntk_ring_segment *segment,
         out->location = (uint8_t)NTK_MEMORY_KEY_LOCATION(key);
         out->current_bytes = ntk_abi_load(&row->current_bytes);
         if (out->current_bytes >> 63 != 0) {
-            out->current_bytes = 0; /* a free overtook its allocation for a moment */
+            out->current_bytes = 0; /* a free was counted before its allocation */
         }
         out->peak_bytes = ntk_abi_load(&row->peak_bytes);
         out->alloc_count = ntk_abi_load(&row->alloc_count);
@@ -452,8 +453,8 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
         if (ntk_abi_load(&entry->seq) != seq) {
             continue;
         }
-        /* A record that began long before the entry was taken is of an earlier thread. Spans may
-         * begin a little before their thread's first event. */
+        /* A record that began long before the entry was taken belongs to an earlier thread. Spans
+         * may begin slightly before their thread's first event. */
         if (slot->start_ticks + slot->word[0] < thread.first_ticks &&
             slot->kind != NTK_EVENT_NONE) {
             return;

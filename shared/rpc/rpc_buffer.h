@@ -20,7 +20,7 @@
     }
 
 grpc_byte_buffer *ntk_rpc_buffer_pack(const ProtobufCMessage *message);
-/* *out_message is NULL unless it is good. */
+/* *out_message is NULL on failure. */
 enum ntk_rpc_fault ntk_rpc_buffer_unpack(const ProtobufCMessageDescriptor *type,
                                          grpc_byte_buffer *buffer, ProtobufCMessage **out_message);
 

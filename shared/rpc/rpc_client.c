@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rpc_client - batches of gRPC's core, each waited for. */
+/* rpc_client - waits for each batch of gRPC's core. */
 #include "shared/rpc/rpc_client.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct ntk_rpc_client {
     grpc_completion_queue *queue;
 };
 
-/* One call under way, and what comes back. */
+/* One running call, and its results. */
 struct call {
     struct ntk_rpc_client *client;
     const char *path;
@@ -40,7 +40,7 @@ int ntk_rpc_client_create(const char *endpoint, uint32_t timeout_s,
     grpc_arg args[] = {
         NTK_RPC_NUMBER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
         NTK_RPC_NUMBER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
-        /* A proxy of the environment is for the network; a daemon is near. */
+        /* Proxies of the environment are for the network; the daemon is local. */
         NTK_RPC_NUMBER(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
     };
     grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
@@ -108,7 +108,7 @@ static bool start(struct call *call, const grpc_op *ops, size_t op_count, char *
     return grpc_call_start_batch(call->call, ops, op_count, tag, NULL) == GRPC_CALL_OK;
 }
 
-/* The call's deadline ends every wait. */
+/* Waits; the call's deadline limits this. */
 static bool await(struct call *call, char *tag)
 {
     return grpc_completion_queue_pluck(call->client->queue, tag, gpr_inf_future(GPR_CLOCK_REALTIME),
@@ -116,7 +116,7 @@ static bool await(struct call *call, char *tag)
                .success != 0;
 }
 
-/* What the service says, until it has said all. */
+/* Starts receiving the service's answer to its end. */
 static bool answer_start(struct call *call)
 {
     grpc_op ops[] = { { .op = GRPC_OP_RECV_INITIAL_METADATA },
@@ -150,8 +150,8 @@ static bool send_simple(struct call *call, grpc_op_type type)
     return start(call, ops, 1, &call->send_tag) && await(call, &call->send_tag);
 }
 
-/* Of "failed to connect to all addresses; last error: UNKNOWN: unix:/x: No such file or directory"
- * its end is what a person can act on. */
+/* The useful part of "failed to connect to all addresses; last error: UNKNOWN: unix:/x: No such
+ * file or directory" is its end. */
 static const char *reason_of(const char *details)
 {
     const char *end = details;

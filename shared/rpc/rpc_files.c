@@ -34,7 +34,7 @@ static const char *join(char **out, const char *scope, const char *name)
     return *out = asprintf(out, "%s%s%s", scope, *scope ? "." : "", name) < 0 ? NULL : *out;
 }
 
-/* The name with all that it is in; it belongs to the table. NULL if out of memory. */
+/* The full name; the table owns it. NULL if out of memory. */
 static const char *symbol_add(struct ntk_rpc_files *files, size_t file, const char *scope,
                               const char *name, bool is_message)
 {
@@ -203,7 +203,7 @@ void ntk_rpc_files_destroy(struct ntk_rpc_files *files)
     free(files);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 const struct ntk_rpc_file *ntk_rpc_files_find(const struct ntk_rpc_files *files, const char *name)
 {
@@ -250,7 +250,7 @@ size_t ntk_rpc_files_needed(const struct ntk_rpc_files *files, const struct ntk_
     size_t count = 1;
 
     out_files[0] = file;
-    /* What a file imports is before it, so there is no circle; each is checked once. */
+    /* Imports come before the file, so there is no circle; each is checked once. */
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < out_files[i]->import_count; k++) {
             const struct ntk_rpc_file *import = out_files[i]->imports[k];

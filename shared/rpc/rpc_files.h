@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc_files - the definitions of proto/ as a program carries them: which file has what, and its
- * bytes for clients that ask a server what it serves.
+ * rpc_files - the definitions of proto/ inside a program: the file of each definition, and its
+ * bytes for clients that query a server's services.
  *
- * Owner:   ntk_rpc_files_create() allocates, ntk_rpc_files_destroy() frees; what it gives lives as
+ * Owner:   ntk_rpc_files_create() allocates, ntk_rpc_files_destroy() frees; its results live as
  *          long.
  * Threads: any, once created.
  */
@@ -30,19 +30,19 @@ struct ntk_rpc_file {
     size_t import_count;
 };
 
-/* set: a FileDescriptorSet, which is kept; files come after those that they import. -EBADMSG. */
+/* set: a FileDescriptorSet, which must live as long; files come after their imports. -EBADMSG. */
 int ntk_rpc_files_create(const uint8_t *set, size_t set_bytes, struct ntk_rpc_files **out_files,
                          struct ntk_err *err);
 void ntk_rpc_files_destroy(struct ntk_rpc_files *files);
 
-/* NULL: there is none. */
+/* NULL: not found. */
 const struct ntk_rpc_file *ntk_rpc_files_find(const struct ntk_rpc_files *files, const char *name);
-/* The one that defines a type, a service or a part of them: "nrt.nmgr_v1.load". */
+/* The file that defines a type, a service or a part of them: "nrt.nmgr_v1.load". */
 const struct ntk_rpc_file *ntk_rpc_files_of(const struct ntk_rpc_files *files, const char *symbol);
 bool ntk_rpc_files_has_message(const struct ntk_rpc_files *files, const char *symbol);
 
-/* The file and all that it needs, each once, the file first; how many. out_files has room for
- * ntk_rpc_files_count(). */
+/* The file and all its imports, each once, the file first; returns their number. out_files has room
+ * for ntk_rpc_files_count(). */
 size_t ntk_rpc_files_count(const struct ntk_rpc_files *files);
 size_t ntk_rpc_files_needed(const struct ntk_rpc_files *files, const struct ntk_rpc_file *file,
                             const struct ntk_rpc_file **out_files);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rpc_listen - the same address without gRPC: what connect() and bind() say. */
+/* rpc_listen - checks the address without gRPC, with connect() and bind(). */
 #include "shared/rpc/rpc_listen.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static int bind_error(int family, const struct sockaddr *address, socklen_t byte
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse); /* as gRPC does */
     int error = bind(fd, address, bytes) == 0 ? 0 : errno;
-    /* Two may be bound to a port without a listener. */
+    /* Two sockets may be bound to a port without a listener. */
     if (error == 0 && family != AF_UNIX && listen(fd, 1) != 0) {
         error = errno;
     }

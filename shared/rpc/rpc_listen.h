@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc_listen - whether a server may listen at an address, and why it could not.
+ * rpc_listen - whether a server can listen at an address, and the reason if it cannot.
  *
- * gRPC takes the socket of another daemon over, and tells the reason of a failure to its log alone.
+ * gRPC would take over the socket of another daemon, and only logs the reason of a failure.
  *
  * Threads: any; no state.
  */

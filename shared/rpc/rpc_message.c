@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define DEPTH_MAX 16 /* no message of ours holds so many in one another */
+#define DEPTH_MAX 16 /* no message of ours is nested this deeply */
 
 struct reader {
     const uint8_t *at, *end;
@@ -24,9 +24,9 @@ static bool varint_read(struct reader *reader, uint64_t *out_value)
     return false;
 }
 
-/* What protobuf-c takes and we do not: a text with a NUL, and a field of number 0, which no message
- * has and which is refused once it was packed again. Bytes that are not a message at all are good
- * here: unpacking them fails. */
+/* Input that protobuf-c accepts and we do not: a text with a NUL, and a field of number 0, which no
+ * message has and which is refused after repacking. Bytes that are not a message pass here:
+ * unpacking them fails. */
 static enum ntk_rpc_fault look(const ProtobufCMessageDescriptor *type, struct reader reader,
                                unsigned depth)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc_message - bytes of the wire as a message of protobuf-c.
+ * rpc_message - parses received bytes as a message of protobuf-c.
  *
  * Owner:   messages are freed with protobuf_c_message_free_unpacked().
  * Threads: any; no state.
@@ -15,10 +15,10 @@
 enum ntk_rpc_fault {
     NTK_RPC_MESSAGE_GOOD,
     NTK_RPC_MESSAGE_BROKEN,
-    NTK_RPC_MESSAGE_NUL, /* a text has a NUL, behind which protobuf-c would lose it */
+    NTK_RPC_MESSAGE_NUL, /* a text has a NUL, after which protobuf-c would lose data */
 };
 
-/* *out_message is freed with protobuf_c_message_free_unpacked(); NULL unless it is good. */
+/* *out_message is freed with protobuf_c_message_free_unpacked(); NULL on failure. */
 enum ntk_rpc_fault ntk_rpc_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
                                   size_t bytes_count, ProtobufCMessage **out_message);
 

@@ -17,7 +17,7 @@
 
 enum event { EVENT_ACCEPT, EVENT_READ, EVENT_GREET, EVENT_SEND, EVENT_FINISH, EVENT_CLOSE, EVENTS };
 
-/* What the completion queue gives back. */
+/* Tag of an operation in the completion queue. */
 struct tag {
     struct ntk_rpc_call *call;
     enum event event;
@@ -28,7 +28,7 @@ struct ntk_rpc_server {
     grpc_completion_queue *queue;
     const struct ntk_rpc_method *methods;
     void *ctx;
-    bool is_deaf; /* there was no memory to accept the next call */
+    bool is_deaf; /* out of memory when the next call should be accepted */
     struct tag shut;
 };
 
@@ -43,7 +43,7 @@ struct ntk_rpc_call {
     grpc_byte_buffer *read; /* what a read brought */
     int was_cancelled;
     struct tag tags[EVENTS];
-    int outstanding; /* batches that have not come back; all but writes count in the loop */
+    int outstanding; /* batches in progress; all except writes count in the loop */
     bool is_gone;
     bool has_message;
 };
@@ -98,7 +98,7 @@ static void call_destroy(struct ntk_rpc_call *call)
     free(call);
 }
 
-/* False: gRPC does not take it, and no event comes. */
+/* False: gRPC refuses it, and no event follows. */
 static bool start(struct ntk_rpc_call *call, enum event event, const grpc_op *ops, size_t op_count)
 {
     __atomic_fetch_add(&call->outstanding, 1, __ATOMIC_RELAXED);
@@ -160,7 +160,7 @@ static void send_message(struct ntk_rpc_call *call, const ProtobufCMessage *mess
 
 void ntk_rpc_call_greet(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
-    send_message(call, message, EVENT_GREET); /* a read is under way anyhow */
+    send_message(call, message, EVENT_GREET); /* a read is already in progress */
 }
 
 void ntk_rpc_call_send(struct ntk_rpc_call *call, const ProtobufCMessage *message)
@@ -223,7 +223,7 @@ static void handle_accept(struct ntk_rpc_call *call)
     read_next(call);
 }
 
-/* The call is answered here when the message is none. */
+/* An invalid message is answered here. */
 static bool deliver(struct ntk_rpc_call *call)
 {
     const ProtobufCMessageDescriptor *type = call->method->request;
@@ -317,8 +317,8 @@ static void drop_log(gpr_log_func_args *args)
 int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *methods, void *ctx,
                           struct ntk_rpc_server **out_server, struct ntk_err *err)
 {
-    /* Tensors of any size; clients may ping as often as they like; no two daemons at one port; what
-     * is compressed is refused, since its size is unknown in advance. */
+    /* Tensors may have any size; clients may ping at any rate; two daemons cannot share a port;
+     * compressed messages are refused, because their size is unknown in advance. */
     grpc_arg args[] = {
         NTK_RPC_NUMBER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
         NTK_RPC_NUMBER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),

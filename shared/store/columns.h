@@ -35,10 +35,10 @@ enum ntk_store_counts {
     NTK_STORE_COUNTS_ALL,
 };
 
-/* Of a process, as SQL: not all of its executions are counted. */
+/* SQL for a process: some of its executions are not counted. */
 #define NTK_STORE_UNCOUNTED "executions_counted <> 'all'"
 
-/* What a coarser tier has of a column. */
+/* The value of a column in a coarser tier. */
 enum ntk_column_merge {
     NTK_COLUMN_KEY,
     NTK_COLUMN_SUM,
@@ -55,9 +55,10 @@ struct ntk_column {
     enum ntk_column_merge merge;
     const char *name;
     const char *type;
-    const char *from; /* of one second's row, the name where NULL; DERIVED: of the merged row */
+    /* expression for a row of a second, NULL: the name; for DERIVED: of the merged row */
+    const char *from;
 };
-/* The next row of the family behind `column` (NULL: the first); NULL at the end. */
+/* The next row of the family after `column` (NULL: the first); NULL at the end. */
 const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
                                          const struct ntk_column *column);
 
@@ -68,14 +69,14 @@ const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
 bool ntk_store_counts_have(enum ntk_store_counts set, const struct ntk_core_count_row *row);
 /* The name of the column of count k of the row. */
 const char *ntk_store_count_name(const struct ntk_core_count_row *row, size_t k);
-/* Outcomes and error classes of the present row, as `number` reads a column. */
+/* Outcomes and error classes of the current row; `number` reads a column. */
 void ntk_store_executions_get(sqlite3_stmt *statement,
                               uint64_t (*number)(sqlite3_stmt *statement, const char *column),
                               uint64_t outcome[NTK_OUTCOME_COUNT],
                               uint64_t error_class[NTK_ERROR_CLASS_COUNT]);
-/* Adds the text with its sets told. */
+/* Adds the text with its sets expanded. */
 void ntk_columns_tell(struct ntk_buf *sql, const char *text);
-/* As ntk_store_sql_prepare() and _exec(), with such text. */
+/* As ntk_store_sql_prepare() and _exec(), after expanding the text. */
 int ntk_columns_prepare(sqlite3 *db, const char *text, sqlite3_stmt **out_statement,
                         struct ntk_err *err);
 int ntk_columns_exec(sqlite3 *db, const char *text, struct ntk_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* retention - what is kept how long. */
+/* retention - deletes old rows. */
 #include "shared/store/retention.h"
 
 #include <errno.h>
@@ -33,7 +33,8 @@ static const struct table {
 #include "shared/store/tables.def"
 };
 
-/* The next table after `table` (NULL: the first) whose rows are deleted with a tier; NULL: none. */
+/* The next table after `table` (NULL: the first) with rows that are deleted with a tier; NULL:
+ * none. */
 static const struct table *next_table(const struct table *table, enum ntk_store_tier tier)
 {
     const struct table *end = tables + sizeof tables / sizeof *tables;
@@ -51,8 +52,8 @@ static const struct table *next_table(const struct table *table, enum ntk_store_
     for (const struct table *table = next_table(NULL, (tier)); table != NULL; \
          table = next_table(table, (tier)))
 
-/* Before rows of memory_sample go, the value of each key of a living process is repeated at :time_ns: a
- * value holds until the next row. */
+/* Before rows of memory_sample are deleted, the value of each key of a living process is repeated
+ * at :time_ns, because a value holds until the next row. */
 static const char restate_memory[] =
     "INSERT OR IGNORE INTO memory_sample"
     " SELECT :time_ns, process_id, core, category, model_id, current_bytes, peak_bytes FROM ("
@@ -61,7 +62,7 @@ static const char restate_memory[] =
     " WHERE current_bytes > 0 AND process_id IN"
     "  (SELECT process_id FROM process WHERE last_seen_ns >= :time_ns)";
 
-/* A process that is gone no longer has its histograms read and memory, and later not at all. */
+/* First the histograms and memory of ended processes are dropped, and later the rest. */
 static const char forget_histograms[] =
     "UPDATE core_total SET total_latency_histogram = x'010000', device_latency_histogram = "
     "x'010000'"
@@ -101,8 +102,8 @@ static int exec_at(sqlite3 *db, const char *sql, int64_t time_ns, struct ntk_err
     return ret;
 }
 
-/* What of a table's rows is older than limit_ns, as a condition: by the age of their end if they have
- * one, whenever they began. */
+/* The condition for rows of a table that are older than limit_ns: by the age of their end if they
+ * have one. */
 static const char *older(const struct table *table, int64_t limit_ns, char sql[static OLDER_BYTES])
 {
     int length = snprintf(sql, OLDER_BYTES, "time_ns < %" PRId64, limit_ns);
@@ -113,8 +114,8 @@ static const char *older(const struct table *table, int64_t limit_ns, char sql[s
     return sql;
 }
 
-/* The time up to which a slice reaches: of the row NTK_RETENTION_SLICE_ROWS behind the oldest, at
- * most limit_ns. -ENODATA when there is nothing older than limit_ns. */
+/* The end of a slice: the time of the row NTK_RETENTION_SLICE_ROWS after the oldest, at most
+ * limit_ns. -ENODATA if nothing is older than limit_ns. */
 static int slice_end(sqlite3 *db, const struct table *table, int64_t limit_ns, int64_t *out_ns,
                      struct ntk_err *err)
 {
@@ -160,7 +161,7 @@ static int delete_slice(sqlite3 *db, const struct table *table, int64_t limit_ns
     return ret < 0 ? ret : sqlite3_changes(db);
 }
 
-/* Deletes a slice of each table of a tier and notes from where on it is complete. */
+/* Deletes a slice of each table of a tier and stores the time from which it is complete. */
 static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns, bool *more,
                          struct ntk_err *err)
 {
@@ -185,7 +186,7 @@ static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns
     return ntk_store_sql_exec(db, sql, err);
 }
 
-/* limit_ns, but nothing that the next tier does not have yet: 0 while it has nothing. */
+/* limit_ns, but not beyond the rows that the next tier has: 0 while it has none. */
 static int bound_limit(sqlite3 *db, enum ntk_store_tier tier, int64_t *limit_ns,
                        struct ntk_err *err)
 {
@@ -258,7 +259,7 @@ static int file_bytes(sqlite3 *db, int64_t *out_bytes, struct ntk_err *err)
     return ret;
 }
 
-/* Bytes of a tier's tables; 0 where this SQLite was built without dbstat. */
+/* Bytes of a tier's tables; 0 if SQLite was built without dbstat. */
 static int64_t tier_bytes(sqlite3 *db, enum ntk_store_tier tier)
 {
     int64_t sum_bytes = 0;
@@ -277,7 +278,7 @@ static int64_t tier_bytes(sqlite3 *db, enum ntk_store_tier tier)
     return sum_bytes;
 }
 
-/* A tenth of the time that a tier spans goes; 1 when it had something to give. */
+/* Deletes a tenth of a tier's time span; 1 if there was something to delete. */
 static int shorten(sqlite3 *db, enum ntk_store_tier tier, bool *more, struct ntk_err *err)
 {
     char sql[SQL_BYTES];
@@ -304,7 +305,7 @@ static int shorten(sqlite3 *db, enum ntk_store_tier tier, bool *more, struct ntk
     return ret < 0 ? ret : 1;
 }
 
-/* The tier that is furthest above its share first, then whoever has something to give. */
+/* The tier that is furthest above its share first, then any tier with rows to delete. */
 static int run_by_size(sqlite3 *db, bool *more, struct ntk_err *err)
 {
     double worst_ratio = 0;

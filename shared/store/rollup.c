@@ -18,7 +18,7 @@ struct ntk_rollup {
     sqlite3 *db;
     sqlite3_stmt *merge[NTK_STORE_TIER_COUNT][NTK_FAMILY_COUNT];
     bool loaded;
-    uint64_t first_ns;                      /* of the seconds: samples after it are all there */
+    uint64_t first_ns;                      /* of the seconds: samples after it are complete */
     uint64_t newest_ns;                     /* of the samples */
     uint64_t done_ns[NTK_STORE_TIER_COUNT]; /* minute and hour */
 };
@@ -72,7 +72,7 @@ void ntk_rollup_forget(struct ntk_rollup *rollup)
     rollup->loaded = false;
 }
 
-/* A number that may not be there: NOT_KNOWN then. */
+/* A number that may be absent: then NOT_KNOWN. */
 static int load_number(struct ntk_rollup *rollup, const char *sql, uint64_t *out,
                        struct ntk_err *err)
 {
@@ -87,7 +87,7 @@ static int load_number(struct ntk_rollup *rollup, const char *sql, uint64_t *out
     return ret;
 }
 
-/* Where a tier that was never merged begins: the step of the oldest row below it. */
+/* The beginning of a tier that was never merged: the step of the oldest row below it. */
 static int begin_tier(struct ntk_rollup *rollup, enum ntk_store_tier tier, struct ntk_err *err)
 {
     uint64_t oldest_ns;
@@ -130,7 +130,7 @@ static int load(struct ntk_rollup *rollup, struct ntk_err *err)
     return ret;
 }
 
-/* Writes down how far a tier is. */
+/* Stores the progress of a tier. */
 static int mark(struct ntk_rollup *rollup, enum ntk_store_tier tier, uint64_t done_ns,
                 struct ntk_err *err)
 {
@@ -167,7 +167,7 @@ int ntk_rollup_see(struct ntk_rollup *rollup, uint64_t time_ns, uint64_t period_
     return ret;
 }
 
-/* How far the tier below is known to be complete. */
+/* The time up to which the tier below is known to be complete. */
 static uint64_t limit_of(const struct ntk_rollup *rollup, enum ntk_store_tier tier)
 {
     return tier == NTK_STORE_MINUTE ? rollup->newest_ns : rollup->done_ns[NTK_STORE_MINUTE];
@@ -181,7 +181,7 @@ static bool is_due(const struct ntk_rollup *rollup, enum ntk_store_tier tier)
            rollup->done_ns[tier] + ntk_tier_step_ns[tier] <= limit_ns;
 }
 
-/* Steps in which nothing was sampled are skipped: the mark goes to the step of the next row. */
+/* Steps without samples are skipped: the mark goes to the step of the next row. */
 static int skip_empty(struct ntk_rollup *rollup, enum ntk_store_tier tier, struct ntk_err *err)
 {
     char sql[160];

@@ -31,29 +31,29 @@
 #define DEFAULT_RETRY_NS (5 * NTK_NS_PER_SECOND)
 #define RETENTION_EVERY_NS (60 * NTK_NS_PER_SECOND)
 #define BUSY_TIMEOUT_MS 10000
-/* For the queue, so that some always wait next to it. */
+/* Less than the queue, so that there is always room next to it. */
 #define TRANSACTION_MAX (NTK_STORE_QUEUE_MAX / 2)
-/* How long merging may keep the writer from committing. */
+/* The time for which merging may delay a commit. */
 #define ROLLUP_BUDGET_NS (100 * NTK_NS_PER_MS)
-/* The write-ahead log shrinks to this when a long reader let it grow. */
+/* The write-ahead log shrinks to this after a long reader let it grow. */
 #define WAL_BYTES "16777216"
 /* Beyond every byte that SQLite locks. */
 #define WRITER_LOCK_OFFSET (INT64_MAX - 16)
 
 struct ntk_store {
     struct ntk_store_options options;
-    int lock_fd; /* holds the writer's lock; closed after the database: see open_and_lock() */
+    int lock_fd; /* has the writer's lock; closed after the database: see open_and_lock() */
     char *path;
     sqlite3 *db; /* NULL while a damaged file could not be replaced */
     struct ntk_store_file file;
     struct ntk_store_rows *rows;
     struct ntk_rollup *rollup;
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* protects the following fields */
     pthread_cond_t changed;
     const struct ntk_snapshot *queue[NTK_STORE_QUEUE_MAX]; /* oldest first */
     size_t queue_count;
-    size_t in_transaction; /* the first so many are written and not committed */
+    size_t in_transaction; /* this many at the front are written and not committed */
     bool stop;
     struct ntk_store_status status;
 
@@ -67,7 +67,7 @@ struct ntk_store {
     uint64_t retention_at_ns;
 };
 
-/* POSIX locks of a process go when it closes any descriptor of the file, SQLite's among them. So
+/* A process loses its POSIX locks when it closes any descriptor of the file, including SQLite's. So
  * the writer's lock is an open-file-description lock on a descriptor that outlives the database. */
 static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
 {
@@ -141,8 +141,7 @@ static void close_database(struct ntk_store *store)
     }
 }
 
-/* A name next to the database that does not exist yet; what is left free at its end is for
- * "-wal". */
+/* A name next to the database that does not exist yet, with room for "-wal" at its end. */
 static int make_name(const struct ntk_store *store, char *name, size_t name_bytes)
 {
     char stamp[32];
@@ -162,7 +161,7 @@ static int make_name(const struct ntk_store *store, char *name, size_t name_byte
     }
 }
 
-/* Renames a damaged file; why is what shows the damage. */
+/* Renames a damaged file; why is the evidence of the damage. */
 static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *err)
 {
     char name[PATH_MAX - 4];
@@ -178,8 +177,8 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
                            "%s is damaged (%s) and cannot be renamed: %s", store->path, why,
                            strerror(-ret));
     }
-    /* The log holds what the file may lack; the index next to it is made again by whoever opens
-     * it. */
+    /* The log may have data that the file lacks; the next program that opens it creates the index
+     * again. */
     snprintf(from, sizeof from, "%s-wal", store->path);
     snprintf(to, sizeof to, "%s-wal", name);
     (void)rename(from, to);
@@ -193,7 +192,7 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
     return 0;
 }
 
-/* A damaged database makes room for a new one, a few times. */
+/* Replaces a damaged database by a new one, a few times. */
 static int open_or_replace(struct ntk_store *store, struct ntk_err *err)
 {
     for (;;) {
@@ -221,7 +220,7 @@ static int open_or_replace(struct ntk_store *store, struct ntk_err *err)
     }
 }
 
-/* On the writer's thread, since a disk that does not answer holds whoever asks it. */
+/* On the writer's thread, because a disk that does not respond blocks the caller. */
 static void look_at_disk(struct ntk_store *store)
 {
     struct statvfs disk;
@@ -246,7 +245,7 @@ static void set_failing(struct ntk_store *store, const struct ntk_err *err)
     pthread_mutex_unlock(&store->mutex);
 }
 
-/* Everything of the transaction waits again; a damaged file is replaced. */
+/* Everything in the transaction is queued again; a damaged file is replaced. */
 static void fail(struct ntk_store *store, const struct ntk_err *cause)
 {
     struct ntk_err err = *cause;
@@ -271,7 +270,7 @@ static void fail(struct ntk_store *store, const struct ntk_err *cause)
     set_failing(store, &err);
 }
 
-/* False when the disk did not take it: everything waits again. */
+/* False if the disk refused it: everything is queued again. */
 static bool commit(struct ntk_store *store)
 {
     struct ntk_err err = { 0 };
@@ -360,21 +359,21 @@ static void *writer_main(void *arg)
         uint64_t now_ns = ntk_clock_now_ns(store->options.clock);
         bool waiting = store->queue_count > store->in_transaction;
         bool may_write = store->stop || now_ns >= store->retry_at_ns;
-        /* The first at once, so that a new database is not empty. */
+        /* The first one at once, so that a new database is not empty. */
         uint64_t commit_at_ns = store->transaction_since_ns +
                                 (store->status.snapshots_stored > 0 ? store->options.commit_ns : 0);
 
         bool is_long = store->in_transaction == TRANSACTION_MAX;
 
         if (waiting && may_write && !is_long) {
-            /* Counted as part of the transaction first, so that put() does not touch it. */
+            /* Counted as part of the transaction first, so that put() leaves it alone. */
             const struct ntk_snapshot *snapshot = store->queue[store->in_transaction++];
             bool last_try = store->stop;
             pthread_mutex_unlock(&store->mutex);
             write_one(store, snapshot);
             pthread_mutex_lock(&store->mutex);
             if (last_try && !store->transaction_open && store->status.failing) {
-                break; /* it failed, and there is no later; a new file is a new try */
+                break; /* it failed, and the program ends; a new file allows another try */
             }
             continue;
         }
@@ -446,7 +445,7 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     set_defaults(&store->options);
     pthread_mutex_init(&store->mutex, NULL);
     store->lock_fd = -1;
-    store->file.heeds_signals = true; /* until there is a thread to tell */
+    store->file.heeds_signals = true; /* until there is a thread that can be stopped */
     store->path = strdup(path);
     int ret = store->path ? open_or_replace(store, &first_err) : ntk_err_no_memory(&first_err);
     if (ret == 0) {
@@ -464,8 +463,7 @@ int ntk_store_open(const char *path, const struct ntk_store_options *options,
     return 0;
 }
 
-/* Makes room: the two that wait longest become one, or the second of them goes. The mutex is
- * held. */
+/* Makes room: joins the two oldest, or drops the second of them. The caller holds the mutex. */
 static void join_oldest(struct ntk_store *store)
 {
     const struct ntk_snapshot **oldest = store->queue + store->in_transaction;
@@ -521,7 +519,7 @@ int ntk_store_close(struct ntk_store *store, struct ntk_err *err)
         pthread_join(store->thread, NULL);
         pthread_cond_destroy(&store->changed);
     }
-    uint64_t waiting_ns = 0; /* not how many: one may be several that were added up */
+    uint64_t waiting_ns = 0; /* not their number: one may be several that were joined */
     for (size_t i = 0; i < store->queue_count; i++) {
         waiting_ns += store->queue[i]->period_ns;
         ntk_snapshot_destroy(store->queue[i]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_dataset - the database as tables for elsewhere: which there are, in what pieces they leave
- * it, and their rows, value by value.
+ * store_dataset - the database as tables for other programs: their list, their division into
+ * pieces, and their rows, value by value.
  *
- * Rows are made for readers that do not know this file: processes by their own key instead of a
- * number, names of models and categories next to their ids. The rows of a step (from, to] are a
- * function of the file, in order of their time, which is the first column.
+ * Rows need no other table: processes by their key instead of a number, names of models and
+ * categories next to their ids. The rows of a step (from, to] are a function of the file, in order
+ * of their time, which is the first column.
  *
  * Owner:   a cursor is closed by its opener, before its reader.
  * Threads: as for the reader.
@@ -37,37 +37,35 @@ enum ntk_store_dataset_id {
 struct ntk_store_dataset_info {
     const char *name;
     const char *meaning;
-    uint64_t step_ns; /* an hour or a day, on the hour or day of UTC: what leaves as one piece */
+    uint64_t step_ns; /* an hour or a day, aligned to UTC: the size of a piece */
     bool is_log;      /* its rows are numbered: ntk_store_dataset_late() */
 };
 extern const struct ntk_store_dataset_info ntk_store_datasets[NTK_STORE_DATASET_COUNT];
-/* NTK_STORE_DATASET_COUNT when there is none. */
+/* NTK_STORE_DATASET_COUNT if there is none. */
 enum ntk_store_dataset_id ntk_store_dataset_find(const char *name);
-/* The start of the step (start, start + step] of a time above 0. */
+/* The start of the step (start, start + step] that contains a time above 0. */
 uint64_t ntk_store_dataset_start(enum ntk_store_dataset_id id, uint64_t time_ns);
 
-/* A time after after_ns of a step with rows, the first; -ENODATA when there is none. */
+/* The first time after after_ns in a step with rows; -ENODATA if there is none. */
 int ntk_store_dataset_next(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                            uint64_t after_ns, uint64_t *out_time_ns, struct ntk_err *err);
-/* The file has lost rows of before *out_whole_ns (0: none), and expects none of up to *out_done_ns.
- * */
+/* The file has lost rows before *out_whole_ns (0: none), and expects none up to *out_done_ns. */
 int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                            uint64_t *out_whole_ns, uint64_t *out_done_ns, struct ntk_err *err);
-/* For a log: the number of its last row (0: none), and the earliest time of those above `above`
- * (UINT64_MAX: none): rows that came late. */
+/* For a log: the number of its last row (0: none), and the earliest time of the rows above `above`
+ * (UINT64_MAX: none), which came late. */
 int ntk_store_dataset_late(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                            uint64_t above, uint64_t *out_last, uint64_t *out_time_ns,
                            struct ntk_err *err);
 
-/* Which file it is, however often it is copied, and the host that it was of at that time; "" where
- * it does not specify. */
+/* The identity of the file, also in copies, and its host at that time; "" if unknown. */
 int ntk_store_dataset_origin(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_id,
                              char host[NTK_STORE_HOST_BYTES], struct ntk_err *err);
 
 /* ---- rows ---- */
 
 enum ntk_store_cell_kind {
-    NTK_STORE_CELL_NULL, /* of a value only: unknown */
+    NTK_STORE_CELL_NULL, /* only as a value: unknown */
     NTK_STORE_CELL_I64,
     NTK_STORE_CELL_TIME, /* i64: ns since 1970 */
     NTK_STORE_CELL_F64,
@@ -76,12 +74,12 @@ enum ntk_store_cell_kind {
 };
 
 struct ntk_store_cell {
-    enum ntk_store_cell_kind kind; /* of its column, or NULL */
+    enum ntk_store_cell_kind kind; /* that of its column, or NULL */
     union {
         int64_t i64;
         double f64;
         struct {
-            const void *bytes; /* until the next row */
+            const void *bytes; /* valid until the next row */
             size_t bytes_count;
         };
     };
@@ -97,7 +95,7 @@ struct ntk_store_cursor;
 int ntk_store_cursor_open(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                           uint64_t from_ns, uint64_t to_ns, struct ntk_store_cursor **out_cursor,
                           struct ntk_err *err);
-/* As long as the cursor. */
+/* Valid as long as the cursor. */
 const struct ntk_store_cursor_column *
 ntk_store_cursor_columns(const struct ntk_store_cursor *cursor, size_t *out_count);
 /* 1: a row, a cell for each column; 0: no more. */

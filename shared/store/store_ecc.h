@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_ecc - the ECC counters of devices as rows of ecc_total, written when one changed: the next
+ * store_ecc - the ECC counters of devices as rows of ecc_total, written when one changes; the next
  * agent continues from them.
  *
- * Owner:   caller's storage, zeroed: nothing written yet.
+ * Owner:   the caller's storage, zeroed: nothing written yet.
  * Threads: the writer's; ntk_store_ecc_read() the reader's.
  */
 #ifndef NTK_SHARED_STORE_STORE_ECC_H
@@ -24,12 +24,12 @@ struct ntk_store_ecc {
     } rows[NTK_SNAPSHOT_DEVICES_MAX][NTK_ECC_COUNT];
 };
 
-/* What was written is no longer there. */
+/* The written rows are no longer there. */
 void ntk_store_ecc_reset(struct ntk_store_ecc *ecc);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_ecc_write(struct ntk_store_ecc *ecc, sqlite3 *db, const struct ntk_snapshot *snapshot,
                         uint64_t *row_count, struct ntk_err *err);
-/* False when nothing is stored of the device. */
+/* False if nothing is stored about the device. */
 bool ntk_store_ecc_read(sqlite3 *db, const char *boot_id, uint32_t device,
                         struct ntk_ecc_stored *out);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_events - what happened in a window, in order: one SELECT over the logs and the
- * processes. */
+/* store_events - events in a window, in order: one SELECT over the logs and the processes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
-/* Where each kind comes from; the columns are named in add_sql(). */
+/* The source of each kind; add_sql() names the columns. */
 #define FROM_TO(time) time " > :from_ns AND " time " <= :to_ns"
 
 static const char *const sources[NTK_STORE_EVENT_COUNT] = {
@@ -55,7 +54,7 @@ const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT] = {
     "start", "end", "load", "unload", "error", "alloc", "free", "model_start", "model_stop", "mark",
 };
 
-/* What is read of an event. An answer has many: columns are found by enum. */
+/* The columns of an event. An answer has many events, so columns are found by enum. */
 /* clang-format off */
 #define EVENT_COLUMNS(C)                                                                \
     C(TIME_NS, e.time_ns) C(KIND, e.kind) C(CORE, e.core) C(MODEL_ID, e.model_id)       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_file - a database that may come from anyone. */
+/* store_file - a database of unknown origin. */
 #include "shared/store/store_file.h"
 
 #include <errno.h>
@@ -27,12 +27,12 @@
 #define APPLICATION_AT 68
 #define HEADER_BYTES 100
 
-/* Instructions of SQLite between two looks at the clock: about a millisecond. */
+/* Instructions of SQLite between two checks of the clock: about a millisecond. */
 #define STEPS_PER_LOOK 20000
-/* No value of ours is nearly as long. */
+/* Real values are much shorter. */
 #define VALUE_BYTES_MAX (4 << 20)
 #define MEMORY_BYTES (32 << 20)
-/* The schema of a file of ours ends before this. */
+/* The schema of a real file ends before this. */
 #define SCHEMA_BYTES (1 << 20)
 
 bool ntk_store_file_is_plain(const char *path)
@@ -63,8 +63,8 @@ static sqlite3_int64 size_of(sqlite3 *db, sqlite3_file **out_file)
     return size;
 }
 
-/* SQLite counts all connections of the process together; so what they held before the statement
- * began is theirs, and statements of ours do not nest. The file is ours if we created it. */
+/* SQLite counts all connections of the process together; so memory from before the statement
+ * belongs to others, and our statements do not nest. The file is ours if we created it. */
 static bool fills_memory(const struct ntk_store_file *file)
 {
     sqlite3_int64 used = sqlite3_memory_used() - file->memory_before - MEMORY_BYTES;
@@ -73,7 +73,7 @@ static bool fills_memory(const struct ntk_store_file *file)
     return !file->is_fresh && used > 0 && used > 2 * size_of(file->db, &handle);
 }
 
-/* Called by SQLite at work; not 0: it gives up. */
+/* Called by SQLite during work; a value other than 0 stops it. */
 static int look(void *ctx)
 {
     struct ntk_store_file *file = ctx;
@@ -116,9 +116,9 @@ int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_er
     }
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     file->db = db;
-    file->is_fresh = handle && size == 0; /* then SQLite heeds no log next to it either */
-    begin(0, file, NULL, NULL);           /* the first thing SQLite does is not a statement of
-                                           * ours */
+    file->is_fresh = handle && size == 0; /* then SQLite also ignores a log next to it */
+    begin(0, file, NULL, NULL);           /* the first work of SQLite is not one of our
+                                           * statements */
     sqlite3_trace_v2(db, SQLITE_TRACE_STMT, begin, file);
     sqlite3_progress_handler(db, STEPS_PER_LOOK, look, file);
     return 0;
@@ -146,8 +146,8 @@ static uint32_t number_at(const unsigned char *head, size_t at)
            head[at + 3];
 }
 
-/* Whatever the header says: rows of the schema, as SQLite writes them, name tables of ours. They
- * lie where the file begins. */
+/* Ignores the header: rows of the schema, as SQLite writes them, contain our table names near the
+ * start of the file. */
 static bool has_our_tables(sqlite3_file *file, sqlite3_int64 size)
 {
     static const char *const rows[] = { "tablecore_samplecore_sample",
@@ -195,7 +195,7 @@ int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
                        : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                                      "a database created by another program");
     }
-    /* SQLite would not open these, or never write to them, and not call them damaged. */
+    /* SQLite refuses to open or write these without calling them damaged. */
     if (is_ours && (number_at(head, FORMAT_AT) > FORMAT_MAX || head[WRITE_VERSION_AT] > 2 ||
                     head[WRITE_VERSION_AT + 1] > 2)) {
         return ntk_err_set(err, -EBADMSG, WRITE_VERSION_AT, "the header is damaged");

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_file - opens a database of unknown origin: its owner, and what SQLite may do with it.
+ * store_file - opens a database of unknown origin: checks its owner, and limits SQLite.
  *
- * Before SQLite looks into a file its header is read as bytes: one of something else is left alone,
- * one of ours that is cut short or spoilt is known to be ours. Then nothing that the file itself
- * brings is run (triggers, views, functions in its schema), and SQLite gives up where a file keeps
- * it busy, or fills memory, beyond what a sound one could: trees that meet themselves again have
- * rows without end.
+ * Before SQLite reads a file, its header is read as bytes: a file of another program is left alone,
+ * and a truncated or damaged one of ours is recognized. Code in the file (triggers, views,
+ * functions in its schema) is never run, and SQLite gives up if a file takes more time or memory
+ * than a valid one: a tree with a cycle has endless rows.
  *
- * The file is read through SQLite, for a descriptor of our own would take its locks along when it
- * is closed.
+ * The file is read through SQLite, because closing a separate descriptor would drop its locks.
  *
  * Private to shared/store. Threads: one at a time per connection; _hurry: any.
  */
@@ -23,14 +21,14 @@
 
 #include "shared/base/err.h"
 
-/* How long one statement may run, and how long still when the program ends. */
+/* Time limit of one statement, and the rest of it when the program ends. */
 #define NTK_STORE_FILE_STATEMENT_NS UINT64_C(120000000000)
 #define NTK_STORE_FILE_HURRY_NS UINT64_C(500000000)
 
-/* For one connection; zeroed, but for the first two. Lives as long as the connection. */
+/* For one connection; zeroed, except for the first two. Lives as long as the connection. */
 struct ntk_store_file {
     const atomic_bool *stop; /* true: give up at once; may be NULL */
-    bool heeds_signals;      /* SIGINT or SIGTERM, blocked and waiting, is the same */
+    bool heeds_signals;      /* a pending, blocked SIGINT or SIGTERM has the same effect */
     sqlite3 *db;
     bool is_fresh; /* empty when it was opened */
     sqlite3_int64 memory_before;
@@ -38,15 +36,15 @@ struct ntk_store_file {
     atomic_bool hurries;
 };
 
-/* A folder, a device or a pipe would block its reader; false too where there is nothing. */
+/* A folder, a device or a pipe would block its reader; also false if there is nothing. */
 bool ntk_store_file_is_plain(const char *path);
-/* Sets what SQLite may do with an open connection that has not read anything yet. */
+/* Limits SQLite on an open connection that has not read anything yet. */
 int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_err *err);
 /* The program ends: every statement has half a second from now on. */
 void ntk_store_file_hurry(struct ntk_store_file *file);
-/* 0: ours, or nothing speaks against it (empty, or the first transaction is still in the log);
- * -EPROTO: of something else; -EBADMSG: damaged, and ours or nobody's. *out_is_ours: the header or
- * the schema says so. */
+/* 0: ours, or possibly so (empty, or the first transaction is still in the log); -EPROTO: another
+ * program's; -EBADMSG: damaged, and ours or unrecognizable. *out_is_ours: the header or the schema
+ * shows it. */
 int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "shared/store/store_sql.h"
 
-/* Verdict and reasons; the number of errors is not a separate state; it is in the rows. */
+/* Verdict and reasons; the number of errors is not part of the state, but it is in the rows. */
 static uint64_t state_of(const struct ntk_device_sample *device)
 {
     uint64_t state = UINT64_C(1) << 63 | (uint64_t)device->verdict << 60;
@@ -19,7 +19,7 @@ static uint64_t state_of(const struct ntk_device_sample *device)
     return state;
 }
 
-/* Another number when some reason's count is another one. */
+/* Differs if some reason has another count. */
 static uint64_t counts_of(const struct ntk_device_sample *device)
 {
     uint64_t counts = 0;
@@ -30,14 +30,14 @@ static uint64_t counts_of(const struct ntk_device_sample *device)
     return counts;
 }
 
-/* The first one, also where the device counts the errors and a process named the core. */
+/* The first core, even if the device counts the errors and a process named the core. */
 static uint16_t core_of(const struct ntk_health_sample *health)
 {
     return health->core == NTK_NO_CORE && health->cores ? (uint16_t)__builtin_ctz(health->cores)
                                                         : health->core;
 }
 
-/* Reason i of the device; without any, the row of a device that is well. */
+/* Reason i of the device; without any, the row of a healthy device. */
 static void bind_row(sqlite3_stmt *statement, uint64_t time_ns,
                      const struct ntk_device_sample *device, size_t i)
 {

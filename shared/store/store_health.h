@@ -24,7 +24,7 @@ struct ntk_store_health {
     } written[NTK_SNAPSHOT_DEVICES_MAX];
 };
 
-/* What was written is no longer there. */
+/* The written rows are no longer there. */
 void ntk_store_health_reset(struct ntk_store_health *health);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_health_write(struct ntk_store_health *health, sqlite3 *db,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_jobs - what jobs hold as rows, from when to when. */
+/* store_jobs - resources of jobs as rows with their times. */
 #include "shared/store/store_jobs.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ struct open_job {
         };
         char texts[NTK_JOB_TEXTS][TEXT_BYTES]; /* all of them */
     };
-    uint64_t cores[CORES_MAX / 64]; /* bits: those that it has open rows of */
+    uint64_t cores[CORES_MAX / 64]; /* bits: cores with open rows */
     bool is_seen;                   /* in the current snapshot */
 };
 
@@ -31,7 +31,7 @@ static const char find_sql[] = "SELECT * FROM job"
                                " WHERE to_ns IS NULL ORDER BY time_ns DESC LIMIT 1024";
 static const char find_cores_sql[] =
     "SELECT core FROM job_core WHERE job_key = :job_key AND to_ns IS NULL";
-/* Of the same job, when it was there before: its file may be older than that. */
+/* The same job if it was there before; its file may be older than that. */
 static const char ended_sql[] = "SELECT coalesce(max(to_ns), 0) AS ended_ns FROM job"
                                 " WHERE job_id = :job_id AND cluster = :cluster";
 static const char add_sql[] = "INSERT INTO job (time_ns, lnc"
@@ -54,7 +54,7 @@ static const char *const close_sql[] = {
     "UPDATE job_core SET to_ns = max(time_ns, :time_ns)" OPEN,
     "UPDATE job SET to_ns = max(time_ns, :time_ns)" OPEN,
 };
-/* Those of an agent that is gone. */
+/* Rows of an earlier agent. */
 static const char *const close_old_sql[] = {
     "UPDATE job_core SET to_ns = " LAST_SAMPLE OPEN,
     "UPDATE job SET to_ns = " LAST_SAMPLE OPEN,
@@ -66,7 +66,7 @@ void ntk_store_jobs_reset(struct ntk_store_jobs *jobs)
     memset(jobs, 0, sizeof *jobs);
 }
 
-/* -- what is open ------------------------------------------------------------------------------ */
+/* -- open rows --------------------------------------------------------------------------------- */
 
 static int load_cores(sqlite3 *db, struct open_job *open, struct ntk_err *err)
 {
@@ -136,7 +136,7 @@ static int run(sqlite3 *db, const char *sql, const struct number *numbers, size_
     return ntk_store_sql_finish(db, statement, row_count, err);
 }
 
-/* A job that was lost from sight and returns continues; it held nothing twice. */
+/* A job that was lost from sight and returns continues; it never has the same core twice. */
 static int find_since(sqlite3 *db, const struct open_job *open, uint64_t *since_ns,
                       struct ntk_err *err)
 {
@@ -178,7 +178,7 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
     return ret;
 }
 
-/* What becomes known about a job later than its first core. */
+/* Facts about a job that arrive later than its first core. */
 static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *job,
                     uint64_t *row_count, struct ntk_err *err)
 {
@@ -194,7 +194,7 @@ static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *jo
     return is_new ? run(db, name_sql, &key, 1, open, row_count, err) : 0;
 }
 
-/* Those that came begin at began_ns, those that went end with the period. */
+/* New ones begin at began_ns, and missing ones end with the period. */
 static int write_cores(sqlite3 *db, struct open_job *open, const struct ntk_job *job, uint32_t lnc,
                        uint64_t began_ns, uint64_t now_ns, uint64_t *row_count, struct ntk_err *err)
 {

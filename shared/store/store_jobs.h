@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_jobs - batch jobs as rows of job and job_core: one for as long as a job is there, and as it
- * holds a core.
+ * store_jobs - batch jobs as rows of job and job_core: one for the time of a job, and one for the
+ * time of each of its cores.
  *
- * A job is who has its id and cluster as long as it is there without a break. An agent that starts
- * again continues open rows; rows that are absent ended with the last period that was stored. One
- * that was lost from sight (its folder could not be read, or was not watched) and returns continues
- * from where it ended.
+ * A job is identified by id and cluster while it is there without a break. An agent that starts
+ * again continues open rows; the others ended with the last stored period. One that was lost from
+ * sight (its folder could not be read, or was not watched) and returns continues from where it
+ * ended.
  *
  * Owner:   caller's storage; ntk_store_jobs_reset() frees what it remembers.
  * Threads: the writer's. Private to shared/store.
@@ -22,13 +22,13 @@
 #include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
 
-/* Zeroed: what is open is loaded first. */
+/* Zeroed: open rows are loaded first. */
 struct ntk_store_jobs {
     bool is_loaded;
     struct ntk_vec open; /* struct open_job */
 };
 
-/* What was written is no longer there. */
+/* The written rows are no longer there. */
 void ntk_store_jobs_reset(struct ntk_store_jobs *jobs);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_jobs_write(struct ntk_store_jobs *jobs, sqlite3 *db,

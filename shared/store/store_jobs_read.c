@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_jobs_read - what jobs held, and what ran on it meanwhile. */
+/* store_jobs_read - the resources of jobs, and the work on them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,14 +13,13 @@
 
 #define CORES_MAX NTK_SNAPSHOT_JOB_CORES_MAX
 
-/* :seen_ns: until when anything is known. */
+/* :seen_ns: the end of the known time. */
 #define HOLD                                                                      \
     "WITH hold AS MATERIALIZED (SELECT core, max(time_ns, :from_ns) AS a,"        \
     " min(coalesce(to_ns, :seen_ns), :to_ns) AS b FROM job_core WHERE job_key IN" \
     " (SELECT job_key FROM job WHERE job_id = :job_id AND cluster = :cluster)"    \
     " AND time_ns < :to_ns AND coalesce(to_ns, :seen_ns) > :from_ns) "
-/* A second belongs to the job that has the core at its end; of a longer row the part that was
- * held. */
+/* A second belongs to the job that has the core at its end; a longer row is divided by time. */
 #define IS_LONG "r.row_step_ns > 1000000000"
 #define PART                                                                                 \
     "CASE WHEN " IS_LONG " THEN max(0, min(r.time_ns, h.b) - max(r.time_ns - r.row_step_ns," \
@@ -32,7 +31,7 @@
 struct jobs_query {
     struct ntk_store_reader *reader;
     struct ntk_store_jobs_filter filter;
-    uint64_t seen_ns; /* of the last period that is stored */
+    uint64_t seen_ns; /* of the last stored period */
     uint32_t cores[CORES_MAX];
     struct ntk_store_job job;
     struct ntk_vec pieces;
@@ -75,7 +74,7 @@ static int prepare(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt *
     return 0;
 }
 
-/* The one row of a statement, which is finalized when there is none. */
+/* Reads the only row of a statement, which is finalized if there is none. */
 static int prepare_row(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
                        struct ntk_err *err)
 {
@@ -96,7 +95,7 @@ static void add_rows(const struct jobs_query *query, struct ntk_buf *sql,
     ntk_store_window_add_rows(sql, &query->pieces, family, &all);
 }
 
-/* -- what it held ------------------------------------------------------------------------------ */
+/* -- resources --------------------------------------------------------------------------------- */
 
 static int load_cores(struct jobs_query *query, struct ntk_err *err)
 {
@@ -121,7 +120,7 @@ static int load_cores(struct jobs_query *query, struct ntk_err *err)
     return ret;
 }
 
-/* Rows that reach over the end of the window are wanted for their part in it. */
+/* Rows that cross the end of the window count for their part in it. */
 static int cut(struct jobs_query *query, struct ntk_err *err)
 {
     const struct ntk_store_window window = { query->job.from_ns, query->job.to_ns,
@@ -146,7 +145,7 @@ static int cut(struct jobs_query *query, struct ntk_err *err)
     return ret;
 }
 
-/* -- what ran on it ---------------------------------------------------------------------------- */
+/* -- work on them ------------------------------------------------------------------------------ */
 
 static int load_watched(struct jobs_query *query, struct ntk_err *err)
 {
@@ -169,7 +168,7 @@ static int load_watched(struct jobs_query *query, struct ntk_err *err)
     return ret;
 }
 
-/* Unwatched time counts when all of it was while the job was there. */
+/* Unwatched time counts if the job was there for all of it. */
 #define UNWATCHED \
     " FROM unwatched r JOIN hold h ON h.core = r.core AND r.since_ns >= h.a AND r.time_ns <= h.b"
 
@@ -204,7 +203,7 @@ static int load_used(struct jobs_query *query, struct ntk_err *err)
     return 0;
 }
 
-/* Unknown when one of its processes is not counted. */
+/* Unknown if one of its processes is not counted. */
 static int load_executions(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;
@@ -230,7 +229,7 @@ static int load_executions(struct jobs_query *query, struct ntk_err *err)
     return 0;
 }
 
-/* For the processes that had a core of it while it held that. */
+/* For processes that used a core of the job while the job had it. */
 static int load_memory(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;
@@ -253,7 +252,7 @@ static int load_memory(struct jobs_query *query, struct ntk_err *err)
     return ret;
 }
 
-/* The machine as it was at the end. */
+/* The machine at the end. */
 static int load_machine(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;
@@ -281,8 +280,8 @@ static int load_machine(struct jobs_query *query, struct ntk_err *err)
     return 0;
 }
 
-/* Power goes by the share of a device's cores that the job had; an error of a device is one of
- * every job that had a core of it. */
+/* Power is divided by the share of a device's cores that the job had; an error of a device counts
+ * for every job with a core of it. */
 static int load_devices(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_lists - which processes and models were there in a window, and what they came to. */
+/* store_lists - the processes and models in a window, and their totals. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier t
     return ret;
 }
 
-/* Whether a query with the parameters of the filter has a row; what: the message when it has none. */
+/* Whether a query with the parameters of the filter has a row; what: the message if it has none. */
 static int check_one(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                      const char *sql, const char *what, const char *name, struct ntk_err *err)
 {
@@ -180,7 +180,7 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
     };
 }
 
-/* The rows of a window that is one step, as SQL; the vec of pieces is done with afterwards. */
+/* The rows of a window that is one step, as SQL; takes over the vec of pieces. */
 static int cut_whole(struct ntk_store_reader *reader, const struct ntk_store_window *window,
                      struct ntk_vec *pieces, struct ntk_err *err)
 {

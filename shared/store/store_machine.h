@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_machine - what the machine is, as rows of machine and device: at the start and when it
- * changes. Private to shared/store. Threads: the writer's.
+ * store_machine - facts about the machine, as rows of machine and device: at the start and when
+ * they change. Private to shared/store. Threads: the writer's.
  *
- * Owner:   ntk_store_machine_fini() frees.
+ * Owner: ntk_store_machine_fini() frees.
  */
 #ifndef NTK_SHARED_STORE_STORE_MACHINE_H
 #define NTK_SHARED_STORE_STORE_MACHINE_H

@@ -31,7 +31,7 @@ static const char totals_sql[] =
     " AND p.start_time = :start_time"
     " AND t.began_ns = :began_ns ORDER BY t.core";
 
-/* "file:<path>?immutable=1" with what a URI would read otherwise escaped; freed with
+/* "file:<path>?immutable=1" with escapes for special characters of a URI; freed with
  * sqlite3_free(). */
 static char *make_immutable_uri(const char *path)
 {
@@ -62,7 +62,7 @@ static int open_file(struct ntk_store_reader *reader, const char *name, int flag
     return ret < 0 ? ret : ntk_store_sql_check(reader->db, out_is_empty, err);
 }
 
-/* Whether the file is all there is: no log of an agent at work next to it. */
+/* Whether the file is complete: no log of a running agent next to it. */
 static bool is_alone(const char *path)
 {
     char wal[PATH_MAX];
@@ -72,8 +72,8 @@ static bool is_alone(const char *path)
     return count > 0 && (size_t)count < sizeof wal && (stat(wal, &info) < 0 || info.st_size == 0);
 }
 
-/* A reader makes an index next to the file; where it cannot (a read-only disk, a folder of others)
- * and no agent is at work, the file is read as it lies. */
+/* A reader creates an index next to the file; if it cannot (a read-only disk, another user's
+ * folder) and no agent is running, the file is read as it is. */
 static int open_somehow(struct ntk_store_reader *reader, const char *path, bool *out_is_empty,
                         struct ntk_err *err)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_reader - the reading side of the database: series, latency, processes, past moments; what
- * an agent that starts again must know; and a plain way to ask in SQL.
+ * store_reader - the reading side of the database: series, latency, processes, past moments; the
+ * state that a restarted agent needs; and plain SQL.
  *
- * Readers never block the writer, and each call sees one moment of the file. A file that no agent
- * writes can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations
- * nanoseconds, sizes bytes; cores are global physical ones. A file may be anyone's: a call that it
- * keeps busy for minutes gives up, as does one whose program has SIGINT or SIGTERM blocked and
- * waiting (-ECANCELED). Errors: a message, which names the file only when it cannot be opened.
+ * Readers never block the writer, and each call sees one state of the file. A file without a
+ * running agent can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations
+ * nanoseconds, sizes bytes; cores are global physical ones. A file may come from anyone: a call
+ * that takes minutes gives up, and so does one with a blocked, pending SIGINT or SIGTERM
+ * (-ECANCELED). Errors: a message, which names the file only if it cannot be opened.
  *
  * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their
  *          reader.
@@ -31,37 +31,37 @@ extern "C" {
 
 struct ntk_store_reader;
 
-/* Read-only; -ENOENT when there is no file, -EPROTO when it is not a database of ours. */
+/* Read-only; -ENOENT if there is no file, -EPROTO if it is not a database of ours. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
-/* The same for a program of several threads: every call gives up (-ECANCELED) soon after *stop is
+/* The same for a program with several threads: every call gives up (-ECANCELED) soon after *stop is
  * true. Borrowed for life. */
 int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
                                 struct ntk_store_reader **out_reader, struct ntk_err *err);
 void ntk_store_reader_close(struct ntk_store_reader *reader);
 
-/* All queries until _end see one state of the file, also while an agent writes. Every question does
- * so by itself; around several, their answers belong together. Calls nest. */
+/* All queries until _end see one state of the file, even while an agent writes. A single query
+ * always does; use this around several that belong together. Calls nest. */
 int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err);
 void ntk_store_reader_end(struct ntk_store_reader *reader);
 
 /*
- * The totals stored of a process since its segment began at began_ns: what
- * ntk_collector_options.totals_get asks, with ctx = the reader. The histograms in cores[] are the
- * reader's until the next call.
+ * The stored totals of a process since its segment began at began_ns, for
+ * ntk_collector_options.totals_get with ctx = the reader. The reader owns the histograms in cores[]
+ * until the next call.
  */
 bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                                  struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
                                  void *ctx);
 
-/* The ECC counters stored of a device: what ntk_collector_options.ecc_get asks, likewise. */
+/* The stored ECC counters of a device, for ntk_collector_options.ecc_get. */
 bool ntk_store_reader_ecc_get(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out,
                               void *ctx);
 
 /*
- * Everything that was ever counted of executions and cores as one period: a runtime per tag
- * (by_process: per process), the cores of the machine, the sums. For counters that shall continue
- * where they were. -ENODATA when nothing was. The caller destroys it.
+ * All counts of executions and cores of all time as one period: a runtime per tag (by_process: per
+ * process), the cores of the machine, the sums. For counters that must continue from there.
+ * -ENODATA if there are none. The caller destroys it.
  */
 int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_process,
                                      struct ntk_snapshot **out_snapshot, struct ntk_err *err);
@@ -82,24 +82,25 @@ struct ntk_store_window {
     uint64_t step_ns;
 };
 
-/* The request; zeroed: everything. Texts are borrowed for the call. */
+/* The filter; zeroed: everything. Texts are borrowed for the call. */
 struct ntk_store_filter {
     const char *process; /* its tag, or its pid as text */
-    const char *user;    /* whose processes: a name, or the uid as text */
+    const char *user;    /* the user of the processes: a name, or the uid as text */
     const char *model;   /* its name, with or without ".neff" */
-    const char *job;     /* of ranks, and no model then: a tag, or where a communicator meets */
+    /* for ranks, without a model: a tag, or the place where a communicator meets */
+    const char *job;
     bool has_core;
     uint32_t core; /* global physical */
     bool has_device;
     uint32_t device;
-    uint64_t newest_events; /* of events: this many, the last of the window; 0: all */
+    uint64_t newest_events; /* for events: this many, the last of the window; 0: all */
 };
 
-/* First and last time_ns of the rows of a tier; -ENODATA when it has none. */
+/* First and last time_ns of the rows of a tier; -ENODATA if it has none. */
 int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier tier,
                           uint64_t *out_first_ns, uint64_t *out_last_ns, struct ntk_err *err);
-/* -ENOENT and a sentence when no process, model, core or device of the filter was ever stored;
- * -EINVAL when processes of several users match and none is named: they are never summed. */
+/* -ENOENT and a message if no process, model, core or device of the filter was ever stored; -EINVAL
+ * if processes of several users match and no user is given: they are never summed. */
 int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                            struct ntk_err *err);
 
@@ -124,28 +125,28 @@ struct ntk_store_metric_info {
     const char *name;
     const char *unit; /* "ratio", "bytes", "bytes/s", "1/s" ... */
     const char *help;
-    uint32_t filter_parts; /* what narrows it; the rest of a filter is not checked */
+    uint32_t filter_parts; /* the supported parts; the rest of a filter is not checked */
 };
 extern const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COUNT];
-/* NTK_STORE_METRIC_COUNT when there is none. */
+/* NTK_STORE_METRIC_COUNT if there is none. */
 enum ntk_store_metric ntk_store_metric_find(const char *name);
 
 /*
  * One step. Not covered at all (covered_ns 0): no agent watched, a gap. Covered and without a
- * value: unknown, or the process was absent. A rate or share of what was watched and did nothing
- * is 0.
+ * value: unknown, or the process was absent. A rate or share of a watched but idle object is 0.
  */
 struct ntk_store_point {
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t covered_ns; /* of it the agent watched */
-    /* the periods that end in it, which may begin before it: what rates divide by */
+    uint64_t covered_ns; /* the part that the agent watched */
+    /* the total length of the periods that end in it, which may begin before it: the divisor of
+     * rates */
     uint64_t counted_ns;
     bool has_value;
     bool has_largest;
-    double value;   /* shares and rates over counted_ns; sizes: the last; several cores or processes
-                       add up */
-    double largest; /* of a second; of one core or process only */
+    double value;   /* shares and rates over counted_ns; sizes: the last; several cores or
+                     * processes are added */
+    double largest; /* of a second; only for a single core or process */
 };
 
 /* The steps of the window in order, gaps included; *out_points is freed with free(). */
@@ -160,21 +161,22 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
 struct ntk_store_executions {
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t covered_ns; /* 0: a gap, the counts mean nothing */
+    uint64_t covered_ns; /* 0: a gap, the counts have no meaning */
     uint64_t counted_ns; /* see a point */
-    uint64_t uncounted;  /* processes whose executions are not, or only in part, in these */
-    bool is_counted;     /* else there are only such processes, and the counts mean nothing */
-    /* With filter.model only completed and failed are known. */
+    uint64_t uncounted;  /* processes with executions that are not, or only partly, included */
+    bool is_counted;     /* else all processes are uncounted, and the counts have no meaning */
+    /* With filter.model only completed and failed ones are known. */
     bool has_outcomes;
     uint64_t completed;
-    uint64_t failed;    /* all other outcomes */
-    uint64_t unwatched; /* of both, and of all below: ran while no agent was there, so in no rate */
+    uint64_t failed; /* all other outcomes */
+    /* part of both, and of all below: before the agent watched, so in no rate */
+    uint64_t unwatched;
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
-    struct ntk_histogram total_latency;  /* empty: no execution, or not known */
-    struct ntk_histogram device_latency; /* the entries last for the call */
+    struct ntk_histogram total_latency;  /* empty: no execution, or unknown */
+    struct ntk_histogram device_latency; /* the entries are valid for the call */
 };
-/* Called for each step in order; a negative return stops and is returned. */
+/* Called for each step in order; a negative return value stops and is returned. */
 typedef int (*ntk_store_executions_row)(const struct ntk_store_executions *step, void *ctx);
 int ntk_store_reader_executions(struct ntk_store_reader *reader,
                                 const struct ntk_store_filter *filter,
@@ -183,7 +185,7 @@ int ntk_store_reader_executions(struct ntk_store_reader *reader,
 
 /* ---- processes of a window ---- */
 
-/* For one process in the window; texts last for the call. */
+/* One process in the window; texts are valid for the call. */
 struct ntk_store_process {
     uint32_t pid;
     const char *tag;
@@ -192,37 +194,37 @@ struct ntk_store_process {
     const char *container_id;
     uint64_t first_seen_ns;
     uint64_t last_seen_ns;
-    uint64_t ended_ns; /* 0: not seen to end */
+    uint64_t ended_ns; /* 0: its end was not seen */
     uint32_t core_count;
     bool has_samples; /* it was watched */
-    bool has_host;    /* unknown where no source reports it */
+    bool has_host;    /* unknown if no source reports it */
     uint64_t host_bytes_max;
     bool has_device;
-    bool device_estimated; /* what a model took is the difference around its load */
+    bool device_estimated; /* a model's memory is the difference around its load */
     uint64_t device_bytes_max;
     bool has_rss;
     uint64_t rss_bytes_max;
     uint64_t completed;
     uint64_t failed;
-    uint64_t unwatched;             /* of both: ran while no agent was there */
+    uint64_t unwatched;             /* part of both: before the agent watched */
     const char *hooks;              /* ntk_hooks_kind_names; NULL unknown */
-    const char *executions_counted; /* with `none` the counts mean nothing; NULL unknown */
+    const char *executions_counted; /* with `none` the counts have no meaning; NULL unknown */
 };
 typedef int (*ntk_store_process_row)(const struct ntk_store_process *process, void *ctx);
-/* By first_seen_ns; step_ns of the window is ignored. With a core or a model of the filter those
- * that had it; executions are of that core, and of all models. */
+/* By first_seen_ns; step_ns of the window is ignored. With a core or a model in the filter only the
+ * processes that used it; executions are those of that core, and of all models. */
 int ntk_store_reader_processes(struct ntk_store_reader *reader,
                                const struct ntk_store_filter *filter,
                                const struct ntk_store_window *window, ntk_store_process_row row,
                                void *ctx, struct ntk_err *err);
 
-/* Names of the models that were loaded in the window, by name; the text lasts for the call. */
+/* Names of the models that were loaded in the window, by name; the text is valid for the call. */
 typedef int (*ntk_store_name_row)(const char *name, void *ctx);
 int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                             const struct ntk_store_window *window, ntk_store_name_row row,
                             void *ctx, struct ntk_err *err);
 
-/* ---- what happened ---- */
+/* ---- events ---- */
 
 enum ntk_store_event_kind {
     NTK_STORE_EVENT_START = 0, /* a process was first seen */
@@ -230,12 +232,12 @@ enum ntk_store_event_kind {
     NTK_STORE_EVENT_LOAD = 2, /* of a model */
     NTK_STORE_EVENT_UNLOAD = 3,
     NTK_STORE_EVENT_ERROR = 4,
-    NTK_STORE_EVENT_ALLOC = 5, /* of memory: many, and kept as long as the seconds only */
+    NTK_STORE_EVENT_ALLOC = 5, /* memory events: many, and only kept as long as the seconds */
     NTK_STORE_EVENT_FREE = 6,
     NTK_STORE_EVENT_MODEL_START = 7,
     NTK_STORE_EVENT_MODEL_STOP = 8,
-    NTK_STORE_EVENT_MARK = 9, /* what the program reports about itself: as many and as long as those
-                               * of memory */
+    NTK_STORE_EVENT_MARK = 9, /* events that the program reports: as many and kept as long as
+                               * those of memory */
     NTK_STORE_EVENT_COUNT
 };
 extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "start" ... */
@@ -243,7 +245,7 @@ extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "start
 #define NTK_STORE_EVENTS_ALL ((1u << NTK_STORE_EVENT_COUNT) - 1)
 #define NTK_STORE_EVENTS_MEMORY (1u << NTK_STORE_EVENT_ALLOC | 1u << NTK_STORE_EVENT_FREE)
 
-/* Texts last for the call. */
+/* Texts are valid for the call. */
 struct ntk_store_event {
     uint64_t time_ns;
     enum ntk_store_event_kind kind;
@@ -266,9 +268,9 @@ struct ntk_store_event {
     bool has_address;
     uint64_t address;
     bool has_execution;
-    uint64_t execution; /* the number of the execution that failed */
+    uint64_t execution; /* the number of the failed execution */
     bool has_value;
-    uint64_t value; /* MARK: the program's */
+    uint64_t value; /* MARK: the value from the program */
 };
 /* A negative return stops and is returned. */
 typedef int (*ntk_store_event_row)(const struct ntk_store_event *event, void *ctx);
@@ -289,19 +291,19 @@ struct ntk_store_rank {
     const char *rendezvous;
     uint32_t rank, rank_count;
     uint32_t model_id;
-    uint64_t period_ns; /* of the periods in which an operation ended */
+    uint64_t period_ns; /* total length of the periods in which an operation ended */
     uint64_t operations;
     uint64_t errors;
     uint64_t moved_bytes;
     uint64_t in_operations_ns;
-    bool has_wait; /* not known around another runtime */
+    bool has_wait; /* unknown around another runtime */
     uint64_t wait_ns;
     uint64_t core_busy_ns;
     uint64_t last_sequence; /* ever */
-    const char *verdicts;   /* verdicts on it in the step, "slow core, broke lost"; NULL: nothing */
+    const char *verdicts;   /* verdicts on it in the step, "slow core, broke lost"; NULL: none */
 };
 typedef int (*ntk_store_rank_row)(const struct ntk_store_rank *rank, void *ctx);
-/* By step, communicator and rank; those that did something in the step. */
+/* By step, communicator and rank; only ranks that did something in the step. */
 int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                            const struct ntk_store_window *window, ntk_store_rank_row row, void *ctx,
                            struct ntk_err *err);
@@ -314,7 +316,7 @@ struct ntk_store_verdict {
     const char *communicator;
     const char *rendezvous;
     uint32_t rank_count;
-    bool has_rank; /* else no single one is named */
+    bool has_rank; /* else no single rank is named */
     uint32_t rank;
     uint32_t pid; /* 0: unknown */
     const char *tag;
@@ -325,7 +327,7 @@ struct ntk_store_verdict {
     uint64_t interval_ns;
 };
 typedef int (*ntk_store_verdict_row)(const struct ntk_store_verdict *verdict, void *ctx);
-/* What held at some time of the window, by its beginning. */
+/* Verdicts that held at some time in the window, by their beginning. */
 int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
                               const struct ntk_store_filter *filter,
                               const struct ntk_store_window *window, ntk_store_verdict_row row,
@@ -367,34 +369,34 @@ struct ntk_store_job {
     const char *name;
     const char *partition;
     const char *cluster;
-    uint32_t runs; /* how often it began in the window */
+    uint32_t runs; /* number of its starts in the window */
     uint64_t from_ns;
-    uint64_t to_ns;        /* as far as is known of it */
-    bool is_ended;         /* else it was there at to_ns */
-    bool is_coarse;        /* some of it from rows of minutes or hours: where it began and ended
-                              a part of them */
+    uint64_t to_ns;        /* end of the known time */
+    bool is_ended;         /* else it was still there at to_ns */
+    bool is_coarse;        /* partly from rows of minutes or hours: shares of them at its
+                            * beginning and end */
     uint32_t lnc;          /* physical cores of a core */
     const uint32_t *cores; /* physical, ascending */
     size_t core_count;
-    uint64_t held_ns;    /* times of (logical) cores, added up */
-    uint64_t watched_ns; /* of it, while there was an agent */
+    uint64_t held_ns;    /* total time of its (logical) cores */
+    uint64_t watched_ns; /* the part while there was an agent */
     bool has_used;
-    uint64_t used_ns;         /* that cores were busy */
-    uint64_t used_watched_ns; /* of it, while there was an agent */
+    uint64_t used_ns;         /* busy time of the cores */
+    uint64_t used_watched_ns; /* the part while there was an agent */
     bool has_executions;
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
     uint32_t ecc_has;            /* bit i: ecc[i] is known */
     uint64_t ecc[NTK_ECC_COUNT]; /* of its devices */
     bool has_memory;
-    uint64_t memory_bytes_max; /* of its processes on devices, at once */
+    uint64_t memory_bytes_max; /* peak of its processes' memory on devices */
     bool has_flops;
     double effective_flops;
     bool has_peak;
-    double peak_flops; /* that its cores could have done while they were watched */
+    double peak_flops; /* FLOPs that its cores could have done while they were watched */
     bool has_power;
-    /* For its share of devices, by their cores: the equivalent time at full power, and the part of
-     * it that is known. */
+    /* For its share of devices, by their cores: the equivalent time at full power, and the known
+     * part of it. */
     uint64_t full_power_ns;
     uint64_t power_known_ns;
 };
@@ -406,7 +408,7 @@ struct ntk_store_jobs_filter {
     struct ntk_store_window window;
     size_t most;
 };
-/* How many there are beyond the most is *out_more. */
+/* *out_more is the number of further ones. */
 int ntk_store_reader_jobs(struct ntk_store_reader *reader,
                           const struct ntk_store_jobs_filter *filter, size_t *out_more,
                           ntk_store_job_row row, void *ctx, struct ntk_err *err);
@@ -421,20 +423,19 @@ int ntk_store_reader_jobs(struct ntk_store_reader *reader,
  */
 int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
                                  struct ntk_snapshot **out_snapshot, struct ntk_err *err);
-/* The newest of a tier that ends before time_ns, as above. -ENODATA when there is none. */
+/* The newest of a tier that ends before time_ns, as above. -ENODATA if there is none. */
 int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_store_tier tier,
                                      uint64_t time_ns, struct ntk_snapshot **out_snapshot,
                                      struct ntk_err *err);
-/* Puts what was logged after from_ns and until the end of the snapshot in place of its events: the
- * last ones, at most `most`. */
+/* Replaces its events by those logged after from_ns until the end of the snapshot: the last ones,
+ * at most `most`. */
 int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                  uint64_t from_ns, size_t most, struct ntk_err *err);
-/* Fills failing_since_ns of the cores, which rows of samples lack: for a moment whose errors came
- * before it. */
+/* Fills failing_since_ns of the cores, which sample rows lack, for errors before the snapshot. */
 int ntk_store_reader_load_failing(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                   struct ntk_err *err);
-/* The time_ns of the first sample after time_ns (before: the last one before it), of any tier: what
- * to show next. -ENODATA at the end. */
+/* The time_ns of the first sample after time_ns (before: the last one before it), of any tier, for
+ * stepping. -ENODATA at the end. */
 int ntk_store_reader_next(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,
                           struct ntk_err *err);
 int ntk_store_reader_before(struct ntk_store_reader *reader, uint64_t time_ns,
@@ -442,8 +443,8 @@ int ntk_store_reader_before(struct ntk_store_reader *reader, uint64_t time_ns,
 
 /* ---- anything else ---- */
 
-/* Runs one SELECT; row is called for each row with texts (NULL for NULL) that last for the call; a
- * negative return stops. 0 or negative. */
+/* Runs one SELECT; row is called for each row with texts (NULL for NULL) that are valid for the
+ * call; a negative return value stops. 0 or negative. */
 typedef int (*ntk_store_row)(size_t column_count, const char *const *names,
                              const char *const *values, void *ctx);
 int ntk_store_reader_query(struct ntk_store_reader *reader, const char *sql, ntk_store_row row,

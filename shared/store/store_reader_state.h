@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_reader_state - what the parts of the reader share, and how they read a window over the
- * tiers. Private to shared/store. Threads: one at a time per reader.
+ * store_reader_state - shared by the parts of the reader: how they read a window over the tiers.
+ * Private to shared/store. Threads: one at a time per reader.
  */
 #ifndef NTK_SHARED_STORE_STORE_READER_STATE_H
 #define NTK_SHARED_STORE_STORE_READER_STATE_H
@@ -30,7 +30,7 @@ struct ntk_store_piece {
     uint64_t to_ns;
 };
 
-/* Widens the window to its steps; step_ns becomes its length where it was 0. -EINVAL, -E2BIG. */
+/* Widens the window to whole steps; step_ns becomes its length if it was 0. -EINVAL, -E2BIG. */
 int ntk_store_window_align(struct ntk_store_window *window, struct ntk_err *err);
 /* The pieces (struct ntk_store_piece) that cover an aligned window, in order. */
 int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store_window *window,
@@ -43,10 +43,10 @@ void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces
 /* " AND ..." of columns of process, whose names begin with the prefix. */
 void ntk_store_window_add_process(struct ntk_buf *sql, const char *prefix,
                                   const struct ntk_store_filter *filter);
-/* " AND ..." for the columns of a family that the filter is about. */
+/* " AND ..." for the columns of a family that the filter uses. */
 void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family family,
                                  const struct ntk_store_filter *filter);
-/* Binds what the statement has of :process, :name and :user. */
+/* Binds :process, :name and :user if the statement has them. */
 void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filter *filter);
 
 /* The histogram of a column, by name; entries has room for NTK_HISTOGRAM_BUCKETS. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay - a moment of the past as the snapshot that it was. */
+/* store_replay - a past moment as a snapshot. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stm
     return ntk_snapshot_histogram(replay->snapshot, &replay->dense);
 }
 
-/* NULL when the process has no sample at this moment. */
+/* NULL if the process has no sample at this moment. */
 struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *replay,
                                                    int64_t process_id)
 {
@@ -86,8 +86,8 @@ struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *repl
 
 /* ---- the moment ---- */
 
-/* Takes time and period of the nearest row of the tier that ends before the time, or not before it:
- * 1, or 0 when there is none. */
+/* Uses time and period of the nearest row of the tier that ends before the time, or at or after it:
+ * 1, or 0 if there is none. */
 static int take_row(struct ntk_replay *replay, bool is_before, uint64_t time_ns,
                     struct ntk_err *err)
 {
@@ -112,7 +112,7 @@ static int take_row(struct ntk_replay *replay, bool is_before, uint64_t time_ns,
     return ret;
 }
 
-/* The row of a tier whose period contains the time: 1, or 0 when there is none. */
+/* The row of a tier with the time in its period: 1, or 0 if there is none. */
 static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
 {
     uint64_t length_ns = ntk_tier_step_ns[replay->tier];
@@ -121,7 +121,8 @@ static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err 
     if (ret <= 0) {
         return ret;
     }
-    /* Two clocks tell when periods end and how long they are: half of one is not a gap. */
+    /* The ends and the lengths of periods come from different clocks: half of a period is not a
+     * gap. */
     if (replay->tier == NTK_STORE_SECOND) {
         length_ns = replay->snapshot->period_ns + replay->snapshot->period_ns / 2;
     }
@@ -227,7 +228,8 @@ int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_s
     return read_moment(reader, tier, time_ns, find_row_before, out_snapshot, err);
 }
 
-/* The nearest row of any tier on one side; coarse rows count only where the finer are gone. */
+/* The nearest row of any tier on one side; coarse rows are used only if the finer ones were
+ * deleted. */
 static int find_neighbour(struct ntk_store_reader *reader, uint64_t time_ns, bool forwards,
                           uint64_t *out_time_ns, struct ntk_err *err)
 {

@@ -156,7 +156,7 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
     return ret;
 }
 
-/* With the process, which need not be there any more at the end. */
+/* With the process, which may have ended. */
 static const char events_sql[] =
     "SELECT e.*, p.pid, p.header_pid, p.uid, p.start_time, p.tag FROM (SELECT time_ns, process_id, "
     "kind, core, model_id, address, bytes, name, category,"

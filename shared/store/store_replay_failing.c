@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* store_replay_failing - since when the cores of a past moment have failed, from the error log. */
+/* store_replay_failing - the time since which the cores of a past moment have failed, from the
+ * error log. */
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
-/* As far back as errors count: an agent that runs has seconds, and executions, for longer. */
+/* The limit for errors: a running agent has seconds, and executions, for longer. */
 #define REACH_NS (UINT64_C(24) * 3600 * 1000000000)
 
 /*
- * The same errors as in the hooks: of hardware, timeouts (5), calls to a dead core (101).
- * The first one after the last period with a completed execution. In that period itself their
- * order is unknown: its errors count, too.
+ * The same errors as in the hooks: of hardware, timeouts (5), calls to a dead core (101). The first
+ * one after the last period with a completed execution. In that period itself their order is
+ * unknown: its errors count, too.
  */
 static const char failing_sql[] =
     "WITH failed AS (SELECT time_ns, process_id, core FROM error_log WHERE time_ns > :from_ns"

@@ -10,7 +10,7 @@
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
-/* For a machine: more is a damaged row. */
+/* For one machine: more is a damaged row. */
 #define CORES_MAX 8192
 
 static void take_machine(const struct ntk_replay *replay, sqlite3_stmt *statement)
@@ -201,8 +201,8 @@ static void take_device(sqlite3_stmt *statement, bool has_stacks, struct ntk_dev
     }
 }
 
-/* What the devices did, but their power, where an average alone is not a reading: sums where the
- * stacks are not stored one by one. */
+/* The readings of the devices, without power, because an average is not a reading: sums if the
+ * stacks are not stored separately. */
 static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
@@ -224,7 +224,7 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* As a tier calls them; one that tiers have not is the second's. */
+/* The suffix in a tier; a column without it belongs to the second. */
 #define COLUMN_GAUGE "_last"
 #define COLUMN_MAX "_max"
 #define COLUMN_NEWEST ""

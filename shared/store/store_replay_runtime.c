@@ -17,7 +17,7 @@ static const char runtime_columns[] =
     " p.lnc, p.first_seen_ns, r.vcpu_user_ns, r.vcpu_system_ns, r.vcpu_period_ns, r.rss_bytes_last,"
     " r.in_flight_max, r.events_lost, p.hooks, p.cores_guessed, p.executions_counted";
 
-/* Which of the words a column has; the first, where it has none of them. */
+/* The index of the word in a column; the first if it is none of them. */
 static uint32_t word_of(sqlite3_stmt *statement, const char *column, const char *const *words,
                         size_t count)
 {
@@ -132,7 +132,7 @@ static void take_core(sqlite3_stmt *statement, struct ntk_core_sample *core)
     core->in_flight = ntk_store_sql_u64(statement, "in_flight_max");
 }
 
-/* Rows of a runtime come together: each run of them becomes its array. */
+/* Rows of a runtime are adjacent: each group becomes its array. */
 static void give_cores(const struct ntk_replay *replay, int64_t process_id, struct ntk_vec *cores)
 {
     struct ntk_runtime_sample *runtime = ntk_replay_find_runtime(replay, process_id);
@@ -205,8 +205,8 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* No row of executions is none in the period: the groups are known of every core of a runtime that
- * counts them. */
+/* Without a row of executions there were none in the period: the groups are known for every core of
+ * a runtime that counts them. */
 static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *runtime)
 {
     struct ntk_histogram_dense *device = calloc(1, sizeof *device);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_replay_state - the parts of a past moment share this while they put it together.
- * Private to shared/store. Threads: one.
+ * store_replay_state - shared by the parts that build a past moment. Private to shared/store.
+ * Threads: one.
  *
- * Owner:   statements are finalized by the caller; rows belong to the snapshot in the making.
+ * Owner: statements are finalized by the caller; rows belong to the snapshot in the making.
  */
 #ifndef NTK_SHARED_STORE_STORE_REPLAY_STATE_H
 #define NTK_SHARED_STORE_STORE_REPLAY_STATE_H
 
 #include "shared/store/store_reader_state.h"
 
-/* The snapshot while it is put together. */
+/* The snapshot under construction. */
 struct ntk_replay {
     sqlite3 *db;
     enum ntk_store_tier tier;
@@ -21,7 +21,7 @@ struct ntk_replay {
     struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
 };
 
-/* The text of a column, by name, as the snapshot's. */
+/* The text of a column, by name, owned by the snapshot. */
 const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *statement,
                             const char *column);
 struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stmt *statement,
@@ -37,8 +37,8 @@ int ntk_replay_prepare_plain(const struct ntk_replay *replay, const char *sql,
 /* 1 for a row, 0 at the end, negative. */
 int ntk_replay_next(const struct ntk_replay *replay, sqlite3_stmt *statement, struct ntk_err *err);
 
-/* A zeroed row more of a list that becomes part of the snapshot; NULL if out of memory, or when a
- * file claims more rows of one kind in one moment than a machine can have. */
+/* Adds a zeroed row to a list that becomes part of the snapshot; NULL if out of memory, or if a
+ * file has more rows of one kind in one moment than a machine can have. */
 #define NTK_REPLAY_ROWS_MAX 32768
 void *ntk_replay_add(struct ntk_vec *rows);
 
@@ -46,7 +46,7 @@ void *ntk_replay_add(struct ntk_vec *rows);
 struct ntk_runtime_sample *ntk_replay_find_runtime(const struct ntk_replay *replay,
                                                    int64_t process_id);
 
-/* What the machine is and did. */
+/* Facts and readings of the machine. */
 int ntk_replay_load_machine(struct ntk_replay *replay, struct ntk_err *err);
 /* The runtimes with their cores and executions, and their sums in the machine's cores. */
 int ntk_replay_load_runtimes(struct ntk_replay *replay, struct ntk_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows - one snapshot as rows of the open transaction. */
+/* store_rows - writes one snapshot as rows of the open transaction. */
 #include "shared/store/store_rows.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
-/* Of these a whole row is written; statement_sql has what happens if there is one already. */
+/* These rows are written completely; statement_sql defines the handling of existing ones. */
 static const char *const tables[STATEMENT_COUNT] = {
     [ADD_PROCESS] = "process",
     [PUT_MODEL] = "model",
@@ -34,9 +34,8 @@ static const char *const tables[STATEMENT_COUNT] = {
     [ADD_IDLE_CAUSE] = "idle_cause",
 };
 
-/* A process that begins repeatedly has a row of totals for this many of its lives, so that they are
- * known of each of its files that may still lie there; those before are one row. Of all when a new
- * one begins. */
+/* A process that begins repeatedly has rows of totals for this many runs, so that they are known
+ * for files that still exist; earlier ones share one row. Checked when a new one begins. */
 #define LIVES_KEPT "512"
 #define OF_CORE " WHERE process_id = :process_id AND core = :core"
 #define OLDEST_LIFE                            \
@@ -87,7 +86,7 @@ void ntk_store_rows_forget(struct ntk_store_rows *rows)
     ntk_store_jobs_reset(&rows->jobs);
 }
 
-/* Once: there are many for each core. */
+/* Once, because there are many for each core. */
 static void find_counts(sqlite3_stmt *statement, int at[NTK_CORE_COUNTS])
 {
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
@@ -142,7 +141,7 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
 {
     sqlite3_stmt *row = rows->statements[ADD_PROCESS_SAMPLE];
     bool has_cpu = runtime->has & NTK_RUNTIME_HAS_CPU;
-    /* It may have had memory although nothing is left of it. */
+    /* It may have had memory although none is left. */
     bool unseen = runtime->first && runtime->ended;
     struct ntk_memory_total host;
     struct ntk_memory_total device;

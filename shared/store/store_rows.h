@@ -2,11 +2,11 @@
 /*
  * store_rows - one snapshot as rows of the open transaction.
  *
- * Keeps what it must compare with (known processes, last memory rows, cumulative histograms) and
- * loads it from the database where a process is older than this writer.
- * Private to shared/store. Threads: the writer's.
+ * Keeps the state for comparisons (known processes, last memory rows, cumulative histograms) and
+ * loads it from the database if a process is older than this writer. Private to shared/store.
+ * Threads: the writer's.
  *
- * Owner:   create / destroy; the database is borrowed.
+ * Owner: create / destroy; the database is borrowed.
  */
 #ifndef NTK_SHARED_STORE_STORE_ROWS_H
 #define NTK_SHARED_STORE_STORE_ROWS_H
@@ -25,7 +25,7 @@ void ntk_store_rows_destroy(struct ntk_store_rows *rows);
 /* Adds the number of rows written to *out_row_count. */
 int ntk_store_rows_write(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          uint64_t *out_row_count, struct ntk_err *err);
-/* After a rollback: forget, so that all is loaded again from the database. */
+/* After a rollback: forgets its state, so that it is loaded again from the database. */
 void ntk_store_rows_forget(struct ntk_store_rows *rows);
 
 #endif

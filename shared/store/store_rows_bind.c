@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_bind - parts of a row that are several columns, or need a sentinel. */
+/* store_rows_bind - parts of a row that need several columns, or a sentinel. */
 #include "shared/store/columns.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_rows_state.h"

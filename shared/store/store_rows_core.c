@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_core - what a core of a process did: samples, executions, totals. */
+/* store_rows_core - the work of a process's cores: samples, executions, totals. */
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
@@ -18,7 +18,7 @@ static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
     }
 }
 
-/* Only what is known: a period, or with the state totals, which stay while the count is unknown for
+/* Only known values: a period, or with the state totals, which stay while the count is unknown for
  * a period. */
 static void bind_counts(const struct ntk_store_rows *rows, enum ntk_rows_statement id,
                         const struct ntk_core_sample *core, struct ntk_rows_core *state)
@@ -122,7 +122,7 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
 
 /* ---- the unwatched part ---- */
 
-/* A histogram while it is taken apart. */
+/* A histogram during subtraction. */
 struct difference {
     struct ntk_histogram_dense whole;
     struct ntk_histogram_dense part;
@@ -212,7 +212,7 @@ int ntk_rows_write_core(struct ntk_store_rows *rows, const struct ntk_snapshot *
     } else {
         ret = write_samples(rows, snapshot, process, core, err);
     }
-    /* A row for each life of the process. */
+    /* A row for each run of the process. */
     for (size_t i = 0; ret == 0 && i < core->life_count; i++) {
         ret = write_core_total(rows, snapshot, process, &core->lives[i], err);
     }

@@ -3,7 +3,7 @@
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
-/* What the hardware did, else the class of the execution. */
+/* The hardware error, else the class of the execution. */
 static const char *error_name(const struct ntk_event_sample *event)
 {
     if (event->error_code > 0 && event->error_code < NTK_ERROR_CODE_COUNT) {

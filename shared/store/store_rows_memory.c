@@ -12,7 +12,7 @@ static uint64_t memory_key(uint32_t core, uint32_t category, uint32_t model_id)
     return (uint64_t)core << 48 | (uint64_t)category << 32 | model_id;
 }
 
-/* What the rows of a process were when the last writer stopped. */
+/* The memory rows of a process when the last writer stopped. */
 int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *process,
                          struct ntk_err *err)
 {
@@ -98,7 +98,7 @@ int ntk_rows_write_memory(struct ntk_store_rows *rows, const struct ntk_snapshot
             return ret;
         }
     }
-    /* A row that is gone became 0; its peak stays. */
+    /* A missing row became 0; its peak stays. */
     ntk_map_each(entry, &process->memory) {
         struct ntk_rows_memory *state = entry->value;
         if (state->generation != rows->generation && state->current_bytes != 0) {

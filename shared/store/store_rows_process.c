@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_rows_process - which row a process has, and what is kept of it between two snapshots. */
+/* store_rows_process - the row of a process, and its state between two snapshots. */
 #include "shared/store/store_rows_state.h"
 
 #include <inttypes.h>
@@ -117,7 +117,7 @@ static sqlite3_stmt *ask_core(struct ntk_store_rows *rows, enum ntk_rows_stateme
     return row;
 }
 
-/* 1 and the first row, 0 when there is none. The statement is the caller's to reset. */
+/* 1 and the first row, 0 if there is none. The caller resets the statement. */
 static int step_once(struct ntk_store_rows *rows, sqlite3_stmt *statement, struct ntk_err *err)
 {
     int step = sqlite3_step(statement);
@@ -127,7 +127,7 @@ static int step_once(struct ntk_store_rows *rows, sqlite3_stmt *statement, struc
                                  : ntk_store_sql_error(rows->db, "database", err);
 }
 
-/* Of lives that are too many the first ones become one row. */
+/* If there are too many runs, the first ones become one row. */
 static int join_old_totals(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
                            uint32_t core, struct ntk_err *err)
 {
@@ -156,12 +156,12 @@ static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
             }
         }
     }
-    /* A blob that cannot be read starts again: the counts next to it stay right. */
+    /* An unreadable blob starts again: the counts next to it stay correct. */
     (void)ntk_store_sql_histogram(statement, "total_latency_histogram", &state->total);
     (void)ntk_store_sql_histogram(statement, "device_latency_histogram", &state->device);
 }
 
-/* 1, or 0 when nothing is known of this life. */
+/* 1, or 0 if nothing is known about this run. */
 static int load_life(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
                      uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_rows_state - what the parts of store_rows share: the statements, how a row is bound, and
- * what is kept of each process between two snapshots.
+ * store_rows_state - shared by the parts of store_rows: the statements, binding of rows, and the
+ * state of each process between two snapshots.
  *
- * store_rows.c walks a snapshot, store_rows_process.c knows the processes, store_rows_core.c writes
- * cores and executions, store_rows_memory.c rows of memory, store_rows_event.c the logs.
+ * store_rows.c walks a snapshot, store_rows_process.c handles the processes, store_rows_core.c
+ * writes cores and executions, store_rows_memory.c rows of memory, store_rows_event.c the logs.
  * Private to shared/store. Threads: the writer's.
  */
 #ifndef NTK_SHARED_STORE_STORE_ROWS_STATE_H
@@ -53,14 +53,14 @@ enum ntk_rows_statement {
     STATEMENT_COUNT
 };
 
-/* For the life of the process that was written last. */
+/* For the run of the process that was written last. */
 struct ntk_rows_core {
     uint64_t began_ns;
     struct ntk_histogram_dense total;
     struct ntk_histogram_dense device;
-    struct ntk_buf total_blob; /* encoded again only when the period added something */
+    struct ntk_buf total_blob; /* encoded again only if the period added something */
     struct ntk_buf device_blob;
-    uint64_t since_ns; /* of the totals that were there when it was first asked for */
+    uint64_t since_ns; /* of the totals that were stored when they were first needed */
     uint32_t has;      /* enum ntk_core_has of totals[]: known once */
     uint64_t totals[NTK_CORE_COUNTS];
 };
@@ -68,7 +68,7 @@ struct ntk_rows_core {
 struct ntk_rows_memory {
     uint64_t current_bytes;
     uint64_t peak_bytes;
-    uint64_t generation; /* of the last snapshot that had the row */
+    uint64_t generation; /* of the last snapshot with this row */
 };
 
 struct ntk_rows_process {
@@ -80,7 +80,7 @@ struct ntk_rows_process {
 struct ntk_store_rows {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENT_COUNT];
-    int counts_at[STATEMENT_COUNT][NTK_CORE_COUNTS]; /* parameters of counts; 0: it has none */
+    int counts_at[STATEMENT_COUNT][NTK_CORE_COUNTS]; /* parameters of counts; 0: none */
     struct ntk_map processes;                        /* process_key() -> struct ntk_rows_process */
     struct ntk_store_machine machine;
     struct ntk_store_health health;
@@ -93,10 +93,10 @@ struct ntk_store_rows {
     struct ntk_buf scratch_2;
 };
 
-/* Of a row by the names of its columns (store_sql.h). How a process is watched: three columns. */
+/* Values of a row by column name (store_sql.h). Three columns on how a process is watched. */
 void ntk_rows_bind_hooks(sqlite3_stmt *row, const struct ntk_runtime_sample *runtime);
 void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core);
-/* largest: NULL where the table lacks that column. */
+/* largest: NULL if the table lacks that column. */
 void ntk_rows_bind_percentiles(sqlite3_stmt *row, const struct ntk_histogram *histogram,
                                const char *p50, const char *p99, const char *largest);
 void ntk_rows_bind_histogram(sqlite3_stmt *row, const char *name,
@@ -110,8 +110,8 @@ int ntk_rows_finish(struct ntk_store_rows *rows, sqlite3_stmt *row, struct ntk_e
 int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                          struct ntk_process_key key, const struct ntk_runtime_sample *runtime,
                          struct ntk_rows_process **out, struct ntk_err *err);
-/* What is known of a core of the process since its segment began, loaded when it is first asked
- * for; another one takes its place. */
+/* The known totals of a core of the process since its segment began, loaded at the first request;
+ * another run replaces them. */
 int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
                       uint64_t began_ns, struct ntk_rows_core **out, struct ntk_err *err);
 void ntk_rows_destroy_process(struct ntk_rows_process *process);
@@ -120,7 +120,7 @@ void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapsho
 
 /* ---- rows ---- */
 
-/* What the rows of a process were when the last writer stopped. */
+/* The memory rows of a process when the last writer stopped. */
 int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *process,
                          struct ntk_err *err);
 int ntk_rows_write_memory(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,

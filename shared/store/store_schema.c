@@ -91,7 +91,7 @@ int ntk_store_schema_make(sqlite3 *db, struct ntk_err *err)
 
 /* ---- what a file may bring ---- */
 
-/* What people add for themselves changes nothing for us: the figures of ANALYZE, and views. */
+/* Additions of users that do not affect us: the figures of ANALYZE, and views. */
 static const char known_sql[] =
     "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema"
     " WHERE NOT (type = 'view' AND sql LIKE 'CREATE VIEW %')"

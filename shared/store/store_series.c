@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_series - a figure over a window: what was watched, and what was seen. */
+/* store_series - a figure over a window: watched time and values. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static const struct {
 #undef NTK_STORE_METRIC
 };
 
-/* What tells one entity of a family from another. */
+/* The key that distinguishes entities of a family. */
 static const char *const entity_of[NTK_FAMILY_COUNT] = {
     [NTK_FAMILY_MACHINE] = "'all'",
     [NTK_FAMILY_DEVICE] = "device",
@@ -64,8 +64,8 @@ struct query {
     struct ntk_store_window window; /* aligned */
     struct ntk_vec pieces;
     struct step *steps;
-    size_t step_count; /* as cut; rows are numbered by these */
-    size_t kept_count; /* of them left by widen() */
+    size_t step_count; /* as divided; rows are numbered by these */
+    size_t kept_count; /* number of them left by widen() */
 };
 
 enum ntk_store_metric ntk_store_metric_find(const char *name)
@@ -99,8 +99,8 @@ static int prepare(struct query *query, struct ntk_buf *sql, sqlite3_stmt **out_
     return ret;
 }
 
-/* The next row of a statement; bucket is the number of its step; false at the end, and
- * with *ret when it fails. */
+/* The next row of a statement; bucket is the number of its step; false at the end, and with *ret
+ * after an error. */
 static bool next_row(const struct query *query, sqlite3_stmt *statement, size_t *out_index,
                      int *ret, struct ntk_err *err)
 {
@@ -122,7 +122,7 @@ static bool next_row(const struct query *query, sqlite3_stmt *statement, size_t 
     return true;
 }
 
-/* How much of each step the agent watched. */
+/* The watched part of each step. */
 static int load_coverage(struct query *query, struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
@@ -146,7 +146,7 @@ static int load_coverage(struct query *query, struct ntk_err *err)
     return ret;
 }
 
-/* How many processes of each step count executions, and how many do not. */
+/* The number of processes in each step that count executions, and of those that do not. */
 static int load_counting(struct query *query, struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
@@ -181,7 +181,7 @@ static int load_counting(struct query *query, struct ntk_err *err)
     return ret;
 }
 
-/* The absence of rows of executions means nothing where they are not counted. */
+/* Missing rows of executions have no meaning if they are not counted. */
 static bool is_counted(const struct step *step)
 {
     return step->counting > 0 || step->uncounted == 0;
@@ -193,7 +193,7 @@ static void fini(struct query *query)
     free(query->steps);
 }
 
-/* Cuts the window and finds out what was watched; fini() even when it fails. */
+/* Divides the window and finds the watched time; call fini() even if it fails. */
 static int init(struct query *query, struct ntk_store_reader *reader,
                 const struct ntk_store_filter *filter, const struct ntk_store_window *window,
                 struct ntk_err *err)
@@ -221,7 +221,7 @@ static int init(struct query *query, struct ntk_store_reader *reader,
     return load_coverage(query, err);
 }
 
-/* Rows longer than a step swallow the steps before theirs; covered is at most the length. */
+/* Rows longer than a step replace the steps before theirs; covered is at most the length. */
 static void widen(struct query *query)
 {
     size_t kept = 0;
@@ -251,7 +251,7 @@ static int load_values(struct query *query, enum ntk_store_metric metric, struct
     size_t i;
     const char *largest = forms[metric].largest ? forms[metric].largest : "NULL";
 
-    /* Sizes: the newest of each entity, then their sum; all else is a sum anyway. */
+    /* Sizes: the newest of each entity, then their sum; everything else is a sum already. */
     ntk_buf_add_text(&sql, "SELECT bucket, add_up(value) AS value, max(largest) AS largest,"
                            " count(*) AS entities FROM (SELECT ");
     add_bucket(&sql, query);
@@ -280,7 +280,7 @@ static int load_values(struct query *query, enum ntk_store_metric metric, struct
     return ret;
 }
 
-/* When the processes of the filter were there. */
+/* The times at which the processes of the filter existed. */
 static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last_ns,
                          struct ntk_err *err)
 {
@@ -306,8 +306,8 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
     return 0;
 }
 
-/* No row of executions means that nothing ran while the processes were there; no row of a core
- * means that no process had it. */
+/* No row of executions means that nothing ran while the processes existed; no row of a core means
+ * that no process owned it. */
 static bool is_silent_zero(const struct query *query, enum ntk_tier_family family,
                            const struct step *step, uint64_t first_ns, uint64_t last_ns)
 {
@@ -393,7 +393,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
 
 /* ---- executions ---- */
 
-/* Counts and histograms of the steps that have any, the columns as merged rows name them. */
+/* Counts and histograms of the steps that have any, with the column names of merged rows. */
 static void add_execution_columns(struct ntk_buf *sql, bool of_model)
 {
     ntk_buf_add_text(sql, ", histogram_merge(total_latency_histogram) AS total_latency_histogram,"
@@ -406,7 +406,7 @@ static void add_execution_columns(struct ntk_buf *sql, bool of_model)
     ntk_buf_add_text(sql, "{execution|, add_up(%) AS %}");
 }
 
-/* What an answer is put together in. */
+/* An answer under construction. */
 struct telling {
     struct ntk_histogram_dense total;
     struct ntk_histogram_dense device;
@@ -423,7 +423,7 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
         ntk_store_reader_histogram(statement, "device_latency_histogram", entries[1]);
     if (of_model) {
         out->failed = ntk_store_sql_u64(statement, "errors");
-        /* Failed are also those that never reached a core, executions are those that did. */
+        /* "failed" includes those that never reached a core, "executions" those that did. */
         uint64_t executions = ntk_store_sql_u64(statement, "executions");
         out->completed = executions > out->failed ? executions - out->failed : 0;
         return;
@@ -438,7 +438,7 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
 
 /* ---- the unwatched part ---- */
 
-/* The rows of unwatched, by time; none for a model, whose counts begin with the watch. */
+/* The rows of unwatched, by time; none for a model, because its counts begin with the watch. */
 static int prepare_unwatched(struct query *query, sqlite3_stmt **out_statement, struct ntk_err *err)
 {
     struct ntk_buf sql = { 0 };
@@ -502,7 +502,7 @@ static int add_unwatched(const struct query *query, sqlite3_stmt *statement, boo
     return 0;
 }
 
-/* Walks the steps and the rows side by side: a step without a row has no executions. */
+/* Goes through the steps and the rows in parallel: a step without a row has no executions. */
 static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt *unwatched,
                       bool of_model, ntk_store_executions_row row, void *ctx, struct ntk_err *err)
 {
@@ -530,7 +530,7 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt
             take_executions(statement, of_model, telling->entries, &reported);
         }
         if (reported.covered_ns >
-            0) { /* a gap waits for the step in which the agent watched again */
+            0) { /* after a gap it counts in the step in which the agent watched again */
             ret = add_unwatched(query, unwatched, &has_unwatched, telling, &reported, err);
         }
         reported.is_counted =

@@ -60,7 +60,7 @@ int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
                            "or memory than it would on a valid file",
                            what);
     }
-    /* SQLite's own sentence does not specify why. */
+    /* SQLite's message does not give the reason. */
     int cause = (sqlite3_errcode(db) & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
     return ntk_err_set(err, code ? code : -EIO, NTK_ERR_NO_OFFSET, "%s: %s%s%s", what,
                        sqlite3_errmsg(db), cause ? ": " : "", cause ? strerror(cause) : "");
@@ -170,7 +170,7 @@ int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, stru
     return ret;
 }
 
-/* In one moment of the file. */
+/* In one state of the file. */
 static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct ntk_err *err)
 {
     int64_t application = 0;
@@ -226,7 +226,7 @@ int ntk_store_sql_check(sqlite3 *db, bool *out_is_empty, struct ntk_err *err)
     return ret;
 }
 
-/* Rows are bound in order: mostly it is the next. */
+/* Rows are bound in order, so it is usually the next one. */
 int ntk_store_sql_parameter(sqlite3_stmt *statement, const char *name)
 {
     static _Thread_local struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_sql - the few calls of SQLite that writer and reader share, with errors as sentences.
+ * store_sql - the few calls of SQLite that writer and reader share, with errors as messages.
  * Private to shared/store. Threads: one at a time per connection.
  *
- * Owner:   statements are finalized by the caller.
+ * Owner: statements are finalized by the caller.
  */
 #ifndef NTK_SHARED_STORE_STORE_SQL_H
 #define NTK_SHARED_STORE_STORE_SQL_H
@@ -19,33 +19,33 @@
 /* "neur" in the header of the file: PRAGMA application_id. */
 #define NTK_STORE_APPLICATION_ID 0x6e657572
 
-/* Sets err to "<what>: <SQLite's words>" and returns the errno. */
+/* Sets err to "<what>: <SQLite's message>" and returns the errno. */
 int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err);
 int ntk_store_sql_exec(sqlite3 *db, const char *sql, struct ntk_err *err);
 int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_statement,
                           struct ntk_err *err);
-/* ... and is done with the text. */
+/* The same; frees the text. */
 int ntk_store_sql_prepare_buf(sqlite3 *db, struct ntk_buf *sql, sqlite3_stmt **out_statement,
                               struct ntk_err *err);
 /* The first column of the first row as a number; -ENODATA without a row. */
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
-/* Whether there is a next row; *ret is what went wrong, and else as it was. */
+/* Whether there is a next row; *ret is set after an error, else unchanged. */
 bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct ntk_err *err);
-/* Runs a statement that has no rows, and counts a row, also of one that fails: its parameters are
+/* Runs a statement without result rows, and counts a row; even after an error its parameters are
  * ready for the next row. */
 int ntk_store_sql_run(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
                       struct ntk_err *err);
-/* ... and gives it back. */
+/* The same; then resets it. */
 int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
                          struct ntk_err *err);
-/* "INSERT INTO table VALUES (...) conflict" with a parameter for each column, of its name; those
- * that are not set are NULL. conflict NULL: the row takes the place of one with its key. */
+/* "INSERT INTO table VALUES (...) conflict" with a parameter for each column, with its name; those
+ * that are not set are NULL. conflict NULL: the row replaces one with the same key. */
 int ntk_store_sql_prepare_row(sqlite3 *db, const char *table, const char *conflict,
                               sqlite3_stmt **out_statement, struct ntk_err *err);
-/* The nearest number that SQLite can hold. */
+/* The nearest number that SQLite can store. */
 sqlite3_int64 ntk_store_sql_integer(uint64_t number);
-/* Sets parameters by name, ":name" in the SQL, which the statement has; what is unknown is NULL,
- * and a text that is NULL is "". Texts and bytes are the caller's until the statement is reset. */
+/* Sets parameters by name, ":name" in the SQL, which must exist; unknown values are NULL, and a
+ * NULL text is "". The caller keeps texts and bytes until the statement is reset. */
 int ntk_store_sql_parameter(sqlite3_stmt *statement, const char *name); /* 0: it has none */
 void ntk_store_sql_bind(sqlite3_stmt *statement, const char *name, uint64_t value);
 void ntk_store_sql_bind_known(sqlite3_stmt *statement, const char *name, bool is_known,
@@ -54,10 +54,10 @@ void ntk_store_sql_bind_double(sqlite3_stmt *statement, const char *name, bool i
                                double value);
 void ntk_store_sql_bind_text(sqlite3_stmt *statement, const char *name, const char *text);
 void ntk_store_sql_bind_blob(sqlite3_stmt *statement, const char *name, const struct ntk_buf *buf);
-/* Of a filter: only where there is a text, and the statement asks for it. */
+/* For a filter: only if there is a text, and the statement has the parameter. */
 void ntk_store_sql_bind_filter(sqlite3_stmt *statement, const char *name, const char *text);
-/* Columns of the present row by name, which the statement has: where it is, and what it holds.
- * Texts are the statement's until it is stepped; a word is NULL where it is unknown, a text "". */
+/* Columns of the current row by name, which must exist: their index, and their value. The statement
+ * owns texts until the next step; an unknown word is NULL, a text "". */
 int ntk_store_sql_column(sqlite3_stmt *statement, const char *name);
 uint64_t ntk_store_sql_u64(sqlite3_stmt *statement, const char *column);
 double ntk_store_sql_double(sqlite3_stmt *statement, const char *column);
@@ -67,9 +67,8 @@ const char *ntk_store_sql_text(sqlite3_stmt *statement, const char *column);
 /* As ntk_store_histogram_decode(). */
 int ntk_store_sql_histogram(sqlite3_stmt *statement, const char *column,
                             struct ntk_histogram_dense *histogram);
-/* Whether the file is a database of ours with the version and the layout that we write, or empty.
- * -EPROTO: of something else, of a newer version, or with a layout of someone's own; -EBADMSG:
- * damaged. */
+/* Whether the file is a database of ours with our version and layout, or empty. -EPROTO: another
+ * program's, of a newer version, or with a changed layout; -EBADMSG: damaged. */
 int ntk_store_sql_check(sqlite3 *db, bool *out_is_empty, struct ntk_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_totals - everything that was ever counted, as one snapshot. */
+/* store_totals - all counts of all time, as one snapshot. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
-/* As many tags as a page of metrics remembers. */
+/* The same number of tags as a page of metrics. */
 #define RUNTIMES_MAX 4096
 #define CORES_MAX 1024
 #define TOTALS_OF_CORES \
     (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS)
 
-/* A row per tag and owner, and per process where they stand apart; the last that ran, if there are
- * too many. */
+/* A row per tag and owner, or per process if requested; the last ones that ran, if there are too
+ * many. */
 static const char runtimes_sql[] =
     "SELECT tag, max(pid) AS pid, min(first_seen_ns) AS from_ns, max(last_seen_ns) AS to_ns,"
     " max(lnc) AS lnc, uid, max(user) AS user{execution|, add_up(%) AS %}"
@@ -23,7 +23,7 @@ static const char runtimes_sql[] =
     " GROUP BY tag, uid, CASE :by_process WHEN 0 THEN 0 ELSE process_id END"
     " ORDER BY max(last_seen_ns) DESC LIMIT :most";
 
-/* Of all of them, also those that are too many to be listed. */
+/* Of all of them, including those that are too many to be listed. */
 static const char machine_sql[] = "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total"
                                   " USING (process_id)) AS first_ns{execution|, add_up(%) AS %}"
                                   " FROM core_total";
@@ -69,14 +69,14 @@ static void take_runtime(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                        : 0; /* not counted */
     runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = to_ns > from_ns ? to_ns - from_ns : 1;
     take_executions(statement, runtime->outcome, runtime->error_class);
-    /* The last that ran comes first. */
+    /* The last one that ran comes first. */
     if (snapshot->realtime_ns == 0) {
         snapshot->realtime_ns = to_ns;
         snapshot->hardware.lnc = runtime->lnc;
     }
 }
 
-/* The last that ran is known. */
+/* The last one that ran is known. */
 static int load_machine(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                         struct ntk_err *err)
 {

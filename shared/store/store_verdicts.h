@@ -4,9 +4,9 @@
  * on a rank stays the same, closed when it ends.
  *
  * An agent that starts again continues open rows; verdicts that no longer hold ended with the last
- * period that was stored.
+ * stored period.
  *
- * Owner:   caller's storage; ntk_store_verdicts_reset() frees what it remembers.
+ * Owner:   the caller's storage; ntk_store_verdicts_reset() frees what it remembers.
  * Threads: the writer's.
  */
 #ifndef NTK_SHARED_STORE_STORE_VERDICTS_H
@@ -20,13 +20,13 @@
 #include "shared/base/vec.h"
 #include "shared/metrics/snapshot.h"
 
-/* Zeroed: what is open is loaded first. */
+/* Zeroed: open rows are loaded first. */
 struct ntk_store_verdicts {
     bool is_loaded;
     struct ntk_vec open; /* struct open_verdict */
 };
 
-/* What was written is no longer there. */
+/* The written rows are no longer there. */
 void ntk_store_verdicts_reset(struct ntk_store_verdicts *verdicts);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_verdicts_write(struct ntk_store_verdicts *verdicts, sqlite3 *db,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tier - rows of one tier read as those of another, and merged to those of the next. */
+/* tier - reads rows of one tier as those of another, and merges them to those of the next. */
 #include "shared/store/tier.h"
 
 #include "shared/base/clock.h"
@@ -34,7 +34,7 @@ uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns)
     return time_ns == 0 ? 0 : (time_ns - 1) / step_ns * step_ns;
 }
 
-/* The counts of a set, each as the text says. */
+/* Adds the text for each count of a set. */
 static void add_counts(struct ntk_buf *sql, const struct ntk_column *column, const char *text)
 {
     struct ntk_buf set = { 0 };
@@ -121,5 +121,5 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
             separator = ", ";
         }
     }
-    ntk_buf_add_text(sql, ") WHERE rows > 0"); /* machine: its own group, even of nothing */
+    ntk_buf_add_text(sql, ") WHERE rows > 0"); /* machine: a separate group, even if it is empty */
 }
