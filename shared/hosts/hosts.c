@@ -16,9 +16,9 @@
 #include "shared/http/http_ports.h"
 #include "shared/report/report_json.h"
 
-/* Asked at the same time; the others when one of these has ended. */
+/* Parallel requests; the others start when one of these has ended. */
 #define PLACES_MAX 64u
-/* A date is by the kernel's coarse clock, which is a tick behind. */
+/* A date uses the kernel's coarse clock, which is up to a tick late. */
 #define TICK_NS (20 * NTK_NS_PER_MS)
 
 void ntk_host_set(struct ntk_host *host, const char *address)
@@ -97,7 +97,7 @@ int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snaps
                : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response is not a report");
 }
 
-/* The second in which the peer gave the answer; false: it does not specify. */
+/* The second in which the peer answered; false: unknown. */
 static bool date_get(const struct ntk_http_answer *answer, uint64_t *out_ns)
 {
     char text[64];
@@ -120,7 +120,7 @@ struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
                                        const struct ntk_http_answer *answer, uint64_t asked_ns,
                                        uint64_t answered_ns)
 {
-    uint64_t first_ns; /* its time of the answer is between them */
+    uint64_t first_ns; /* the time of its answer is between these */
     uint64_t last_ns;
     uint64_t made_ns = snapshot->realtime_ns;
 
@@ -133,7 +133,7 @@ struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
     }
     last_ns = first_ns + NTK_NS_PER_SECOND + TICK_NS;
     first_ns = made_ns > first_ns && made_ns < last_ns ? made_ns : first_ns;
-    /* Ahead by first - answered at least and by last - asked at most. */
+    /* Ahead by at least first - answered and at most last - asked. */
     uint64_t wide_ns = (last_ns - first_ns) + (answered_ns - asked_ns);
     return (struct ntk_ranks_clock){
         .ahead_ns = (int64_t)(first_ns - answered_ns + wide_ns / 2),
@@ -141,7 +141,7 @@ struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
     };
 }
 
-/* ---- each of them once ---- */
+/* ---- one round ---- */
 
 struct asker {
     struct ntk_host *hosts;
@@ -158,7 +158,7 @@ struct asker {
     size_t asking; /* places that are */
 };
 
-/* Asks the next host that can be asked, at the place. */
+/* Sends the next request, at the place. */
 static void ask_next(struct asker *asker, size_t place)
 {
     struct asked *asked = &asker->places[place];

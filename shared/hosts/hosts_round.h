@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts_round - when the hosts of a watch are asked and when there is news.
+ * hosts_round - the times at which the hosts of a watch are queried and results are reported.
  *
- * Every host is asked once a period. There is news when each host that was asked has answered or
- * failed, at the latest after half a period. With begin_whole the first news waits for all hosts.
+ * Every host is queried once per period. Results are reported when each queried host has answered
+ * or failed, at the latest after half a period. With begin_whole the first news waits for all
+ * hosts.
  *
  * Times are monotonic and come from the caller: nothing here reads a clock.
  */
@@ -15,19 +16,19 @@
 
 struct ntk_hosts_round {
     uint64_t period_ns;
-    uint64_t next_ns; /* when all are asked */
-    bool is_first;    /* the first news waits for all */
+    uint64_t next_ns; /* time of the next queries */
+    bool is_first;    /* the first report waits for all hosts */
     bool is_reported; /* of this period */
 };
 
 struct ntk_hosts_round ntk_hosts_round_begin(uint64_t period_ns, bool begin_whole, uint64_t now_ns);
-/* Whether to ask the hosts now. A caller that runs late skips periods. */
+/* Whether to query the hosts now. A late caller skips periods. */
 bool ntk_hosts_round_is_due(struct ntk_hosts_round *round, uint64_t now_ns);
-/* Whether there is news, once a period. is_pending: a host has not answered yet; is_missing: a host
- * has never answered or failed. */
+/* Whether to report results, once per period. is_pending: a host has not answered yet; is_missing:
+ * a host has never answered or failed. */
 bool ntk_hosts_round_has_news(struct ntk_hosts_round *round, uint64_t now_ns, bool is_pending,
                               bool is_missing);
-/* When to look again although no host has answered. */
+/* The time of the next check if no host answers. */
 uint64_t ntk_hosts_round_until(const struct ntk_hosts_round *round);
 
 #endif

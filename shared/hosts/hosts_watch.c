@@ -16,11 +16,11 @@
 
 struct watched {
     char url[NTK_HOSTS_URL_BYTES];
-    bool is_asking; /* the thread's, as what follows */
+    bool is_asking; /* used by the thread, like the following fields */
     uint64_t asked_ns;
-    bool has_ended;               /* a question of it, some time */
-    struct ntk_hosts_state state; /* behind the lock; its age and silence are when they began */
-    uint64_t good_ns;             /* when it answered last, behind the lock; 0: never */
+    bool has_ended;               /* a request to it has ended before */
+    struct ntk_hosts_state state; /* protected by the lock; its ages are start times here */
+    uint64_t good_ns;             /* time of its last answer, protected by the lock; 0: never */
 };
 
 struct ntk_hosts_watch {
@@ -37,7 +37,7 @@ struct ntk_hosts_watch {
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-/* The reader knows the address. */
+/* The user knows the address, so it is omitted. */
 static const char *without_url(const char *text, const char *url)
 {
     size_t length = strlen(url);
@@ -71,8 +71,8 @@ static void ask(struct ntk_hosts_watch *watch, size_t index)
     }
 }
 
-/* A report that was seen is none: its host may hang. One that does not specify when it was made is
- * new. */
+/* A report that was seen before does not count, because its host may hang. One without a time
+ * counts as new. */
 static bool is_new(const struct watched *host, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_snapshot *before = host->state.snapshot;
@@ -116,7 +116,7 @@ static void tell(const struct ntk_hosts_watch *watch)
     (void)!write(watch->fd, &one, sizeof one);
 }
 
-/* Whether some question is on its way, or (first) has not ended yet. */
+/* Whether some request is pending, or (first) some host has not had its first result. */
 static bool is_waiting(const struct ntk_hosts_watch *watch, bool first)
 {
     for (size_t i = 0; i < watch->count; i++) {
@@ -156,7 +156,7 @@ static void *run(void *ctx)
     return NULL;
 }
 
-/* -- who looks --------------------------------------------------------------------------------- */
+/* -- for callers ------------------------------------------------------------------------------- */
 
 void ntk_hosts_watch_close(struct ntk_hosts_watch *watch)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * advice - what to do about idle time, each with its evidence: advice.def has causes and thresholds.
+ * advice - advice about idle time, with its evidence: advice.def has causes and thresholds.
  *
- * Owner:   caller's storage; evidence is borrowed from the result. Threads: any.
+ * Owner: caller's storage; evidence is borrowed from the result. Threads: any.
  */
 #ifndef NTK_SHARED_HOSTWORK_ADVICE_H
 #define NTK_SHARED_HOSTWORK_ADVICE_H
 
 #include "shared/hostwork/hostwork.h"
 
-#define NTK_HOST_ADVICE_IDLE 0.05 /* share of the held time, below which there is none */
+#define NTK_HOST_ADVICE_IDLE 0.05 /* share of the held time below which no advice is given */
 
 struct ntk_host_advice {
     enum ntk_host_cause cause;
@@ -18,7 +18,7 @@ struct ntk_host_advice {
     const struct ntk_host_row *evidence; /* the largest row of the cause; NULL none */
 };
 
-/* Largest share first; returns how many. */
+/* Largest share first; returns the number of entries. */
 size_t ntk_host_advise(const struct ntk_host_result *result,
                        struct ntk_host_advice out_advice[NTK_HOST_CAUSE_COUNT]);
 

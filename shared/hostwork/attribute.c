@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attribute - which thread, doing what, was the reason for each part of each gap.
+ * attribute - finds the thread and the activity that caused each part of each gap.
  *
- * The rule, in docs/idle.md: a gap belongs to the thread that submits the execution which ends it.
+ * The rule (docs/idle.md): a gap belongs to the thread that submits the execution which ends it.
  * While that thread waits for another one of the job, the time belongs to the one that woke it, and
- * so on. Waits for a lock end the chain: they name the lock and its holder.
+ * so on. A wait for a lock ends the chain and names the lock and its holder.
  */
 #include "shared/hostwork/hostwork.h"
 
@@ -15,7 +15,7 @@
 #include "shared/hostwork/attribute_rows.h"
 #include "shared/hostwork/syscalls.h"
 
-/* Later parts of gaps are UNKNOWN in one piece each. */
+/* Later parts of gaps are a single UNKNOWN piece each. */
 #define PIECES_MAX (1u << 21)
 
 struct walk {
@@ -68,7 +68,8 @@ static int compare_samples(const void *a, const void *b)
     return x->tid != y->tid ? by_u64(x->tid, y->tid) : by_u64(x->time_ns, y->time_ns);
 }
 
-/* Slices of one thread do not overlap, whatever the sampler wrote: the later one begins later. */
+/* Slices of one thread must not overlap, even if the sampler wrote them so: the later one begins
+ * later. */
 static void separate_slices(struct ntk_vec *slices)
 {
     struct ntk_host_slice *all = slices->items;
@@ -183,7 +184,7 @@ static void put_cause(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64
                                         .chain = (uint8_t)depth });
 }
 
-/* The thread is on a CPU; samples in this time say where. */
+/* The thread is on a CPU; samples in this time give the place. */
 static void put_running(struct walk *walk, const struct thread_work *work, uint64_t start_ns,
                         uint64_t end_ns, size_t depth)
 {
@@ -233,7 +234,7 @@ enum ntk_host_cause ntk_host_slice_cause(const struct ntk_host_slice *slice)
                               : ntk_host_syscall_cause(slice->syscall, slice->argument);
 }
 
-/* Waits that another thread of the job may end, whose work is then the reason. */
+/* Waits that another thread of the job may end; then its work is the reason. */
 static bool may_pass_on(enum ntk_host_cause cause)
 {
     return cause == NTK_HOST_WAIT || cause == NTK_HOST_POLL || cause == NTK_HOST_READ ||
@@ -316,7 +317,7 @@ static void blame(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t e
 
 /* ---- all gaps ---- */
 
-/* The submitter where the gap's own execution has none: of the last one before it on the core. */
+/* If the gap's execution has no submitter: that of the previous one on the core. */
 static void fill_submitters(struct ntk_vec *gaps)
 {
     struct ntk_host_gap *all = gaps->items;

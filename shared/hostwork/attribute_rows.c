@@ -26,7 +26,7 @@ struct hit {
     uint32_t tid, stack;
     uint8_t cause;
     uint64_t samples;
-    uint32_t gap_plus_one; /* the last that had one */
+    uint32_t gap_plus_one; /* the last gap with this key */
     uint32_t gap_count;
 };
 
@@ -68,7 +68,7 @@ static void add_time(struct ntk_host_gap_sum *sum, uint32_t gap, uint64_t ns)
     }
 }
 
-/* The element of a key, added when it is new; NULL if out of memory. */
+/* The element of a key, added if it is new; NULL if out of memory. */
 static void *element_of(struct ntk_map *map, struct ntk_vec *vec, const char *key, bool *out_is_new)
 {
     size_t at = (size_t)(uintptr_t)ntk_map_get(map, key);
@@ -148,7 +148,7 @@ int ntk_host_rows_hit(struct ntk_host_rows *rows, const struct ntk_host_sample *
 
 /* ---- rows ---- */
 
-/* Of the C library and the loader: what calls them is the answer to "which function". */
+/* Functions of the C library and the loader: their callers are more useful. */
 static bool is_wrapper(const struct ntk_host_frame *frame)
 {
     return ntk_str_starts_with(frame->module, "libc.so") ||
@@ -225,7 +225,7 @@ static int put_sums(struct ntk_host_rows *rows, struct ntk_map *merged)
     return ret;
 }
 
-/* Divides the running time of each thread as its samples are. */
+/* Divides the running time of each thread in proportion to its samples. */
 static int put_running(struct ntk_host_rows *rows, struct ntk_map *merged)
 {
     struct ntk_host_share *causes = rows->result->causes;
@@ -297,7 +297,7 @@ static int compare_marks(const void *a, const void *b)
                                       : (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
-/* The first step that ends after the time: steps follow one another. */
+/* The first step that ends after the time: steps do not overlap. */
 static size_t step_at(const struct ntk_vec *steps, uint64_t time_ns)
 {
     size_t low = 0;
@@ -351,7 +351,7 @@ static void fill_steps(struct ntk_host_rows *rows)
     }
 }
 
-/* Ranges called "step"; one that begins before the end of the one before it is skipped. */
+/* Ranges called "step"; one that begins before the end of the previous one is skipped. */
 static int put_steps(struct ntk_host_rows *rows)
 {
     uint64_t end_ns = 0;

@@ -2,10 +2,10 @@
 /*
  * attribute_rows - sums of the pieces by cause, thread and function: private to attribute.c.
  *
- * The time that a thread runs is exact; which function it runs is known of the samples only. So its
- * running time is divided as its samples are.
+ * The running time of a thread is exact, but its functions are only known from samples. So its
+ * running time is divided in proportion to the samples.
  *
- * Owner:   caller's storage; _fini() frees. Threads: one.
+ * Owner: caller's storage; _fini() frees. Threads: one.
  */
 #ifndef NTK_SHARED_HOSTWORK_ATTRIBUTE_ROWS_H
 #define NTK_SHARED_HOSTWORK_ATTRIBUTE_ROWS_H
@@ -34,7 +34,7 @@ struct ntk_host_rows {
 void ntk_host_rows_init(struct ntk_host_rows *rows, struct ntk_host_records *records,
                         struct ntk_host_result *result);
 void ntk_host_rows_fini(struct ntk_host_rows *rows);
-/* Pieces of one gap come together. 0 or -ENOMEM. */
+/* Pieces of one gap must be adjacent. 0 or -ENOMEM. */
 int ntk_host_rows_add(struct ntk_host_rows *rows, const struct ntk_host_piece *piece);
 /* A sample in a running piece of the gap. */
 int ntk_host_rows_hit(struct ntk_host_rows *rows, const struct ntk_host_sample *sample,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_events - what the program in the kernel (hostwork.bpf.c) tells the sampler (sample_bpf.c).
+ * bpf_events - the events from the program in the kernel (hostwork.bpf.c) to the sampler
+ * (sample_bpf.c).
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, threads are numbered as in the first pid namespace. Both
- * sides are compiled together: nothing here outlives a program. Fixed-width types of the C library
- * only.
+ * Times are nanoseconds of CLOCK_MONOTONIC, thread ids are those of the first pid namespace. Both
+ * sides are compiled together: the layout may change at any time. Fixed-width types of the C
+ * library only.
  */
 #ifndef NTK_SHARED_HOSTWORK_BPF_EVENTS_H
 #define NTK_SHARED_HOSTWORK_BPF_EVENTS_H
@@ -98,9 +99,9 @@ ntk_host_bpf_event_of_wait(struct ntk_host_bpf_event *out_event,
 
 /* The one entry of the map `control`. */
 struct ntk_host_bpf_control {
-    uint64_t last_idle_ns;                  /* when a core was last seen idle */
+    uint64_t last_idle_ns;                  /* time at which a core was last seen idle */
     uint64_t in_flight[NTK_HOST_BPF_CORES]; /* addresses in the owner; 0 none */
-    uint32_t owner;                         /* pid that maps the segment */
+    uint32_t owner;                         /* pid of a process that maps the segment */
     uint32_t is_idle;                       /* as last seen */
     uint32_t stacks_per_tick;               /* copies per CPU in 100 ms */
     uint32_t reserved;
@@ -109,8 +110,8 @@ struct ntk_host_bpf_control {
 /* The one entry of the map `counts`. */
 struct ntk_host_bpf_counts {
     uint64_t events;
-    uint64_t lost;           /* without room in the ring */
-    uint64_t untracked;      /* waits without room in the map */
+    uint64_t lost;           /* records that did not fit into the ring */
+    uint64_t untracked;      /* waits that did not fit into the map */
     uint64_t stacks_skipped; /* for their number */
 };
 

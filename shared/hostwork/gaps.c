@@ -102,8 +102,8 @@ static const struct ntk_ring_model *find_model(const struct ntk_core_gaps *gaps,
     return NULL;
 }
 
-/* How many cores an execution of the model keeps busy. Hooks around another runtime write one record for all of them, on
- * the first. */
+/* The number of cores that an execution of the model keeps busy. Hooks around another runtime write
+ * one record for all of them, on the first. */
 static uint32_t width_of(struct ntk_core_gaps *gaps, uint32_t id)
 {
     if (gaps->has_parts) {
@@ -118,7 +118,7 @@ static uint32_t width_of(struct ntk_core_gaps *gaps, uint32_t id)
     return model && model->core_count > 1 ? model->core_count : 1;
 }
 
-/* The record is written when the execution ends; its time on the core ends there too. */
+/* The record is written when the execution ends; its time on the core ends then, too. */
 static void take_execution(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
 {
     uint64_t ticks = slot->word[3] && slot->word[3] < slot->word[0] ? slot->word[3] : slot->word[0];

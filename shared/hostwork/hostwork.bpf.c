@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hostwork.bpf - what runs in the kernel while idle time of a job is observed: notes when a thread
- * of the job leaves a CPU and why, and samples those that are on one.
+ * hostwork.bpf - the part in the kernel while idle time of a job is observed: records when and why
+ * a thread of the job leaves a CPU, and samples running ones.
  *
- * A thread that leaves a CPU is noted in `waiting`, with its stack in `copies`; when it comes back,
- * the wait is reported if a core was idle meanwhile. Whether one is, is read from the in-flight words
- * of the segment, which the owner of the cores has mapped: this read works only while the
- * owner is the current process, so for others the last answer counts.
+ * A thread that leaves a CPU is put into `waiting`, with its stack in `copies`; when it comes back,
+ * the wait is reported if a core was idle during it. This is read from the in-flight words of the
+ * segment, which the owner of the cores has mapped. The read only works while the owner is the
+ * current process, so other processes use the last answer.
  *
  * Structs of the kernel are declared with the members that are used; the loader moves them to where
  * the running kernel has them.
@@ -104,7 +104,7 @@ struct {
     __type(value, struct tick);
 } ticks SEC(".maps");
 
-/* What a new entry of `copies` begins as: too large for the stack of a program. */
+/* Template of a new entry of `copies`: too large for the stack of a program. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -215,7 +215,7 @@ static __always_inline uint32_t frames_of(long bytes)
     return bytes > 0 ? (uint32_t)bytes / 8 : 0;
 }
 
-/* The entry of a thread, new where it has none; NULL: no room. */
+/* The entry of a thread, created if there is none; NULL: no room. */
 static __always_inline struct ntk_host_bpf_stack *copy_of(uint32_t tid)
 {
     uint32_t zero = 0;
@@ -355,8 +355,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
     return 0;
 }
 
-/* Called by the thread that wakes, or by an interrupt over any thread: the call that it is in tells
- * one from the other (sample_bpf.c). */
+/* Called by the thread that wakes another, or by an interrupt during any thread: its current call
+ * distinguishes these (sample_bpf.c). */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
@@ -417,7 +417,7 @@ int on_sample(struct bpf_perf_event_data *context)
         frames_of(bpf_get_stack(context, full->stack.kernel, sizeof full->stack.kernel, 0));
     full->stack.user_count = frames_of(
         bpf_get_stack(context, full->stack.user, sizeof full->stack.user, BPF_F_USER_STACK));
-    /* Also when the sample is of user code: its registers are where those of a call would be. */
+    /* Also for a sample of user code: its registers are in the same place as those of a call. */
     __builtin_memset(full->stack.registers, 0, sizeof full->stack.registers);
     task = (struct task_struct *)bpf_get_current_task_btf();
     bpf_probe_read_kernel(full->stack.registers, USER_REGISTERS_BYTES,
@@ -467,7 +467,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
         bpf_map_delete_elem(&waiting, &tid);
         bpf_map_delete_elem(&copies, &tid);
         if (task->signal->live.counter == 0) {
-            bpf_map_delete_elem(&processes, &pid); /* the number may be another process's next */
+            bpf_map_delete_elem(&processes, &pid); /* another process may reuse the number */
         }
     }
     return 0;

@@ -21,7 +21,7 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
-/* Bounds; what is beyond them is counted in ntk_host_records.lost. */
+/* Limits; the rest is counted in ntk_host_records.lost. */
 #define NTK_HOST_THREADS_MAX 16384u
 #define NTK_HOST_SLICES_MAX (1u << 20)
 #define NTK_HOST_SAMPLES_MAX (1u << 18)
@@ -46,7 +46,7 @@ enum ntk_host_language { NTK_HOST_NATIVE, NTK_HOST_KERNEL, NTK_HOST_PYTHON };
 
 struct ntk_host_frame {
     uint32_t parent;    /* 1 + index of the frame around it; 0: the outermost */
-    const char *name;   /* clean UTF-8; of code without a symbol "module+0x1234" */
+    const char *name;   /* clean UTF-8; "module+0x1234" for code without a symbol */
     const char *module; /* base name of the file; "" unknown */
     uint32_t line;      /* of Python; 0 unknown */
     enum ntk_host_language language;
@@ -61,12 +61,12 @@ struct ntk_host_build_id {
 struct ntk_host_stacks {
     struct ntk_vec frames;    /* struct ntk_host_frame; parents before children */
     struct ntk_map nodes;     /* by parent and frame */
-    struct ntk_map texts;     /* each text once: keys are what frames and objects point to */
+    struct ntk_map texts;     /* each text once: frames and objects point to the keys */
     struct ntk_vec build_ids; /* struct ntk_host_build_id, each module once */
-    uint64_t refused;         /* frames beyond the bound */
+    uint64_t refused;         /* frames beyond the limit */
 };
 /* A stack is 1 + the index of its innermost frame; 0 is none. Adds one frame inside of `parent`;
- * returns the new stack, or `parent` if all places are taken. */
+ * returns the new stack, or `parent` if there is no room. */
 uint32_t ntk_host_stacks_push(struct ntk_host_stacks *stacks, uint32_t parent, const char *name,
                               const char *module, uint32_t line, enum ntk_host_language language);
 const struct ntk_host_frame *ntk_host_stacks_at(const struct ntk_host_stacks *stacks,
@@ -75,7 +75,7 @@ const struct ntk_host_frame *ntk_host_stacks_at(const struct ntk_host_stacks *st
  * library. NULL: unknown. */
 const struct ntk_host_frame *ntk_host_stacks_function(const struct ntk_host_stacks *stacks,
                                                       uint32_t stack, bool is_running);
-/* The text, once, clean; "" without memory. Lives as long as the stacks. */
+/* A clean copy of the text, stored once; "" if out of memory. Lives as long as the stacks. */
 const char *ntk_host_stacks_text(struct ntk_host_stacks *stacks, const char *text);
 
 /* ---- records ---- */
@@ -90,33 +90,33 @@ struct ntk_host_gap {
 /* A span that the job marked, for the table by step. */
 struct ntk_host_mark {
     uint64_t start_ns, end_ns;
-    const char *name; /* a text of the stacks */
+    const char *name; /* one of the texts of the stacks */
     uint64_t value;
 };
 
 struct ntk_host_thread {
-    uint32_t tid, pid;                  /* as the sampler's pid namespace numbers them */
+    uint32_t tid, pid;                  /* in the sampler's pid namespace */
     char name[NTK_HOST_COMM_BYTES + 1]; /* clean */
-    uint64_t first_ns, last_ns;         /* when it was observed */
+    uint64_t first_ns, last_ns;         /* time of its observation */
 };
 
 enum ntk_host_slice_kind {
-    NTK_HOST_BLOCKED,   /* in a system call, or in nothing that is known */
+    NTK_HOST_BLOCKED,   /* in a system call, or for an unknown reason */
     NTK_HOST_PREEMPTED, /* runnable */
     NTK_HOST_QUOTA,     /* runnable, but its cgroup has used up its quota */
     NTK_HOST_FAULTING,  /* waits for a page */
     NTK_HOST_HALTED     /* stopped or traced */
 };
 
-/* A thread that is off the CPU. Where a thread has no slice, it runs. */
+/* A thread off the CPU. Outside of slices a thread runs. */
 struct ntk_host_slice {
     uint64_t start_ns, end_ns;
-    uint64_t ready_ns; /* from here on it was runnable; 0: only at its end */
+    uint64_t ready_ns; /* since then it was runnable; 0: only at its end */
     uint32_t tid;
-    uint32_t waker;     /* the thread of the job that ended it; 0 none */
+    uint32_t waker;     /* the thread of the job that woke it; 0 none */
     int32_t syscall;    /* number; -1 none */
     uint32_t stack;     /* 0 none */
-    const char *object; /* the file of its descriptor, a text of the stacks; NULL none */
+    const char *object; /* the file of its descriptor, one of the texts of the stacks; NULL none */
     uint64_t argument[3];
     uint8_t kind;           /* enum ntk_host_slice_kind */
     uint8_t is_ready_quota; /* the time since ready_ns is throttling */
@@ -146,41 +146,41 @@ struct ntk_host_records {
     struct ntk_vec threads;      /* struct ntk_host_thread */
     struct ntk_map thread_index; /* by tid, to 1 + index; of ntk_host_records_thread_add() */
     struct ntk_vec slices;       /* struct ntk_host_slice; in any order */
-    struct ntk_vec samples;      /* struct ntk_host_sample; in any order */
+    struct ntk_vec samples;      /* events that the sampler took */
     struct ntk_host_stacks stacks;
-    uint64_t events;         /* that the sampler took */
-    uint64_t lost;           /* that found no room, anywhere */
+    uint64_t events;         /* events that did not fit anywhere */
+    uint64_t lost;           /* not copied because there were too many per second */
     uint64_t unknown_ns;     /* in which executions were lost: neither idle nor held */
     uint64_t stacks_skipped; /* not copied, for their number per second */
 };
 void ntk_host_records_init(struct ntk_host_records *records);
 void ntk_host_records_fini(struct ntk_host_records *records);
-/* The thread, added when it is new; NULL: no room, counted as lost. */
+/* The thread, added if it is new; NULL: no room, counted as lost. */
 struct ntk_host_thread *ntk_host_records_thread_add(struct ntk_host_records *records, uint32_t pid,
                                                     uint32_t tid);
 /* One that was added; NULL: none. */
 struct ntk_host_thread *ntk_host_records_thread(const struct ntk_host_records *records,
                                                 uint32_t tid);
 
-/* ---- the answer ---- */
+/* ---- the result ---- */
 
 /* A part of a gap with one cause: of a timeline, a row per thread. */
 struct ntk_host_piece {
     uint64_t start_ns, end_ns;
     uint32_t gap;    /* index in records.gaps, which are sorted by core and start */
-    uint32_t tid;    /* whose work this is: the end of the chain of waits; 0 unknown */
-    uint32_t holder; /* of the lock that tid waits for; 0 unknown */
+    uint32_t tid;    /* the thread that did the work: the end of the chain of waits; 0 unknown */
+    uint32_t holder; /* holder of the lock that tid waits for; 0 unknown */
     uint32_t stack;
     const char *object;
     int32_t syscall; /* -1 none */
     uint8_t cause;   /* enum ntk_host_cause */
-    uint8_t chain;   /* threads between the one that submits and tid */
+    uint8_t chain;   /* threads between the submitter and tid */
 };
 
 struct ntk_host_share {
     uint64_t ns;
-    uint32_t gap_count;  /* gaps that have any of it */
-    uint64_t longest_ns; /* most of it in one gap */
+    uint32_t gap_count;  /* number of gaps with some of it */
+    uint64_t longest_ns; /* the longest part in one gap */
 };
 
 struct ntk_host_row {
@@ -191,7 +191,7 @@ struct ntk_host_row {
     const char *module;   /* of the function; "" unknown */
     const char *object;   /* NULL none */
     const char *syscall;  /* name; NULL none */
-    uint32_t stack;       /* of the first of it */
+    uint32_t stack;       /* of its first piece */
 };
 
 /* A stack with its time, for flame graphs. */
@@ -220,12 +220,12 @@ struct ntk_host_result {
     struct ntk_vec steps;  /* struct ntk_host_step, in order of time */
     struct ntk_vec pieces; /* struct ntk_host_piece, by gap and start */
 };
-/* Sorts the vecs of the records; the result borrows texts of them. core_count: held cores. 0 or
+/* Sorts the vecs of the records; the result borrows their texts. core_count: held cores. 0 or
  * -ENOMEM. */
 int ntk_host_attribute(struct ntk_host_records *records, uint32_t core_count,
                        struct ntk_host_result *out_result);
 void ntk_host_result_fini(struct ntk_host_result *result);
-/* Causes by time, the largest first; returns how many have any. */
+/* Causes by time, the largest first; returns the number of those with any. */
 size_t ntk_host_result_order(const struct ntk_host_result *result,
                              enum ntk_host_cause out_causes[NTK_HOST_CAUSE_COUNT]);
 

@@ -90,7 +90,8 @@ static int open_found(int at, struct stat *out_status)
     return fd;
 }
 
-/* Through the mapping itself, else by its path as the process sees it: then it must be that file. */
+/* Through the mapping itself, else by its path as the process sees it: then it must be the same
+ * file. */
 static int open_module(uint32_t pid, const struct ntk_host_module *module, const char *path_of_line)
 {
     struct stat status;

@@ -27,12 +27,12 @@
 
 struct ntk_host_module {
     uint64_t start, end; /* of the mapping that holds code */
-    uint64_t base;       /* where the file's first byte is, or would be */
+    uint64_t base;       /* address of the file's first byte, even if it is not mapped */
     uint64_t device, inode;
-    uint64_t load;  /* when the mapping with offset 0 is known: its start; else base */
+    uint64_t load;  /* the start of the mapping with offset 0, if known; else base */
     int fd;         /* of the files; -1: not open */
     bool is_looked; /* for an interpreter, by python_join */
-    char name[NTK_HOST_MODULE_NAME_BYTES]; /* base name, as it is */
+    char name[NTK_HOST_MODULE_NAME_BYTES]; /* base name, unchanged */
 };
 
 struct ntk_host_map_symbol {
@@ -56,12 +56,12 @@ void ntk_host_files_fini(struct ntk_host_files *files);
 /* Adds what is new of /proc/PID/maps, and opens files whose base name is wanted (NULL: all). */
 void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
                            struct ntk_host_files *files, bool (*is_wanted)(const char *name));
-/* The same of one line of it; false: the line does not describe code. No file is opened. */
+/* The same for one line; false: the line does not describe code. Opens no file. */
 bool ntk_host_modules_take_line(struct ntk_host_modules *modules, char *line,
                                 struct ntk_host_module *before);
-/* Reads the map file of the process, where it belongs to the process's user. */
+/* Reads the map file of the process, if it belongs to the process's user. */
 void ntk_host_modules_read_map(struct ntk_host_modules *modules);
-/* The same of its text, which is taken over (malloc) and has a NUL behind its bytes. */
+/* The same for its text, which is taken over (malloc) and has a NUL after its bytes. */
 void ntk_host_modules_take_map(struct ntk_host_modules *modules, char *text);
 const struct ntk_host_module *ntk_host_modules_at(const struct ntk_host_modules *modules,
                                                   uint64_t address);

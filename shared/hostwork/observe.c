@@ -22,7 +22,7 @@
 #define STACKS_PER_SECOND_MAX 500u
 #define STACKS_PER_SECOND_MIN 20u
 #define MODULES_MS 1000u   /* between two looks at what is mapped, at the sampler's own pace */
-#define PROCESSES_READ 64u /* more have stacks without names */
+#define PROCESSES_READ 64u /* further ones have stacks without names */
 
 struct ntk_host_observation {
     struct ntk_ring_segment *segment;
@@ -44,7 +44,7 @@ struct ntk_host_observation {
     char reason[NTK_ERR_TEXT_BYTES];
 };
 
-/* ---- where the process has the in-flight words ---- */
+/* ---- place of the in-flight words in the process ---- */
 
 static uint64_t mapping_of(uint32_t pid, const char *segment_path)
 {
@@ -79,7 +79,7 @@ static size_t words_of(struct ntk_host_observation *o, uint64_t *out_words, size
             continue;
         }
         if (used == room) {
-            return 0; /* the poll of this process knows all of them */
+            return 0; /* the poll of this process has all of them */
         }
         out_words[used++] =
             base + ntk_ring_segment_in_flight_offset(o->segment, o->gaps.cores[i].core);
@@ -232,7 +232,7 @@ void ntk_host_observation_destroy(struct ntk_host_observation *o)
     free(o);
 }
 
-/* ---- meanwhile ---- */
+/* ---- during the observation ---- */
 
 unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *o)
 {
@@ -268,7 +268,7 @@ static void translate_submitters(struct ntk_host_observation *o)
     }
 }
 
-/* Until now, slices and samples name raw stacks. */
+/* Until now, slices and samples refer to raw stacks. */
 static int name_stacks(struct ntk_host_observation *o)
 {
     size_t count = o->raw.stacks.count;

@@ -23,13 +23,13 @@ struct ntk_host_observe_options {
     struct ntk_ring_segment *segment;
     enum ntk_host_method_wanted method;
     uint32_t rate;        /* samples per second; 0: NTK_HOST_RATE_DEFAULT */
-    uint64_t duration_ns; /* expected: bounds how many stacks are copied per second */
+    uint64_t duration_ns; /* expected length: limits the stacks that are copied per second */
 };
 
 struct ntk_host_observation;
 
-/* -EACCES: this user may not trace the process; -ENODATA: its executions are not known; -ENOTSUP or
- * -EPERM: not with the wanted method. All with a message. */
+/* -EACCES: this user may not trace the process; -ENODATA: its executions are unknown; -ENOTSUP or
+ * -EPERM: the requested method does not work. All with a message. */
 int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
                                struct ntk_host_observation **out_observation, struct ntk_err *err);
 /* False: the process has ended. */
@@ -46,7 +46,7 @@ const struct ntk_host_records *
 ntk_host_observation_records(const struct ntk_host_observation *observation);
 const struct ntk_host_result *
 ntk_host_observation_result(const struct ntk_host_observation *observation);
-/* Why the coarse method was chosen; "" it was not, or was wanted. */
+/* The reason for the coarse method; "" if it was not used, or was requested. */
 const char *ntk_host_observation_reason(const struct ntk_host_observation *observation);
 
 #endif

@@ -102,7 +102,8 @@ bool ntk_host_process_may_trace(uint32_t pid)
 {
     char path[64];
 
-    /* The kernel checks the right to attach when this file is opened, Yama and namespaces too. */
+    /* The kernel checks the right to attach, including Yama and namespaces, when this file is
+     * opened. */
     (void)snprintf(path, sizeof path, "/proc/%u/mem", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -181,7 +182,7 @@ uint32_t ntk_host_process_inner_tid(uint32_t pid, uint32_t tid)
     if (!line) {
         return 0;
     }
-    /* "NSpid:  4711  12": the last one is that of the innermost namespace. */
+    /* "NSpid:  4711  12": the last one belongs to the innermost namespace. */
     const char *last = line + 1 + strcspn(line + 1, "\n");
     while (isdigit((unsigned char)last[-1])) {
         last--;

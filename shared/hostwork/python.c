@@ -172,7 +172,7 @@ bool ntk_python_init(struct ntk_python *python, uint32_t minor, uint64_t runtime
 
 /* ---- reading ---- */
 
-/* 0: it cannot be read. */
+/* 0: unreadable. */
 static uint64_t word(const struct ntk_host_memory *memory, uint64_t address)
 {
     uint64_t value;
@@ -195,7 +195,7 @@ static uint32_t character(const uint8_t *bytes, size_t index, uint32_t kind)
     return value;
 }
 
-/* A compact str; "" what is not one. */
+/* A compact str; "" for other objects. */
 static void read_text(const struct ntk_python *python, const struct ntk_host_memory *memory,
                       uint64_t address, char out[NTK_PYTHON_TEXT_BYTES])
 {
@@ -213,7 +213,7 @@ static void read_text(const struct ntk_python *python, const struct ntk_host_mem
     if (address == 0 || !is_compact || (kind != 1 && kind != 2 && kind != 4) || length == 0) {
         return;
     }
-    /* Of a long path the end says most. */
+    /* The end of a long path is its most useful part. */
     if (length > NTK_PYTHON_TEXT_BYTES - 1) {
         from += (length - (NTK_PYTHON_TEXT_BYTES - 1)) * kind;
         length = NTK_PYTHON_TEXT_BYTES - 1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * python - what a CPython interpreter executes, read from outside: versions 3.10 to 3.13.
+ * python - reads the frames of a CPython interpreter from outside: versions 3.10 to 3.13.
  *
- * The interpreter's structs are not an interface: their offsets are those of each version's headers,
- * and of 3.13 the table that the interpreter publishes for debuggers. The process runs meanwhile, so
- * anything that is read may be half changed, and a hostile process may hold anything: every pointer
- * is only an address to read from, every count is bounded, and what is inconsistent is dropped.
+ * The interpreter's structs are not an interface: offsets come from each version's headers, and for
+ * 3.13 from the table that the interpreter publishes for debuggers. The process keeps running, so
+ * data may be half changed, and a hostile process may contain anything: every pointer is only an
+ * address to read, every count is bounded, and inconsistent data is dropped.
  *
- * Owner:   caller's storage. Threads: any; one at a time per struct.
+ * Owner: the caller's storage. Threads: any; one at a time per struct.
  */
 #ifndef NTK_SHARED_HOSTWORK_PYTHON_H
 #define NTK_SHARED_HOSTWORK_PYTHON_H
@@ -20,7 +20,7 @@
 #define NTK_PYTHON_FRAMES_MAX 128u
 #define NTK_PYTHON_TEXT_BYTES 128u
 
-/* Where the process is read from. False: those bytes are not there. */
+/* Reads bytes of the process. False: they are not mapped. */
 struct ntk_host_memory {
     bool (*read)(void *ctx, uint64_t address, void *out, size_t bytes);
     void *ctx;
@@ -30,11 +30,11 @@ struct ntk_host_memory {
 struct ntk_python_offsets {
     uint32_t runtime_interpreters;
     uint32_t interpreter_next, interpreter_threads, interpreter_collecting;
-    uint32_t gil; /* in the runtime, or where the interpreter points to it */
+    uint32_t gil; /* in the runtime, or at the interpreter's pointer */
     bool gil_is_pointer;
     uint32_t thread_next, thread_native, thread_frame;
-    bool thread_has_native; /* else thread_native is that of pthread_self() */
-    bool frame_is_indirect; /* thread_frame points to where the frame is pointed to */
+    bool thread_has_native; /* else thread_native is the result of pthread_self() */
+    bool frame_is_indirect; /* thread_frame points to the pointer to the frame */
     uint32_t frame_of_indirect;
     uint32_t frame_previous, frame_code, frame_owner;
     bool frame_has_owner;
@@ -50,13 +50,13 @@ struct ntk_python {
 
 struct ntk_python_thread {
     uint64_t address;
-    uint64_t native; /* tid, or pthread_self() where it has no tid */
+    uint64_t native; /* tid, or pthread_self() if it has no tid */
 };
 
 struct ntk_python_frame {
     char name[NTK_PYTHON_TEXT_BYTES]; /* UTF-8, not clean */
     char file[NTK_PYTHON_TEXT_BYTES];
-    uint32_t line; /* where the function begins; 0 unknown */
+    uint32_t line; /* first line of the function; 0 unknown */
 };
 
 struct ntk_python_gil {
@@ -65,7 +65,7 @@ struct ntk_python_gil {
     bool is_collecting;
 };
 
-/* False: an unknown version, or its table of offsets is not sound. */
+/* False: an unknown version, or an invalid table of offsets. */
 bool ntk_python_init(struct ntk_python *python, uint32_t minor, uint64_t runtime,
                      const struct ntk_host_memory *memory);
 size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host_memory *memory,
@@ -74,7 +74,7 @@ size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host
 size_t ntk_python_stack(const struct ntk_python *python, const struct ntk_host_memory *memory,
                         const struct ntk_python_thread *thread, struct ntk_python_frame *out_frames,
                         size_t out_count);
-/* Of the main interpreter. */
+/* The lock of the main interpreter. */
 bool ntk_python_gil(const struct ntk_python *python, const struct ntk_host_memory *memory,
                     struct ntk_python_gil *out);
 

@@ -13,9 +13,9 @@
 #include "shared/formats/elf/elf_file.h"
 
 #define SAMPLES_MAX (1u << 19)
-#define NEAR_NS (30 * NTK_NS_PER_MS) /* of a sample of the CPU */
+#define NEAR_NS (30 * NTK_NS_PER_MS) /* distance to a sample of the CPU */
 #define DEPTH_JOINED 64u
-#define PTHREAD_BYTES 1024u /* of a thread's descriptor, where its tid is sought */
+#define PTHREAD_BYTES 1024u /* of a thread's descriptor that are searched for its tid */
 
 struct python {
     uint32_t pid;
@@ -96,8 +96,8 @@ void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_mod
 
 /* ---- sampling ---- */
 
-/* 3.10 keeps no tid: the C library's descriptor of the thread has it, at a place that differs
- * between versions. A number there that is a thread of the process is taken. */
+/* 3.10 stores no tid: it is in the C library's descriptor of the thread, at a position that differs
+ * between versions. A number there that is a thread of the process is used. */
 static uint32_t tid_by_pthread(const struct ntk_host_memory *memory, uint32_t pid,
                                uint64_t descriptor, const struct ntk_host_records *records)
 {
@@ -242,7 +242,7 @@ static const struct python *python_of(const struct ntk_host_pythons *pythons, ui
     return NULL;
 }
 
-/* The frames of Python, and inside of them the native ones that the interpreter called. */
+/* The frames of Python, and inside of them the native frames that the interpreter called. */
 static uint32_t join(struct ntk_host_stacks *stacks, const struct python *python,
                      uint32_t python_stack, uint32_t native)
 {
@@ -264,7 +264,7 @@ static uint32_t join(struct ntk_host_stacks *stacks, const struct python *python
     return python_stack;
 }
 
-/* The last one that held the lock in that time, by the samples. */
+/* The last thread with the lock in that time, from the samples. */
 static uint32_t holder_in(const struct ntk_host_pythons *pythons, uint32_t pid, uint32_t but,
                           uint64_t start_ns, uint64_t end_ns)
 {

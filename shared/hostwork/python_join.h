@@ -3,10 +3,10 @@
  * python_join - the interpreters of a job: found by their libraries, sampled while a core is idle,
  * and their frames joined with the native stacks of the records.
  *
- * A sample of an interpreter counts for the wait that it falls into, and for a sample of the CPU
- * that is near it in time.
+ * A sample of an interpreter is used for the wait around it, and for a CPU sample close to it in
+ * time.
  *
- * Owner:   caller's storage, zeroed; _fini() frees. Threads: one.
+ * Owner: caller's storage, zeroed; _fini() frees. Threads: one.
  */
 #ifndef NTK_SHARED_HOSTWORK_PYTHON_JOIN_H
 #define NTK_SHARED_HOSTWORK_PYTHON_JOIN_H
@@ -35,7 +35,7 @@ bool ntk_host_pythons_is_file(const char *name);
 /* Adds the interpreter of a process that may be traced, if it has one that is known. Looks at each
  * module once. */
 void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_modules *modules);
-/* Where all threads of all interpreters are now. */
+/* Samples all threads of all interpreters. */
 void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
 /* Puts the frames into the stacks of the records. */
 void ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_records *records);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * raw - stacks as they were copied from a thread, until resolve.h turns them into frames.
+ * raw - stacks copied from threads, before resolve.h turns them into frames.
  *
- * Owner:   caller's storage, zeroed before the first use; _fini() frees. Threads: one.
+ * Owner: caller's storage, zeroed before the first use; _fini() frees. Threads: one.
  */
 #ifndef NTK_SHARED_HOSTWORK_RAW_H
 #define NTK_SHARED_HOSTWORK_RAW_H

@@ -78,7 +78,7 @@ static void put_frame(struct ntk_buf *out, enum ntk_host_language language, cons
     put_text(out, module);
 }
 
-/* "py::function:/path/of/file.py", as CPython writes it. */
+/* "py::function:/path/of/file.py", the form of CPython. */
 static bool put_python(struct ntk_buf *out, const char *symbol)
 {
     static const char prefix[] = "py::";
@@ -155,7 +155,7 @@ static void put_user(struct resolver *resolver, const struct ntk_host_modules *m
     put_frame(resolver->out, NTK_HOST_NATIVE, symbol, module ? module->name : "");
 }
 
-/* The unwinder's frames, or those by frame pointer where it finds fewer. */
+/* The unwinder's frames, or those by frame pointer if it finds fewer. */
 static size_t addresses_of(struct resolver *resolver, size_t process,
                            const struct ntk_host_raw_stack *stack,
                            uint64_t addresses[ADDRESSES_MAX])
@@ -197,7 +197,7 @@ static void put_stack(struct resolver *resolver, const struct ntk_host_raw_stack
     }
 }
 
-/* A user other than root may have some, to observe. */
+/* A user other than root may have some, for observing. */
 static bool drop_capabilities(void)
 {
     struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -213,7 +213,7 @@ void ntk_host_resolve_write(const struct ntk_host_raw *raw, const struct ntk_vec
     struct ntk_kernel_symbols *kernel = is_unwound ? ntk_kernel_symbols_read() : NULL;
     struct resolver resolver = { .processes = processes, .kernel = kernel, .out = out };
 
-    /* From here on nothing needs the rights of root: files are open. */
+    /* From here on root's rights are not needed: all files are open. */
     if (is_unwound && geteuid() == 0 &&
         (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
          setresuid(NOBODY, NOBODY, NOBODY) < 0)) {
@@ -252,9 +252,9 @@ void ntk_host_resolve_write(const struct ntk_host_raw *raw, const struct ntk_vec
     ntk_kernel_symbols_destroy(kernel);
 }
 
-/* ---- what a child wrote ---- */
+/* ---- output of the child ---- */
 
-/* NUL-ended into text; false: the bytes end before. */
+/* Copies a NUL-ended text; false: the bytes end before the NUL. */
 static bool take_text(struct ntk_cursor *cursor, char text[NAME_BYTES_MAX + 1])
 {
     uint16_t length = ntk_cursor_u16(cursor);
@@ -325,7 +325,7 @@ static void limit(int resource, uint64_t most)
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/* What the child has of its parent already. */
+/* Memory that the child shares with its parent. */
 static uint64_t mapped_bytes(void)
 {
     char text[128];
@@ -403,7 +403,7 @@ static bool await(pid_t child, int alive)
 
     while (poll(&ready, 1, WALL_MS) < 0 && errno == EINTR) {
     }
-    (void)kill(child, SIGKILL); /* it has ended, or is late, or closed its end and stays */
+    (void)kill(child, SIGKILL); /* it has ended, is late, or has closed its end and still runs */
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;

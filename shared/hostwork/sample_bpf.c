@@ -18,7 +18,7 @@
 #include "shared/hostwork/sampler.h"
 #include "shared/hostwork/syscalls.h"
 
-/* The program as the build made it. */
+/* The program from the build. */
 __asm__(".pushsection .rodata\n"
         ".balign 8\n"
         "ntk_host_object_begin:\n"
@@ -48,7 +48,7 @@ struct ntk_host_sampler {
     size_t cpu_count;
     struct ring_buffer *ring;
     int control, waiting, processes;
-    int budget; /* events that this poll may still take */
+    int budget; /* events that this poll may still handle */
 };
 
 static char last_words[256];
@@ -124,7 +124,7 @@ static int take(void *ctx, void *data, size_t bytes)
     if (event->has_stack) {
         stack = ntk_host_raw_add(sampler->raw, event->pid, &full->stack);
     }
-    /* A thread that is not known from before began with the event that tells its begin. */
+    /* A thread that is new to the records began with this event. */
     ntk_host_process_thread(sampler->records, event->pid, event->tid, event->comm, event->start_ns,
                             event->end_ns);
     if (event->kind == NTK_HOST_BPF_SLICE) {
@@ -149,7 +149,7 @@ static void scan(struct ntk_host_sampler *sampler, uint64_t first_ns, uint64_t n
     }
 }
 
-/* Threads that are off the CPU already: /proc has the calls that they are in. */
+/* Threads that are off the CPU already: /proc shows their calls. */
 static void note_waiting(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {
     ntk_vec_each(const struct ntk_host_thread, thread, &sampler->records->threads) {
@@ -327,10 +327,10 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     struct ntk_host_bpf_control control;
     uint32_t zero = 0;
 
-    /* Threads on many processors may write faster than this one reads: the caller comes back. */
+    /* Threads on many processors may write faster than this one reads: the caller polls again. */
     sampler->budget = POLL_EVENTS_MAX;
     (void)ring_buffer__consume(sampler->ring);
-    /* Where the kernel's program cannot read the words, this is all that it knows. */
+    /* If the kernel's program cannot read the words, this is its only source. */
     if (bpf_map_lookup_elem(sampler->control, &zero, &control) == 0 && control.in_flight[0] == 0 &&
         control.is_idle != is_idle) {
         control.is_idle = is_idle;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_none - the BPF sampler in a program that was built without what it needs. */
+/* sample_none - replaces the BPF sampler in a program that was built without its dependencies. */
 #include <errno.h>
 
 #include "shared/hostwork/sampler.h"

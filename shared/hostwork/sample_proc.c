@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample_proc - the states of threads in /proc: what any user may read of their own processes.
+ * sample_proc - the states of threads in /proc, which users may read for their processes.
  *
- * A state counts for the time since the look before at this thread. Looks while cores are busy do
- * not count. What a thread does between two looks is not seen, nor which function it runs.
+ * A state counts for the time since the previous read of this thread. Reads while cores are busy do
+ * not count. Activities between two reads, and functions, are not seen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +17,18 @@
 
 #define POLL_MS 50
 #define THREADS_PER_POLL \
-    64u /* in addition to the main one; more take turns, so that a look stays short */
+/* in addition to the main one; if there are more, they take turns, so that a round stays
+     * short */
+64u
 #define POLLS_PER_SCAN 20u
 
-struct ntk_host_sampler {
+    struct ntk_host_sampler {
     struct ntk_host_records *records;
     uint32_t pid;
     uint32_t polls;
     uint64_t looked_ns;
     struct ntk_map last;   /* by tid, to 1 + index of the slice that may continue */
-    struct ntk_map looked; /* by tid, to the time of the last look at it */
+    struct ntk_map looked; /* by tid, to the time of its last read */
     size_t next_thread;
 };
 
@@ -149,7 +151,7 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
         count = sampler->records->threads.count;
     }
     if (!is_idle) {
-        return; /* what threads do now is not the reason for a gap */
+        return; /* activities of threads now are not the reason for a gap */
     }
     struct ntk_host_thread *main_thread = ntk_host_records_thread(sampler->records, sampler->pid);
     if (main_thread) {

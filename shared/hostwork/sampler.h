@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler - records what the threads of a job do, in one of two ways.
+ * sampler - records the activities of a job's threads, in one of two ways.
  *
- * bpf: a program in the kernel tells every time that a thread spends off the CPU, with its stack,
- * and samples those that run. It requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a
+ * bpf: a program in the kernel reports each time that a thread spends off the CPU, with its stack,
+ * and samples running threads. It requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a
  * kernel with BTF. proc: the states in /proc, 20 times per second: coarse, and without functions.
  *
- * _open(), then _poll() again and again until the observation ends, then _finish(). records.start_ns
- * may be moved to a later moment after _open().
+ * _open(), then _poll() repeatedly until the observation ends, then _finish(). records.start_ns may
+ * be moved to a later moment after _open().
  *
- * Owner:   _open() allocates, _close() frees; the records are the caller's.
+ * Owner:   _open() allocates, _close() frees; the caller owns the records.
  * Threads: one at a time.
  */
 #ifndef NTK_SHARED_HOSTWORK_SAMPLER_H
@@ -25,28 +25,28 @@ struct ntk_host_sampler_options {
     uint32_t pid;               /* with its descendants */
     uint32_t rate;              /* samples per second and CPU */
     uint32_t stacks_per_second; /* copies at most */
-    /* Where the process has the in-flight words of its cores; 0: not known. */
+    /* Addresses of the cores' in-flight words in the process; 0: unknown. */
     const uint64_t *in_flight;
     size_t in_flight_count;
 };
 
 struct ntk_host_sampler;
 struct ntk_host_sampler_kind {
-    uint32_t poll_ms; /* how often _poll() is called */
+    uint32_t poll_ms; /* interval of _poll() */
     int (*open)(const struct ntk_host_sampler_options *options, struct ntk_host_records *records,
                 struct ntk_host_raw *raw, struct ntk_host_sampler **out_sampler,
                 struct ntk_err *err);
     /* is_idle: a core of the job is idle now. */
     void (*poll)(struct ntk_host_sampler *sampler, bool is_idle);
-    /* Threads that are still off the CPU end here. */
+    /* Ends threads that are still off the CPU here. */
     void (*finish)(struct ntk_host_sampler *sampler, uint64_t now_ns);
     void (*close)(struct ntk_host_sampler *sampler);
 };
 extern const struct ntk_host_sampler_kind ntk_host_sampler_bpf;
 extern const struct ntk_host_sampler_kind ntk_host_sampler_proc;
 
-/* Whether the thread that ran at a wakeup may be what caused it, by the calls both were in: an
- * interrupt borrows the thread that it finds. */
+/* Whether the thread that ran at a wakeup may be its cause, from the calls of both: an interrupt
+ * runs on top of any thread. */
 bool ntk_host_is_waker(int32_t waiting_in, int32_t waker_in);
 
 #endif

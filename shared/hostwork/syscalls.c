@@ -59,7 +59,8 @@ static enum ntk_host_cause futex_cause(const uint64_t argument[3])
     return NTK_HOST_WAIT;
 }
 
-/* Without descriptors these calls only wait for the time: CPython sleeps so before 3.11. */
+/* Without descriptors these calls only wait for the time: CPython before 3.11 sleeps in this
+ * way. */
 static bool is_sleep(int32_t number, const uint64_t argument[3])
 {
     switch (number) {

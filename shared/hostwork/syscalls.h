@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscalls - what a thread that is blocked in a system call waits for.
+ * syscalls - the reason for which a thread is blocked in a system call.
  *
- * Numbers are those of the machine this program was built for.
+ * Numbers are those of the machine for which this program was built.
  */
 #ifndef NTK_SHARED_HOSTWORK_SYSCALLS_H
 #define NTK_SHARED_HOSTWORK_SYSCALLS_H
@@ -12,9 +12,9 @@
 
 #include "shared/hostwork/hostwork.h"
 
-/* NULL: a number that is not in the table. */
+/* NULL: the number is not in the table. */
 const char *ntk_host_syscall_name(int32_t number);
-/* The cause of a wait in it; arguments decide whether a futex is a lock. */
+/* The cause of a wait in it; the arguments show whether a futex is a lock. */
 enum ntk_host_cause ntk_host_syscall_cause(int32_t number, const uint64_t argument[3]);
 /* Whether its first argument is a descriptor. */
 bool ntk_host_syscall_has_descriptor(int32_t number);

@@ -18,7 +18,7 @@ struct ntk_host_unwinder {
     size_t count, room;
 };
 
-/* No debugging information from elsewhere: it may come from the network. */
+/* No debugging information from other places, because it could come from the network. */
 static int find_nothing(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
                         const char *file, const char *debuglink, GElf_Word crc, char **out_name)
 {
@@ -69,8 +69,8 @@ void ntk_host_unwinder_destroy(struct ntk_host_unwinder *unwinder)
 /* ---- registers and memory ---- */
 
 #if defined(__x86_64__)
-/* Places in struct pt_regs, in the order of DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp r8..15,
- * rip. */
+/* Positions in struct pt_regs, in the order of DWARF's numbers: rax rdx rcx rbx rsi rdi rbp rsp
+ * r8..15, rip. */
 static const uint8_t places[] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16 };
 #define STACK_POINTER 19
 #define PROGRAM_COUNTER 16
@@ -137,7 +137,7 @@ static int take_frame(Dwfl_Frame *frame, void *ctx)
     if (unwinder->count == unwinder->room || !dwfl_frame_pc(frame, &pc, &is_activation)) {
         return DWARF_CB_ABORT;
     }
-    /* The call, not what comes behind it. */
+    /* The call, not the instruction after it. */
     unwinder->addresses[unwinder->count++] = is_activation || pc == 0 ? pc : pc - 1;
     return DWARF_CB_OK;
 }

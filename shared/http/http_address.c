@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_address - where to listen, as people type it. */
+/* http_address - a listening address in the form that people type. */
 #include "shared/http/http_address.h"
 
 #include <errno.h>

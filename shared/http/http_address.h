@@ -24,11 +24,11 @@ struct ntk_http_address {
     uint16_t port;                  /* 0 lets the system choose */
 };
 
-/* default_host is in where the text names none: "" or "127.0.0.1". -EINVAL with a message that does
+/* default_host is used if the text has no host: "" or "127.0.0.1". -EINVAL with a message that does
  * not repeat the text. ":PORT" means every address, with any default. */
 int ntk_http_address_parse(const char *text, const char *default_host,
                            struct ntk_http_address *out_address, struct ntk_err *err);
-/* Whether only this machine reaches it. */
+/* Whether it is only reachable from this machine. */
 bool ntk_http_address_is_loopback(const struct ntk_http_address *address);
 
 #ifdef __cplusplus

@@ -8,7 +8,7 @@
 
 #include "shared/http/http_transfer.h"
 
-/* How long a wait is when nothing happens; a cancel wakes it. */
+/* The length of a wait without events; a cancel wakes it. */
 #define POLL_MS 1000
 
 struct ntk_http_client {
@@ -49,7 +49,7 @@ void ntk_http_client_cancel(struct ntk_http_client *client)
     curl_multi_wakeup(client->multi);
 }
 
-/* Runs the transfer to its end: libcurl's code, or CURLE_ABORTED_BY_CALLBACK when cancelled. */
+/* Runs the transfer to its end: libcurl's code, or CURLE_ABORTED_BY_CALLBACK if cancelled. */
 static CURLcode perform(struct ntk_http_client *client)
 {
     CURLcode code = CURLE_FAILED_INIT;

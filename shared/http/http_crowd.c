@@ -19,7 +19,8 @@ static void make_room(struct ntk_http_crowd *crowd)
     if (oldest) {
         oldest->is_leaving = true;
         crowd->count--;
-        (void)shutdown(oldest->fd, SHUT_RDWR); /* the server reads its end and closes it */
+        /* the server reads the end of the stream and closes it */
+        (void)shutdown(oldest->fd, SHUT_RDWR);
     }
 }
 

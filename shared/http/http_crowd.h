@@ -2,13 +2,13 @@
 /*
  * http_crowd - chooses the connection to close when a server has too many.
  *
- * A client that sends its request a byte at a time is never idle, so a time limit on silence does
- * not end it, and enough of them would take all connections. When there are too many, the one that
- * has waited longest for the end of its request goes; one whose request is being answered never
- * does. No clock is needed: whoever asks at once is answered, however many others dawdle.
- * Private to shared/http. Threads: the server's one.
+ * A client that sends its request byte by byte is never idle, so an idle limit does not end it, and
+ * many of them could take all connections. If there are too many, the connection that has waited
+ * longest for the end of its request is closed, but never one with a complete request. No clock is
+ * needed: fast clients are answered, whatever the number of slow ones. Private to shared/http.
+ * Threads: that of the server.
  *
- * Owner:   rows are the crowd's, from enter to leave.
+ * Owner: the crowd owns rows from enter to leave.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_CROWD_H
 #define NTK_SHARED_HTTP_HTTP_CROWD_H
@@ -19,16 +19,16 @@
 
 #include "shared/http/http_server.h"
 
-/* Beyond the bound: connections that are on their way out. More are not accepted. */
+/* Connections beyond the limit that are being closed. Further ones are not accepted. */
 #define NTK_HTTP_CROWD_SPARE 16
 #define NTK_HTTP_CROWD_ROWS (NTK_HTTP_CONNECTIONS_MAX + NTK_HTTP_CROWD_SPARE)
 
 struct ntk_http_crowd_row {
     bool is_used;
-    bool is_answered; /* its request is whole and its answer is not */
+    bool is_answered; /* its request is complete and its answer is not */
     bool is_leaving;
     int fd;
-    uint64_t since; /* it waits for a request: a number that counts up */
+    uint64_t since; /* it waits for a request since then: a number that counts up */
 };
 
 /* Zeroed is empty. */
@@ -38,10 +38,9 @@ struct ntk_http_crowd {
     uint64_t sequence;
 };
 
-/* A connection begins; NULL when there is no row left. Shuts another one down when there are too
- * many. */
+/* A connection begins; NULL if there is no row left. Closes another one if there are too many. */
 struct ntk_http_crowd_row *ntk_http_crowd_enter(struct ntk_http_crowd *crowd, int fd);
-/* NULL is fine in all of these. */
+/* All of these accept NULL. */
 void ntk_http_crowd_leave(struct ntk_http_crowd *crowd, struct ntk_http_crowd_row *row);
 void ntk_http_crowd_asked(struct ntk_http_crowd_row *row);
 void ntk_http_crowd_answered(struct ntk_http_crowd *crowd, struct ntk_http_crowd_row *row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_feed - a queue of bodies per reader, whose connection sleeps while it is empty. */
+/* http_feed - a queue of bodies per reader; its connection is suspended while it is empty. */
 #include "shared/http/http_feed.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ struct ntk_http_feed_reader {
     size_t sent_bytes; /* of queue[first] */
 };
 
-/* The feed's lock is held. */
+/* The caller holds the feed's lock. */
 static void reader_push(struct ntk_http_feed_reader *reader, struct ntk_http_body *body)
 {
     if (reader->count == NTK_HTTP_FEED_LINES) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_feed - an endless answer of lines: what http_server does with the feeds of http_server.h.
+ * http_feed - an endless answer of lines: the implementation of the feeds in http_server.h.
  *
- * Owner:   the server makes and frees feeds, microhttpd the readers.
- * Threads: publish from any; a feed's lock guards its readers.
+ * Owner:   the server creates and frees feeds, microhttpd the readers.
+ * Threads: publish from any; a feed's lock protects its readers.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_FEED_H
 #define NTK_SHARED_HTTP_HTTP_FEED_H
@@ -33,10 +33,10 @@ struct ntk_http_feed {
 
 /* NULL if out of memory. */
 struct ntk_http_feed *ntk_http_feed_make(const char *content_type);
-/* An answer that is one more reader; NULL if out of memory. */
+/* An answer that is a new reader; NULL if out of memory. */
 struct MHD_Response *ntk_http_feed_response(struct ntk_http_feed *feed,
                                             struct MHD_Connection *connection);
-/* Lets every reader end, so that no connection stays suspended when the daemon stops. */
+/* Ends every reader, so that no connection stays suspended when the daemon stops. */
 void ntk_http_feed_close(struct ntk_http_feed *feed);
 /* After the last reader has gone. */
 void ntk_http_feed_destroy(struct ntk_http_feed *feed);

@@ -7,7 +7,7 @@
 
 #include "shared/base/str.h"
 
-/* Nothing but what this server gives, no code or style inside the text, no frame around it. */
+/* Only resources from this server, no code or style inside the text, no frame around it. */
 #define POLICY                                                                              \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " \
     "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_files - the files of a page, which are part of the program, with their types, packed where
- * the browser takes that. The policy lets a page load nothing but what this server gives.
+ * http_files - the files of a page, which are part of the program, with their types, compressed if
+ * the browser accepts that. The policy allows a page to load only resources from this server.
  *
  * Owner: create / destroy; the table is borrowed for that time. Threads: any, after create.
  */
@@ -29,7 +29,7 @@ struct ntk_http_files;
 struct ntk_http_files *ntk_http_files_create(const struct ntk_http_file *table);
 /* NULL is fine. */
 void ntk_http_files_destroy(struct ntk_http_files *files);
-/* The handler; ctx is the files. "/" is index.html; what is not a file of the table is answered
+/* The handler; ctx is the files. "/" is index.html; other paths that are not in the table get
  * 404. */
 void ntk_http_files_answer(const struct ntk_http_request *request,
                            struct ntk_http_response *response, void *ctx);

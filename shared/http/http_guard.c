@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* http_guard - keeps pages of other sites, and people without the token, away from a server. */
+/* http_guard - protects a server against pages of other sites, and against clients without the
+ * token. */
 #include "shared/http/http_guard.h"
 
 #include <arpa/inet.h>
@@ -28,7 +29,7 @@
 struct ntk_http_guard {
     struct ntk_http_guard_options options;
     char machine[HOST_BYTES];
-    char token[NTK_HTTP_TOKEN_BYTES_MAX + 1]; /* the session is of this one */
+    char token[NTK_HTTP_TOKEN_BYTES_MAX + 1]; /* the session belongs to this token */
     char session[2 * SESSION_BYTES + 1];
     char cookie[COOKIE_NAME_BYTES + 2 * SESSION_BYTES + 64];
 };
@@ -48,7 +49,7 @@ static bool is_token(const char *text, size_t length)
     return true;
 }
 
-/* The token as it is now; another one than before begins a new session. */
+/* Reads the current token; a changed one begins a new session. */
 static int read_token(struct ntk_http_guard *guard, struct ntk_err *err)
 {
     uint8_t random[SESSION_BYTES];
@@ -81,7 +82,7 @@ static int read_token(struct ntk_http_guard *guard, struct ntk_err *err)
     return ret;
 }
 
-/* In a time that does not depend on where they differ. */
+/* In a time that does not depend on the position of a difference. */
 static bool equal(const char *given, const char *expected)
 {
     size_t length = strlen(expected);
@@ -91,7 +92,7 @@ static bool equal(const char *given, const char *expected)
 
 static void cookie_name(char *buf, size_t buf_bytes, uint16_t port)
 {
-    snprintf(buf, buf_bytes, "neuron-monitor-%u", port); /* cookies know no ports */
+    snprintf(buf, buf_bytes, "neuron-monitor-%u", port); /* cookies are shared by ports */
 }
 
 static bool has_token(const struct ntk_http_guard *guard, const struct ntk_http_request *request,
@@ -129,7 +130,7 @@ static bool check_token(struct ntk_http_guard *guard, const struct ntk_http_requ
         snprintf(guard->cookie, sizeof guard->cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict%s",
                  name, guard->session, secure ? "; Secure" : "");
         answer->status = STATUS_SEE_OTHER;
-        answer->location = "/"; /* and the token is gone from the address */
+        answer->location = "/"; /* removes the token from the address */
         answer->set_cookie = guard->cookie;
         answer->text = "welcome\n";
         return false;
@@ -146,7 +147,7 @@ static bool check_token(struct ntk_http_guard *guard, const struct ntk_http_requ
 
 /* -- names ------------------------------------------------------------------------------------- */
 
-/* The name of "name:port", "[v6]:port" or "name.", in place; false when it is none. */
+/* The name of "name:port", "[v6]:port" or "name.", in place; false if it is invalid. */
 static bool take_name(char *host)
 {
     size_t length;
@@ -225,7 +226,7 @@ bool ntk_http_guard_check(struct ntk_http_guard *guard, const struct ntk_http_re
     return !guard->options.token_path || check_token(guard, request, port, secure, answer);
 }
 
-/* A secret that others of the machine can read is none. */
+/* A file that other users can read is not secret. */
 static void say_mode(const char *path)
 {
     struct stat info;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_guard - keeps pages of other sites, and people without the token, away from a server.
+ * http_guard - protects a server against pages of other sites, and against clients without the
+ * token.
  *
- * Names: a browser that was led here by a foreign name (DNS rebinding) says that name in Host. Let
- * in are IP addresses, localhost and names below it, the name that is listened on, the machine's
- * own name (also without its domain) and the names that the options list. A request without Host is
- * not a browser's.
+ * Names: a browser that comes here through a foreign name (DNS rebinding) sends that name in Host.
+ * Accepted are IP addresses, localhost and names below it, the name of the listening address, the
+ * name of the machine (also without its domain) and the names in the options. A request without
+ * Host does not come from a browser.
  *
  * Token: with a file, every path but those below "/-/" needs it: `Authorization: Bearer TOKEN`, or
  * the cookie that `/?token=TOKEN` gives once. The cookie holds a random value of this run, not the
@@ -27,28 +28,28 @@
 extern "C" {
 #endif
 
-/* The length of a token: fewer can be guessed, more is not a token. */
+/* Limits of a token's length: shorter ones can be guessed. */
 #define NTK_HTTP_TOKEN_BYTES_MIN 16
 #define NTK_HTTP_TOKEN_BYTES_MAX 256
 
 struct ntk_http_guard;
 
 struct ntk_http_guard_options {
-    const char *host;       /* that is listened on; NULL or "" for none */
+    const char *host;       /* of the listening address; NULL or "" for none */
     const char *names;      /* more names, separated by commas; NULL for none */
     const char *token_path; /* NULL: no token */
 };
 
-/* A message says what is wrong with the token's file. */
+/* A message describes a problem with the token's file. */
 int ntk_http_guard_create(const struct ntk_http_guard_options *options,
                           struct ntk_http_guard **out_guard, struct ntk_err *err);
 void ntk_http_guard_destroy(struct ntk_http_guard *guard);
 
-/* Whether a Host of this text (with or without a port) is let in. */
+/* Whether a Host of this text (with or without a port) is accepted. */
 bool ntk_http_guard_knows(const struct ntk_http_guard *guard, const char *host);
 
-/* True: let it in. Else the answer is filled; its texts are the guard's until the next call.
- * secure: the connection is encrypted. */
+/* True: accepted. Else the answer is filled; the guard owns its texts until the next call. secure:
+ * the connection is encrypted. */
 bool ntk_http_guard_check(struct ntk_http_guard *guard, const struct ntk_http_request *request,
                           uint16_t port, bool secure, struct ntk_http_response *answer);
 

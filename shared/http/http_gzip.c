@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_gzip - a body as gzip, made once for all who take it so; and back, within a bound. */
+/* http_gzip - a body as gzip, compressed once for all readers; and back, with a limit. */
 #include "shared/http/http_gzip.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "shared/http/http_server.h"
 
-/* Speed before size: a page of metrics shrinks to a twentieth either way. */
+/* Speed matters more than size: a page of metrics shrinks to a twentieth at any level. */
 #define LEVEL 1
 #define WINDOW_BITS_GZIP (15 + 16)
 

@@ -17,7 +17,8 @@ extern "C" {
 
 /* Appends a gzip member to out: 0, -ENOMEM, or -EMSGSIZE beyond 2 GiB. */
 int ntk_http_gzip(const void *bytes, size_t bytes_count, struct ntk_buf *out);
-/* Appends what a gzip member holds: 0, -ENOMEM, -EBADMSG, or -EMSGSIZE beyond bytes_max bytes. */
+/* Appends the content of a gzip member: 0, -ENOMEM, -EBADMSG, or -EMSGSIZE beyond bytes_max
+ * bytes. */
 int ntk_http_gunzip(const void *bytes, size_t bytes_count, size_t bytes_max, struct ntk_buf *out);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_listen - names to addresses, the first that can be had. */
+/* http_listen - resolves names to addresses and uses the first that works. */
 #include "shared/http/http_listen.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static int listen_on(const struct addrinfo *info)
     return fd;
 }
 
-/* The first address of the family (AF_UNSPEC: any) that can be had. */
+/* The first working address of the family (AF_UNSPEC: any). */
 static int listen_on_first(const struct addrinfo *infos, int family)
 {
     int ret = -EADDRNOTAVAIL;
@@ -73,7 +73,7 @@ int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err)
         return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET, "cannot listen on '%s': %s",
                            address->host, gai_strerror(found));
     }
-    /* Every address: the IPv6 socket serves IPv4 too; a machine without IPv6 gets the other. */
+    /* Every address: the IPv6 socket serves IPv4, too; a machine without IPv6 gets the other. */
     fd = listen_on_first(infos, address->host[0] ? AF_UNSPEC : AF_INET6);
     if (fd < 0 && fd != -EADDRINUSE && !address->host[0]) {
         fd = listen_on_first(infos, AF_INET);
@@ -100,7 +100,8 @@ static bool is_served(const struct sockaddr_un *address)
     return is_reached;
 }
 
-/* The socket gets its name when it is ready, so that no client finds one that does not answer. */
+/* The socket gets its name when it is ready, so that clients never find one that does not
+ * answer. */
 static int listen_as(const struct sockaddr_un *address, struct sockaddr_un *temporary)
 {
     int bytes = snprintf(temporary->sun_path, sizeof temporary->sun_path, "%s.%d",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_listen - a listening socket of an address that people type.
+ * http_listen - a listening socket for an address that people type.
  *
  * Owner:   the caller closes the descriptor.
  * Threads: any.
@@ -19,10 +19,10 @@ extern "C" {
 
 /* The descriptor, or -errno with a message. No host: every address, IPv6 and IPv4. */
 int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err);
-/* A Unix socket that every user may connect to; a name that no process serves any more is replaced.
- * -EADDRINUSE: a process serves it. */
+/* A Unix socket to which every user may connect; a name without a server is replaced. -EADDRINUSE:
+ * a process serves it. */
 int ntk_http_listen_unix(const char *path, struct ntk_err *err);
-/* 0 when it is not a socket of IP. */
+/* 0 if it is not an IP socket. */
 uint16_t ntk_http_listen_port_get(int fd);
 
 #ifdef __cplusplus

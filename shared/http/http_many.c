@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_many - transfers of libcurl side by side on a multi handle. */
+/* http_many - parallel transfers of libcurl on a multi handle. */
 #include "shared/http/http_many.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ struct ntk_http_many *ntk_http_many_create(size_t places)
     if (!many->multi) {
         goto fail;
     }
-    /* Each peer's connection stays, however many there are. */
+    /* Each peer's connection is kept, for any number of peers. */
     curl_multi_setopt(many->multi, CURLMOPT_MAXCONNECTS, (long)places + 8);
     return many;
 
@@ -134,7 +134,8 @@ bool ntk_http_many_wait(struct ntk_http_many *many, uint64_t wait_ns,
     int running;
 
     for (;;) {
-        /* What has ended is given first: it may be much, and each costs its reader. */
+        /* Finished requests are returned first: there may be many, and each takes time to
+         * handle. */
         if (take_end(many, out_end)) {
             return true;
         }

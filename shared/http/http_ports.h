@@ -6,9 +6,9 @@
 #ifndef NTK_SHARED_HTTP_HTTP_PORTS_H
 #define NTK_SHARED_HTTP_HTTP_PORTS_H
 
-/* For the agent: page, API and metrics (--http). Clients that are given a host alone ask there. */
+/* For the agent: page, API and metrics (--http). The default for clients with only a host. */
 #define NTK_HTTP_PORT_AGENT 9482
-/* Of metrics alone (--prometheus, neuron-monitor-prometheus): the vendor's. */
+/* For metrics alone (--prometheus, neuron-monitor-prometheus): the vendor's port. */
 #define NTK_HTTP_PORT_METRICS 8000
 
 #define NTK_HTTP_PORT_TEXT_OF(number) #number

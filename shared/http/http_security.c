@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_security - files that are checked again, passwords, and a bucket of requests. */
+/* http_security - rereads changed files, checks passwords, and limits the request rate. */
 #include "shared/http/http_security.h"
 
 #include <crypt.h>
@@ -19,15 +19,15 @@
 
 #define MODULE "http"
 #define PATH_BYTES 4096
-/* Certificates that handshakes may still use; with the ninth rotation the first is freed. */
+/* Certificates that handshakes may still use; the ninth rotation frees the first. */
 #define GENERATIONS 8
-/* Passwords that were right: one bcrypt per user and minute would be felt by every scrape. */
+/* Correct passwords: bcrypt for every scrape would be too slow. */
 #define REMEMBERED_MAX 16
 #define REMEMBERED_BYTES 256
-/* bcrypt of a random text, for names that are not present: both take as long. */
+/* bcrypt of a random text, for unknown names, so that both take the same time. */
 #define DUMMY_HASH "$2b$10$abcdefghijklmnopqrstuuT0xBIOWcgxkdsGFUgYR0cRRmGXU2Aa2"
 
-/* What tells that a file is another one than before. */
+/* Detects a change of a file. */
 struct stamp {
     dev_t device;
     ino_t inode;
@@ -36,7 +36,7 @@ struct stamp {
 };
 
 struct ntk_http_security {
-    char config_path[PATH_BYTES]; /* "": cert_path and key_path alone */
+    char config_path[PATH_BYTES]; /* "": only cert_path and key_path */
     char cert_path[PATH_BYTES];   /* "": the text of the configuration, or no TLS */
     char key_path[PATH_BYTES];
     bool has_tls;         /* from the start on */
@@ -45,15 +45,15 @@ struct ntk_http_security {
     struct stamp config_stamp;
     struct stamp cert_stamp;
     struct stamp key_stamp;
-    bool is_broken; /* the configuration cannot be used */
+    bool is_broken; /* the configuration is invalid */
     struct ntk_http_tls *generations[GENERATIONS];
-    size_t generation; /* of those made so far; the newest is (generation - 1) % GENERATIONS */
+    size_t generation; /* of those created so far; the newest is (generation - 1) % GENERATIONS */
     char *client_ca;
     char priorities[160];
-    uint64_t tokens_ns; /* the bucket: time that was saved, up to burst * interval */
+    uint64_t tokens_ns; /* the bucket: saved time, up to burst * interval */
     uint64_t tokens_at_ns;
     const struct ntk_clock *clock;                     /* NULL: the system's */
-    char remembered[REMEMBERED_MAX][REMEMBERED_BYTES]; /* "user\nhash\npassword" that was right */
+    char remembered[REMEMBERED_MAX][REMEMBERED_BYTES]; /* correct "user\nhash\npassword" */
     size_t remembered_next;
 };
 
@@ -104,7 +104,7 @@ static int resolve(const struct ntk_http_security *security, const char *name, c
     return 0;
 }
 
-/* Reads certificate and key and makes them the newest generation. The lock is held. */
+/* Reads certificate and key and makes them the newest generation. The caller holds the lock. */
 static int load_tls(struct ntk_http_security *security, struct ntk_err *err)
 {
     const struct ntk_http_security_config *config = &security->config;
@@ -210,8 +210,8 @@ static void read_config_again(struct ntk_http_security *security)
     }
 }
 
-/* Reads again what changed: the configuration also when it could not be used for the sake of its
- * certificate or key. The lock is held. */
+/* Reads changed files again; also the configuration if its certificate or key was unusable. The
+ * caller holds the lock. */
 static void look_again(struct ntk_http_security *security)
 {
     struct ntk_err err = { 0 };
@@ -380,7 +380,7 @@ ntk_http_security_client_auth_get(const struct ntk_http_security *security)
 
 /* -- passwords --------------------------------------------------------------------------------- */
 
-/* As long for any two texts of one length. */
+/* Takes the same time for any two texts of one length. */
 static bool is_equal(const char *a, const char *b)
 {
     size_t bytes = strlen(a);
@@ -419,7 +419,7 @@ static const char *find_hash(const struct ntk_http_security *security, const cha
     return NULL;
 }
 
-/* "user\nhash\npassword"; false when it is longer than what is remembered. */
+/* "user\nhash\npassword"; false if it is too long to be remembered. */
 static bool make_line(char *line, const char *user, const char *hash, const char *password)
 {
     return snprintf(line, REMEMBERED_BYTES, "%s\n%s\n%s", user, hash, password) < REMEMBERED_BYTES;
@@ -458,12 +458,12 @@ int ntk_http_security_compute(struct ntk_http_security *security, const char *us
                sizeof line);
         pthread_mutex_unlock(&security->lock);
     }
-    explicit_bzero(line, sizeof line); /* also what is too long to be remembered */
+    explicit_bzero(line, sizeof line); /* even if it is too long to be remembered */
     free(hash);
     return is_right ? 0 : 401;
 }
 
-/* Takes one request out of the bucket; false when it is empty. */
+/* Takes one request out of the bucket; false if it is empty. */
 static bool take_token(struct ntk_http_security *security)
 {
     uint64_t interval_ns = security->config.rate_interval_ns;

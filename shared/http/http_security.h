@@ -4,9 +4,9 @@
  *
  * Either the web configuration file of the Prometheus family (http_security_config.h), or a
  * certificate and a key. Files are checked again with each handshake and each request, and read
- * again when they changed, so rotated certificates and passwords apply at once. A certificate that
- * cannot be used is reported once and the one before stays; a configuration that cannot be used
- * answers every request with 500 until it can.
+ * again when they changed, so rotated certificates and passwords apply at once. An unusable
+ * certificate is reported once and the previous one stays; with an unusable configuration every
+ * request gets 500.
  *
  * Owner:   open / close; outlives the server that uses it.
  * Threads: any.
@@ -40,25 +40,25 @@ void ntk_http_security_close(struct ntk_http_security *security);
 /* -- for the server ---------------------------------------------------------------------------- */
 
 bool ntk_http_security_has_tls(const struct ntk_http_security *security);
-/* The one that is valid now; it lives as long as the security. */
+/* The current one; it lives as long as the security. */
 struct ntk_http_tls *ntk_http_security_tls_get(struct ntk_http_security *security);
-/* "NORMAL:..." of GnuTLS for the versions that are allowed; static or the security's. */
+/* "NORMAL:..." of GnuTLS for the allowed versions; static, or owned by the security. */
 const char *ntk_http_security_priorities_get(const struct ntk_http_security *security);
-/* PEM of the authority that signs clients; NULL: no client certificates. Read when it was
+/* PEM of the authority for client certificates; NULL: no client certificates. Read when it was
  * opened. */
 const char *ntk_http_security_client_ca_get(const struct ntk_http_security *security);
 enum ntk_http_client_auth
 ntk_http_security_client_auth_get(const struct ntk_http_security *security);
 
-/* 0: let it in; 1: the password must be computed; else the status that it is answered with: 401,
- * 429, 500. The name and password are NULL when none came. */
+/* 0: accepted; 1: the password must be computed; else the status of the answer: 401, 429, 500. The
+ * name and password are NULL if the client sent none. */
 int ntk_http_security_check(struct ntk_http_security *security, const char *user,
                             const char *password);
-/* What a check that returned 1 asks for, with the same name and password: 0 or 401. Takes a
- * bcrypt's time. */
+/* Needed after a check that returned 1, with the same name and password: 0 or 401. Takes the time
+ * of a bcrypt. */
 int ntk_http_security_compute(struct ntk_http_security *security, const char *user,
                               const char *password);
-/* Calls back for each header that every answer has. */
+/* Calls back for each header of all answers. */
 void ntk_http_security_headers_each(struct ntk_http_security *security,
                                     void (*call)(const char *name, const char *value, void *ctx),
                                     void *ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_security_config - YAML to settings: each section is a table of keys. */
+/* http_security_config - parses YAML into settings: each section is a table of keys. */
 #include "shared/http/http_security_config.h"
 
 #include <errno.h>
@@ -155,7 +155,7 @@ static bool is_empty(const yaml_node_t *node)
                              node->data.mapping.pairs.start == node->data.mapping.pairs.top);
 }
 
-/* Every pair of a mapping; a section that is left empty has none. */
+/* Every pair of a mapping; an empty section has none. */
 static int each_pair(struct reader *reader, const char *section, yaml_node_t *node, read_pair read,
                      void *ctx)
 {

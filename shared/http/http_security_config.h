@@ -3,8 +3,8 @@
  * http_security_config - the web configuration file of the Prometheus family, as data.
  *
  * YAML as exporter-toolkit's docs/web-configuration.md describes it: tls_server_config,
- * http_server_config, basic_auth_users, rate_limit. What this server cannot keep to (cipher lists,
- * allowed names of clients) is refused, not ignored; unknown keys are refused too.
+ * http_server_config, basic_auth_users, rate_limit. Unsupported settings (cipher lists, allowed
+ * names of clients) and unknown keys are refused, not ignored.
  *
  * Owner:   caller's storage; ntk_http_security_config_fini() frees the texts.
  * Threads: any; no state.
@@ -28,8 +28,8 @@ extern "C" {
 
 enum ntk_http_client_auth {
     NTK_HTTP_CLIENT_AUTH_NONE,
-    NTK_HTTP_CLIENT_AUTH_IF_GIVEN, /* a certificate that is shown is verified */
-    NTK_HTTP_CLIENT_AUTH_REQUIRED, /* shown and verified */
+    NTK_HTTP_CLIENT_AUTH_IF_GIVEN, /* verified if the client sends one */
+    NTK_HTTP_CLIENT_AUTH_REQUIRED, /* required and verified */
 };
 
 struct ntk_http_security_user {
@@ -61,8 +61,7 @@ struct ntk_http_security_config {
     uint64_t rate_burst;       /* at least 1 where there is a limit */
 };
 
-/* 0, or -EINVAL with a message that names line and key. Empty text is a configuration without
- * anything. */
+/* 0, or -EINVAL with a message with line and key. Empty text is an empty configuration. */
 int ntk_http_security_config_parse(const char *text, size_t text_bytes,
                                    struct ntk_http_security_config *out_config,
                                    struct ntk_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_server - routes, uploads and the threads that answer; the one place with libmicrohttpd. */
+/* http_server - routes, uploads and the threads that answer. */
 #include "shared/http/http_server.h"
 
 #include <errno.h>
@@ -27,21 +27,22 @@
 
 #define ANSWER_BYTES 2048 /* of a connection's memory, for the head of an answer */
 #define VALUE_BYTES \
-    64 /* what the library keeps next to the text of a header, an argument or a cookie */
+    64 /* memory of the library next to the text of a header, an argument or a cookie */
 
 struct ntk_http_request {
     struct MHD_Connection *connection;
     const char *path;
 };
 
-#define ANSWERS_WAIT_MS 1000 /* at the end; a client that reads nothing loses the answer */
+#define ANSWERS_WAIT_MS 1000 /* at the end; a client that does not read loses the answer */
 
-/* What another thread does for a request, whose connection is suspended until then. */
+/* Work of another thread for a request; the connection is suspended meanwhile. */
 struct job {
     struct ntk_http_job base;
     struct ntk_http_server *server;
     struct ntk_http_request request;
-    const struct ntk_http_route *route; /* the question it answers; NULL: it computes a password */
+    /* the route that it answers; NULL: it computes a password */
+    const struct ntk_http_route *route;
     const struct ntk_http_upload *upload; /* or what is PUT */
     void *upload_state;                   /* NULL: turned away */
     bool is_answered;                     /* of an upload */
@@ -54,8 +55,8 @@ struct job {
 
 struct ntk_http_server {
     struct MHD_Daemon *daemon;
-    struct ntk_http_security *security; /* NULL: everybody may ask, in the clear */
-    struct ntk_http_guard *guard;       /* NULL: by any name, without a token */
+    struct ntk_http_security *security; /* NULL: no access control, no encryption */
+    struct ntk_http_guard *guard;       /* NULL: any name, no token */
     const struct ntk_http_route *routes;
     const struct ntk_http_route *slow_routes; /* NULL: there is no second thread */
     const struct ntk_http_upload *uploads;
@@ -66,7 +67,7 @@ struct ntk_http_server {
     struct stat unix_status;     /* of what is ours there */
     struct ntk_http_worker slow; /* answers the slow routes */
     struct ntk_http_worker gate; /* computes passwords */
-    atomic_uint handed;          /* requests that a worker had and that are not answered */
+    atomic_uint handed;          /* requests of workers that are not answered yet */
 };
 
 const char *ntk_http_request_path_get(const struct ntk_http_request *request)
@@ -96,7 +97,7 @@ bool ntk_http_request_user_get(const struct ntk_http_request *request, uint32_t 
     struct ucred peer;
     socklen_t peer_bytes = sizeof peer;
 
-    /* A socket of IP has one too, but it means nothing. */
+    /* IP sockets have one, too, without a meaning. */
     if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 ||
         peer.pid <= 0) {
         return false;
@@ -142,7 +143,7 @@ bool ntk_http_request_takes_gzip(const struct ntk_http_request *request)
             if (*rest == ',' || *rest == '\0') {
                 return true;
             }
-            if (*rest == ';') { /* refused with any weight that is zero: q=0, q=0.0 */
+            if (*rest == ';') { /* refused by any weight of zero: q=0, q=0.0 */
                 const char *weight = strchr(rest, '=');
                 return weight && strtod(weight + 1, NULL) > 0;
             }
@@ -212,10 +213,10 @@ static const struct ntk_http_route *find_route(const struct ntk_http_route *rout
     return NULL;
 }
 
-/* -- who may ask ------------------------------------------------------------------------------- */
+/* -- access ------------------------------------------------------------------------------------ */
 
-/* The server whose thread this is: GnuTLS hands nothing of ours to the callback that asks for the
- * certificate, and a server has one thread, in which its connections begin and shake hands. */
+/* The server of this thread: GnuTLS passes none of our data to the callback for the certificate,
+ * and a server has one thread, in which its connections begin and do handshakes. */
 static _Thread_local struct ntk_http_server *thread_server;
 
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **state,
@@ -311,7 +312,7 @@ static void add_security_header(const char *name, const char *value, void *ctx)
     MHD_add_response_header(ctx, name, value);
 }
 
-/* -- what other threads do --------------------------------------------------------------------- */
+/* -- work of other threads --------------------------------------------------------------------- */
 
 static void forget(char *text)
 {
@@ -391,10 +392,10 @@ static uint64_t peer_of(struct MHD_Connection *connection)
     } else if (info && info->client_addr && info->client_addr->sa_family == AF_INET6) {
         const struct in6_addr *address =
             &((const struct sockaddr_in6 *)info->client_addr)->sin6_addr;
-        bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(address); /* a server of both kinds sees them so */
+        bool is_ipv4 = IN6_IS_ADDR_V4MAPPED(address); /* the form on a server of both kinds */
         bytes = is_ipv4 ? &address->s6_addr[sizeof *address - sizeof(struct in_addr)]
                         : address->s6_addr;
-        /* Of IPv6 one machine has a /64 to choose from. */
+        /* One IPv6 machine can choose addresses in a /64. */
         count = is_ipv4 ? sizeof(struct in_addr) : sizeof *address / 2;
     }
     for (size_t i = 0; i < count; i++) {
@@ -403,7 +404,7 @@ static uint64_t peer_of(struct MHD_Connection *connection)
     return peer;
 }
 
-/* Hands the request over, name and password too, which are gone afterwards. True: *state is the
+/* Passes the request on, with name and password, which are gone afterwards. True: *state is the
  * job. */
 static bool hand_over(struct ntk_http_server *server, const struct ntk_http_request *request,
                       struct ntk_http_worker *worker, struct job content, void **state)
@@ -430,7 +431,7 @@ static bool hand_over(struct ntk_http_server *server, const struct ntk_http_requ
     return false;
 }
 
-/* 0, or the status that a request is turned away with. 1: another thread computes its password. */
+/* 0, or the status with which a request is refused. 1: another thread computes its password. */
 static int check_client(struct ntk_http_server *server, const struct ntk_http_request *request,
                         void **state)
 {
@@ -455,7 +456,7 @@ static int check_client(struct ntk_http_server *server, const struct ntk_http_re
 
 /* -- a request --------------------------------------------------------------------------------- */
 
-/* Their addresses are the state of a request that has no job. */
+/* Their addresses are the states of requests without a job. */
 static char head_seen;
 static char too_long;
 
@@ -464,9 +465,9 @@ static struct job *job_of(void *state)
     return state == &head_seen || state == &too_long ? NULL : state;
 }
 
-/* libmicrohttpd 0.9.75 leaves a request without an answer whose parameters do not fit into the
- * memory of its connection. This is called before it reads them, with its own buffer, so too many
- * are truncated here. */
+/* libmicrohttpd 0.9.75 does not answer a request with parameters that do not fit into its
+ * connection's memory. This is called before it parses them, with its buffer, so too many are
+ * truncated here. */
 static void *take_uri(void *ctx, const char *uri, struct MHD_Connection *connection)
 {
     char *query = (char *)(uintptr_t)strchr(uri, '?');
@@ -544,8 +545,7 @@ static enum MHD_Result send_answer(struct ntk_http_server *server,
     return ret;
 }
 
-/* What a server requires of every client in addition to a password; false: the answer says why
- * not. */
+/* Requirements for every client in addition to a password; false: the answer has the reason. */
 static bool let_in(struct ntk_http_server *server, const struct ntk_http_request *request,
                    const char *method, struct ntk_http_response *answer)
 {
@@ -591,8 +591,8 @@ static enum MHD_Result count_value(void *ctx, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* The library closes a connection without an answer when the head of the request leaves no memory
- * for one. So a request that is too large gets its answer behind it, and the connection closes. */
+/* The library closes a connection without an answer if the request head leaves no memory for one.
+ * So a request that is too large gets its answer here, and the connection closes. */
 static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool is_too_long)
 {
     const union MHD_ConnectionInfo *info;
@@ -632,7 +632,7 @@ static enum MHD_Result count_host(void *ctx, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-/* One, or it is not certain which one a proxy before this server went by (RFC 9112, 3.2). */
+/* Only one, because with several it is uncertain which one a proxy used (RFC 9112, 3.2). */
 static size_t host_count(const struct ntk_http_request *request)
 {
     size_t count = 0;
@@ -654,7 +654,7 @@ static const struct ntk_http_upload *find_upload(const struct ntk_http_server *s
     return NULL;
 }
 
-/* The length of the body; false: the client does not specify one. */
+/* The length of the body; false: the client gives none. */
 static bool length_of(const struct ntk_http_request *request, uint64_t *out_count)
 {
     const char *text = ntk_http_request_header_get(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -680,7 +680,7 @@ static struct job *begin_upload(struct ntk_http_server *server,
                          .server = server,
                          .request = *request,
                          .upload = upload };
-    struct ntk_http_response refused = { 0 }; /* its texts do not last until the body is read */
+    struct ntk_http_response refused = { 0 }; /* its texts do not live until the body is read */
     if (host_count(request) > 1) {
         refuse(&job->answer, MHD_HTTP_BAD_REQUEST);
     } else if (server->guard &&
@@ -731,7 +731,7 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     int refusal = 0;
 
     ntk_http_crowd_asked(crowd_row_of(connection));
-    if (!*state || *state == &too_long) { /* the first call has the head only */
+    if (!*state || *state == &too_long) { /* the first call only has the head */
         if (is_cut_off(connection, path, *state == &too_long)) {
             return MHD_NO;
         }
@@ -743,7 +743,7 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
         return go_on_with_upload(server, job, upload, upload_bytes);
     }
     if (*upload_bytes) {
-        *upload_bytes = 0; /* a body is read and thrown away */
+        *upload_bytes = 0; /* a body is read and discarded */
         return MHD_YES;
     }
     if (job && job->route) {
@@ -776,8 +776,8 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     return send_answer(server, connection, &answer);
 }
 
-/* A text with a NUL in it would end there for us, and name another object than the request did: it
- * is not valid. */
+/* A text with a NUL would end there for us, and name another object than the request: it is
+ * invalid. */
 static size_t unescape(void *ctx, struct MHD_Connection *connection, char *text)
 {
     size_t length = MHD_http_unescape(text);
@@ -830,7 +830,7 @@ static void stop_workers(struct ntk_http_server *server)
     ntk_http_worker_stop(&server->slow);
 }
 
-/* The daemon closes connections at its end, also those whose answers are still to be written. */
+/* The daemon closes connections at its end, even those with unfinished answers. */
 static void answers_await(struct ntk_http_server *server)
 {
     for (int i = 0; i < ANSWERS_WAIT_MS && atomic_load(&server->handed) > 0; i++) {
@@ -849,7 +849,7 @@ static bool start_workers(struct ntk_http_server *server, const struct ntk_http_
            (!options->security || ntk_http_worker_start(&server->gate) == 0);
 }
 
-/* Not what another process put there. */
+/* Leaves a file of another process alone. */
 static void unix_remove(struct ntk_http_server *server)
 {
     struct stat status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_tls - PEM to GnuTLS. */
+/* http_tls - converts PEM to GnuTLS. */
 #include "shared/http/http_tls.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ struct ntk_http_tls {
     gnutls_privkey_t key;
 };
 
-/* The key signs and the certificate's key verifies: they belong together. */
+/* Checks that key and certificate belong together: signs with one, verifies with the other. */
 static int check_pair(const struct ntk_http_tls *tls, struct ntk_err *err)
 {
     gnutls_datum_t data = { (unsigned char *)(uintptr_t) "pair", 4 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_transfer - what libcurl gets for a request, and what becomes of its response. */
+/* http_transfer - passes a request to libcurl, and reads its response. */
 #include "shared/http/http_transfer.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     return ntk_buf_ok(&transfer->answer->body) ? bytes_count : 0;
 }
 
-/* Headers and, after the body, trailers; a status line begins again (100 Continue). */
+/* Headers and, after the body, trailers; a status line starts over (100 Continue). */
 static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct http_transfer *transfer = ctx;
@@ -90,7 +90,7 @@ static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
     return bytes_count;
 }
 
-/* libcurl asks about once per second, and more often while something moves. */
+/* libcurl calls this about once per second, and more often during transfers. */
 static int on_progress(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
                        curl_off_t sent)
 {
@@ -105,7 +105,7 @@ static int on_progress(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t 
     return transfer->is_too_late;
 }
 
-/* Gives the body of the question: what was given may have reached the peer. */
+/* Passes the body of the request: these bytes may have reached the peer. */
 static size_t on_read(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct http_transfer *transfer = ctx;
@@ -119,7 +119,7 @@ static size_t on_read(char *bytes, size_t size, size_t count, void *ctx)
     return now;
 }
 
-/* libcurl sends the body again on a connection that turned out to be closed. */
+/* libcurl sends the body again if a connection turns out to be closed. */
 static int on_seek(void *ctx, curl_off_t offset, int origin)
 {
     struct http_transfer *transfer = ctx;
@@ -131,7 +131,7 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
-/* -- one question ------------------------------------------------------------------------------ */
+/* -- one request ------------------------------------------------------------------------------- */
 
 static long ms_of(uint64_t ns, uint64_t default_ns)
 {
@@ -161,7 +161,7 @@ static void set_body(CURL *easy, struct http_transfer *transfer)
     curl_easy_setopt(easy, CURLOPT_READDATA, transfer);
     curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
     curl_easy_setopt(easy, CURLOPT_SEEKDATA, transfer);
-    /* No second of waiting for "100 Continue" before a large body. */
+    /* Do not wait a second for "100 Continue" before a large body. */
     curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
 }
 
@@ -179,11 +179,11 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    /* A question that ends early does not wait for a name server that is silent. */
+    /* A request that ends early does not wait for a silent name server. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "neuron-toolkit/" NTK_VERSION);
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* all that libcurl can undo */
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* all encodings that libcurl supports */
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      ms_of(question->connect_ns, NTK_HTTP_CONNECT_NS));
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, ms_of(question->timeout_ns, NTK_HTTP_TIMEOUT_NS));
@@ -211,8 +211,8 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
                      : strncmp(question->url, "https:", 6) == 0
                          ? (long)CURL_HTTP_VERSION_2TLS
                          : (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
-    /* libcurl 7.88 (Debian 12) cannot reuse that connection: every later question fails with
-     * "Error in the HTTP2 framing layer", and nothing is sent; seen with gRPC's own server, too. */
+    /* libcurl 7.88 (Debian 12) cannot reuse that connection: every later request fails with "Error
+     * in the HTTP2 framing layer", and nothing is sent; also seen with gRPC's server. */
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, question->http2 ? 1L : 0L);
     if (question->user_password) {
@@ -242,7 +242,7 @@ static int add_header(struct curl_slist **headers, const char *header)
     return more ? 0 : -ENOMEM;
 }
 
-/* The first line of a file as it is now; what is the word for it in messages. */
+/* The current first line of a file; `what` names it in messages. */
 static int read_secret(const char *path, const char *what, char secret[SECRET_BYTES],
                        struct ntk_err *err)
 {
@@ -299,7 +299,7 @@ static int make_headers(const struct ntk_http_question *question, struct curl_sl
     return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
 
-/* The copies may have a token in them. */
+/* The copies may contain a token. */
 static void free_headers(struct curl_slist *headers)
 {
     for (struct curl_slist *header = headers; header; header = header->next) {
@@ -390,7 +390,7 @@ int http_transfer_end(struct http_transfer *transfer, CURLcode code, struct ntk_
     curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->status);
     curl_easy_getinfo(transfer->easy, CURLINFO_REQUEST_SIZE, &request_bytes);
     answer->is_sent = request_bytes > 0 && transfer->sent_bytes == transfer->question->body_bytes;
-    curl_easy_reset(transfer->easy); /* nothing of the question stays behind */
+    curl_easy_reset(transfer->easy); /* removes all data of the request */
     free_headers(transfer->headers);
     transfer->headers = NULL;
     if (code != CURLE_OK) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_transfer - one question on one handle of libcurl; how many of them run at once is the
- * business of http_client (one) and http_many.
+ * http_transfer - one request on one handle of libcurl; http_client runs one at a time, http_many
+ * several.
  *
- * Owner:   init / fini; begin / end frame a question, which must live as long as its answer.
+ * Owner:   init / fini; begin / end enclose a request, which must live as long as its answer.
  * Threads: one at a time.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_TRANSFER_H
@@ -19,10 +19,10 @@ struct http_transfer {
     struct ntk_http_answer *answer;
     struct curl_slist *headers;
     size_t body_bytes_max;
-    size_t sent_bytes; /* of the question's body, handed to the connection */
+    size_t sent_bytes; /* of the request's body, passed to the connection */
     uint64_t begin_ns; /* monotonic */
     bool has_head;
-    bool is_too_late; /* the answer began not in time */
+    bool is_too_late; /* the answer began too late */
     bool is_too_long;
     bool is_stopped; /* by on_bytes */
     char error[CURL_ERROR_SIZE];
@@ -31,10 +31,11 @@ struct http_transfer {
 /* 0 or -ENOMEM. */
 int http_transfer_init(struct http_transfer *transfer);
 void http_transfer_fini(struct http_transfer *transfer);
-/* Empties the answer and tells the handle. Negative as ntk_http_client_ask(): nothing to end. */
+/* Empties the answer and sets up the handle. Negative as in ntk_http_client_ask(): there is nothing
+ * to end. */
 int http_transfer_begin(struct http_transfer *transfer, const struct ntk_http_question *question,
                         struct ntk_http_answer *answer, struct ntk_err *err);
-/* The handle is in no multi handle any more; CURLE_ABORTED_BY_CALLBACK: cancelled. As
+/* The handle is in no multi handle any more; CURLE_ABORTED_BY_CALLBACK: cancelled. As in
  * ntk_http_client_ask(). */
 int http_transfer_end(struct http_transfer *transfer, CURLcode code, struct ntk_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_worker - a thread that does what a server's own thread must not wait for. */
+/* http_worker - a thread for work that would block the server's thread. */
 #include "shared/http/http_worker.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 
-/* Until then or the end of the server; the lock is held. */
+/* Rests until then or the end of the server; the caller holds the lock. */
 static void rest(struct ntk_http_worker *worker, uint64_t until_ns)
 {
     while (!worker->stops && ntk_cond_wait_clock(worker->clock, &worker->changed, &worker->lock,
@@ -35,7 +35,7 @@ static void *work(void *ctx)
         uint64_t began_ns = ntk_clock_now_ns(worker->clock);
         bool was_in_vain = job->run(job, is_late);
         uint64_t now_ns = ntk_clock_now_ns(worker->clock);
-        MHD_resume_connection(connection); /* the job is the server's thread's again */
+        MHD_resume_connection(connection); /* the server's thread owns the job again */
         pthread_mutex_lock(&worker->lock);
         if (was_in_vain) {
             rest(worker, now_ns + (now_ns - began_ns) * worker->rest_factor);

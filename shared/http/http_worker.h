@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_worker - a thread that does, one after the other, what a server's own thread must not wait
- * for.
+ * http_worker - a thread for sequential work that would block the server's thread.
  *
- * A job belongs to a connection that is suspended until it is done, and then is the server's
- * thread's again. Who brings too many, or comes when too many wait, is turned away at once. Useless
- * work can cost time: the thread then rests, so that no client keeps a core busy with it.
+ * A job belongs to a connection that is suspended until it is done, and then the server's thread
+ * owns it again. A client with too many jobs, or a job when too many wait, is refused at once.
+ * Useless work can cost time: the thread then rests, so that no client keeps a core busy with it.
  *
- * Private to shared/http. Owner: a zeroed struct is one that does not run; _start / _stop.
- * Threads: _submit the server's; _start and _stop the server's owner.
+ * Private to shared/http. Owner: a zeroed struct does not run; _start / _stop.
+ * Threads: _submit on the server's thread; _start and _stop on that of the server's owner.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_WORKER_H
 #define NTK_SHARED_HTTP_HTTP_WORKER_H
@@ -32,24 +31,23 @@ struct ntk_http_job {
 
 struct ntk_http_worker {
     size_t waiting_max;            /* set before _start */
-    size_t waiting_of_one;         /* of one `who`; 0: no separate bound */
-    unsigned rest_factor;          /* it rests that many times as long as useless work took */
+    size_t waiting_of_one;         /* with the same `who`; 0: no separate limit */
+    unsigned rest_factor;          /* it rests this many times as long as useless work took */
     const struct ntk_clock *clock; /* borrowed; NULL: the system's */
     bool runs;
     pthread_t thread;
     pthread_mutex_t lock; /* what follows */
     pthread_cond_t changed;
-    struct ntk_http_job *first; /* the oldest; the one at work is not among them */
+    struct ntk_http_job *first; /* the oldest; without the current one */
     size_t count;
     bool stops;
 };
 
 /* 0 or a negative errno. */
 int ntk_http_worker_start(struct ntk_http_worker *worker);
-/* Suspends the connection and takes the job; false (and nothing happened) when it is one too
- * many. */
+/* Suspends the connection and takes the job; false (without effect) if there are too many. */
 bool ntk_http_worker_submit(struct ntk_http_worker *worker, struct ntk_http_job *job);
-/* Waiting work is done late; every connection continues. No further job is taken. */
+/* Waiting work is finished as late; every connection continues. No further job is accepted. */
 void ntk_http_worker_stop(struct ntk_http_worker *worker);
 
 #endif

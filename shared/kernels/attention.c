@@ -2,14 +2,14 @@
 /*
  * attention - softmax(q k' / sqrt(64)) v for one head.
  *
- * q and k come as [64, length] (the head's dimension on the partitions), v as [length, 64]. Queries
- * are taken 128 at a time: the scores of a tile are products of at most 512 keys, the row maximum
- * and the exponential with its running sum make the softmax, and the weights are transposed 128 x
- * 128 so that the keys come onto the partitions for the product with v. The division by the sum
- * comes last.
+ * q and k are [64, length] (the head's dimension on the partitions), v as [length, 64]. Queries are
+ * taken 128 at a time: the scores of a tile are products of at most 512 keys, the row maximum and
+ * the exponential with its running sum make the softmax, and the weights are transposed 128 x 128
+ * so that the keys come onto the partitions for the product with v. The division by the sum comes
+ * last.
  *
- * The slow form does what a program does whose scores and softmax are two kernels: the scores of
- * each tile go to device memory and come back before their softmax.
+ * The slow form behaves like a program with scores and softmax in two kernels: the scores of each
+ * tile go to device memory and come back before their softmax.
  */
 #include <math.h>
 
@@ -28,7 +28,7 @@ enum { TILES_MAX = 16 };
 struct spill {
     uint32_t queue, var;
     ntk_neff_token stores[TILES_MAX], loads[TILES_MAX]; /* by tile, of the first round */
-    ntk_neff_token stored; /* the last one: its source may be overwritten */
+    ntk_neff_token stored; /* the last one: then its source may be overwritten */
 };
 
 struct attention {

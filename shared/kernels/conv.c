@@ -93,7 +93,7 @@ static ntk_neff_token load_image(const struct conv *c, ntk_neff_token framed_zer
     return ntk_neff_kernel_dma(c->kernel, c->in_queue, &load, NTK_AFTER(framed_zero));
 }
 
-/* The result's rows from `first` on. */
+/* Computes the result's rows from `first` on. */
 static ntk_neff_token convolve(struct conv *c, uint64_t first, uint64_t rows)
 {
     uint64_t bank = c->blocks++ % 2;
@@ -149,8 +149,7 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
         ntk_neff_build_fail(build, "an image of this size and dtype exceeds the state buffer");
         return;
     }
-    /* The tensor engine tells it from the others: its DMA does no more than copy, and the image
-     * gets its frame on the way. */
+    /* Detects the tensor engine: its DMA only copies, and the image gets its frame on the way. */
     if (c.columns < OUT_CHANNELS) {
         ntk_neff_build_fail(build,
                             "conv uses transfers that inf1 does not support: use mlp or attention");

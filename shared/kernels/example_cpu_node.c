@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * example_cpu_node - the shared object inside the example two-node-cpu; uses neff_cpu.h alone.
+ * example_cpu_node - the shared object inside the example two-node-cpu; only uses neff_cpu.h.
  */
 #include <math.h>
 #include <stdint.h>

@@ -2,10 +2,10 @@
 /*
  * examples - small NEFFs, each for one purpose: demos, load, tests of results and of errors.
  *
- * One file per example, one row each in examples.c. They are compiled by hand with
- * shared/formats/neff/neff_build.h, so they also show how that is used.
+ * One file per example, one row each in examples.c. They are written with
+ * shared/formats/neff/neff_build.h, so they also show its use.
  *
- * Owner:   ntk_example_build() gives a build that the caller destroys. Threads: any.
+ * Owner: the caller destroys the build from ntk_example_build(). Threads: any.
  */
 #ifndef NTK_SHARED_KERNELS_EXAMPLES_H
 #define NTK_SHARED_KERNELS_EXAMPLES_H
@@ -14,12 +14,12 @@
 #include "shared/formats/neff/neff_build.h"
 
 struct ntk_example_options {
-    uint64_t size;        /* 0: the example's own */
-    uint64_t repeat;      /* 0 is 1: how often one execution does the work */
+    uint64_t size;        /* 0: the example's default */
+    uint64_t repeat;      /* number of times that one execution does the work; 0 is 1 */
     enum ntk_dtype dtype; /* FLOAT32 or BFLOAT16; NONE is BFLOAT16 */
     const char *target;   /* NULL is "*" */
     uint32_t lnc;         /* 0 is 1 */
-    uint32_t columns;     /* of the smallest tensor engine it shall run on; 0 is 128 */
+    uint32_t columns;     /* of the smallest tensor engine on which it must run; 0 is 128 */
 };
 
 struct ntk_example {
@@ -29,11 +29,12 @@ struct ntk_example {
     uint64_t size_default;
     uint64_t size_min;
     uint64_t size_max;
-    uint64_t size_step; /* must be a multiple of */
+    uint64_t size_step; /* size must be a multiple of this */
     bool repeats;       /* takes repeat */
     bool has_dtype;     /* takes dtype */
     bool is_wide;       /* needs a tensor engine of 128 columns */
-    uint32_t nodes;     /* of a pipeline, whose first one takes `size` NeuronCores; 0: it is none */
+    /* of a pipeline, with the first one on `size` NeuronCores; 0: not a pipeline */
+    uint32_t nodes;
     void (*compile)(struct ntk_neff_build *build, const struct ntk_example_options *options);
 };
 
@@ -41,7 +42,7 @@ struct ntk_example {
 const struct ntk_example *ntk_example_at(size_t index);
 const struct ntk_example *ntk_example_find(const char *name);
 
-/* -EINVAL with a message for an option that the example does not take. */
+/* -EINVAL with a message for an option that the example does not accept. */
 int ntk_example_build(const struct ntk_example *example, const struct ntk_example_options *options,
                       struct ntk_neff_build **out_build, struct ntk_err *err);
 

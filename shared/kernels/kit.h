@@ -11,18 +11,18 @@
 #include "shared/formats/neff/neff_build.h"
 
 #define NTK_KIT_P NTK_ISA_PARTITIONS
-/* The smallest partition of all generations, so that every kernel runs everywhere. */
+/* The smallest partition of all generations, so that every kernel runs on all of them. */
 #define NTK_KIT_SBUF_BYTES 196608
 
-/* Space in every partition of the state buffer, given out from 0 upward. */
+/* Space in every partition of the state buffer, allocated from 0 upward. */
 struct ntk_kit_space {
     uint64_t used;
 };
 
 uint64_t ntk_kit_take(struct ntk_kit_space *space, uint64_t bytes);
 
-/* Weights: the same in every file of a size, between -scale and scale. Bytes of the dtype, to be
- * freed. */
+/* Weights: the same in every file of a size, between -scale and scale. Bytes of the dtype, freed by
+ * the caller. */
 void *ntk_kit_weights(uint64_t count, enum ntk_dtype dtype, float scale, uint32_t seed);
 
 /* On a tensor engine with this many columns: one instruction, or several where dst has more

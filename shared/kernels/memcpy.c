@@ -29,7 +29,7 @@ void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_o
              ntk_neff_kernel_iterate(kernel, piece, piece * PIECE_BYTES < row); piece++) {
             uint64_t at = piece * PIECE_BYTES;
             uint64_t bytes = row - at < PIECE_BYTES ? row - at : PIECE_BYTES;
-            /* A group of descriptors keeps its buffer, so rounds take turns only within
+            /* A group of descriptors keeps its buffer, so rounds only alternate within
              * themselves. */
             uint64_t buffer = piece % BUFFERS;
 

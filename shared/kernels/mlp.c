@@ -31,11 +31,12 @@ struct mlp {
     uint32_t columns; /* of the tensor engine */
     struct ntk_kit_space space;
     uint32_t weight_queue;
-    ntk_neff_token bank_free[BANKS]; /* whoever read the bank last */
-    uint64_t tiles;                  /* used so far: which bank is next */
+    ntk_neff_token bank_free[BANKS]; /* the last reader of the bank */
+    uint64_t tiles;                  /* number used so far: selects the next bank */
 };
 
-/* Loads weights and biases; the last token stands for all, since a queue set completes in order. */
+/* Loads weights and biases; the last token stands for all, because a queue set completes in
+ * order. */
 static struct layer load_layer(struct mlp *m, const char *weights_name, const char *bias_name,
                                uint64_t inputs, uint64_t outputs, uint32_t seed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline - dense layers, each a subgraph for its own NeuronCore: what one core gives, the next
- * one takes by its name; weights that stay in the state buffer from the start of the model on. One
+ * pipeline - dense layers, each a subgraph for a separate NeuronCore: the next core takes the
+ * output of one by its name; weights stay in the state buffer from the start of the model on. One
  * node of the graph, for the chips whose cores make pipelines.
  *
  * two-node-core - the same, and one layer more as its own node: where a runtime has too few cores
@@ -22,7 +22,7 @@ struct stage {
     enum ntk_dtype y_dtype;
 };
 
-/* Weights that keep the size of the numbers from layer to layer. */
+/* Weights that keep the magnitude of the numbers from layer to layer. */
 static void constants_add(struct stage *s, enum ntk_dtype dtype, uint32_t index)
 {
     static const uint64_t shape[] = { NTK_KIT_P, NTK_KIT_P };
@@ -80,7 +80,7 @@ static void program_add(const struct stage *s, const struct ntk_example_options 
     }
 }
 
-/* Layers of a node "pipeline", then so many that are each a node. */
+/* Layers of a node "pipeline", then further layers as separate nodes. */
 static void layers_add(struct ntk_neff_build *build, const struct ntk_example_options *options,
                        uint64_t stage_count, uint64_t node_count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places - examples record where in their own source each instruction comes from, as compilers do
- * for the kernels of users. An example that includes this needs nothing else but its loops:
+ * places - examples record the source line of each instruction, as compilers do for kernels of
+ * users. An example that includes this only needs loops of this form:
  *
  *   for (uint64_t tile = ntk_kit_loop(kernel, "tile");
  *        ntk_neff_kernel_iterate(kernel, tile, tile < tiles); tile++) {

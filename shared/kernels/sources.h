@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources - the text of the examples, to go into their NEFFs next to the positions.
+ * sources - the text of the examples, for their NEFFs, next to the positions.
  *
  * Owner: static. Threads: any.
  */

@@ -84,7 +84,7 @@ enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample
             return ntk_health_reasons[device->health[i].reason].verdict;
         }
     }
-    /* A verdict without reasons is believed as it is. */
+    /* A verdict without reasons is accepted unchanged. */
     return device->health_count > 0                     ? NTK_HEALTH_HEALTHY
            : device->verdict < NTK_HEALTH_VERDICT_COUNT ? (enum ntk_health_verdict)device->verdict
                                                         : NTK_HEALTH_UNKNOWN;

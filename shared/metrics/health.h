@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health - the words for the health of a device: verdicts, reasons, actions, as data.
+ * health - the vocabulary for the health of a device: verdicts, reasons, actions, as data.
  *
- * What a device's verdict is comes from shared/collect alone; everybody else shows it with these
- * words.
+ * Only shared/collect decides the verdict of a device; all other code shows it with these words.
  *
  * Threads: any; constant data.
  */
@@ -55,7 +54,7 @@ struct ntk_health_reason_row {
 };
 extern const struct ntk_health_reason_row ntk_health_reasons[NTK_HEALTH_REASON_COUNT];
 
-/* What there was to judge a device by. */
+/* The evidence that was available to judge a device. */
 enum ntk_health_evidence {
     NTK_HEALTH_BY_ECC = 0,        /* counters of errors that were not corrected */
     NTK_HEALTH_BY_COMPONENTS = 1, /* unhealthy_components */
@@ -69,29 +68,29 @@ extern const char *const ntk_health_evidence_names[NTK_HEALTH_EVIDENCE_COUNT];
 /* A name as its number, or -1. */
 int ntk_health_reason_of(const char *name);
 
-/* The worst reason of a device: its reasons are sorted so. NULL: there is none, the device is
- * well. */
+/* The worst reason of a device, because its reasons are sorted. NULL: none, the device is
+ * healthy. */
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
-/* Only processes report this reason. A process shows what happened to it, but is not a
- * witness against a device: nothing that takes a device or a node out of service may rest on it. */
+/* Only processes report this reason. A process reports its failures, but is no evidence against a
+ * device: no decision to take a device or a node out of service may use it. */
 bool ntk_health_reason_is_of_process(enum ntk_health_reason reason);
-/* The verdict and the worst reason (NULL: none) of what the driver and diagnoses report. */
+/* The verdict and the worst reason (NULL: none) from the driver and diagnoses. */
 enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample *device,
                                                   const struct ntk_health_sample **out_worst);
-/* The greatest action that its reasons ask for. */
+/* The greatest action among its reasons. */
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);
 
 /* Makes the times from from_ns to to_ns unknown (0): verdicts and reasons that a collector found at
- * its first looks began earlier, at times that it cannot know. */
+ * its first checks began earlier, at unknown times. */
 void ntk_health_forget_since(struct ntk_snapshot *snapshot, uint64_t from_ns, uint64_t to_ns);
 
-/* "device 3: dma_abort: reset the device; ...": which one, why, what to do. */
+/* "device 3: dma_abort: reset the device; ...": the device, the reason, the action. */
 #define NTK_HEALTH_SENTENCE_BYTES 160
 void ntk_health_reason_format(uint32_t device_index, enum ntk_health_reason reason, char *buf,
                               size_t buf_bytes);
 
-/* The verdict about a machine is that of its worst device, with the greatest action that one asks
- * for. Zeroed: no device yet. */
+/* The verdict about a machine is that of its worst device, with the greatest action among all.
+ * Zeroed: no device yet. */
 struct ntk_health_node {
     bool is_known; /* some device has a verdict */
     enum ntk_health_verdict verdict;
@@ -101,8 +100,8 @@ struct ntk_health_node {
 void ntk_health_node_add(struct ntk_health_node *node, uint32_t verdict);
 void ntk_health_node_add_reason(struct ntk_health_node *node, enum ntk_health_reason reason);
 
-/* The verdict about a core, by its number in the device: the worst of the reasons that are of it.
- * What concerns the whole device is not among them. */
+/* The verdict about a core, by its number in the device: the worst of its reasons. Reasons of the
+ * whole device are not included. */
 enum ntk_health_verdict ntk_health_core_verdict(const struct ntk_device_sample *device,
                                                 uint32_t local_core);
 

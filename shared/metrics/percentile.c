@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Most buckets are not used: they are checked by lines of the cache. */
+/* Most buckets are unused: they are checked by cache lines. */
 #define LINE_BUCKETS 8u
 
 const double ntk_percentile_list[NTK_PERCENTILE_COUNT] = { 0, 1, 25, 50, 75, 99, 100 };
@@ -28,7 +28,7 @@ void ntk_histogram_dense_merge(struct ntk_histogram_dense *into, const struct nt
     for (size_t i = 0; i < from->entry_count; i++) {
         uint32_t bucket = from->entries[i].bucket;
 
-        /* Entries may come from a line of JSON: what lies outside counts in the last bucket. */
+        /* Entries may come from a line of JSON: those outside count in the last bucket. */
         if (bucket >= NTK_HISTOGRAM_BUCKETS) {
             bucket = NTK_HISTOGRAM_BUCKETS - 1;
         }
@@ -105,7 +105,7 @@ bool ntk_histogram_percentiles(const struct ntk_histogram *histogram, const doub
     uint64_t seen = 0;
     size_t entry = 0;
 
-    /* Not histogram->count: that one is a claim, the entries are what is walked. */
+    /* Not histogram->count, which may be wrong: the loop goes over the entries. */
     for (size_t i = 0; i < histogram->entry_count; i++) {
         total += histogram->entries[i].count;
     }

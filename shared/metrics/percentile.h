@@ -4,7 +4,8 @@
  *
  * Segments keep cumulative log-linear histograms (shared/abi/segment_abi.h: 64 sub-buckets per
  * octave, 2,240 counters). A period is the difference of two readings; few of its buckets are used,
- * so a period travels as a sorted list of (bucket, count). To merge many, add them to a dense one.
+ * so a period is stored as a sorted list of (bucket, count). To merge many, add them to a dense
+ * one.
  *
  * One rule everywhere: rank floor(p / 100 * (n - 1)), the value is the middle of that rank's
  * bucket, relative error <= 0.8 %.
@@ -55,12 +56,12 @@ void ntk_histogram_dense_reset(struct ntk_histogram_dense *dense);
 void ntk_histogram_dense_record(struct ntk_histogram_dense *dense, uint64_t ns);
 void ntk_histogram_dense_merge(struct ntk_histogram_dense *into, const struct ntk_histogram *from);
 
-/* The number of used buckets; at most capacity entries are written. */
+/* Returns the number of used buckets; writes at most capacity entries. */
 size_t ntk_histogram_dense_entries(const struct ntk_histogram_dense *dense,
                                    struct ntk_histogram_entry *entries, size_t capacity);
 
-/* now - before, bucket by bucket; a bucket seen smaller started again and counts with its value.
- * sum_ns follows the same rule. out may be `before`. */
+/* now - before, bucket by bucket; a bucket that decreased counts from 0 again. sum_ns follows the
+ * same rule. out may be `before`. */
 void ntk_histogram_dense_difference(const struct ntk_histogram_dense *now,
                                     const struct ntk_histogram_dense *before,
                                     struct ntk_histogram_dense *out);

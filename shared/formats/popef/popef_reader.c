@@ -19,7 +19,8 @@ struct part {
     struct ntk_popef_file *file;
     struct ntk_popef_arena arena;
     struct ntk_vec lists[LIST_COUNT]; /* of pointers to records, by type */
-    struct ntk_map names[LIST_COUNT]; /* of executables, tensors, feeds */
+    /* The part of the machine's memory that parsing leaves free, and the interval of checks. */
+    struct ntk_map names[LIST_COUNT];
 };
 
 struct popef_reader {
@@ -27,7 +28,7 @@ struct popef_reader {
     size_t bytes;         /* of their arenas */
 };
 
-/* The rest of the machine's memory that parsing leaves alone, and how often that is checked. */
+/* Names of these are unique across all files. */
 #define MEMORY_BYTES_LEFT ((uint64_t)128 << 20)
 #define MEMORY_BYTES_STEP ((size_t)32 << 20)
 
@@ -117,7 +118,7 @@ static size_t count(const struct popef_reader *reader, size_t list)
     return sum;
 }
 
-/* Names of these are unique among all files. */
+/* the first field of each */
 static int add_name(const struct popef_reader *reader, struct part *part, enum popef_blob_type type,
                     const char *name, void *record, uint64_t offset, struct popef_error *err)
 {
@@ -142,7 +143,7 @@ static const size_t record_bytes[LIST_COUNT] = {
 static void record_fill(void *record, const struct ntk_popef_head *head,
                         const struct ntk_popef_info *info)
 {
-    struct popef_blob *blob = record; /* the first member of each */
+    struct popef_blob *blob = record; /* Takes ownership of the file, even on failure. */
 
     *blob = head->blob;
     blob->name = info->name ? info->name : "";
@@ -202,7 +203,7 @@ static int parse_blob(const struct popef_reader *reader, struct part *part,
     return ret;
 }
 
-/* Takes the file, in any case. */
+/* The same for each list: its length, and the record at an index. */
 static int parse(struct popef_reader *reader, struct ntk_popef_file *file, struct popef_error *err)
 {
     struct part *part = part_create(file);
@@ -312,7 +313,7 @@ const char *popef_reader_file_name(const struct popef_reader *reader, size_t ind
                : NULL;
 }
 
-/* The same for each list: how many, and the record at an index. */
+/* popef_stream - the data of one blob, inflated if it is compressed. */
 #define LIST(name, type, list)                                                          \
     size_t popef_reader_##name##_count(const struct popef_reader *reader)               \
     {                                                                                   \

@@ -80,7 +80,7 @@ static int bad_compression(const struct popef_stream *stream, struct popef_error
                           "%s: %s: invalid compressed data", stream->file->name, stream->name);
 }
 
-/* Inflates into out until it is full or the zlib stream ends; how many bytes that gave. */
+/* Inflates into out until it is full or the zlib stream ends; returns the number of bytes. */
 static int inflate_some(struct popef_stream *stream, uint8_t *out, size_t bytes_count,
                         size_t *out_given, struct popef_error *err)
 {
@@ -129,7 +129,7 @@ static int read_inflated(struct popef_stream *stream, uint8_t *to, size_t bytes_
     if (ret == 0 && given < bytes_count) {
         ret = bad_compression(stream, err);
     }
-    /* With the last byte: the stream gives no other, its checksum holds, and it is all there is. */
+    /* With the last byte: the stream has ended, its checksum is right, and nothing follows. */
     if (ret == 0 && stream->position + bytes_count == stream->full_bytes) {
         ret = inflate_some(stream, &beyond, 1, &given, err);
         if (ret == 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_types - data types, and what shapes say: sizes, extension, elements per call. */
+/* popef_types - data types and shapes: sizes, extension, elements per call. */
 #include <string.h>
 
 #include "shared/formats/popef/popef.h"
@@ -50,7 +50,7 @@ int64_t popef_tensor_info_size_in_bytes(const struct popef_tensor_info *info)
         }
         is_empty = is_empty || info->shape[i] == 0;
     }
-    /* A dimension of 0 makes it empty, however large the others are. */
+    /* A dimension of 0 makes it empty, whatever the others are. */
     for (uint32_t i = 0; i < info->rank && !is_empty; i++) {
         if (__builtin_mul_overflow(bytes, info->shape[i], &bytes)) {
             return -1;
@@ -65,7 +65,7 @@ bool popef_tensor_info_equal(const struct popef_tensor_info *a, const struct pop
            memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
-/* The dimensions that are before the shape of one tensor. */
+/* The number of dimensions before the shape of one tensor. */
 static uint32_t dimensions_before(int64_t replication_factor, bool is_per_replica,
                                   bool use_remote_buffers, int64_t repeats, int64_t out[2])
 {

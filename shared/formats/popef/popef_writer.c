@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popef_writer - blobs one after the other into a file. A blob's header is written last, when its
- * size is known; a blob that cannot be finished is taken back.
+ * popef_writer - writes blobs to a file in order. A blob's header is written last, when its size is
+ * known; a blob that cannot be finished is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,19 +20,19 @@
 
 struct popef_blob_writer {
     struct popef_writer *writer;
-    struct popef_blob_writer *next; /* all of the writer that are not closed */
+    struct popef_blob_writer *next; /* the writer's blobs that are not closed */
 };
 
 /* The blob that is being written. */
 struct active {
-    struct popef_blob_writer *blob; /* NULL: metadata, which no caller holds, or none */
+    struct popef_blob_writer *blob; /* NULL: metadata, which no caller has, or none */
     bool is_open;
     uint32_t type;
     char *name;
     uint64_t offset; /* of its header */
     uint64_t info_bytes;
     uint64_t stored_bytes, full_bytes;
-    bool has_expected; /* full_bytes that it must have in the end */
+    bool has_expected; /* full_bytes that it must have at the end */
     uint64_t expected_bytes;
     bool is_compressed;
     z_stream deflater;
@@ -44,14 +44,14 @@ struct popef_writer {
     bool is_fd_ours;
     bool is_new; /* appending made the file */
     struct ntk_fs_replace replace;
-    uint64_t begin;  /* of the file when it was opened: what an abort goes back to */
-    uint64_t offset; /* in the file of what the buffer holds */
+    uint64_t begin;  /* of the file when it was opened: an abort restores it */
+    uint64_t offset; /* position in the file of the buffer's content */
     uint8_t *buffer; /* BUFFER_BYTES */
     size_t buffered;
     struct active active;
     struct popef_blob_writer *blobs;
     struct ntk_map names[POPEF_BLOB_OPAQUE + 1]; /* of executables, tensors, feeds */
-    int failed;                                  /* sticks: the file cannot be trusted any more */
+    int failed;                                  /* persists: the file cannot be trusted any more */
 };
 
 static int cannot_write(struct popef_writer *writer, int error, struct popef_error *err)
@@ -90,7 +90,7 @@ static int put(struct popef_writer *writer, const void *bytes, size_t bytes_coun
             return ret;
         }
     }
-    if (bytes_count >= BUFFER_BYTES) { /* no copy of what is large */
+    if (bytes_count >= BUFFER_BYTES) { /* large data is not copied */
         int ret = ntk_fs_pwrite(writer->fd, bytes, bytes_count, writer->offset);
 
         if (ret < 0) {
@@ -104,7 +104,7 @@ static int put(struct popef_writer *writer, const void *bytes, size_t bytes_coun
     return 0;
 }
 
-/* Bytes that were put before. */
+/* Overwrites earlier bytes. */
 static int change(struct popef_writer *writer, uint64_t offset, const void *bytes,
                   size_t bytes_count, struct popef_error *err)
 {
@@ -112,7 +112,7 @@ static int change(struct popef_writer *writer, uint64_t offset, const void *byte
         memcpy(writer->buffer + (offset - writer->offset), bytes, bytes_count);
         return 0;
     }
-    int ret = flush(writer, err); /* they may lie in both */
+    int ret = flush(writer, err); /* they may be in both */
     if (ret == 0 && (ret = ntk_fs_pwrite(writer->fd, bytes, bytes_count, offset)) < 0) {
         ret = cannot_write(writer, -ret, err);
     }
@@ -130,7 +130,7 @@ static void active_end(struct popef_writer *writer)
     writer->active = (struct active){ 0 };
 }
 
-/* As if it had never been. */
+/* Restores the state before it. */
 static void active_take_back(struct popef_writer *writer)
 {
     struct active *active = &writer->active;
@@ -270,7 +270,7 @@ static int put_start(struct popef_writer *writer, uint32_t type, const struct nt
     return ret;
 }
 
-/* The blob before is finished; out_blob NULL: no data is written. */
+/* Finishes the previous blob; out_blob NULL: no data is written. */
 static int begin(struct popef_writer *writer, uint32_t type, const struct ntk_popef_info *info,
                  bool compress, struct popef_blob_writer **out_blob, struct popef_error *err)
 {
@@ -467,7 +467,7 @@ void popef_writer_abort(struct popef_writer *writer)
         if (writer->is_new) {
             (void)unlink(writer->path);
         } else {
-            int ret = ftruncate(writer->fd, (off_t)writer->begin); /* no one to report to */
+            int ret = ftruncate(writer->fd, (off_t)writer->begin); /* no caller to report to */
             (void)ret;
         }
     }
@@ -500,7 +500,7 @@ int popef_writer_close(struct popef_writer *writer, struct popef_error *err)
     return ret;
 }
 
-/* The names of a sound file, behind which more follows. */
+/* The names of a valid file, to which more is added. */
 static int names_read(struct popef_writer *writer, struct popef_error *err)
 {
     struct popef_reader *reader = NULL;

@@ -1,4 +1,4 @@
-// Elements from data: the page never writes HTML as text, so no name of a process can be code.
+// Elements from data: the page never writes HTML as text, so a process name can never become code.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -13,7 +13,7 @@ export function make(tag, options = {}, ...children) {
   return element;
 }
 
-// Writes only what changed, so that a selection of text survives a refresh.
+// Only writes changes, so that a text selection survives a refresh.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -50,7 +50,7 @@ export function fillTable(table, columns, rows, none, rowClass = () => '') {
   });
 }
 
-// One of several, as a group of radio buttons: one stop of Tab, arrow keys choose.
+// A choice as a group of radio buttons: one Tab stop, arrow keys choose.
 export function choice(group, entries, chosen, on) {
   const buttons = entries.map(([value, label, help]) => make('button', {
     type: 'button', role: 'radio', 'data-choice': value, title: help, onclick: () => choose(value),

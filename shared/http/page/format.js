@@ -1,4 +1,4 @@
-// Numbers as neuron-top writes them: three figures and a unit, a dash where something is unknown.
+// Numbers in the form of neuron-top: three figures and a unit, a dash if unknown.
 
 function scaled(value, steps, suffixes) {
   let i = 0;

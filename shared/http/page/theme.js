@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; the choice stays in this browser.
+// Light, dark, or the system's setting; the choice stays in this browser.
 
 import { byId, setText } from './dom.js';
 
@@ -9,7 +9,7 @@ function stored() {
   try {
     return localStorage.getItem('theme');
   } catch {
-    return null; // a browser that keeps nothing
+    return null; // a browser without storage
   }
 }
 
