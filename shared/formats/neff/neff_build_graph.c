@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The nodes of neff.json out of what was created: stages become one node, whose tensors are those
- * that others see. */
+/* Builds the nodes of neff.json: stages become one node, with the tensors that other nodes see. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -21,7 +20,7 @@ static const struct build_tensor *tensor_find(const struct ntk_vec *tensors, con
     return NULL;
 }
 
-/* What a stage in [first, end) makes under this name; NULL when none does. */
+/* The tensor with this name that a stage in [first, end) produces; NULL if none does. */
 static const struct build_tensor *output_find(const struct ntk_neff_build *build, size_t first,
                                               size_t end, const char *name)
 {
@@ -61,7 +60,7 @@ static void tensor_add(struct ntk_neff_build *build, struct ntk_vec *tensors,
     }
 }
 
-/* Whether the tensor that stage i takes is made within the node. */
+/* Whether a stage of the same node produces the input of stage i. */
 static bool is_passed(struct ntk_neff_build *build, size_t first, size_t i,
                       const struct build_tensor *tensor)
 {

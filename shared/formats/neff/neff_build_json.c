@@ -8,7 +8,7 @@
 
 #include "shared/base/json.h"
 
-struct produced { /* a tensor and where it comes from */
+struct produced { /* a tensor and its source */
     const struct build_tensor *tensor;
     uint32_t node; /* in neff.json */
     uint32_t output;
@@ -31,7 +31,7 @@ static bool same_tensor(const struct build_tensor *a, const struct build_tensor 
     return a->dtype == b->dtype && a->bytes_count == b->bytes_count;
 }
 
-/* Network inputs first, then each node's outputs; lists which node feeds which. */
+/* Network inputs first, then each node's outputs; lists the connections of nodes. */
 static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint32_t *out_inputs)
 {
     uint32_t inputs = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program has: variables, constants, queues, semaphores, names. */
+/* The parts of a program: variables, constants, queues, semaphores, names. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static struct build_var *last_var(struct ntk_neff_kernel *kernel)
     return ntk_vec_at(vars, vars->count - 1);
 }
 
-/* What callers get for a node that could not be made: every call on it does nothing. */
+/* Returned for a node that could not be created: every call on it does nothing. */
 static struct ntk_neff_kernel *dead_kernel(struct ntk_neff_build *build)
 {
     build->dead.build = build;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program does: instructions and transfers, and the semaphores that keep them in order. */
+/* The code of a program: instructions and transfers, and the semaphores that keep them in order. */
 #include "shared/formats/neff/neff_build_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tokens: which instruction waits for which ---- */
+/* ---- tokens: waits between instructions ---- */
 
 static struct build_instr *instr_at(struct build_subgraph *subgraph, int engine, size_t index)
 {
@@ -34,8 +34,7 @@ static void add_sync(struct ntk_neff_build *build, struct ntk_vec *list, uint16_
     }
 }
 
-/* The instruction that comes next on `engine` waits for the end of instruction `index` of
- * `other`. */
+/* The next instruction on `engine` waits for the end of instruction `index` of `other`. */
 static void wait_for_instr(struct ntk_neff_kernel *kernel, int engine, struct ntk_vec *waits,
                            int other, size_t index)
 {
@@ -92,7 +91,7 @@ static void wait_for_transfer(struct ntk_neff_kernel *kernel, int engine, struct
         return;
     }
     if (token->bound_to == UNBOUND && queue->waited_by[engine] > token_index) {
-        return; /* a later transfer of the queue set has been waited for, and they end in order */
+        return; /* there was a wait for a later transfer of the queue set, and they end in order */
     }
     if (token->bound_to == UNBOUND) {
         bind_transfer(kernel, token, engine);
@@ -208,7 +207,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
             neff_build_fail(build, -EINVAL, "unknown queue set %u", instr->queue);
             return 0;
         }
-        /* One with its own semaphore is the caller's business. */
+        /* The caller handles one with an explicit semaphore. */
         token.is_transfer = instr->done_semaphore == NTK_ISA_NO_SEMAPHORE;
         token.queue = instr->queue;
     }
@@ -387,7 +386,7 @@ void neff_build_finish(struct ntk_neff_kernel *kernel)
                 const struct build_token *token = ntk_vec_at(&subgraph->tokens, i);
 
                 if (token->is_transfer && token->queue == q && !token->waited) {
-                    /* One that is bound elsewhere has that engine's turn. */
+                    /* One that is bound elsewhere is handled with that engine. */
                     if (token->bound_to == e ||
                         (token->bound_to == UNBOUND && (int)queue->owner == e)) {
                         highest = i + 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_build_private - what a NEFF in the making holds; shared by the files neff_build*.c.
+ * neff_build_private - a NEFF under construction; shared by the files neff_build*.c.
  *
- * Owner:   the builder owns all but the bytes of neff_build_npy(), which are freed with free().
+ * Owner: the builder owns everything except the bytes of neff_build_npy(), which are freed with
+ *        free().
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H
@@ -46,8 +47,9 @@ struct build_queue {
     bool is_pinned;
     uint32_t queue_count;
     uint32_t group_count;
-    uint16_t semaphore_to[NTK_ISA_ENGINE_COUNT]; /* signalled by transfers that engine waits for */
-    size_t waited_by[NTK_ISA_ENGINE_COUNT];      /* 1 + index of the latest token waited for */
+    /* signalled by transfers for which that engine waits */
+    uint16_t semaphore_to[NTK_ISA_ENGINE_COUNT];
+    size_t waited_by[NTK_ISA_ENGINE_COUNT]; /* 1 + index of the latest awaited token */
 };
 
 struct build_group {
@@ -69,8 +71,8 @@ struct build_sync {
 struct build_instr {
     struct ntk_isa_instr instr;
     uint32_t place;       /* 1 + index in places of the kernel; 0: none */
-    uint32_t slot_count;  /* once it is encoded, with its waits and signals */
-    struct ntk_vec waits; /* struct build_sync, beyond the instruction's own */
+    uint32_t slot_count;  /* number after encoding, with its waits and signals */
+    struct ntk_vec waits; /* struct build_sync, in addition to the instruction's own fields */
     struct ntk_vec signals;
 };
 
@@ -78,15 +80,15 @@ struct build_engine {
     struct ntk_vec program;                      /* struct build_instr */
     struct ntk_vec names;                        /* char * */
     uint16_t semaphore_to[NTK_ISA_ENGINE_COUNT]; /* signalled for that engine */
-    size_t waited_by[NTK_ISA_ENGINE_COUNT]; /* 1 + index of the latest instruction waited for */
+    size_t waited_by[NTK_ISA_ENGINE_COUNT];      /* 1 + index of the latest awaited instruction */
 };
 
 struct build_token {
-    int engine;   /* of the instruction that is meant, or that starts the transfer */
+    int engine;   /* of the instruction, or of the one that starts the transfer */
     size_t index; /* in its program */
     bool is_transfer;
     uint32_t queue;
-    uint32_t group;   /* NO_GROUP: its own instruction */
+    uint32_t group;   /* NO_GROUP: an instruction */
     int bound_to;     /* engine that the completion signals */
     uint16_t amount;  /* what it signals */
     bool waited;      /* consumed, */
@@ -100,7 +102,7 @@ struct build_subgraph {
     struct ntk_vec queues;
     struct ntk_vec groups;
     struct ntk_vec tokens;
-    size_t first_open; /* tokens before it need no further look */
+    size_t first_open; /* earlier tokens need no further check */
     struct build_engine engines[NTK_ISA_ENGINE_COUNT];
 };
 
@@ -123,15 +125,15 @@ struct ntk_neff_kernel {
     uint32_t current;
     char *layer;           /* name of instructions without one; NULL: none */
     struct ntk_vec places; /* struct build_place */
-    uint32_t place;        /* 1 + index of the line of what was appended last; 0: none */
-    uint32_t iteration;    /* likewise, of the innermost loop */
+    uint32_t place;        /* 1 + index of the line of the code appended last; 0: none */
+    uint32_t iteration;    /* the same for the innermost loop */
     struct build_subgraph subgraphs[SUBGRAPHS_MAX];
 };
 
 struct build_node {
     char *name;
     bool is_kernel;
-    bool is_stage;  /* its subgraph is one more of the node before it */
+    bool is_stage;  /* its subgraph belongs to the node before it */
     char *function; /* CPU nodes */
     char *library;
     struct ntk_vec inputs;
@@ -142,7 +144,7 @@ struct build_node {
 /* A node of neff.json: one that was created, or the first of several stages. */
 struct graph_node {
     const struct build_node *node;
-    size_t stage_count;     /* this one and those after it in build->nodes */
+    size_t stage_count;     /* this one and the next ones in build->nodes */
     struct ntk_vec inputs;  /* struct build_tensor, names borrowed from the stages */
     struct ntk_vec outputs; /* likewise */
 };
@@ -161,10 +163,10 @@ struct ntk_neff_build {
     char *tool_version;
     uint32_t subgraph_count;
     struct ntk_vec nodes; /* struct build_node * */
-    struct ntk_vec graph; /* struct graph_node, once all nodes are there */
+    struct ntk_vec graph; /* struct graph_node, after all nodes were created */
     struct ntk_vec members;
     struct ntk_vec heads;
-    struct ntk_vec params; /* char *: names of tensors whose value is a member */
+    struct ntk_vec params; /* char *: names of tensors with a member as their value */
     struct ntk_vec packed; /* struct ntk_neff_pack_member, in order of the archive */
     struct ntk_neff_kernel dead;
 };
@@ -174,13 +176,13 @@ int neff_build_fail(struct ntk_neff_build *build, int code, const char *format, 
     __attribute__((format(printf, 3, 4)));
 bool neff_build_failed(const struct ntk_neff_build *build);
 void neff_build_no_memory(struct ntk_neff_build *build);
-/* A zeroed item at the end of `vec`, or NULL and the error kept. */
+/* A zeroed item at the end of `vec`, or NULL, which records the error. */
 void *neff_build_add(struct ntk_neff_build *build, struct ntk_vec *vec);
-/* A copy of the builder's own, or NULL and the error kept. */
+/* A copy that the builder owns, or NULL, which records the error. */
 char *neff_build_copy_text(struct ntk_neff_build *build, const char *text);
 /* NULL if out of memory. */
 struct build_node *neff_build_node_add(struct ntk_neff_build *build, const char *name);
-/* The bytes of a .npy file, to be freed; NULL and the error kept. */
+/* The bytes of a .npy file, to be freed; NULL, which records the error. */
 void *neff_build_npy(struct ntk_neff_build *build, enum ntk_dtype dtype, uint32_t dim_count,
                      const uint64_t *dims, const void *data, size_t *out_file_bytes,
                      uint64_t *out_array_bytes);
@@ -189,23 +191,23 @@ void neff_build_param_path(char *path, const char *tensor_name);
 /* An input or output of a node. */
 void neff_build_add_tensor(struct ntk_neff_build *build, struct ntk_vec *tensors, const char *name,
                            enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
-/* Each engine of the current subgraph waits for the transfers of its queues that no instruction
- * waited for, and signals its end; the tensor engine's end is the program's. */
+/* Each engine of the current subgraph waits for transfers of its queues without another waiter, and
+ * signals its end; the end of the tensor engine is that of the program. */
 void neff_build_finish(struct ntk_neff_kernel *kernel);
-/* Adds a member and owns the bytes, also on failure. */
+/* Adds a member and takes ownership of the bytes, even on failure. */
 void neff_build_member_take(struct ntk_neff_build *build, const char *name, void *bytes,
                             size_t bytes_count);
-/* Adds what was written as a member and empties the buffer. */
+/* Adds the buffer's text as a member and empties the buffer. */
 void neff_build_finish_member(struct ntk_neff_build *build, const char *name, struct ntk_buf *buf);
 /* "PE": the part of names of members. */
 const char *neff_build_engine_file(int engine);
-/* The place of what is appended now: 1 + index, 0 for none. */
+/* The place of code that is appended now: 1 + index, 0 for none. */
 uint32_t neff_build_place_now(struct ntk_neff_kernel *kernel);
 /* Adds the members of source positions, once slots are counted. */
 void neff_build_positions(struct ntk_neff_build *build);
 /* Adds the kernel tree of instructions (struct build_located), which it sorts. */
 void neff_build_tree(struct ntk_neff_kernel *kernel, const char *member, struct ntk_vec *located);
-/* Makes build->graph out of build->nodes. */
+/* Builds build->graph from build->nodes. */
 void neff_build_graph(struct ntk_neff_build *build);
 /* A JSON object that begins in buf. */
 void neff_build_begin_json(struct ntk_json *json, struct ntk_buf *buf);

@@ -27,7 +27,7 @@ static size_t open_function(struct level *levels, size_t count, const struct bui
     return count + 1;
 }
 
-/* What is around a place, from outside; at most 2 levels for each loop, and 1. */
+/* The levels around a place, from the outside; at most 2 levels for each loop, and 1. */
 static size_t levels_of(const struct ntk_vec *places, const struct build_place *place,
                         struct level levels[NTK_NEFF_BUILD_LOOPS_MAX * 2 + 1])
 {

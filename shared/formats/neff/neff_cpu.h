@@ -2,19 +2,20 @@
 /*
  * neff_cpu - the function of a node that runs on the CPU.
  *
- * A NEFF may carry shared objects. A graph node whose func_name is not "__kelf" runs on the host:
- * the core writes the member that the node's attribute "library" names (without it, the archive's
+ * A NEFF may contain shared objects. A graph node with another func_name than "__kelf" runs on the
+ * host: the core writes the member in the node's attribute "library" (without it, the archive's
  * only member ending in ".so") to a private file, opens it with dlopen, looks the symbol func_name
  * up and calls it once per execution. The function has this type:
  *
  *   int fused_add(const struct ntk_neff_cpu_tensor *inputs, uint32_t input_count,
  *                 const struct ntk_neff_cpu_tensor *outputs, uint32_t output_count);
  *
- * It returns 0, or a positive number when it failed (the execution then fails). Inputs must not be
- * written; outputs hold arbitrary bytes on entry and must be filled whole. Several threads may be
- * inside the same function at once. Tensors are in the order of the node's inputs and output names.
+ * It returns 0, or a positive number on failure (the execution then fails). Inputs must not be
+ * written; outputs contain arbitrary bytes on entry and must be filled completely. Several threads
+ * may be inside the same function at once. Tensors are in the order of the node's inputs and output
+ * names.
  *
- * This header needs nothing but the C library, so that such objects can be built alone.
+ * This header only needs the C library, so that such objects can be built alone.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_CPU_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_CPU_H

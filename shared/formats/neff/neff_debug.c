@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_debug - the three levels read field by field: what is kept goes by what a member holds. */
+/* neff_debug - reads the three levels field by field, and keeps only the needed ones. */
 #include "shared/formats/neff/neff_debug_private.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static const char *const engine_files[ENGINE_FILES] = {
     [NTK_ISA_ENGINE_SP] = "SP",     [NTK_ISA_ENGINE_COUNT] = "DMA",
 };
 
-/* Where in the member something lies that is not as it should be. */
+/* Reports damage with its position in the member. */
 int neff_debug_damaged(struct debug_reader *r, const uint8_t *at, const char *what)
 {
     return ntk_err_set(r->err, -EBADMSG, (uint64_t)(at - r->member->bytes), "%s: %s",
@@ -180,7 +180,7 @@ static int add_predecessors(struct debug_reader *r, const struct ntk_protobuf_fi
                                     "the numbers of predecessors and of their kinds differ");
 }
 
-/* By id; what tells its kind first. */
+/* By id; entries with a kind first. */
 static int compare_predecessors(const void *a, const void *b)
 {
     const struct ntk_neff_predecessor *x = a;
@@ -192,7 +192,7 @@ static int compare_predecessors(const void *a, const void *b)
     return x->kind == y->kind ? 0 : x->kind > y->kind ? -1 : 1;
 }
 
-/* Both lists of an instruction name the same ones. */
+/* Merges both lists of an instruction, which have the same predecessors. */
 static void unite_predecessors(struct debug_reader *r,
                                struct ntk_neff_debug_instruction *instruction)
 {
@@ -214,7 +214,7 @@ static void unite_predecessors(struct debug_reader *r,
     r->predecessors.count = instruction->predecessor_first + kept;
 }
 
-/* What the pairs of an instruction say about its place; numbers are decimal texts. */
+/* The place of an instruction from its pairs; numbers are decimal texts. */
 struct place {
     bool has_file, has_line, has_kernel;
     uint64_t file, line, kernel;
@@ -233,7 +233,7 @@ static uint64_t number_in(const struct ntk_protobuf_field *text)
 
 static int take_place(struct debug_reader *r, struct debug_pair pair, void *ctx)
 {
-    static const char begin[] = "kernel_"; /* all keys have it, and are as long */
+    static const char begin[] = "kernel_"; /* all keys have it, and equal length */
     struct place *place = ctx;
 
     (void)r;
@@ -273,7 +273,7 @@ static void keep_place(struct debug_reader *r, const struct place *place,
     }
 }
 
-/* 1 + number in a table becomes the place of the text, which is 0 for none. */
+/* 1 + number in a table is replaced by the place of the text, which is 0 for none. */
 static const char *look_up(const struct ntk_vec *table, const char *number)
 {
     uintptr_t index = (uintptr_t)number - 1;
@@ -319,7 +319,7 @@ static int read_backend_entry(struct debug_reader *r, const struct ntk_protobuf_
     if (ret == 0 || ret == -ENOENT) {
         ret = neff_debug_add_text(r, &fields[FIELD_TEXT], &text_at);
     }
-    to->name = (const char *)(uintptr_t)text_at; /* a place until all texts are there */
+    to->name = (const char *)(uintptr_t)text_at; /* a position until all texts are read */
     keep_place(r, &place, to);
     if (ret == 0) {
         ret = add_predecessors(r, &fields[FIELD_PREDECESSORS], &fields[FIELD_KINDS]);
@@ -477,7 +477,7 @@ static int compare_instructions(const void *a, const void *b)
     if (x->bir_id != y->bir_id) {
         return x->bir_id < y->bir_id ? -1 : 1;
     }
-    /* The first of those that share an id. */
+    /* The first of those with the same id. */
     return x->predecessor_first < y->predecessor_first   ? -1
            : x->predecessor_first > y->predecessor_first ? 1
            : (uintptr_t)x->name < (uintptr_t)y->name     ? -1
@@ -513,7 +513,7 @@ static const struct debug_penguin *find_penguin(const struct debug_reader *r, ui
     return low < r->penguins.count && list[low].id == id ? &list[low] : NULL;
 }
 
-/* Places become texts. */
+/* Replaces positions by texts. */
 static void finish_texts(const struct debug_reader *r, struct ntk_neff_debug_instruction *one)
 {
     const struct debug_penguin *penguin =
@@ -529,8 +529,8 @@ static void finish_texts(const struct debug_reader *r, struct ntk_neff_debug_ins
     }
 }
 
-/* A table from ids to instructions, where ids lie close together: it sorts them too. False: they do
- * not, or there is no memory. */
+/* A table from ids to instructions, if ids are dense: it also sorts them. False: they are not, or
+ * out of memory. */
 static bool index_by_id(struct debug_reader *r)
 {
     struct ntk_neff_debug *debug = r->debug;
@@ -557,7 +557,7 @@ static bool index_by_id(struct debug_reader *r)
     ntk_memory_is_large(sorted, count * sizeof *sorted);
     for (size_t i = 0; i < count; i++) {
         uint32_t *at = &by_id[all[i].bir_id - first];
-        *at = *at ? *at : (uint32_t)i + 1; /* the first of those that share an id */
+        *at = *at ? *at : (uint32_t)i + 1; /* the first of those with the same id */
     }
     size_t kept = 0;
     for (size_t i = 0; i < id_count; i++) {
@@ -576,7 +576,7 @@ static bool index_by_id(struct debug_reader *r)
     return true;
 }
 
-/* Sorts, drops what shares an id with one before it, and turns places into texts. */
+/* Sorts, drops those with the id of an earlier one, and replaces positions by texts. */
 static void finish(struct debug_reader *r)
 {
     struct ntk_neff_debug *debug = r->debug;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_debug - what a compiler records about instructions: names and source lines: the `.dbg`
- * members of a NEFF. neff_positions.h joins the lines with the kernel tree.
+ * neff_debug - names and source lines that a compiler records for instructions: the `.dbg` members
+ * of a NEFF. neff_positions.h joins the lines with the kernel tree.
  *
  * Each of them is one protobuf message (docs/formats/neff.md). Levels lead from a slot of an
  * engine's program to what the user wrote:
@@ -28,12 +28,12 @@
  *
  * A subgraph without the members of its number has those of number 0: cores that share a graph.
  *
- * All other fields are skipped. Lists of kinds may be missing. Ids are below 2^48. What refers to
- * nothing, to itself or in circles is kept as it stands: nothing here follows predecessors.
+ * All other fields are skipped. Lists of kinds may be missing. Ids are below 2^48. Dangling,
+ * circular and self references are kept unchanged, because nothing here follows predecessors.
  *
- * Errors:  -EBADMSG a member is damaged, with its name and offset; -ENOMEM. Damaged members of
- *          XLA and of the framework only take these two away: hlo_err.
- * Owner:   ntk_neff_debug_create() allocates, ntk_neff_debug_destroy() frees; texts are its own.
+ * Errors:  -EBADMSG a member is damaged, with its name and offset; -ENOMEM. If members of XLA or of
+ *          the framework are damaged, only these two are missing: hlo_err.
+ * Owner:   ntk_neff_debug_create() allocates, ntk_neff_debug_destroy() frees, including texts.
  * Threads: any; immutable after creation.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_H
@@ -55,9 +55,9 @@ struct ntk_neff_predecessor {
     uint64_t kind; /* 0: not told */
 };
 
-struct ntk_neff_debug_instruction { /* one for each of millions: without gaps */
+struct ntk_neff_debug_instruction { /* there may be millions: without padding */
     uint64_t bir_id;
-    const char *name;           /* "I-72-0-tc-act"; "" when it has none */
+    const char *name;           /* "I-72-0-tc-act"; "" if it has none */
     uint64_t penguin_id;        /* the first */
     const char *penguin_text;   /* NULL: none */
     const char *file;           /* of the source; NULL: none */
@@ -71,7 +71,7 @@ struct ntk_neff_debug_instruction { /* one for each of millions: without gaps */
 
 struct ntk_neff_hlo { /* an operation of XLA */
     uint64_t id;
-    const char *text;    /* "%op0 = dot(%x, %y)"; of a computation its bare name */
+    const char *text;    /* "%op0 = dot(%x, %y)"; for a computation its name */
     const char *op_type; /* "" for none; and so of the file */
     const char *file;
     uint32_t line;  /* 0: none */
@@ -97,16 +97,16 @@ struct ntk_neff_debug {
     struct ntk_neff_hlo *hlos; /* in order of ids, each once */
     size_t framework_count;
     struct ntk_neff_framework *frameworks; /* in order of ids, each once */
-    struct ntk_err hlo_err;                /* text "": nothing of both members is damaged */
-    /* Of ids that lie close together: 1 + index in instructions of each from first_id on; NULL. */
+    struct ntk_err hlo_err;                /* text "": both members are intact */
+    /* For dense ids: 1 + index in instructions of each from first_id on; else NULL. */
     uint32_t *by_id;
     uint64_t first_id;
     size_t by_id_count;
-    size_t bad_position_count; /* of instructions: a line or file that is absent */
+    size_t bad_position_count; /* of instructions: an unknown line or file */
     void *private_data;
 };
 
-/* *out_debug is NULL when the subgraph has no such members. */
+/* *out_debug is NULL if the subgraph has no debug members. */
 int ntk_neff_debug_create(const struct ntk_neff *neff, const struct ntk_neff_subgraph *subgraph,
                           struct ntk_neff_debug **out_debug, struct ntk_err *err);
 void ntk_neff_debug_destroy(struct ntk_neff_debug *debug);

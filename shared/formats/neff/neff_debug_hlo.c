@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_debug_hlo - operations of XLA and names of the framework, which are above both ends. */
+/* neff_debug_hlo - operations of XLA and names of the framework, the two highest levels. */
 #include "shared/formats/neff/neff_debug_private.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "shared/base/str.h"
 
-/* Pairs of an operation that are wanted. */
+/* The needed pairs of an operation. */
 struct origin {
     struct ntk_protobuf_field op_type, file, line;
 };
@@ -109,8 +109,8 @@ int neff_debug_read_hlo(struct debug_reader *r, const struct ntk_neff *neff, uin
     return ret == -ENOMEM ? ntk_err_no_memory(caller) : ret;
 }
 
-/* Of equal ids an operation comes before a computation, whose id may be omitted: its text is a bare
- * name. Then in order of the file. */
+/* Of equal ids an operation comes before a computation, which has only a name as text and may lack
+ * an id. Then in order of the file. */
 static int compare_hlos(const void *a, const void *b)
 {
     const struct ntk_neff_hlo *x = a;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_debug_private - what the files of neff_debug share: one reading of all debug members. */
+/* neff_debug_private - shared by the files of neff_debug: one reading of all debug members. */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_PRIVATE_H
 
@@ -28,7 +28,7 @@ enum {
 };
 #define NEFF_DEBUG_FIELDS (FIELD_ENFORCED_KINDS + 1)
 
-/* Texts are places in texts until all of them are there; 0 is "". */
+/* Texts are positions until all of them are read; 0 is "". */
 struct debug_penguin {
     uint64_t id;
     size_t text_at;
@@ -48,7 +48,7 @@ struct debug_reader {
     struct ntk_vec hlos;         /* struct ntk_neff_hlo */
     struct ntk_vec frameworks;   /* struct ntk_neff_framework */
     struct ntk_buf texts;
-    uint64_t memory_left; /* all lists may take */
+    uint64_t memory_left; /* memory left for all lists */
     /* The member that is read. */
     const struct ntk_neff_member *member;
     struct ntk_vec slots;
@@ -63,8 +63,7 @@ int neff_debug_add_text(struct debug_reader *r, const struct ntk_protobuf_field 
 /* The first number of a packed list that is an id; -ENOENT: the list is empty. */
 int neff_debug_first_id(struct debug_reader *r, const struct ntk_protobuf_field *list,
                         uint64_t *out_id);
-/* The fields of an entry that are wanted, the last of each number; calls pair for each
- * FIELD_PAIR. */
+/* The needed fields of an entry, the last of each number; calls pair for each FIELD_PAIR. */
 int neff_debug_fields(struct debug_reader *r, const struct ntk_protobuf_field *entry,
                       struct ntk_protobuf_field fields[NEFF_DEBUG_FIELDS],
                       int (*pair)(struct debug_reader *r, struct debug_pair pair, void *ctx),
@@ -77,7 +76,7 @@ static inline const char *neff_debug_text(const struct debug_reader *r, size_t a
 {
     return (const char *)r->texts.bytes + at;
 }
-/* The text of a place that a pointer holds until all texts are there. */
+/* The text at a position that a pointer contains until all texts are read. */
 static inline const char *neff_debug_text_of(const struct debug_reader *r, const char *place)
 {
     return neff_debug_text(r, (uintptr_t)place);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_frames - the calls of the framework's program that operations of XLA come from:
+ * neff_frames - the calls in the framework's program that led to operations of XLA:
  * debug_info/debug_info_stack_frame_index.dbg, the message StackFrameIndex of XLA in its field 6.
  *
  *   field 6   1 repeated file name, 2 repeated function name,
  *             3 repeated location { 1 file, 2 function, 3 line },
  *             4 repeated frame { 1 location, 2 parent frame }
  *
- * All numbers count from 1 in their lists; 0, and what is beyond a list, is none.
+ * All numbers count from 1 in their lists; 0, and numbers beyond a list, mean none.
  *
  * Errors:  -EBADMSG the member is damaged, with its name and offset; -ENOMEM.
- * Owner:   ntk_neff_frames_read() fills, ntk_neff_frames_fini() frees; texts are its own.
+ * Owner:   ntk_neff_frames_read() fills, ntk_neff_frames_fini() frees, including texts.
  * Threads: any; immutable after it is filled.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_FRAMES_H
@@ -30,8 +30,7 @@ struct ntk_neff_frame_location {
 };
 
 struct ntk_neff_frame {
-    uint32_t location, parent; /* a cycle is kept as it is: code that follows parents counts its
-                                * steps */
+    uint32_t location, parent; /* a cycle is kept: code that follows parents counts its steps */
 };
 
 struct ntk_neff_frames {
@@ -41,7 +40,7 @@ struct ntk_neff_frames {
     struct ntk_vec frames;    /* struct ntk_neff_frame */
 };
 
-/* Empty when the NEFF has no such member. memory_bytes: what it may take. */
+/* Empty if the NEFF has no such member. memory_bytes: its memory limit. */
 int ntk_neff_frames_read(const struct ntk_neff *neff, uint64_t memory_bytes,
                          struct ntk_neff_frames *out_frames, struct ntk_err *err);
 void ntk_neff_frames_fini(struct ntk_neff_frames *frames);

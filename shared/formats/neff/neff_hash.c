@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does the hash in the header fit the payload? */
+/* Compares the hash in the header with the payload. */
 #include <errno.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ void neff_hasher_continue(struct neff_hasher *hasher, size_t count)
     if (count > hasher->end) {
         count = hasher->end;
     }
-    /* Cannot fail: the context is sound and nothing is allocated. */
+    /* Cannot fail: the context is valid and nothing is allocated. */
     if (count > hasher->done) {
         (void)EVP_DigestUpdate(hasher->context, hasher->payload + hasher->done,
                                count - hasher->done);
@@ -76,8 +76,8 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
         return crypto_failed(err);
     }
     neff_hasher_continue(hasher, hasher->end);
-    /* A gzip stream may end in zero bytes of its own (the high bytes of its size), so each length
-     * from the last other byte on, its trailer's 8 bytes at most, is a candidate; then all
+    /* A gzip stream may end in zero bytes (the high bytes of its size), so each length from the
+     * last nonzero byte on, plus at most the 8 bytes of its trailer, is a candidate; then all
      * bytes. */
     for (int i = 0; !equal && ret == 0; i++) {
         ret = compare_here(hasher->context, scratch, hasher->header->hash, stored_bytes, &equal);
@@ -97,8 +97,8 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
     return 0;
 }
 
-/* A version with the revision of its source, "2.23.6484.0+3b612583", as compilers of the vendor
- * have it and we never do. */
+/* A version with a source revision, "2.23.6484.0+3b612583", which the vendor's compilers have and
+ * ours do not. */
 static bool is_of_a_compiler(const char *version)
 {
     const char *revision = strchr(version, '+');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_kernel - the tree read node by node: members of it may be larger than what is kept. */
+/* neff_kernel - reads the tree node by node, because its members may be larger than the memory
+ * limit. */
 #include "shared/formats/neff/neff_kernel.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ struct tree_reader {
     struct ntk_map loops;
 };
 
-/* For a node, what encloses it. */
+/* The parents of a node. */
 struct place {
     uint32_t function, iteration;
 };
@@ -41,7 +42,7 @@ static void give_up(struct tree_reader *r)
     (void)ntk_json_scan_fail(&r->scan, "out of memory");
 }
 
-/* The clean text, once; "" without memory. */
+/* The clean text, stored once; "" if out of memory. */
 static const char *keep(struct tree_reader *r, const char *text, size_t bytes)
 {
     char clean[TEXT_BYTES_MAX + 4];
@@ -61,7 +62,7 @@ static const char *keep(struct tree_reader *r, const char *text, size_t bytes)
     return entry->key;
 }
 
-/* Of the key that was read last; the text is a literal. */
+/* Compares the key that was read last; the text is a literal. */
 #define KEY_IS(r, text)                          \
     ((r)->key.bytes_count == sizeof(text) - 1 && \
      memcmp((r)->key.bytes, text, sizeof(text) - 1) == 0)
@@ -83,7 +84,7 @@ static void read_line(struct tree_reader *r, uint32_t *out)
     }
 }
 
-/* A row; NULL once there are too many. */
+/* A new row; NULL if there are too many. */
 static void *add_node(struct tree_reader *r, struct ntk_vec *rows)
 {
     const struct ntk_neff_kernel *kernel = r->kernel;
@@ -247,7 +248,7 @@ static void read_iteration(struct tree_reader *r, struct place at)
     *(struct ntk_neff_iteration *)ntk_vec_at(&r->kernel->iterations, index) = one;
 }
 
-/* Kinds of nodes that are unknown are skipped. */
+/* Unknown kinds of nodes are skipped. */
 static void read_nodes(struct tree_reader *r, struct place at)
 {
     for (bool first = true; ntk_json_scan_item(&r->scan, &first);) {
@@ -278,7 +279,7 @@ static void find_loop(struct tree_reader *r, struct ntk_neff_iteration *iteratio
             : NULL;
     uint32_t parent = iteration->parent ? iterations[iteration->parent - 1].loop + 1 : 0;
 
-    ntk_buf_reset(&r->key); /* texts are kept once: their places tell them apart */
+    ntk_buf_reset(&r->key); /* texts are stored once: pointers distinguish them */
     ntk_buf_add_format(&r->key, "%x/%p/%p/%p/%x", parent,
                        (const void *)(function ? function->name : ""),
                        (const void *)(function ? function->file : ""),
@@ -304,7 +305,7 @@ static void find_loop(struct tree_reader *r, struct ntk_neff_iteration *iteratio
 
 /* ---- members ---- */
 
-/* What was there before a member that turns out to be damaged. */
+/* The state before a member, which is restored if the member is damaged. */
 struct mark {
     size_t trees, functions, iterations, instructions, loops;
 };

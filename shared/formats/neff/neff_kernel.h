@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_kernel - the kernel tree of a NEFF: the call and the loop iterations that an instruction of
- * a kernel belongs to.
+ * neff_kernel - the kernel tree of a NEFF: the call and the loop iterations of a kernel's
+ * instructions.
  *
- *   kernel_debug_info.json   {"debug_info_files": [{"file_name": member, "kernel_name": "__main__.f",
- *                             "parent_tensorizer_id": Penguin id}]}
+ *   kernel_debug_info.json   {"debug_info_files": [{"file_name": member, "kernel_name":
+ *                             "__main__.f", "parent_tensorizer_id": Penguin id}]}
  *   member                   [{"lnc": 1, "info": [node ...]}], a node is an object with one key:
  *     func   name, file, line of the definition, children
  *     iter   var, val, line of the loop, children; one node per iteration
@@ -14,7 +14,7 @@
  * none. Rows are in order of the files.
  *
  * Errors:  a damaged member is a warning with its name and offset, and adds no rows; -ENOMEM.
- * Owner:   ntk_neff_kernel_read() fills, ntk_neff_kernel_fini() frees; texts are its own.
+ * Owner:   ntk_neff_kernel_read() fills, ntk_neff_kernel_fini() frees, including texts.
  * Threads: any; immutable after it is filled.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_KERNEL_H
@@ -43,7 +43,7 @@ struct ntk_neff_function { /* a call of it */
 
 struct ntk_neff_iteration {
     const char *variable;
-    const char *text; /* the value where it is not an integer; NULL: it is */
+    const char *text; /* the value if it is not an integer; else NULL */
     int64_t value;
     uint32_t line;     /* of the loop */
     uint32_t parent;   /* 1 + index of the iteration around it */
@@ -65,7 +65,7 @@ struct ntk_neff_loop {
 
 struct ntk_neff_kernel_instruction {
     const char *name;   /* NULL: "inst.<number>" */
-    uint64_t number;    /* what the names of executed instructions begin with */
+    uint64_t number;    /* the prefix of the names of executed instructions */
     uint32_t line;      /* 0: none */
     uint32_t function;  /* 1 + index; its file is the file of the line */
     uint32_t iteration; /* 1 + index of the innermost */
@@ -88,10 +88,10 @@ struct ntk_neff_kernel {
     struct ntk_map texts;        /* keys */
 };
 
-/* Called with the message about each member that is damaged or missing; -errno ends the reading. */
+/* Called with the message about each damaged or missing member; -errno ends the reading. */
 typedef int ntk_neff_warn(void *ctx, const char *text);
 
-/* memory_bytes: what all rows and texts may take. Empty when the NEFF has no kernel tree. */
+/* memory_bytes: limit for all rows and texts. Empty if the NEFF has no kernel tree. */
 int ntk_neff_kernel_read(const struct ntk_neff *neff, uint64_t memory_bytes, ntk_neff_warn *warn,
                          void *ctx, struct ntk_neff_kernel *out_kernel);
 void ntk_neff_kernel_fini(struct ntk_neff_kernel *kernel);

@@ -9,7 +9,7 @@
 
 #define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 
-/* What follows 'key': in the dictionary; NULL when the key is not present. */
+/* The text after 'key': in the dictionary; NULL if the key is missing. */
 static const char *value_of(const char *text, const char *key)
 {
     size_t length = strlen(key);
@@ -66,7 +66,7 @@ static int parse_shape(const char *text, struct ntk_neff_npy *npy, struct ntk_er
     }
 }
 
-/* "<f4": the digits behind byte order and kind; 0 when it is something else. */
+/* "<f4": the digits after byte order and kind; 0 for anything else. */
 static uint64_t element_bytes(const char *descr)
 {
     uint64_t bytes = 0;

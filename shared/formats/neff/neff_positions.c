@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_positions - slot, back-end instruction, kernel instruction: the join. */
+/* neff_positions - joins slots, back-end instructions and kernel instructions. */
 #include "shared/formats/neff/neff_positions.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 
 #include "shared/base/json.h"
 
-#define ENTRIES_MAX 64 /* tried for one name: an honest file has one for each core */
+#define ENTRIES_MAX 64 /* tried for one name: a real file has one for each core */
 
-/* A kernel instruction by what names of the back end begin with. */
+/* A kernel instruction, by the prefix of back-end names. */
 struct stem {
     uint64_t penguin_id, number;
     uint32_t file; /* of the tree */
@@ -23,9 +23,9 @@ struct joiner {
     struct ntk_neff_positions *positions;
     size_t stem_count;
     struct stem *stems; /* in order of Penguin id, number, and of the files */
-    size_t near;        /* where the last search ended: the next stem is mostly close to it */
-    bool *is_chosen;    /* of each tree: it is the one of its file that this core runs */
-    size_t *hits;       /* of each tree: names of this core that it has */
+    size_t near;        /* end of the last search: the next stem is usually near it */
+    bool *is_chosen;    /* of each tree: this core runs it, among those of its file */
+    size_t *hits;       /* of each tree: the number of this core's names in it */
     const char *file;   /* the last one, and its number: most slots have the one before */
     uint32_t file_number;
     const char *path; /* of the tree, compared last with the file of this number */
@@ -70,7 +70,7 @@ static bool is_same_stem(const struct stem *a, const struct stem *b)
     return a->penguin_id == b->penguin_id && a->number == b->number;
 }
 
-/* Of two files the first one tells; of one file, every entry may be of another core. */
+/* The first of two files is used; within one file, every entry may belong to another core. */
 static int index_stems(struct joiner *j)
 {
     const struct ntk_neff_kernel *kernel = &j->positions->kernel;
@@ -99,7 +99,7 @@ static int index_stems(struct joiner *j)
     if (!is_sorted) {
         qsort(j->stems, j->stem_count, sizeof *j->stems, compare_stems);
     }
-    for (size_t i = 0; i < j->stem_count; i++) { /* of one entry the first tells, too */
+    for (size_t i = 0; i < j->stem_count; i++) { /* the first of one entry is used, too */
         if (!kept || !is_same_stem(&j->stems[kept - 1], &j->stems[i]) ||
             j->stems[kept - 1].tree != j->stems[i].tree) {
             j->stems[kept++] = j->stems[i];
@@ -118,7 +118,7 @@ static int index_stems(struct joiner *j)
     return warn(j->positions, text);
 }
 
-/* The first of those that an instruction of the back end may be; NULL: none. */
+/* The first candidates for a back-end instruction; NULL: none. */
 static const struct stem *find_stems(struct joiner *j,
                                      const struct ntk_neff_debug_instruction *instruction)
 {
@@ -158,7 +158,7 @@ static const struct stem *find_stems(struct joiner *j,
          is_same_stem(name, first);                                                     \
          name++)
 
-/* For the entries of a file the one that has most names of this core; of equals the one of its
+/* Among the entries of a file, the one with most names of this core; of equal ones the one with its
  * number, else the first. */
 static void choose_trees(struct joiner *j, const struct ntk_neff_debug *debug)
 {
@@ -208,7 +208,7 @@ static int file_number(struct joiner *j, const char *file, uint32_t *out)
     return 0;
 }
 
-/* Whether the path of the tree is the back end's: mostly the same two as before. */
+/* Whether the path of the tree equals the back end's: usually the same two as before. */
 static bool is_file(struct joiner *j, const char *path, uint32_t file)
 {
     if (path != j->path || file != j->path_file) {

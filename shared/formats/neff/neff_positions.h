@@ -45,7 +45,7 @@ extern "C" {
 #define NTK_NEFF_POSITION_CORE_NONE UINT32_MAX
 
 struct ntk_neff_position {
-    uint32_t file;        /* 1 + index in files; 0: the back end tells none, and line is 0 */
+    uint32_t file;        /* 1 + index in files; 0: the back end has none, and line is 0 */
     uint32_t line;        /* from 1 */
     uint32_t instruction; /* 1 + index in kernel.instructions; 0: not in the kernel tree */
 };
@@ -68,8 +68,8 @@ struct ntk_neff_positions {
     struct ntk_vec warnings;       /* char * */
 };
 
-/* debugs: of each core, NULL for none; two cores may have the same. *out_positions is NULL when no
- * member tells anything, and nothing is wrong. */
+/* debugs: of each core, NULL for none; two cores may share one. *out_positions is NULL if there are
+ * no positions and no warnings. */
 int ntk_neff_positions_create(const struct ntk_neff *neff, struct ntk_neff_debug *const *debugs,
                               size_t core_count, struct ntk_neff_positions **out_positions);
 void ntk_neff_positions_destroy(struct ntk_neff_positions *positions);

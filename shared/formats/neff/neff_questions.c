@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small questions about a NEFF that is open. */
+/* Queries on an open NEFF. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <string.h>

@@ -207,7 +207,7 @@ uint64_t ntk_neff_memory_left(const struct ntk_neff *neff)
 {
     const struct neff_private *data = neff->private_data;
 
-    return data ? data->budget : UINT64_MAX; /* one that no file was read for */
+    return data ? data->budget : UINT64_MAX; /* not from a file */
 }
 
 int ntk_neff_open_with(const void *bytes, size_t bytes_count,
@@ -269,7 +269,7 @@ int ntk_neff_open(const char *path, struct ntk_neff **out_neff, struct ntk_err *
     struct ntk_neff_open_options options = { .leave_constants = true, .keep_debug = true };
     uint8_t *bytes;
     size_t count;
-    /* Read, not mapped: a file that shrinks while it is read must not end the process. */
+    /* Read, not mapped: a file that shrinks during reading must not end the process. */
     int ret = ntk_fs_read(path, NTK_NEFF_FILE_BYTES_MAX, &bytes, &count, err);
 
     if (ret < 0) {

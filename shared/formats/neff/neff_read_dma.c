@@ -33,7 +33,7 @@ static int dtype_of(struct reader *r, const json_t *json, const char *what, cons
     return *out != NTK_DTYPE_NONE ? 0 : BAD(r, "%s: unknown dtype in %s", what, key);
 }
 
-/* First and one past the last byte a pattern touches; false when it is out of all proportion. */
+/* First and one past the last byte of a pattern; false if it is absurdly large. */
 static bool pattern_extent(const struct ntk_neff_pattern *pattern, int64_t *out_low,
                            int64_t *out_high)
 {
@@ -176,7 +176,7 @@ static int read_pattern(const struct group_reader *g, const json_t *json, const 
     return check_pattern(g, pattern);
 }
 
-/* For one source of an fma: its own dtype, or that of the transfer, must be there. */
+/* For one source of an fma: it must have a dtype, or the transfer must have one. */
 static int read_scale(const struct group_reader *g, const json_t *json, const json_t *source,
                       const json_t *scale, float *out)
 {
@@ -276,8 +276,8 @@ static int read_constant(const struct group_reader *g, const json_t *json,
     return 0;
 }
 
-/* A transpose that does not tell its shape: elements of the tile that its source moves at once, the
- * innermost dimension being the last of the shape. 0 when there is no whole number of them. */
+/* A transpose without a shape: the elements of the tile that its source moves at once; the
+ * innermost dimension is the last of the shape. 0 if their number is not whole. */
 static int64_t tile_size(const struct ntk_neff_transfer *transfer, uint32_t dim)
 {
     const struct ntk_neff_pattern *from = &transfer->from[0];
@@ -375,7 +375,7 @@ static int check_transfer_sizes(const struct group_reader *g,
         for (int i = 0; i < 4; i++) {
             bytes *= transfer->transpose_shape[i];
         }
-        /* The shape is one tile; what is moved may be several of them, one after the other. */
+        /* The shape is one tile; the transfer may move several of them, one after the other. */
         if (to_bytes % bytes != 0) {
             return bad_transfer(g, "the data is not a whole number of tiles of transpose_shape");
         }

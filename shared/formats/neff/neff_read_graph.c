@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The graph of neff.json with the programs that its kernels name in kelf-N.json. */
+/* The graph of neff.json with the programs in kelf-N.json. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <string.h>
@@ -259,7 +259,7 @@ static int read_node(struct graph_reader *g, const json_t *json, uint32_t index)
     return node->kind == NTK_NEFF_NODE_CORE ? read_kelf_of_node(r, attrs, node) : 0;
 }
 
-/* What def.json says about inputs or outputs, by name: the first variable of all programs. */
+/* The facts of def.json about inputs or outputs, by name: the first variable of all programs. */
 static int map_vars(struct reader *r, enum ntk_neff_var_type type, struct ntk_map *out_vars)
 {
     const struct ntk_neff *neff = r->neff;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which members of the archive are constants, told while it is inflated: by the def.json of their
- * folder when it came before them, as compilers write it; else a NumPy file is taken for one.
+ * Detects the constants among the archive's members during inflation: by the def.json of their
+ * folder if it came before them, which compilers ensure; else a NumPy file is treated as one.
  */
 #include "shared/formats/neff/neff_read_private.h"
 
@@ -14,8 +14,7 @@ struct neff_lander_constant {
     uint64_t alignment;
 };
 
-/* The full reader reports what is wrong with it; if out of memory, the constants are copied
- * later. */
+/* The full reader reports the problem; if out of memory, the constants are copied later. */
 void neff_lander_note(struct neff_lander *lander, const struct ntk_neff_member *member)
 {
     struct ntk_err *err = lander->r->err;
@@ -94,7 +93,7 @@ void neff_lander_land(struct neff_lander *lander, const struct ntk_tar_member *m
         }
         bytes_count -= head_bytes;
     }
-    /* What follows an array, or does not fit its variable, is checked in peace. */
+    /* Data after an array, or an array that does not fit its variable, is checked later. */
     if ((is_array && bytes_count != npy.data_bytes) ||
         (constant && bytes_count != constant->bytes_count) || bytes_count == 0) {
         return;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which members of the archive are in memory.
+ * Selects the members of the archive that are kept in memory.
  *
- * A payload can inflate to a thousand times its size, and what names a member may come after it. So
- * the first pass keeps what fits into a room that goes by the size of the payload. Where that was
- * not all, the members that are named, from neff.json downwards, are fetched by further passes, one
- * for each step of the way; a member that is not named is never in memory. All of it must fit into
- * what the machine has free. Constants, code and inputs may have any size below that, since a core
- * needs all of it; everything else must fit into the budget of the NEFF.
+ * A payload can inflate to a thousand times its size, and the reference to a member may come after
+ * it. So the first pass keeps members within a limit that depends on the size of the payload. If
+ * they did not fit, further passes fetch the referenced members, from neff.json downwards, one pass
+ * for each level; other members are never in memory. All of it must fit into free memory.
+ * Constants, code and inputs may have any size below that, because a core needs all of it;
+ * everything else must fit into the budget of the NEFF.
  */
 #include "shared/formats/neff/neff_read_private.h"
 
@@ -18,29 +18,29 @@
 #include "shared/base/memory.h"
 #include "shared/base/str.h"
 
-/* Of members that are kept before it is known who names them. */
+/* For members that are kept before their references are known. */
 #define ROOM_PER_PAYLOAD 2
 #define ROOM_BYTES (UINT64_C(24) << 20)
-/* Taken without asking how much is free. */
+/* Allocated without checking free memory. */
 #define MEMORY_UNASKED (UINT64_C(16) << 20)
 /* neff.json, kelf, def.json, engine JSON, and the tables that this one names */
 #define STEPS_MAX 8
 
-/* What a member is wanted for; the larger one counts. */
+/* The reason for keeping a member; the larger one counts. */
 enum want { WANT_NOTHING, WANT_CONTENT, WANT_PAYLOAD };
 
-/* One look at the archive. */
+/* One pass over the archive. */
 struct look {
     struct reader *r;
     const struct ntk_neff_open_options *options;
     const uint8_t *payload;
     struct neff_lander lander;
     struct neff_hasher hasher;
-    uint64_t room;      /* left for members that are not named yet */
-    bool has_omissions; /* something did not find room */
+    uint64_t room;      /* left for members without a reference so far */
+    bool has_omissions; /* something did not fit */
     uint8_t *wanted;    /* enum want by index; NULL in the first pass */
     bool *walked;
-    const char *refused;   /* kept; a member that is wanted and larger than the memory */
+    const char *refused;   /* kept; a needed member that is larger than the memory */
     bool is_refused_by_us; /* ... than the budget */
 };
 
@@ -105,7 +105,7 @@ static bool look_keep(void *ctx, size_t index, const char *name, uint64_t bytes_
     return true;
 }
 
-/* Of code that is not needed only this is: whether there is any. */
+/* Code that is not needed: only whether there is any. */
 static int look_pass(void *ctx, const char *name, const uint8_t *block, size_t bytes_count,
                      bool is_last, struct ntk_err *err)
 {
@@ -119,7 +119,7 @@ static int look_pass(void *ctx, const char *name, const uint8_t *block, size_t b
     return ntk_map_put(filled, name, look) < 0 ? ntk_err_no_memory(err) : 0;
 }
 
-/* Reads the archive; the first time all of it goes through the hash. */
+/* Reads the archive; the first pass also hashes all of it. */
 static int look_read(struct look *look, struct ntk_tar *out_tar)
 {
     const struct ntk_neff_open_options *options = look->options;
@@ -136,7 +136,7 @@ static int look_read(struct look *look, struct ntk_tar *out_tar)
     return ntk_tar_read_with(look->payload, payload_bytes, &limits, &hooks, out_tar, look->r->err);
 }
 
-/* ---- members that are named ---- */
+/* ---- references to members ---- */
 
 static void want(struct look *look, const char *name, enum want how)
 {
@@ -159,7 +159,7 @@ static void want_below(struct look *look, const char *folder, const char *name, 
     }
 }
 
-/* What texts below this key name, and how (`how`) their users need it. */
+/* The kind of reference of texts below this key, if their users need `how`. */
 static enum want want_of(const struct look *look, const char *key, enum want how)
 {
     if (neff_is_code_key(key)) {
@@ -169,11 +169,11 @@ static enum want want_of(const struct look *look, const char *key, enum want how
     if (strcmp(key, "var") == 0 || strcmp(key, "library") == 0 || strcmp(key, "file_name") == 0) {
         return look->options->leave_constants ? WANT_NOTHING : WANT_PAYLOAD;
     }
-    /* Debug members are wanted by their names, for whoever needs them. */
+    /* Debug members are requested by their names. */
     return ntk_str_ends_with(key, "_dbg") ? WANT_NOTHING : how;
 }
 
-/* Every text that is the name of a member, seen from the folder of the JSON or from the root. */
+/* Every text that is the name of a member, relative to the folder of the JSON or to the root. */
 static void walk(struct look *look, const char *folder, const json_t *value, enum want how)
 {
     const char *text = json_string_value(value);
@@ -217,12 +217,12 @@ static int walk_member(struct look *look, const struct ntk_neff_member *member)
     neff_json_drop(r, json);
     if (strcmp(ntk_str_base_name(member->name), "def.json") == 0) {
         neff_lander_note(&look->lander, member);
-        want_below(look, folder, "tensor_map.json", WANT_CONTENT); /* its name is nowhere */
+        want_below(look, folder, "tensor_map.json", WANT_CONTENT); /* no other member names it */
     }
     return 0;
 }
 
-/* Walks the JSON that is wanted and there. True: there was some. */
+/* Walks through the JSON members that are needed and present. True: there were some. */
 static int walk_wanted(struct look *look, bool *out_any)
 {
     const struct ntk_neff *neff = look->r->neff;
@@ -245,7 +245,7 @@ static int walk_wanted(struct look *look, bool *out_any)
     return 0;
 }
 
-/* Reads the archive again for what is wanted and not present. */
+/* Reads the archive again for needed members that are missing. */
 static int fetch(struct look *look)
 {
     struct ntk_tar *tar = &look->r->data->tar;

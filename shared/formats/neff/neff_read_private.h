@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_read_private - what the files of the NEFF reader share: memory that lives as long as the
- * NEFF, values out of JSON with a message when they are wrong, and the reader of each member.
+ * neff_read_private - shared by the files of the NEFF reader: memory that lives as long as the
+ * NEFF, JSON values with a message on errors, and the reader of each member.
  *
- * Owner:   what is kept lives as long as the NEFF; hasher and lander are init / fini.
+ * Owner: kept memory lives as long as the NEFF; hasher and lander are init / fini.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H
@@ -28,16 +28,16 @@ struct neff_private {
     struct ntk_tar tar;
     struct ntk_map members;
     struct ntk_map parsed; /* json_t * of members that were parsed early, by their bytes */
-    struct ntk_map costs;  /* memory of each tree that is there, by its json_t * */
+    struct ntk_map costs;  /* memory of each parsed tree, by its json_t * */
     struct ntk_map filled; /* members that were omitted and are not all zeros, by name */
     uint64_t budget;       /* memory that texts, trees and records may still take */
-    uint64_t work;         /* bytes of JSON that may still be parsed: one text may be named often */
-    struct ntk_vec blocks; /* void *: what strings and arrays are in */
+    uint64_t work;         /* bytes of JSON that may still be parsed: a member may be named often */
+    struct ntk_vec blocks; /* void *: the memory of strings and arrays */
     size_t block_used;     /* of the last block */
     size_t block_bytes;
 };
 
-/* What parsing carries along. */
+/* The state of parsing. */
 struct reader {
     struct ntk_neff *neff;
     struct neff_private *data;
@@ -49,7 +49,7 @@ struct reader {
     uint64_t memory_limit; /* of it; 0: not asked for yet */
 };
 
-/* The code is spelt out, so that whoever reads the code (a tool too) sees that it is negative. */
+/* The code is a literal, so that readers and tools see that it is negative. */
 #define BAD(r, ...) \
     ((void)ntk_err_set((r)->err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__), -EBADMSG)
 #define NO_MEMORY(r) (neff_no_memory(r), -ENOMEM)
@@ -62,14 +62,14 @@ struct group_reader {
     uint32_t group;
 };
 
-/* Says whether the machine has no more memory, or the budget of the NEFF is used up. */
+/* Says whether the machine is out of memory, or the budget of the NEFF is used up. */
 void neff_no_memory(struct reader *r);
-/* What texts, trees and records of a NEFF of this size may take: with the file itself 4 times its
- * size and 64 MiB. What a good one holds needs less; only one that is made for it needs more. */
+/* The limit for texts, trees and records of a NEFF of this size: with the file itself 4 times its
+ * size and 64 MiB. A normal NEFF needs less. */
 #define NEFF_BUDGET(file_bytes) ((file_bytes)*3 + (UINT64_C(56) << 20))
 bool neff_budget_take(struct reader *r, uint64_t bytes);
-/* neff_read_subgraph.c: the content of a constant whose file_name is seen from this folder; `where`
- * is who has it, for sentences. A size of 0 becomes that of the file. */
+/* neff_read_subgraph.c: the content of a constant with file_name relative to this folder; `where`
+ * is its owner, for messages. A size of 0 becomes that of the file. */
 int neff_read_constant(struct reader *r, const char *where, const char *folder,
                        struct ntk_neff_var *var);
 /* neff_read_subgraph.c: whether this key of a def.json or engine JSON names the code of an
@@ -98,13 +98,12 @@ int neff_get_array(struct reader *r, const json_t *object, const char *what, con
                    bool required, size_t max, const json_t **out, uint32_t *out_count);
 int neff_get_texts(struct reader *r, const json_t *object, const char *what, const char *key,
                    const char ***out, uint32_t *out_count);
-/* Parses a member, unless the tree would not fit into the memory; neff_json_drop() gives it back.
- */
+/* Parses a member, unless the tree would not fit into the memory; neff_json_drop() frees it. */
 int neff_parse(struct reader *r, const struct ntk_neff_member *member, json_t **out);
 /* The same, by name. */
 int neff_load_json(struct reader *r, const char *name, json_t **out);
-/* The same, except for the elements of one list, which may be most of it: they are parsed one at a
- * time by neff_parse_apart(). list->text is NULL when there is no such list. */
+/* The same, except for the elements of one list, which may be most of it: neff_parse_apart() parses
+ * them one at a time. list->text is NULL if there is no list with this name. */
 int neff_load_json_apart(struct reader *r, const char *name, const char *key, json_t **out,
                          struct ntk_json_list *out_list);
 int neff_parse_apart(struct reader *r, const char *where, const char *text, size_t bytes_count,
@@ -128,35 +127,35 @@ struct neff_hasher {
     const struct ntk_neff_header *header;
     const uint8_t *payload;
     size_t count;
-    size_t end;  /* after the last byte that is not zero */
+    size_t end;  /* after the last nonzero byte */
     size_t done; /* of end */
 };
 
 /* Borrows header and payload. */
 int neff_hasher_init(struct neff_hasher *hasher, const struct ntk_neff_header *header,
                      const uint8_t *payload, struct ntk_err *err);
-/* The payload up to count is in the cache: hashes what is left of that. */
+/* The payload up to count is in the cache: hashes the rest of it. */
 void neff_hasher_continue(struct neff_hasher *hasher, size_t count);
 int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
                        struct ntk_err *err);
-/* Whether a hash that differs in this file, whose info.json is read, is of another kind. */
+/* Whether the hash in this file, after reading info.json, is of another kind and so differs. */
 bool neff_hash_is_other_kind(const struct ntk_neff *neff);
 void neff_hasher_fini(struct neff_hasher *hasher);
 
-/* neff_read_members.c: the members of the archive, as far as they are needed, hashed and landed on
- * the way as the options say. */
+/* neff_read_members.c: the needed members of the archive, hashed and landed during reading as the
+ * options say. */
 int neff_read_members(struct reader *r, const uint8_t *payload,
                       const struct ntk_neff_open_options *options);
-/* Whether this many more bytes fit into the memory that is free; _take counts them. */
+/* Whether this many more bytes fit into free memory; _take counts them. */
 bool neff_memory_has(struct reader *r, uint64_t bytes);
 bool neff_memory_take(struct reader *r, uint64_t bytes);
 
-/* neff_read_landing.c: members that go straight to where they are needed. */
+/* neff_read_landing.c: members that go directly to their destination. */
 struct neff_lander {
     struct reader *r;
     const struct ntk_neff_landing *landing;
     size_t looked;            /* members that were checked for definitions */
-    struct ntk_map folders;   /* whose def.json is there */
+    struct ntk_map folders;   /* folders with a known def.json */
     struct ntk_map constants; /* path to struct neff_lander_constant * */
 };
 

@@ -41,7 +41,7 @@ static int is_alt_fabric(struct reader *r, const json_t *json, const char *what,
     return 0;
 }
 
-/* Fields that variables of one type have; anything else that carries one is not what it says. */
+/* Fields of variables of one type; other types must not have them. */
 static int check_own_fields(struct reader *r, const struct ntk_neff_subgraph *subgraph,
                             const json_t *json, const struct ntk_neff_var *var)
 {
@@ -124,7 +124,7 @@ static const struct kind variable_kind = { "variable", var_type_names, COUNT_OF(
 static const struct kind queue_set_kind = { "queue set", queue_type_names,
                                             COUNT_OF(queue_type_names) };
 
-/* What variables and queue sets begin with: a kept name, an object, a type out of a table. */
+/* The common part of variables and queue sets: a kept name, an object, a type from a table. */
 static int read_head(struct reader *r, const struct ntk_neff_subgraph *subgraph,
                      const struct kind *kind, const char *name, const json_t *json,
                      const char **out_name, int *out_type)

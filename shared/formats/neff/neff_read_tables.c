@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dve_tables: what a compiler gives the vector engine in addition to its program. */
+/* dve_tables: additional data of a compiler for the vector engine. */
 #include "shared/formats/neff/neff_read_private.h"
 
 #include <string.h>

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one trigger names, and how far it moves the tail of the ring. */
+/* The names in one trigger, and the distance by which it moves the tail of the ring. */
 struct trigger {
     uint32_t queue_set;
-    uint32_t function; /* how many functions of the queue set began up to here */
+    uint32_t function; /* number of functions of the queue set that began up to here */
     uint32_t id;
     const char *instance;
     uint64_t descriptors;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_stats - what compilers counted of the model itself. */
+/* neff_stats - counts that compilers made of the model. */
 #include "shared/formats/neff/neff.h"
 
 #include <jansson.h>

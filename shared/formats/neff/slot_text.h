@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slot_text - short words and numbers written straight into a buffer: a slot's text has dozens of
- * them, and a call of printf for each would take longer than all the rest of an export.
+ * slot_text - fast writing of short words and numbers into a buffer: a slot's text has dozens of
+ * them, and printf for each would take longer than the rest of an export.
  *
  *   struct slot_text text = { .out = out };
  *   SLOT_TEXT_WORD(&text, "channels=");
@@ -28,7 +28,7 @@ struct slot_text {
     char spare[SLOT_TEXT_WORD_MAX]; /* where words go without memory: nowhere */
 };
 
-/* What was written counts, and ends with a NUL. */
+/* Commits the text, with a NUL at its end. */
 static inline void slot_text_end(struct slot_text *text)
 {
     if (text->at && text->end != text->spare + sizeof text->spare) {
@@ -92,7 +92,7 @@ static inline void slot_text_signed(struct slot_text *text, int64_t value)
     slot_text_number(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* Hex digits, at least so many. */
+/* Hex digits, at least this many. */
 static inline void slot_text_digits(struct slot_text *text, uint64_t value, unsigned least)
 {
     char *at = slot_text_room(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_text - files searched for, read once and cut into lines. */
+/* source_text - finds files, reads each once and divides it into lines. */
 #include "shared/formats/neff/source_text.h"
 
 #include <errno.h>
@@ -111,7 +111,7 @@ void ntk_source_text_destroy(struct ntk_source_text *text)
 
 /* ---- where a file is ---- */
 
-/* The path itself may name anything of the machine: text of programs alone is shown. */
+/* A recorded path may lead to any file of the machine: only program text is shown. */
 static bool is_source_code(const char *path)
 {
     static const char *const endings[] = { ".py",  ".pyi", ".pyx", ".c",   ".cc",  ".cpp",
@@ -186,7 +186,7 @@ static int open_source(const struct ntk_source_text *text, const char *path,
     return fd;
 }
 
-/* ---- what it holds ---- */
+/* ---- contents ---- */
 
 static int mark_lines(struct source_file *file)
 {
@@ -234,7 +234,7 @@ static void read_file(struct ntk_source_text *text, const char *path, struct sou
         text->has_too_many = true;
     } else {
         file->bytes = malloc(bytes + 1);
-        /* A file that someone cuts meanwhile has no text. */
+        /* A file that was truncated meanwhile has no text. */
         if (file->bytes && read_bytes(fd, member, file->bytes, bytes) == 0) {
             file->bytes_count = bytes;
             text->bytes_count += bytes;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_text - the text of source lines whose paths a NEFF recorded on another machine.
+ * source_text - the text of source lines, with paths that a NEFF recorded on another machine.
  *
- * A recorded path is searched for below the given folders: of its last k parts, from all of them
- * down to one, the first that is a regular file there. Nothing outside of the folders is opened,
- * and no symbolic link is followed. Next is the member of the NEFF for this path, which examples
- * have. Without folders the last is the path itself, where that is a file of source code
- * (by its ending, as for the member): a NEFF must not choose what else is shown.
+ * A recorded path is searched for below the given folders: its last k parts, from all of them down
+ * to one, until a regular file is found. Nothing outside of the folders is opened, and no symbolic
+ * link is followed. Next is the member of the NEFF for this path, which examples have. Without
+ * folders, the path itself comes last, if it is a file of source code (by its ending, as for the
+ * member), so that a NEFF cannot show other files.
  *
- * Text is UTF-8, clean (str.h), tabs become blanks. A file is read once, when a line of it is first
- * asked for; files of more than 64 MiB, and what exceeds 256 MiB together, have no text. Files are
- * expected to be of the version that was compiled: what speaks against it is a warning per file.
+ * Text is UTF-8, clean (str.h), tabs become blanks. A file is read at the first request for one of
+ * its lines; files of more than 64 MiB, or beyond 256 MiB together, have no text. Files should be
+ * of the compiled version; each file with signs of another version causes a warning.
  *
  * Owner:   ntk_source_text_create() allocates, ntk_source_text_destroy() frees.
  * Threads: one.
@@ -36,10 +36,10 @@ extern "C" {
 #define NTK_SOURCE_TEXT_MEMBER "debug_info/source/%s"
 
 struct ntk_source_text_options {
-    const char *nki_root, *framework_root; /* NULL: none; the first is looked into first */
+    const char *nki_root, *framework_root; /* NULL: none; the first is searched first */
     const struct ntk_neff *neff;           /* NULL: none; outlives the text */
-    int64_t built_s; /* since 1970, when the NEFF was there; later files are other versions; 0:
-                        unknown */
+    int64_t built_s; /* since 1970, creation of the NEFF; later files are other versions; 0:
+                      * unknown */
 };
 
 struct ntk_source_text;
@@ -51,8 +51,7 @@ void ntk_source_text_destroy(struct ntk_source_text *text);
 
 /* Without indentation or line end; NULL: there is none. Borrowed until the next call. */
 const char *ntk_source_text_line(struct ntk_source_text *text, const char *path, uint32_t line);
-/* All bytes of the file, whose text may be anything; NULL: there is none. For programs that show a
- * file. */
+/* All bytes of the file, unchecked; NULL: there is none. For programs that show a file. */
 const char *ntk_source_text_file(struct ntk_source_text *text, const char *path,
                                  size_t *out_bytes_count);
 /* char *, so far: one per file and reason. */

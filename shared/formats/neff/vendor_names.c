@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_names - queues own semaphores, sets of functions say which number is which. */
+/* vendor_names - queues have semaphores, and sets of functions give each a number. */
 #include "shared/formats/neff/vendor_names.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ int ntk_vendor_names_add_set(struct ntk_vendor_names *names, const void *json, s
     return ret;
 }
 
-/* Without memory for a set's member, or without that member: its functions have no names. */
+/* If a set's member is missing or does not fit into memory, its functions have no names. */
 static int name_functions(struct ntk_vendor_names *names, const struct ntk_neff *neff,
                           const struct ntk_neff_subgraph *subgraph)
 {

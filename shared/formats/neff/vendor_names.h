@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_names - what a vendor's NEFF calls the semaphores and activation functions that the
- * slots of one subgraph number.
+ * vendor_names - the names in a vendor's NEFF for the semaphores and activation functions with
+ * numbers in one subgraph's slots.
  *
- * Owner:   caller's storage, a zeroed struct has no names; _init() allocates, _fini() frees; the
- *          NEFF is not kept. Threads: any; immutable after creation.
+ * Owner: the caller's storage, a zeroed struct has no names; _init() allocates, _fini() frees; the
+ *        NEFF is not kept. Threads: any; immutable after creation.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_VENDOR_NAMES_H
 #define NTK_SHARED_FORMATS_NEFF_VENDOR_NAMES_H
@@ -26,11 +26,12 @@ struct ntk_vendor_names {
 /* The name of a queue as it is shown. */
 typedef void ntk_vendor_names_show(const char *name, char *buf, size_t buf_bytes);
 
-/* subgraph is of neff; either may be NULL: then without the names that need it. 0 or -ENOMEM. */
+/* subgraph belongs to neff; either may be NULL: then the names that need it are missing. 0 or
+ * -ENOMEM. */
 int ntk_vendor_names_init(struct ntk_vendor_names *names, const struct ntk_neff *neff,
                           const struct ntk_neff_subgraph *subgraph, ntk_vendor_names_show *show);
-/* Adds the functions of a set, the bytes of its JSON member; what is not as it should be has no
- * name. 0 or -ENOMEM. */
+/* Adds the functions of a set from the bytes of its JSON member; invalid ones have no name. 0 or
+ * -ENOMEM. */
 int ntk_vendor_names_add_set(struct ntk_vendor_names *names, const void *json, size_t json_bytes);
 void ntk_vendor_names_fini(struct ntk_vendor_names *names);
 

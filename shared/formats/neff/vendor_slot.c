@@ -14,7 +14,7 @@
 #define NUMBER(value) slot_text_number(out, (value))
 #define HEX(value) slot_text_hex(out, (value))
 
-#define BODY 12 /* behind opcode, waits and changes */
+#define BODY 12 /* after opcode, waits and changes */
 #define DMA_VARIABLE 0x10
 #define DMA_TABLE 0x20
 
@@ -232,7 +232,7 @@ static bool put_wait(struct slot_text *out, const struct ntk_vendor_names *names
     }
 }
 
-/* The low nibble says what, the high one when. */
+/* The low nibble is the kind, the high one the time. */
 static bool put_change(struct slot_text *out, const struct ntk_vendor_names *names, unsigned mode,
                        unsigned number, uint64_t value)
 {
@@ -264,7 +264,7 @@ static bool put_change(struct slot_text *out, const struct ntk_vendor_names *nam
     return true;
 }
 
-/* Each but for its blanks; one blank always follows. */
+/* The text of each without its blanks; one blank always follows. */
 static void put_sync(struct slot_text *out, const struct ntk_vendor_names *names,
                      const uint8_t *slot)
 {
@@ -617,7 +617,7 @@ static void print_trigger(const uint8_t *slot, const struct ntk_vendor_names *na
 
 /* ---- transfers ---- */
 
-/* The original writes what tables are with hex digits only where the program is loaded. */
+/* The original only writes the use of tables with hex digits if the program is loaded. */
 static void put_end(struct slot_text *out, const char *side, uint64_t word, bool is_pseudo)
 {
     uint64_t index = word >> 32 & 0xffff;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_slot - instruction slots of Trainium1 and 2 as text, and what they move: for reading
- * programs and captures of real hardware. Nothing is executed from it, and nothing written.
+ * vendor_slot - instruction slots of Trainium1 and 2 as text, and the data that they move: for
+ * reading programs and captures of real hardware. It is not used for execution or writing.
  *
  * Any 64 bytes are a slot: codes that are unknown are printed as numbers, an instruction that is
  * unknown as its bytes. docs/formats/vendor-slots.md has the layouts and how sure each is.
  *
- * Owner:   plain data; what is appended belongs to the caller's buffer. Threads: any.
+ * Owner: plain data; the caller owns the buffer. Threads: any.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_VENDOR_SLOT_H
 #define NTK_SHARED_FORMATS_NEFF_VENDOR_SLOT_H
@@ -32,9 +32,9 @@ struct ntk_vendor_names;
 #define NTK_VENDOR_OPCODE_PSEUDO_LOAD 0xce     /* of a NEFF; loaded it is TENSOR_LOAD */
 #define NTK_VENDOR_OPCODE_PSEUDO_TRANSFER 0xd4 /* of a NEFF; loaded it is DMA_DIRECT2D */
 
-/* Core generations with these layouts, NC-v2 to NC-v4. Of NC-v2 every wait of the one capture at
- * hand ends with a change of the semaphore that it names, by the queue or engine that the NEFF
- * names for it; of NC-v4 summaries of the original tool come out. */
+/* Core generations with these layouts, NC-v2 to NC-v4. For NC-v2, in the only available capture
+ * every wait ends with a change of the named semaphore by the queue or engine that the NEFF assigns
+ * to it; for NC-v4, the summaries of the original tool are reproduced. */
 static inline bool ntk_vendor_slot_has_layout(unsigned generation)
 {
     return generation >= 2 && generation <= 4;
@@ -65,10 +65,10 @@ static inline uint64_t ntk_vendor_slot_u(const uint8_t *slot, unsigned offset, u
 #define NTK_VENDOR_SIGNAL_DEC 0x14
 #define NTK_VENDOR_SIGNAL_ADD 0x15
 #define NTK_VENDOR_SIGNAL_WRITE 0x19
-#define NTK_VENDOR_SLOT_DMA_SEMAPHORE 13 /* DMA_DIRECT2D: incremented when the data is there */
+#define NTK_VENDOR_SLOT_DMA_SEMAPHORE 13 /* DMA_DIRECT2D: incremented when the data has arrived */
 
-/* What compilers write where the loaded program has the WRITE that starts prepared transfers: the
- * name of a queue of def.json and the id of a descriptor group of its engine. */
+/* A compiler's form of the WRITE that starts prepared transfers in the loaded program: the name of
+ * a queue of def.json and the id of a descriptor group of its engine. */
 #define NTK_VENDOR_OPCODE_TRIGGER 0xc1
 #define NTK_VENDOR_TRIGGER_NAME 12
 #define NTK_VENDOR_TRIGGER_NAME_BYTES 36
@@ -130,24 +130,23 @@ const struct ntk_neff_var *ntk_vendor_slot_var(const struct ntk_neff_subgraph *s
 
 /* ---- text ---- */
 
-/* Appends operands as they are shown: waits and changes of semaphores, then what the operation has.
- * names may be NULL. */
+/* Appends operands in their displayed form: waits and changes of semaphores, then those of the
+ * operation. names may be NULL. */
 void ntk_vendor_slot_print(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                            const struct ntk_vendor_names *names, struct ntk_buf *out);
 /* Appends the function of an ACTIVATE, "EXP", else nothing. */
 void ntk_vendor_slot_print_function(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                                     const struct ntk_vendor_names *names, struct ntk_buf *out);
-/* "PSEUDO_DMA_DIRECT2D": opcodes that only what a compiler made has; NULL for all others. */
+/* "PSEUDO_DMA_DIRECT2D": opcodes that only compiler output has; NULL for all others. */
 const char *ntk_vendor_slot_pseudo_name(uint8_t opcode);
 
 /* ---- work ---- */
 
-/* What one run of a slot moves and computes. Bytes of engines are those of all partitions, by the
- * rules of version 2.28 those of one; bytes of a transfer are always all. */
+/* The data that one run of a slot moves and computes. Bytes of engines are those of all partitions,
+ * by the rules of version 2.28 those of one; bytes of a transfer are always those of all. */
 struct ntk_vendor_work {
     bool is_known;     /* bytes */
-    bool may_use_psum; /* not known, and an address of the accumulation buffer is where others have
-                        * theirs */
+    bool may_use_psum; /* unknown, with an address of the accumulation buffer in a usual place */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes;
     uint64_t hbm_read_bytes, hbm_write_bytes;
@@ -174,7 +173,7 @@ bool ntk_vendor_slot_flops(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 
 /* ---- places ---- */
 
-/* What it reads or writes of each partition, from the lowest byte to the highest. */
+/* The range that it reads or writes in each partition, from the lowest byte to the highest. */
 struct ntk_vendor_range {
     bool is_psum, is_write;
     int64_t low, high; /* from the begin of the partition, [low, high); may lie before it */
@@ -183,16 +182,15 @@ struct ntk_vendor_range {
     uint32_t partition, partition_count, partition_step;
 };
 
-/* Partitions of what it writes, or reads where it writes nothing; 0: unknown. */
+/* Partitions that it writes, or reads if it writes none; 0: unknown. */
 unsigned ntk_vendor_slot_channels(const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
 
 #define NTK_VENDOR_RANGES_MAX 4                            /* sources first */
 #define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18) /* in addresses of transfers */
 
-/* The number of ranges; -EINVAL: unknown. as_reported: as the original tool counts them. It lets
- * LDWEIGHTS, whose steps go backwards, read up to its address and not beyond it. It never lets
- * MATMUL add, ignores bias and pointers to immediates, and does not know TENSOR_TENSOR and
- * MEMSET. */
+/* The number of ranges; -EINVAL: unknown. as_reported: as the original tool counts them. There
+ * LDWEIGHTS, with negative steps, reads up to its address and not beyond it, MATMUL never adds,
+ * bias and pointers to immediates are ignored, and TENSOR_TENSOR and MEMSET are unknown. */
 int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_reported,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX]);
 

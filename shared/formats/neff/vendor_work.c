@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_work - what a slot moves, and which bytes on the chip it touches. */
+/* vendor_work - the data that a slot moves, and the bytes on the chip that it touches. */
 #include "shared/formats/neff/vendor_slot.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ static unsigned dtype_bytes(unsigned code)
     return bytes_of[code & 0xff];
 }
 
-/* Times the elements of a pattern; false when the count is impossible. */
+/* Multiplies by the elements of a pattern; false if the count is impossible. */
 static bool multiply(const uint8_t *slot, unsigned offset, unsigned dims, uint64_t *product)
 {
     for (unsigned d = 0; d < dims; d++) {
@@ -59,7 +59,7 @@ static bool is_psum(const uint8_t *slot, unsigned offset)
     return ntk_vendor_slot_u(slot, offset, 4) >= PSUM_ADDRESS;
 }
 
-/* Bytes of one tile; false: unknown. A NEFF may say anything: they may exceed what is. */
+/* Bytes of one tile; false: unknown. A NEFF may be wrong: they may exceed the real ones. */
 static bool tile_bytes(const uint8_t *slot, const struct tiles *t, unsigned offset, unsigned size,
                        unsigned partitions, uint64_t *out_bytes)
 {
@@ -152,7 +152,7 @@ void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 
 #define ROWS 128 /* of the tensor engine; 2.28 counts all of it whatever is used */
 #define COLUMNS 128
-#define FP32_DTYPE 10 /* what a product in parts is of, whatever its passes are called */
+#define FP32_DTYPE 10 /* the type of a product in parts, whatever the types of its passes */
 #define FP32_LOW 1
 #define FP32_HIGH 2
 #define FP32_LOW_HIGH 3 /* one of the two passes of a product: half of its operations */

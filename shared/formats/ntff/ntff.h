@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff - reading and writing device captures (NTFF), the file of "what the engines did".
+ * ntff - reading and writing device captures (NTFF), the file format of recorded engine activity.
  *
  * A capture is a small header, a protobuf message and sections of 16-byte records: one record for
  * each start and end of an instruction, each change of a semaphore, each start and end of a DMA
- * packet. docs/formats/ntff.md describes it. The reader opens versions 4, 5 and 6 and shows what is
- * intact of a damaged file; the writer makes version 6. Nothing here judges or adds up: pairing
- * records to spans and questions to them are the profiler's.
+ * packet. docs/formats/ntff.md describes it. The reader opens versions 4, 5 and 6 and returns the
+ * intact part of a damaged file; the writer writes version 6. Analysis, such as pairing records to
+ * spans, is left to the profiler.
  *
  * Errors of opening: -EBADMSG foreign or damaged beyond reading, -ENOTSUP another version.
- * Owner:   ntk_ntff_open*() allocates, ntk_ntff_close() frees; everything reached through the
- *          struct is borrowed and lives as long. The file stays mapped.
- * Threads: reading one struct ntk_ntff from several threads is fine. A writer belongs to one thread
- *          at a time.
+ * Owner:   ntk_ntff_open*() allocates, ntk_ntff_close() frees; everything in the struct is borrowed
+ *          and lives as long. The file stays mapped.
+ * Threads: several threads may read one struct ntk_ntff. A writer belongs to one thread at a time.
  */
 #ifndef NTK_SHARED_FORMATS_NTFF_NTFF_H
 #define NTK_SHARED_FORMATS_NTFF_NTFF_H
@@ -61,7 +60,7 @@ enum ntk_ntff_opcode {
 #include "shared/formats/ntff/ntff_opcode.def"
 };
 
-/* How a semaphore or event was changed: bytes as in the records. */
+/* The change of a semaphore or event: bytes as in the records. */
 enum ntk_ntff_event_mode {
     NTK_NTFF_MODE_EVENT_CLEAR = 0x07,
     NTK_NTFF_MODE_EVENT_SET = 0xf1,
@@ -98,7 +97,7 @@ enum ntk_ntff_error_kind {                               /* of our core */
                            NTK_NTFF_ERROR_TIMEOUT,
                            NTK_NTFF_ERROR_COUNT
 };
-/* How a semaphore or event was changed: "sem_inc"; "unknown" for others. */
+/* The change of a semaphore or event: "sem_inc"; "unknown" for others. */
 const char *ntk_ntff_mode_name(unsigned mode);
 /* "NaN written"; "?" for others. */
 const char *ntk_ntff_error_name(unsigned kind);
@@ -109,9 +108,9 @@ const char *ntk_ntff_engine_name(unsigned engine);
 const char *ntk_ntff_engine_title(unsigned engine);
 /* "MATMUL"; bytes without a name give "OP_0x7f" in buf (at least 8 bytes). */
 const char *ntk_ntff_opcode_name(uint8_t opcode, char *buf, size_t buf_bytes);
-/* The name that is shown for a usage type of memory; NULL when the number is not in the table. */
+/* The displayed name of a usage type of memory; NULL if the number is not in the table. */
 const char *ntk_ntff_memory_name(unsigned type);
-/* Queue names with the hardware's engine words as they are shown: qPoolDynamic ->
+/* Queue names with displayed engine words instead of the hardware's: qPoolDynamic ->
  * qGpSimdDynamic. */
 void ntk_ntff_queue_name_show(const char *name, char *buf, size_t buf_bytes);
 
@@ -123,14 +122,14 @@ struct ntk_ntff_version {
     char git[65]; /* "" when absent */
 };
 
-struct ntk_ntff_buffer { /* the program of one engine, with what the runtime put around it */
+struct ntk_ntff_buffer { /* the program of one engine, with the runtime's additions around it */
     uint32_t engine;
     uint64_t address; /* device address of slot 0 */
     const uint8_t *code;
     uint64_t code_bytes;
 };
 
-struct ntk_ntff_insertion { /* where the buffer differs from what the compiler made */
+struct ntk_ntff_insertion { /* a difference between the buffer and the compiler's program */
     uint32_t engine;
     uint32_t slot;
     uint64_t count;
@@ -161,8 +160,8 @@ struct ntk_ntff_section {
     uint32_t index; /* of the collectives core */
     uint32_t core;
     uint64_t offset;        /* in the payload */
-    uint64_t stated_bytes;  /* as the header says */
-    const uint8_t *records; /* record_count of 16 bytes: what is in the file */
+    uint64_t stated_bytes;  /* as stated in the header */
+    const uint8_t *records; /* record_count of 16 bytes: those in the file */
     uint64_t record_count;
 };
 
@@ -189,7 +188,7 @@ struct ntk_ntff_subgraph {
 struct ntk_ntff {
     unsigned version;
     uint64_t file_bytes, header_bytes;
-    /* For the NEFF. Before version 6 a uuid with a zero byte is known up to that byte only: 0
+    /* Of the NEFF. Before version 6 a uuid with a zero byte is only known up to that byte: 0
      * nothing, else from 2 to all. */
     unsigned neff_uuid_known_bytes;
     uint8_t neff_uuid[NTK_NTFF_UUID_BYTES];
@@ -206,7 +205,7 @@ struct ntk_ntff {
     uint64_t window_start_ps, window_end_ps;
     size_t subgraph_count; /* = physical cores */
     struct ntk_ntff_subgraph *subgraphs;
-    /* What was not as it should be: sentences without the file's name. */
+    /* Problems of the file: messages without its name. */
     size_t warning_count; /* at most NTK_NTFF_WARNINGS_MAX are kept */
     char **warnings;
     void *private_data;
@@ -218,20 +217,20 @@ int ntk_ntff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_ntff *
                         struct ntk_err *err);
 void ntk_ntff_close(struct ntk_ntff *ntff);
 
-/* Memory of records that were checked and will not be soon: of a large file, which is mapped, it
- * would otherwise grow to the size of the file. Looking at them again reads them again. */
+/* Releases memory of records that were checked and will not be needed soon: for a large, mapped
+ * file it would otherwise grow to the size of the file. Later accesses read them again. */
 void ntk_ntff_give_back(const struct ntk_ntff *ntff, const void *bytes, size_t bytes_count);
 
-/* -ESTALE with a message when someone cut the file shorter after it was opened: what was read of it
- * since is zeros behind the cut. Only large files, which are mapped, are read that late. */
+/* -ESTALE with a message if the file was truncated after it was opened: data read since then is
+ * zeros after the end. Only large, mapped files are affected. */
 int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err);
 
-/* Hex digits, with "..." behind those of a part, "-" when nothing is known. */
+/* Hex digits, followed by "..." if only a part is known, "-" if nothing is. */
 #define NTK_NTFF_UUID_TEXT_BYTES (2 * NTK_NTFF_UUID_BYTES + 4)
 void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEXT_BYTES]);
 
-/* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another;
- * -ENODATA with a message that is a warning when the capture shows nothing. */
+/* 0 if the capture belongs to the NEFF with this uuid, -ENOEXEC with a message if it belongs to
+ * another; -ENODATA with a message, which is a warning, if the capture does not record it. */
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
                         struct ntk_err *err);
 
@@ -253,7 +252,7 @@ struct ntk_ntff_record {
     enum ntk_ntff_record_kind kind;
     uint8_t engine;           /* of instructions and changes; DMA: engine of the core, 0-15 */
     int64_t time_ps;          /* on the common clock of the file */
-    uint32_t slot;            /* instruction: pc; NTK_NTFF_SLOT_OUTSIDE when it is in no buffer */
+    uint32_t slot;            /* instruction: pc; NTK_NTFF_SLOT_OUTSIDE if it is in no buffer */
     uint16_t wait_cycles;     /* start: base cycles waited for semaphores and events before */
     uint16_t crc_in, crc_out; /* end; 0xffff none. DMA end: crc_in */
     bool is_semaphore;        /* else an event */
@@ -269,14 +268,14 @@ struct ntk_ntff_record {
 
 #define NTK_NTFF_SLOT_OUTSIDE UINT32_MAX
 
-/* index < section->record_count. Records that cannot be understood have kind UNKNOWN. */
+/* index < section->record_count. Invalid records have kind UNKNOWN. */
 void ntk_ntff_record_get(const struct ntk_ntff_subgraph *subgraph,
                          const struct ntk_ntff_section *section, uint64_t index,
                          struct ntk_ntff_record *out_record);
 /* The 64 bytes of a slot, NULL outside of the buffer. */
 const uint8_t *ntk_ntff_slot_get(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
                                  uint32_t slot);
-/* Number of the instruction in what the compiler made; -1 for those that the runtime inserted. */
+/* Number of the instruction in the compiler's program; -1 for those that the runtime inserted. */
 int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
                              uint32_t slot);
 
@@ -373,20 +372,19 @@ struct ntk_ntff_throttle {
 
 struct ntk_ntff_error {
     enum ntk_ntff_error_kind kind;
-    uint32_t
-        engine; /* enum ntk_ntff_engine; NTK_NTFF_ENGINE_AXI for DMA, whose slot means nothing */
+    uint32_t engine; /* enum ntk_ntff_engine; NTK_NTFF_ENGINE_AXI for DMA, which has no slot */
     uint32_t slot;
     uint64_t time_ps;
 };
 
 struct ntk_ntff_writer;
 
-/* Copies what it needs of the capture. -EINVAL for numbers that the format cannot hold, -ENOMEM,
- * and what creating a file in that folder gives (said now, not after the run). */
+/* Copies the parts of the capture that it needs. -EINVAL for numbers that the format cannot store,
+ * -ENOMEM, and errors of creating a file in that folder (reported now, not after the run). */
 int ntk_ntff_writer_create(const char *path, const struct ntk_ntff_capture *capture,
                            struct ntk_ntff_writer **out_writer, struct ntk_err *err);
-/* A capture without a name: what leaves memory waits in the folder, ntk_ntff_writer_save() writes
- * it. */
+/* A capture without a name: data that leaves memory waits in the folder, and ntk_ntff_writer_save()
+ * writes it. */
 int ntk_ntff_writer_create_unnamed(const char *folder, const struct ntk_ntff_capture *capture,
                                    struct ntk_ntff_writer **out_writer, struct ntk_err *err);
 /* The subgraphs of another program, as its own graph with the uuid of its NEFF; the rest of the
@@ -396,12 +394,12 @@ int ntk_ntff_writer_add_program(struct ntk_ntff_writer *writer,
                                 struct ntk_err *err);
 /* Forgets records and times; the programs stay. */
 void ntk_ntff_writer_reset(struct ntk_ntff_writer *writer);
-/* Without commit nothing remains of it. */
+/* Without a commit, no file remains. */
 void ntk_ntff_writer_destroy(struct ntk_ntff_writer *writer);
 
-/* subgraph is an index of the capture's subgraphs. 0, -EINVAL for numbers the format cannot hold,
- * -ENOSPC once the disk is full (the record is counted as dropped), -ENOMEM. The caller may ignore
- * the result: commit says what happened. */
+/* subgraph is an index of the capture's subgraphs. 0, -EINVAL for numbers that the format cannot
+ * store, -ENOSPC after the disk was full (the record is counted as dropped), -ENOMEM. The caller
+ * may ignore the result: commit reports it. */
 int ntk_ntff_writer_add_instruction(struct ntk_ntff_writer *writer, size_t subgraph,
                                     const struct ntk_ntff_instruction *instruction);
 int ntk_ntff_writer_add_event(struct ntk_ntff_writer *writer, size_t subgraph,
@@ -414,15 +412,15 @@ int ntk_ntff_writer_add_error(struct ntk_ntff_writer *writer, size_t subgraph,
 int ntk_ntff_writer_add_throttle(struct ntk_ntff_writer *writer, size_t subgraph,
                                  const struct ntk_ntff_throttle *throttle);
 
-/* The time that the capture is about; without this call, first start to last end of the records. */
+/* The time span of the capture; without this call, first start to last end of the records. */
 void ntk_ntff_writer_set_execution(struct ntk_ntff_writer *writer, uint64_t start_ps,
                                    uint64_t end_ps);
 
-/* 0: the file is complete under its name. 1: it is there and readable, but records are missing, err
- * says how many and why. Negative: there is no file. To be called once. */
+/* 0: the file is complete. 1: it is readable, but records are missing; err has their number and the
+ * reason. Negative: there is no file. Call it once. */
 int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err);
-/* The same for the records so far, to any file, any number of times. err->code is -ENOBUFS when
- * only bounds of the capture were in the way. */
+/* The same for the records so far, to any file, any number of times. err->code is -ENOBUFS if only
+ * limits of the capture were the cause. */
 int ntk_ntff_writer_save(struct ntk_ntff_writer *writer, const char *path, struct ntk_err *err);
 /* Records that are not in the file. */
 uint64_t ntk_ntff_writer_dropped(const struct ntk_ntff_writer *writer);

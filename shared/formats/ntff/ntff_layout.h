@@ -39,7 +39,7 @@ static_assert(offsetof(struct ntk_ntff_raw_record, time) == 8, "NTFF record");
 /* w0 of instructions: top byte 0x80 | (engine + 1) << 2 | phase, low 24 bits address >> 6. */
 #define NTK_NTFF_W0_TRACE 0x80000000u
 #define NTK_NTFF_W0_ADDRESS_MASK 0xffffffu
-/* Bit 21 of an address is set now and then without a meaning that is known. */
+/* Bit 21 of an address is sometimes set, without a known meaning. */
 #define NTK_NTFF_SLOT_MASK 0x1fffffu
 #define NTK_NTFF_PHASE_START 0u
 #define NTK_NTFF_PHASE_END 1u
@@ -51,14 +51,14 @@ static_assert(offsetof(struct ntk_ntff_raw_record, time) == 8, "NTFF record");
 #define NTK_NTFF_DMA_START 1u
 #define NTK_NTFF_DMA_END 5u
 #define NTK_NTFF_DMA_COMPLETION 6u
-/* Errors of our core: phase 2, and a mark in w1, since what hardware writes is unknown. */
+/* Errors of our core: phase 2, and a mark in w1, because the hardware's format is unknown. */
 #define NTK_NTFF_PHASE_ERROR 2u
 #define NTK_NTFF_W1_ERROR_MARK 0x4e540000u
 #define NTK_NTFF_W1_ERROR_MARK_MASK 0xffff0000u
 #define NTK_NTFF_THROTTLE_BYTE 0x9eu
 #define NTK_NTFF_CRC_NONE 0xffffu
 
-/* Feature of the reader's robustness: a header message beyond this is refused. */
+/* Robustness of the reader: a larger header message is refused. */
 #define NTK_NTFF_HEADER_BYTES_MAX (UINT64_C(512) << 20)
 
 #endif

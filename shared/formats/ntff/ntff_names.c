@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_names - the words for engines, opcodes, memory and queues of a capture.
+ * ntff_names - names of engines, opcodes, memory and queues of a capture.
  */
 #include "shared/formats/ntff/ntff.h"
 

@@ -28,20 +28,20 @@
 
 size_t ntk_ntff_map_from_bytes = (size_t)64 << 20;
 
-/* What protobuf-c may hold at once: this, and six times the message. */
+/* Memory limit for protobuf-c: this, and six times the message. */
 #define UNPACK_BYTES_MIN ((size_t)64 << 20)
 #define UNPACK_BYTES_FACTOR 6
 
-/* Sections by what they hold; the last is any other number. */
+/* Sections by content; the last is any other number. */
 #define SECTION_KINDS 7U
 static const char *const section_kind_names[SECTION_KINDS] = {
     "instruction", "semaphore and event", "error",   "unknown (type 3)",
     "DMA",         "throttling",          "unknown",
 };
 
-/* What is missing of all sections of one kind, or of all programs. */
+/* Missing data of all sections of one kind, or of all programs. */
 struct missing {
-    uint64_t stated, present; /* of the sections that are not whole: records, bytes */
+    uint64_t stated, present; /* of incomplete sections: records, bytes */
     bool has_torn_record;
 };
 
@@ -121,7 +121,7 @@ static void set_clocks(struct ntk_ntff_subgraph *to, const NtkNtffPb__Clocks *fr
 
 static void missing_add(struct missing *missing, uint64_t stated, uint64_t present)
 {
-    /* A file that lies can state anything. */
+    /* An invalid file can state anything. */
     missing->stated +=
         stated <= UINT64_MAX - missing->stated ? stated : UINT64_MAX - missing->stated;
     missing->present += present;
@@ -326,7 +326,7 @@ static int read_new_sections(struct reader *r)
     for (size_t i = 0; i < h->n_sections; i++) {
         const NtkNtffPb__Section *s = h->sections[i];
         struct ntk_ntff_subgraph *to = NULL;
-        /* Subgraphs that share a core have their sections one after the other. */
+        /* Subgraphs that share a core have consecutive sections. */
         for (size_t g = 0; g < ntff->subgraph_count; g++) {
             if (ntff->subgraphs[g].core == s->core) {
                 to = to ? to : &ntff->subgraphs[g];
@@ -376,7 +376,7 @@ static int read_subgraph(struct reader *r, const NtkNtffPb__Subgraph *from)
     return ret;
 }
 
-/* One message for each kind of thing that is not whole, however often. */
+/* One message for each kind of incomplete data. */
 static void tell_missing(struct reader *r)
 {
     struct ntk_ntff *ntff = &r->ntff;
@@ -406,8 +406,8 @@ static void tell_missing(struct reader *r)
     }
 }
 
-/* Runtimes write the uuid into field 2 as if it were a C string: too long when none of its bytes is
- * zero, else cut at the first that is, which is then known too. Version 6 has it whole in the
+/* Runtimes write the uuid into field 2 like a C string: too long if none of its bytes is zero, else
+ * cut at the first zero byte, which is then also known. Version 6 has it completely in the
  * execution, and in the node. */
 static void read_neff_uuid(struct ntk_ntff *ntff, const NtkNtffPb__Header *h)
 {
@@ -507,7 +507,7 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the file is empty");
     }
     if (bytes[0] < NTK_NTFF_VERSION_MIN || bytes[0] > NTK_NTFF_VERSION_MAX) {
-        /* A capture of another version has a header of a possible length; anything else has not. */
+        /* A capture of another version has a header of a possible length; other files do not. */
         uint64_t length = bytes_count >= NTK_NTFF_HEADER_OFFSET
                               ? ntff_load_u32(bytes) >> 8 | (uint64_t)ntff_load_u32(bytes + 4) << 24
                               : 0;

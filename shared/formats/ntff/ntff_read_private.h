@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Smaller files are copied, so that a file that shrinks while we read it cannot hurt. Tests of
- * memory lower it: their captures need not be large to be mapped. */
+/* Smaller files are copied, so that a file that shrinks during reading is harmless. Tests lower
+ * this limit to use mapping with small captures. */
 extern size_t ntk_ntff_map_from_bytes;
 
 static inline uint32_t ntff_load_u32(const uint8_t *bytes)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ntff_spool - bytes that wait for their place in a capture: in memory up to NTK_NTFF_SPOOL_BYTES,
- * then in a file without a name. Zeroed with fd -1 is an empty one. One thread at a time.
+ * then in an unnamed file. Zeroed with fd -1 it is empty. One thread at a time.
  *
- * Owner:   ntff_spool_fini() frees and closes.
+ * Owner: ntff_spool_fini() frees and closes.
  */
 #ifndef NTK_SHARED_FORMATS_NTFF_NTFF_SPOOL_H
 #define NTK_SHARED_FORMATS_NTFF_NTFF_SPOOL_H
@@ -12,15 +12,16 @@
 
 struct ntff_spool {
     struct ntk_buf memory;
-    int fd; /* -1: nothing left memory yet */
+    int fd; /* -1: everything is in memory so far */
     uint64_t bytes_count;
     uint64_t file_bytes;
 };
 
-/* The file is made in `folder`. 0, -ENOMEM or what the file system said; then nothing was added. */
+/* The file is created in `folder`. 0, -ENOMEM or an error of the file system; then nothing was
+ * added. */
 int ntff_spool_add(struct ntff_spool *spool, const char *folder, const void *bytes,
                    size_t bytes_count);
-/* The first bytes_count bytes go to fd at offset. */
+/* Copies the first bytes_count bytes to fd at offset. */
 int ntff_spool_copy(const struct ntff_spool *spool, uint64_t bytes_count, int fd, uint64_t offset);
 void ntff_spool_fini(struct ntff_spool *spool);
 

@@ -321,8 +321,8 @@ int ntk_ntff_writer_add_event(struct ntk_ntff_writer *writer, size_t subgraph,
     return add_records(writer, subgraph, SECTION_EVENT, record, 1);
 }
 
-/* When packet i of so many begins; the one after the last as the transfer ends. Most transfers are
- * one packet, and a division of 128 bits costs more than its record. */
+/* The start of packet i of this many; the one after the last is the end of the transfer. Most
+ * transfers are one packet, and a division of 128 bits costs more than its record. */
 static uint64_t packet_ps(const struct ntk_ntff_dma *dma, uint64_t i, uint64_t packets)
 {
     __extension__ unsigned __int128 wide = dma->end_ps - dma->start_ps;

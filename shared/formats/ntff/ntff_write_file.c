@@ -13,7 +13,7 @@
 #include "shared/formats/ntff/ntff.pb-c.h"
 #include "shared/formats/ntff/ntff_layout.h"
 
-/* How often the share of the records that is written is halved while the disk has no room. */
+/* Number of times that the written share of the records is halved while the disk is full. */
 #define SHRINK_STEPS 24
 
 static const struct {
@@ -122,8 +122,8 @@ static void make_subgraph(struct message *m, NtkNtffPb__Subgraph *to, struct wri
     }
 }
 
-/* The share of a section that is written, in bytes: an even number of records, so that starts keep
- * their ends. */
+/* The written share of a section, in bytes: an even number of records, so that starts keep their
+ * ends. */
 static uint64_t kept_bytes(const struct ntff_spool *spool, unsigned shrink)
 {
     const uint64_t pair = 2 * NTK_NTFF_RECORD_BYTES;
@@ -237,7 +237,7 @@ static int write_file(struct ntk_ntff_writer *w, int fd, unsigned shrink)
         ret = -errno;
         goto out;
     }
-    /* Room first, so that a full disk is found before anything else is tried. */
+    /* Allocates space first, so that a full disk is found before anything else is tried. */
     ret = -posix_fallocate(fd, 0, (off_t)(at + payload_bytes));
     if (ret < 0 && ntff_is_full_error(ret)) {
         goto out;
@@ -261,7 +261,7 @@ out:
     return ret;
 }
 
-/* Fills and ends the replacement, whatever happens. */
+/* Fills and closes the replacement in any case. */
 static int put_file(struct ntk_ntff_writer *w, struct ntk_fs_replace *replace,
                     uint64_t *out_dropped, struct ntk_err *err)
 {

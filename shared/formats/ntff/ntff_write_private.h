@@ -24,7 +24,7 @@ enum section_index {
 
 struct writer_subgraph {
     char *name;
-    uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* of its NEFF; neighbours of one make a graph */
+    uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* of its NEFF; neighbours with the same one make a graph */
     uint32_t core;
     struct {
         uint64_t address, offset, bytes_count;

@@ -12,7 +12,7 @@
 #include "shared/base/vec.h"
 #include "shared/formats/common/protobuf.h"
 
-/* What protobuf-c may hold at once: this, and this many times the file. A sound file takes less: no
+/* Memory limit for protobuf-c: this, and this many times the file. A valid file takes less: no
  * entry of a column is shorter than a byte or longer than eight in memory. */
 #define UNPACK_BYTES_MIN ((size_t)16 << 20)
 #define UNPACK_BYTES_FACTOR 10
@@ -77,7 +77,7 @@ int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessa
         writer->full = ret;
         writer->pieces_lost++;
         if (ftruncate(fd, (off_t)writer->bytes) < 0) {
-            ret = -errno; /* then readers leave out the rest of the piece */
+            ret = -errno; /* then readers ignore the rest of the piece */
         }
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", writer->replace.path,
                     strerror(-writer->full));
@@ -173,8 +173,8 @@ void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer)
 
 /* ---- reading ---- */
 
-/* *out_ret 1: truncated. NULL and an error in *out_ret on failure. The message may be freed without
- * the budget: it counts only while unpacking. */
+/* *out_ret 1: truncated. NULL and an error in *out_ret on failure. The budget only applies while
+ * unpacking, so the message may be freed without it. */
 static void *message_unpack(const uint8_t *bytes, size_t count, const char *name,
                             const ProtobufCMessageDescriptor *descriptor, int *out_ret,
                             struct ntk_err *err)
@@ -308,7 +308,7 @@ struct each {
     struct ntk_err *err;
 };
 
-/* More bytes behind those that are not taken yet. 0: no more, or they would be too many. */
+/* Reads more bytes after the unprocessed ones. 0: no more, or too many. */
 static ssize_t each_fill(struct each *each)
 {
     if (each->at) {
@@ -491,7 +491,7 @@ int ntk_ntrace_read_info_bytes(const void *bytes, size_t count, const char *name
     return info_check(info, ret, name, out_info, err);
 }
 
-/* Columns that are there have an entry per sample. */
+/* Columns that exist have an entry per sample. */
 static bool host_is_sound(const NtkNtracePb__HostSamples *samples)
 {
     size_t n = samples->n_timestamp_ns;

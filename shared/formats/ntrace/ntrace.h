@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntrace - the system trace of an inspected process and what belongs to it, as files.
+ * ntrace - the files of an inspected process: its system trace and related data.
  *
- * Messages are those of ntrace.proto; this module moves them between memory and files.
+ * Messages are those of ntrace.proto; this module reads and writes them.
  *
  * Owner:   ntk_ntrace_read_*() allocate; the message's free_unpacked function frees.
  * Threads: any.
@@ -25,7 +25,7 @@ extern "C" {
 #define NTK_NTRACE_VERSION 1U
 #define NTK_NTRACE_FILE_BYTES_MAX (UINT64_C(4) << 30)
 
-/* The file appears whole or not at all. */
+/* The file appears as a whole or not at all. */
 int ntk_ntrace_write(const char *path, const ProtobufCMessage *message, struct ntk_err *err);
 
 /*
@@ -46,25 +46,25 @@ int ntk_ntrace_writer_begin(struct ntk_ntrace_writer *writer, const char *path,
                             struct ntk_err *err);
 int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessage *piece,
                           struct ntk_err *err);
-/* A piece with the events of one core; `lost` counts what its recorder dropped of it until then. */
+/* A piece with the events of one core; `lost` counts events that its recorder dropped until
+ * then. */
 int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, uint32_t worker,
                                  uint64_t lost, const struct ntk_ntrace_event *events, size_t count,
                                  struct ntk_err *err);
-/* 0: complete under its name. 1: readable, but pieces are missing, err gives the reason. */
+/* 0: the file is complete. 1: it is readable, but pieces are missing; err gives the reason. */
 int ntk_ntrace_writer_commit(struct ntk_ntrace_writer *writer, struct ntk_err *err);
 void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer);
 
-/* -EBADMSG: no such message, another version, or columns of unequal length; -EFBIG: the file would
- * take more memory than one that is what it says. 1: the file is truncated; what is whole of it is
- * there, err says how much. */
+/* -EBADMSG: another message or version, or columns of unequal length; -EFBIG: the file would take
+ * more memory than a valid one. 1: the file is truncated; its intact part is returned, and err has
+ * details. */
 int ntk_ntrace_read(const char *path, NtkNtracePb__Trace **out_trace, struct ntk_err *err);
 /* The same for bytes in memory; name: of the file, for the message. */
 int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,
                           NtkNtracePb__Trace **out_trace, struct ntk_err *err);
-/* The same in bounded memory: each Core as it comes, alone in a message that has the types and
- * names so far; both are borrowed until the function returns. What it returns below 0 ends the
- * reading. What came before an error was reported. A piece takes at most
- * NTK_NTRACE_PIECE_BYTES_MAX. */
+/* The same in bounded memory: each Core as it is read, alone in a message with the types and names
+ * so far; both are borrowed until the function returns. A negative result ends the reading. Data
+ * before an error was reported. A piece takes at most NTK_NTRACE_PIECE_BYTES_MAX. */
 #define NTK_NTRACE_PIECE_BYTES_MAX ((size_t)64 << 20)
 typedef int ntk_ntrace_take(const NtkNtracePb__Trace *piece, void *ctx);
 int ntk_ntrace_each(const char *path, ntk_ntrace_take *take, void *ctx, struct ntk_err *err);

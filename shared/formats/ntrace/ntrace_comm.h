@@ -19,7 +19,7 @@ extern "C" {
 #define NTK_NTRACE_COMM_BYTES 96
 
 struct ntk_ntrace_comm {
-    uint64_t key; /* the same for all its ranks, on whichever machine; not 0 */
+    uint64_t key; /* the same for all its ranks, on any machine; not 0 */
     uint32_t rank, rank_count;
     uint32_t world_rank, world_count;
 };

@@ -16,7 +16,7 @@ enum ntk_ntrace_phase {
     NTK_NTRACE_INSTANT,
 };
 
-/* docs/formats/system-trace.md has the meaning of each by its type. */
+/* docs/formats/system-trace.md describes each by its type. */
 struct ntk_ntrace_event {
     uint64_t tracking_id; /* of the process, never reused; both ends of a span have the same */
     uint64_t time_ns;

@@ -26,23 +26,23 @@ extern "C" {
 #endif
 
 #define NTK_VENDOR_TRACE_RECORD_BYTES_MAX ((size_t)1 << 20)
-#define NTK_VENDOR_TRACE_PAIRS_MAX 64U    /* of one record; later ones are dropped */
+#define NTK_VENDOR_TRACE_PAIRS_MAX 64U    /* of one record; further ones are dropped */
 #define NTK_VENDOR_TRACE_NAMES_MAX 65536U /* of one table */
 
-/* Whether a file that begins so is a stream of the vendor's and not a message of ours; true for an
- * empty file. At least 16 bytes, or all that the file has. */
+/* Whether a file with this beginning is a stream of the vendor's and not a message of ours; true
+ * for an empty file. At least 16 bytes, or the whole file. */
 bool ntk_vendor_trace_is_stream(const uint8_t *bytes, size_t count);
 /* Whether a trace_info.pb is the vendor's. */
 bool ntk_vendor_trace_is_info(const uint8_t *bytes, size_t count);
 
 /* ---- streams ---- */
 
-/* One record, borrowed until the function returns; offset is that of its length. What it returns
- * below 0 ends the reading. */
+/* One record, borrowed until the function returns; offset is that of its length. A negative result
+ * ends the reading. */
 typedef int ntk_vendor_trace_take(const uint8_t *bytes, size_t count, uint64_t offset, void *ctx);
 
-/* Every record of a file, in bounded memory. 0; 1: the file is truncated or damaged, err says
- * where, what came before was taken; -errno. */
+/* Every record of a file, in bounded memory. 0; 1: the file is truncated or damaged, err has the
+ * position, and earlier records were passed on; -errno. */
 int ntk_vendor_trace_each(const char *path, ntk_vendor_trace_take *take, void *ctx,
                           struct ntk_err *err);
 /* The same for bytes in memory; name: of the file, for the message. */
@@ -74,7 +74,7 @@ struct ntk_vendor_trace_record {
     uint8_t phase; /* enum ntk_vendor_trace_phase */
     size_t pair_count;
     struct ntk_vendor_trace_pair pairs[NTK_VENDOR_TRACE_PAIRS_MAX];
-    unsigned skipped; /* fields of another wire type, pairs beyond the bound */
+    unsigned skipped; /* fields of another wire type, pairs beyond the limit */
 };
 
 static inline unsigned ntk_vendor_trace_ring(uint64_t number)
@@ -82,7 +82,7 @@ static inline unsigned ntk_vendor_trace_ring(uint64_t number)
     return (unsigned)(number >> 48);
 }
 
-/* False: the message is not whole; what is whole of it was read. */
+/* False: the message is incomplete; its intact part was read. */
 bool ntk_vendor_trace_record_read(const uint8_t *bytes, size_t count,
                                   struct ntk_vendor_trace_record *out_record);
 
@@ -132,7 +132,7 @@ struct ntk_vendor_trace_info {
     struct ntk_vec tables[NTK_VENDOR_TRACE_TABLES]; /* of ntk_vendor_trace_name, by id */
 };
 
-/* 0; 1: truncated, err says where; -EBADMSG, -ENOMEM or what reading the file has. */
+/* 0; 1: truncated, err has the position; -EBADMSG, -ENOMEM or an error of reading the file. */
 int ntk_vendor_trace_info_read(const char *path, struct ntk_vendor_trace_info **out_info,
                                struct ntk_err *err);
 int ntk_vendor_trace_info_read_bytes(const uint8_t *bytes, size_t count, const char *name,
@@ -155,7 +155,7 @@ void ntk_vendor_trace_put_end(struct ntk_buf *buf, size_t begin);
 /* A key and its value, as records of ntrace.pb have them. */
 void ntk_vendor_trace_put_pair(struct ntk_buf *buf, const char *key, const char *value);
 void ntk_vendor_trace_put_pair_number(struct ntk_buf *buf, const char *key, uint64_t value);
-/* The fields of a record but its pairs. */
+/* The fields of a record without its pairs. */
 void ntk_vendor_trace_put_record(struct ntk_buf *buf, const struct ntk_vendor_trace_record *record);
 /* All of trace_info.pb; texts may be NULL. */
 void ntk_vendor_trace_put_info(struct ntk_buf *buf, const struct ntk_vendor_trace_info *info);

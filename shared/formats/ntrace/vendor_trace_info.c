@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_trace_info - trace_info.pb: whose trace it is, and the tables of names. */
+/* vendor_trace_info - trace_info.pb: the origin of the trace, and the tables of names. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

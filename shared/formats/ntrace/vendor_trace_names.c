@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_trace_names - what version 2 of the vendor's trace calls types and uses of memory, by
- * id. */
+/* vendor_trace_names - names of types and memory uses in version 2 of the vendor's trace, by id. */
 #include "shared/formats/ntrace/vendor_trace.h"
 
 static const char *const vendor_types[] = {

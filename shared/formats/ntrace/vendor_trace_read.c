@@ -34,7 +34,7 @@ struct window {
     const char *name;
 };
 
-/* More bytes behind those that were not taken: how many, 0 at the end, or -errno. */
+/* Reads more bytes after the unprocessed ones: the number, 0 at the end, or -errno. */
 static ssize_t window_fill(struct window *window)
 {
     ssize_t n;
@@ -53,7 +53,7 @@ static ssize_t window_fill(struct window *window)
     return n < 0 ? -errno : n;
 }
 
-/* So many bytes from the place on: 1, 0 when the file ends before, or -errno. */
+/* Makes this many bytes available from the position on: 1, 0 if the file ends before, or -errno. */
 static int window_have(struct window *window, size_t count)
 {
     while (window->count - window->at < count) {
@@ -152,7 +152,7 @@ static bool same(struct ntk_vendor_trace_text a, struct ntk_vendor_trace_text b)
 #define TAG_PAIR 0x62  /* field 12, bytes */
 #define LONG 0x80      /* a length of more than one byte */
 
-/* Key and value as all writers have them, without going through fields; false: otherwise. */
+/* Key and value in the usual form, without going through fields; false: another form. */
 static bool pair_read_quick(const uint8_t *bytes, size_t count, struct ntk_vendor_trace_pair *pair)
 {
     if (count < 4 || bytes[0] != TAG_KEY || bytes[1] >= LONG || bytes[1] + (size_t)4 > count) {
@@ -183,7 +183,7 @@ static bool pair_read(const uint8_t *bytes, size_t count, struct ntk_vendor_trac
     return at == count;
 }
 
-/* For a key that is listed twice the last value counts. False: the pair is not whole. */
+/* The last value of a duplicate key counts. False: the pair is incomplete. */
 static bool pair_add(struct ntk_vendor_trace_record *record, const uint8_t *bytes, size_t count)
 {
     struct ntk_vendor_trace_pair pair;
@@ -206,7 +206,7 @@ static bool pair_add(struct ntk_vendor_trace_record *record, const uint8_t *byte
     return is_whole;
 }
 
-/* A number of a field below 16, whole and at most 63 bits; false: otherwise. */
+/* A number of a field below 16, complete and at most 63 bits; false: otherwise. */
 static bool number_read_quick(const uint8_t *bytes, size_t count, size_t *position,
                               struct ntk_protobuf_field *field)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opef1_read - OPEF 1 to structs: headers, and info sections that must be used up exactly. */
+/* opef1_read - OPEF 1 to structs: headers, and info sections, which must be used up exactly. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static int opef1_read_head(const struct ntk_popef_file *file, uint64_t offset,
 
 /* ---- info sections ---- */
 
-/* Fields of an info section; what is out of bounds or of memory sticks. */
+/* Reads fields of an info section; an error or lack of memory persists. */
 struct fields {
     struct ntk_cursor cursor;
     struct ntk_popef_arena *arena;
@@ -174,7 +174,7 @@ static int64_t field_i64(struct fields *fields)
     return (int64_t)ntk_cursor_u64(&fields->cursor);
 }
 
-/* How many items follow, each of at least this many bytes; 0 after a failure. */
+/* The number of items that follow, each of at least this many bytes; 0 after a failure. */
 static size_t field_count(struct fields *fields, size_t item_bytes_min)
 {
     uint32_t count = ntk_cursor_u32(&fields->cursor);
@@ -297,7 +297,7 @@ static struct popef_metadata *field_metadata(struct fields *fields)
     return metadata;
 }
 
-/* The rules of what a blob's data may be, once its info is known. */
+/* The rules for a blob's data, after its info is known. */
 static int check_data(const struct ntk_popef_file *file, const struct ntk_popef_head *head,
                       const struct ntk_popef_info *info, struct popef_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opef1_write - structs to OPEF 1: headers, info sections, and what may not be written. */
+/* opef1_write - structs to OPEF 1: headers, info sections, and checks before writing. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +155,7 @@ void ntk_opef1_put_info(struct ntk_buf *buf, uint32_t type, const struct ntk_pop
     pad(buf, *out_info_bytes);
 }
 
-/* ---- what may not be written ---- */
+/* ---- checks before writing ---- */
 
 static int refuse(struct popef_error *err, const char *what, const char *why)
 {

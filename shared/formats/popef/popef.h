@@ -48,7 +48,7 @@ extern "C" {
 
 /* ---- errors ---- */
 
-/* 1 to 13 are part of the encoding's description; the others concern the calls. */
+/* 1 to 13 belong to the encoding's description; the others concern the calls. */
 enum popef_error_code {
     POPEF_ERROR_NONE = 0,
     POPEF_ERROR_OPEN = 1,                 /* the file cannot be opened */
@@ -66,7 +66,7 @@ enum popef_error_code {
     POPEF_ERROR_DUPLICATE_TENSOR = 13,    /* two tensors, or two feeds, of one name */
     POPEF_ERROR_IO = 100,                 /* reading or writing failed */
     POPEF_ERROR_MEMORY = 101,             /* not enough memory */
-    POPEF_ERROR_ARGUMENT = 102,           /* a call that makes no sense */
+    POPEF_ERROR_ARGUMENT = 102,           /* an invalid call */
     POPEF_ERROR_MODEL = 103,              /* no model can be built: none or several candidates */
 };
 
@@ -134,8 +134,8 @@ struct popef_tensor_info {
     int64_t shape[POPEF_RANK_MAX];
 };
 
-/* Product of the shape times the size of the type; -1 for a negative dimension or what int64_t
- * cannot hold. */
+/* Product of the shape and the size of the type; -1 for a negative dimension or on overflow of
+ * int64_t. */
 POPEF_API int64_t popef_tensor_info_size_in_bytes(const struct popef_tensor_info *info);
 POPEF_API bool popef_tensor_info_equal(const struct popef_tensor_info *a,
                                        const struct popef_tensor_info *b);
@@ -163,11 +163,11 @@ struct popef_program_name {
 
 struct popef_anchor {
     const char *name;                     /* that of its tensor or feed blob, if it has one */
-    const char *handle;                   /* what the executable calls it */
+    const char *handle;                   /* the executable's name for it */
     struct popef_tensor_info tensor_info; /* the extended shape, see below */
     bool is_per_replica;
     enum popef_tensor_type type;
-    struct popef_programs programs; /* those that move it */
+    struct popef_programs programs; /* the programs that move it */
     bool use_remote_buffers;
     int64_t repeats; /* not negative */
 };
@@ -212,16 +212,16 @@ POPEF_API int popef_tensor_info_extend(const struct popef_tensor_info *info,
                                        int64_t replication_factor, bool is_per_replica,
                                        bool use_remote_buffers, int64_t repeats,
                                        struct popef_tensor_info *out_info);
-/* The tensor_info of an anchor without what was put before it; -POPEF_ERROR_ARGUMENT when the
- * dimensions that should be there are not. */
+/* The tensor_info of an anchor without the added dimensions; -POPEF_ERROR_ARGUMENT if they are
+ * missing. */
 POPEF_API int popef_anchor_unextended(const struct popef_anchor *anchor, int64_t replication_factor,
                                       struct popef_tensor_info *out_info);
-/* The outermost dimension of the unextended shape; 1 for a scalar; -1 when the shape does not hold
- * what the anchor says. */
+/* The outermost dimension of the unextended shape; 1 for a scalar; -1 if the shape does not match
+ * the anchor. */
 POPEF_API int64_t popef_anchor_batch_size(const struct popef_anchor *anchor,
                                           int64_t replication_factor);
 /* device_iterations * replication_factor * batch size, times gradient_accumulation when training;
- * -1 when it does not fit or the shape does not hold what the anchor says. */
+ * -1 on overflow or if the shape does not match the anchor. */
 POPEF_API int64_t popef_anchor_elements_per_call(const struct popef_anchor *anchor,
                                                  const struct popef_metadata *metadata,
                                                  int64_t gradient_accumulation);
@@ -236,12 +236,12 @@ struct popef_blob {
     uint32_t type;    /* enum popef_blob_type, or another number that is unknown */
     size_t file;      /* of the reader, in the order of parsing */
     uint64_t offset;  /* of its header in the file */
-    uint64_t size;    /* header and content: the next blob begins behind them */
+    uint64_t size;    /* header and content: the next blob begins after them */
     const char *name; /* "" for metadata and unknown blobs */
     const char *version;
     bool is_compressed;
     uint64_t available_read_size; /* bytes stored */
-    uint64_t data_size;           /* bytes that a stream gives */
+    uint64_t data_size;           /* number of bytes from a stream */
 };
 
 struct popef_executable {
@@ -271,12 +271,12 @@ struct popef_opaque {
 POPEF_API int popef_reader_open(struct popef_reader **out_reader, struct popef_error *err);
 POPEF_API void popef_reader_close(struct popef_reader *reader);
 
-/* Each adds the blobs of one file to those that are there; a file that fails adds nothing. Data is
+/* Each adds the blobs of one file to the existing ones; a file with an error adds nothing. Data is
  * not read; the file stays open until the reader and its streams are closed. */
 POPEF_API int popef_reader_parse_file(struct popef_reader *reader, const char *path,
                                       struct popef_error *err);
-/* From a file that is open for reading and can be read at any position; the reader keeps its own
- * descriptor. name is in errors. */
+/* From a file that is open for reading and seekable; the reader duplicates the descriptor. name is
+ * for errors. */
 POPEF_API int popef_reader_parse_fd(struct popef_reader *reader, int fd, const char *name,
                                     struct popef_error *err);
 /* The bytes are borrowed for as long as the reader or a stream of it lives. */
@@ -316,13 +316,14 @@ POPEF_API const struct popef_tensor *popef_reader_find_tensor(const struct popef
 POPEF_API const struct popef_feed *popef_reader_find_feed(const struct popef_reader *reader,
                                                           const char *name);
 
-/* A stream of its own over the data of a blob, from its beginning; compressed data is inflated as
- * it is read, in constant memory. */
+/* A separate stream over the data of a blob, from its beginning; compressed data is inflated during
+ * reading, in constant memory. */
 POPEF_API int popef_reader_open_stream(const struct popef_reader *reader,
                                        const struct popef_blob *blob,
                                        struct popef_stream **out_stream, struct popef_error *err);
-/* Bytes read, fewer than asked only at the end, 0 there. Compressed data that gives another length
- * than announced, or is damaged, is -POPEF_ERROR_COMPRESSION, and no byte beyond that length. */
+/* Number of bytes read, fewer than requested only at the end, 0 there. Compressed data with another
+ * length than announced, or damaged, is -POPEF_ERROR_COMPRESSION, and no byte beyond that length is
+ * returned. */
 POPEF_API int64_t popef_stream_read(struct popef_stream *stream, void *to, size_t bytes_count,
                                     struct popef_error *err);
 /* Bytes from the beginning; not of compressed data. */
@@ -333,18 +334,18 @@ POPEF_API uint64_t popef_stream_size(const struct popef_stream *stream);
 POPEF_API uint64_t popef_stream_left(const struct popef_stream *stream);
 POPEF_API void popef_stream_close(struct popef_stream *stream);
 
-/* Goes through a file by headers alone, in constant memory however many blobs it has: visit gets
- * each, without its name and valid during the call, and ends the walk with a negative number, which
- * is the result. Info sections and data are not checked. */
+/* Goes through a file's headers, in constant memory for any number of blobs: visit gets each,
+ * without its name and valid during the call, and ends the walk with a negative number, which is
+ * the result. Info sections and data are not checked. */
 POPEF_API int popef_walk_file(const char *path,
                               int (*visit)(const struct popef_blob *blob, void *ctx), void *ctx,
                               struct popef_error *err);
 
-/* ---- models: what belongs to one executable ---- */
+/* ---- models: the parts of one executable ---- */
 
 struct popef_model; /* opaque */
 
-/* An anchor and the blob that has its data; without one the caller feeds it. */
+/* An anchor and the blob with its data; without one the caller feeds it. */
 struct popef_model_anchor {
     const struct popef_anchor *anchor;
     const struct popef_tensor *tensor; /* NULL: none */
@@ -371,18 +372,18 @@ struct popef_blob_writer; /* opaque */
 
 enum popef_writer_mode {
     POPEF_WRITER_CREATE, /* a new file; it appears, or replaces the old one, when closed */
-    POPEF_WRITER_APPEND, /* blobs behind those of a sound file, or of none */
+    POPEF_WRITER_APPEND, /* blobs after those of a valid file, or of none */
 };
 
 POPEF_API int popef_writer_open(const char *path, enum popef_writer_mode mode,
                                 struct popef_writer **out_writer, struct popef_error *err);
-/* Into a regular file that is open for reading and writing, behind what it holds; the descriptor
- * stays the caller's. name is in errors. */
+/* Into a regular file that is open for reading and writing, after its content; the caller keeps the
+ * descriptor. name is for errors. */
 POPEF_API int popef_writer_open_fd(int fd, const char *name, struct popef_writer **out_writer,
                                    struct popef_error *err);
-/* Each begins a blob, whose data goes through the blob writer. Only one is active: the next blob
- * finishes the one before. A blob that cannot be finished (a tensor of another size than its
- * description) is taken back, and the call that would have finished it fails. */
+/* Each begins a blob; its data goes through the blob writer. Only one is active: the next blob
+ * finishes the previous one. A blob that cannot be finished (a tensor of another size than its
+ * description) is removed, and the call that should have finished it fails. */
 POPEF_API int popef_writer_create_executable(struct popef_writer *writer, const char *name,
                                              bool compress, struct popef_blob_writer **out_blob,
                                              struct popef_error *err);
@@ -404,7 +405,7 @@ POPEF_API int popef_writer_write_metadata(struct popef_writer *writer,
                                           struct popef_error *err);
 /* Finishes the last blob and the file. The writer is freed in any case. */
 POPEF_API int popef_writer_close(struct popef_writer *writer, struct popef_error *err);
-/* Frees the writer; a new file is gone, an appended one is as it was. */
+/* Frees the writer; a new file is removed, an appended one is restored. */
 POPEF_API void popef_writer_abort(struct popef_writer *writer);
 
 POPEF_API int popef_blob_writer_write(struct popef_blob_writer *blob, const void *bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_file - what blobs are in: a file that can be read at any position, or bytes in memory. */
+/* popef_file - the storage of blobs: a seekable file, or bytes in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static struct ntk_popef_file *file_make(const char *name)
     return file;
 }
 
-/* Takes the descriptor, in any case. */
+/* Takes ownership of the descriptor in any case. */
 static int file_of(int fd, const char *name, struct ntk_popef_file **out_file,
                    struct popef_error *err)
 {
@@ -52,7 +52,7 @@ static int file_of(int fd, const char *name, struct ntk_popef_file **out_file,
 
 int ntk_popef_file_open(const char *path, struct ntk_popef_file **out_file, struct popef_error *err)
 {
-    /* O_NONBLOCK: a pipe without a writer is refused at once, not waited for. */
+    /* O_NONBLOCK: a pipe without a writer is refused at once and does not block. */
     return file_of(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, out_file, err);
 }
 

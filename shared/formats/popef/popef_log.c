@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_log - the library's log: what POPEF_LOG_LEVEL and POPEF_LOG_DEST ask for. */
+/* popef_log - the library's log, set by POPEF_LOG_LEVEL and POPEF_LOG_DEST. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -22,7 +22,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_int threshold = POPEF_LOG_WARN;
 static int log_fd = STDERR_FILENO;
 
-/* secure_getenv: a program with more rights than its caller writes no file of that one's choice. */
+/* secure_getenv: a program with more rights than its caller must not write a file of the caller's
+ * choice. */
 static void start(void)
 {
     const char *level = secure_getenv("POPEF_LOG_LEVEL");
@@ -36,7 +37,7 @@ static void start(void)
     if (place && strcmp(place, "stdout") == 0) {
         log_fd = STDOUT_FILENO;
     } else if (place && place[0] != '\0' && strcmp(place, "stderr") != 0) {
-        /* A FIFO that no process reads is refused, not waited for. */
+        /* A FIFO without a reader is refused and does not block. */
         int fd = open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
 
         if (fd >= 0) {
@@ -67,6 +68,6 @@ void ntk_popef_log(enum popef_log_level level, const char *format, ...)
     va_end(args);
     size_t length = ntk_str_clean(line, sizeof line - 1);
     line[length++] = '\n';
-    ssize_t written = write(log_fd, line, length); /* no one to report to */
+    ssize_t written = write(log_fd, line, length); /* no caller to report to */
     (void)written;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_model - what of a reader belongs to one executable, and whether it fits together. */
+/* popef_model - the parts of a reader for one executable, and checks that they fit together. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static int check_links(const struct popef_reader *reader, struct popef_error *er
     return ret;
 }
 
-/* Those that could be named, as far as a message holds them. */
+/* The possible names, as many as fit into a message. */
 static const char *executables_list(const struct popef_reader *reader, const char *before, char *to,
                                     size_t bytes)
 {
@@ -98,7 +98,7 @@ static int metadata_choose(const struct popef_reader *reader, const char *execut
     return 0;
 }
 
-/* A feed describes one tensor, with or without what replicas and repeats put before its shape. */
+/* A feed describes one tensor, with or without the dimensions for replicas and repeats. */
 static bool feed_fits(const struct popef_feed *feed, const struct popef_anchor *anchor,
                       int64_t replication_factor)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popef_private - what the files of this folder share: errors, the file behind blobs, memory of
+ * popef_private - shared by the files of this folder: errors, the storage of blobs, memory of
  * parsed blobs, and the interface of an encoding.
  *
- * Owner:   a file is counted: open and keep take a reference, release drops it; an arena frees all
- *          of its memory at once; a stream is its opener's.
+ * Owner: a file is reference-counted: open and keep take a reference, release drops it; an arena
+ *        frees all of its memory at once; the caller that opened a stream owns it.
  */
 #ifndef NTK_SHARED_FORMATS_POPEF_POPEF_PRIVATE_H
 #define NTK_SHARED_FORMATS_POPEF_POPEF_PRIVATE_H
@@ -39,14 +39,14 @@ struct ntk_popef_file {
 
 int ntk_popef_file_open(const char *path, struct ntk_popef_file **out_file,
                         struct popef_error *err);
-/* Has its own descriptor. */
+/* Duplicates the descriptor. */
 int ntk_popef_file_open_fd(int fd, const char *name, struct ntk_popef_file **out_file,
                            struct popef_error *err);
 int ntk_popef_file_open_bytes(const void *bytes, size_t bytes_count, const char *name,
                               struct ntk_popef_file **out_file, struct popef_error *err);
 struct ntk_popef_file *ntk_popef_file_keep(struct ntk_popef_file *file);
 void ntk_popef_file_release(struct ntk_popef_file *file); /* NULL is fine */
-/* All of it; the range is inside file->size, or the file was cut short since. */
+/* Reads all of it; the range is inside file->size, unless the file was truncated since then. */
 int ntk_popef_file_read(const struct ntk_popef_file *file, uint64_t offset, void *to,
                         size_t bytes_count, struct popef_error *err);
 
@@ -61,7 +61,7 @@ struct ntk_popef_arena {
 void *ntk_popef_arena_take(struct ntk_popef_arena *arena, size_t bytes);
 void ntk_popef_arena_fini(struct ntk_popef_arena *arena);
 
-/* ---- an encoding: how blobs are in a file ---- */
+/* ---- an encoding: the form of blobs in a file ---- */
 
 struct ntk_popef_head {
     struct popef_blob blob; /* version points to the text below */
@@ -70,7 +70,7 @@ struct ntk_popef_head {
     uint64_t info_bytes;
 };
 
-/* What the info section of a blob says, by its type. */
+/* The content of a blob's info section, by its type. */
 struct ntk_popef_info {
     const char *name;       /* of all but metadata */
     const char *executable; /* opaque */
@@ -81,7 +81,7 @@ struct ntk_popef_info {
 
 struct ntk_popef_encoding {
     const char *name;
-    /* Whether a file that begins with these bytes is one of this encoding. */
+    /* Whether a file with this beginning has this encoding. */
     bool (*recognise)(const uint8_t *start, size_t bytes_count);
     /* The blob at an offset below the file's size; its size is inside the file and is above 0. */
     int (*read_head)(const struct ntk_popef_file *file, uint64_t offset,
@@ -111,7 +111,7 @@ void ntk_opef1_put_info(struct ntk_buf *buf, uint32_t type, const struct ntk_pop
 /* The header, NTK_OPEF_HEADER_BYTES of it. */
 void ntk_opef1_header(uint8_t *to, uint32_t type, bool is_compressed, uint64_t info_bytes,
                       uint64_t data_bytes, uint64_t full_bytes);
-/* Whether a record can be written: bounds of texts, lists and shapes, as the reader has them. */
+/* Whether a record can be written: limits of texts, lists and shapes, as in the reader. */
 int ntk_opef1_check(uint32_t type, const struct ntk_popef_info *info, struct popef_error *err);
 
 /* ---- the log ---- */

@@ -8,13 +8,13 @@
 #include "shared/base/vec.h"
 #include "shared/formats/popef/popef_private.h"
 
-/* One after the other: a reader of another encoding is one more row. */
+/* One after the other: another encoding is one more row. */
 static const struct ntk_popef_encoding *const encodings[] = { &ntk_popef_opef1 };
 
 /* Lists of a part; unknown blobs come last. */
 enum list { LIST_UNKNOWN = POPEF_BLOB_OPAQUE + 1, LIST_COUNT };
 
-/* What came from one file. Records and texts are in the arena, so pointers to them stay. */
+/* Data from one file. Records and texts are in the arena, so pointers to them stay valid. */
 struct part {
     struct ntk_popef_file *file;
     struct ntk_popef_arena arena;
