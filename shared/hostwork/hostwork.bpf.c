@@ -3,7 +3,7 @@
  * hostwork.bpf - the part in the kernel while idle time of a job is observed: records when and why
  * a thread of the job leaves a CPU, and samples running ones.
  *
- * A thread that leaves a CPU is put into `waiting`, with its stack in `copies`; when it comes back,
+ * A thread that leaves a CPU is added to `waiting`, with its stack in `copies`; when it comes back,
  * the wait is reported if a core was idle during it. This is read from the in-flight words of the
  * segment, which the owner of the cores has mapped. The read only works while the owner is the
  * current process, so other processes use the last answer.

@@ -142,7 +142,7 @@ struct ntk_http_options {
 /* Listens when it returns 0. A message has the address and the cause ("port in use"). */
 int ntk_http_server_create(const struct ntk_http_options *options,
                            struct ntk_http_server **out_server, struct ntk_err *err);
-/* Waits for the server's thread; readers of feeds are cut off. NULL is accepted. */
+/* Waits for the server's thread; feeds of readers end. NULL is accepted. */
 void ntk_http_server_destroy(struct ntk_http_server *server);
 /* The listening port, even if the options had 0. */
 uint16_t ntk_http_server_port_get(const struct ntk_http_server *server);

@@ -40,7 +40,7 @@ static int look(struct hosts_source *source)
         host->reports = host->state.reports;
         ntk_snapshot_destroy(host->state.snapshot);
         ntk_hosts_watch_get(source->watch, i, &host->state);
-        /* An old report of a host is no evidence about its ranks. */
+        /* An old report of a host proves nothing about its ranks. */
         if (ret == 0 && host->state.snapshot && !host->state.trouble[0]) {
             ret = ntk_ranks_add(&hosts->ranks, host->state.snapshot, host->name, host->state.clock);
         }
