@@ -19,8 +19,8 @@ load=$(cut -d ' ' -f 1 /proc/loadavg) # before the benches add theirs
 
 # Seconds after which a bench is stopped, several times what it takes on two idle cores. NTK_TEST_PATIENCE multiplies them,
 # NTK_BENCH_LIMIT replaces them.
-declare -A limits=([bench_agent_full]=900 [bench_lines]=900 [bench_ranks]=1800 [bench_scale]=1800 [bench_store]=900 [bench_top]=600
-    [bench_trace]=900)
+declare -A limits=([bench_agent_full]=900 [bench_large]=1800 [bench_lines]=900 [bench_ranks]=1800 [bench_scale]=1800
+    [bench_store]=900 [bench_top]=600 [bench_trace]=900)
 limit_of() {
     local usual=${limits[$1]:-300}
     [ -z "$smoke" ] || usual=150 # what waits for a state names it after 120
