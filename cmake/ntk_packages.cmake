@@ -24,7 +24,7 @@ ntk_find_package(microhttpd libmicrohttpd 0.9.71) # enum MHD_Result
 ntk_find_package(gnutls gnutls 3.7)
 ntk_find_package(yaml yaml-0.1 0.2.2)
 ntk_find_package(crypt libcrypt 4.4)
-ntk_find_package(curl libcurl 7.66) # CURLINFO_RETRY_AFTER
+ntk_find_package(curl libcurl 7.70) # cainfo of curl_version_info()
 ntk_find_package(sqlite3 sqlite3 3.37) # STRICT tables
 ntk_find_package(protobuf_c libprotobuf-c 1.3.3)
 ntk_find_package(grpc_unsecure grpc_unsecure 9)
@@ -39,3 +39,30 @@ ntk_find_package(openblas openblas 0.3.13)
 pkg_check_modules(bpf QUIET IMPORTED_TARGET GLOBAL libbpf>=0.5)
 pkg_check_modules(dw QUIET IMPORTED_TARGET GLOBAL libdw>=0.176)
 ntk_find_package(cmocka cmocka 1.1.5)
+
+# The shared libarchive needs libxml2, and that ICU, for formats that are not called. From the static one, where there is one,
+# the linker takes what is called. tar_write.c replaces the one function that would bring them.
+# Not in builds for tests, which let every allocation of the program fail: libarchive does not survive that.
+find_library(NTK_ARCHIVE_STATIC NAMES libarchive.a HINTS ${archive_LIBRARY_DIRS})
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND archive_FOUND AND NTK_ARCHIVE_STATIC AND NOT archive_LINK_LIBRARIES MATCHES "libarchive[.]a")
+    set(ntk_archive_needs ${NTK_ARCHIVE_STATIC} nettle lzma bz2 zstd z)
+    include(CheckCSourceCompiles)
+    set(CMAKE_REQUIRED_LIBRARIES -Wl,--as-needed ${ntk_archive_needs})
+    check_c_source_compiles("
+        #include <archive.h>
+        int archive_write_set_format_xar(struct archive *archive) { return archive != 0; }
+        int main(void)
+        {
+            struct archive *archive = archive_write_new();
+            archive_write_set_format_pax_restricted(archive);
+            archive_write_add_filter_gzip(archive);
+            archive_read_support_format_tar(archive);
+            return archive_read_support_format_zip_seekable(archive);
+        }" NTK_ARCHIVE_STATIC_LINKS)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    if(NTK_ARCHIVE_STATIC_LINKS)
+        set_target_properties(PkgConfig::archive PROPERTIES
+            INTERFACE_LINK_LIBRARIES "${ntk_archive_needs}" INTERFACE_LINK_OPTIONS -Wl,--exclude-libs,libarchive.a
+            INTERFACE_COMPILE_DEFINITIONS NTK_ARCHIVE_IS_STATIC)
+    endif()
+endif()

@@ -13,7 +13,7 @@ field() { [ ! -e SOURCE ] || sed -n '/^[0-9a-f]\{40\} /p' SOURCE | cut -d' ' -f"
 commit() {
     commit=
     [ ! -e .git ] || commit=$(git describe --always --abbrev=12 --dirty=-modified --exclude '*' 2>/dev/null) || true
-    [ -n "$commit" ] || commit=$(field 1 | cut -c1-12)
+    [ -n "$commit" ] || commit=$(field 1 | cut -c1-12)$(field 3)
     echo "${commit:-unknown}"
 }
 

@@ -18,7 +18,7 @@ TEXT
 PKG_CONFIG_PATH=$scratch/old cmake -S project -B build >cmake.log 2>&1 || fail "see cmake.log"
 grep -qFx -- '-- missing package: sqlite3 (pkg-config sqlite3, version 3.37 or later, but this is 1.5)' cmake.log ||
     fail "an old SQLite is not named"
-grep -qFx -- '-- missing package: curl (pkg-config libcurl, version 7.66 or later, but this is 1.5)' cmake.log ||
+grep -qFx -- '-- missing package: curl (pkg-config libcurl, version 7.70 or later, but this is 1.5)' cmake.log ||
     fail "an old libcurl is not named"
 PKG_CONFIG_LIBDIR=$scratch/none cmake -S project -B none >none.log 2>&1 || fail "see none.log"
 grep -qFx -- '-- missing package: sqlite3 (pkg-config sqlite3, version 3.37 or later)' none.log || fail "a missing SQLite is not named"
@@ -50,3 +50,6 @@ says "$commit-modified" 1000000000
 git -C tree archive HEAD | { mkdir archive && tar -x -C archive; }
 rm -rf tree && mv archive tree
 says "$commit" 1000000000
+# An archive of a modified tree, as portable.sh makes it.
+sed -i 's/$/ -modified/' tree/SOURCE
+says "$commit-modified" 1000000000

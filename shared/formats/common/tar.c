@@ -10,6 +10,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/vec.h"
+#include "shared/formats/common/archive_failed.h"
 
 /* Deflate cannot expand one byte to more than 1032, so no member may claim more. */
 #define INFLATION_MAX 1100
@@ -43,18 +44,6 @@ bool ntk_tar_name_is_inside(const char *name)
         }
         part += length + 1;
     }
-}
-
-/* libarchive's message, or ours if it has none. */
-static int archive_failed(struct archive *archive, struct ntk_err *err)
-{
-    const char *text = archive_error_string(archive);
-
-    if (archive_errno(archive) == ENOMEM) {
-        return ntk_err_no_memory(err);
-    }
-    return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is damaged: %s",
-                       text ? text : "unknown reason");
 }
 
 static void members_free(struct ntk_tar_member *members, size_t count)
@@ -114,7 +103,7 @@ static int read_exactly(struct tar_reader *r, const char *name, uint64_t size, u
         la_ssize_t got = archive_read_data(r->archive, to + filled, bytes_count - filled);
 
         if (got < 0) {
-            return archive_failed(r->archive, r->err);
+            return ntk_archive_failed(r->archive, r->err);
         }
         if (got == 0) {
             return ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET,
@@ -128,8 +117,9 @@ static int read_exactly(struct tar_reader *r, const char *name, uint64_t size, u
 
 static int skip_data(struct tar_reader *r)
 {
-    return archive_read_data_skip(r->archive) == ARCHIVE_OK ? 0
-                                                            : archive_failed(r->archive, r->err);
+    return archive_read_data_skip(r->archive) == ARCHIVE_OK
+               ? 0
+               : ntk_archive_failed(r->archive, r->err);
 }
 
 /* A member that the caller needs in separate memory. */
@@ -404,7 +394,7 @@ static int inflate_rest(struct tar_reader *r)
                                (unsigned long long)r->limits->total_bytes);
         }
     } while (count > 0);
-    return count < 0 ? archive_failed(r->archive, r->err) : 0;
+    return count < 0 ? ntk_archive_failed(r->archive, r->err) : 0;
 }
 
 static int open_input(struct tar_reader *r, bool is_compressed)
@@ -423,7 +413,7 @@ static int open_input(struct tar_reader *r, bool is_compressed)
     } else {
         ret = archive_read_open(r->archive, r, NULL, give_block, NULL);
     }
-    return ret == ARCHIVE_OK ? 0 : archive_failed(r->archive, r->err);
+    return ret == ARCHIVE_OK ? 0 : ntk_archive_failed(r->archive, r->err);
 }
 
 static int read_members(struct tar_reader *r)
@@ -439,7 +429,7 @@ static int read_members(struct tar_reader *r)
             break;
         }
         if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN) {
-            return archive_failed(r->archive, r->err);
+            return ntk_archive_failed(r->archive, r->err);
         }
         ret = read_member(r, entry);
         if (ret < 0) {
@@ -550,101 +540,4 @@ int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_lim
                  struct ntk_tar *out_tar, struct ntk_err *err)
 {
     return ntk_tar_read_with(bytes, bytes_count, limits, NULL, out_tar, err);
-}
-
-/* ---- writing ---- */
-
-static la_ssize_t write_to_buf(struct archive *archive, void *ctx, const void *bytes, size_t count)
-{
-    struct ntk_buf *buf = ctx;
-
-    ntk_buf_add(buf, bytes, count);
-    if (!ntk_buf_ok(buf)) {
-        archive_set_error(archive, ENOMEM, "out of memory");
-        return -1;
-    }
-    return (la_ssize_t)count;
-}
-
-static int write_member(struct archive *archive, struct archive_entry *entry,
-                        const struct ntk_tar_source *member, struct ntk_err *err)
-{
-    const uint8_t *bytes = member->bytes;
-    size_t done = 0;
-
-    if (!ntk_tar_name_is_inside(member->name)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "member '%s' is outside the archive",
-                           member->name);
-    }
-    archive_entry_clear(entry);
-    archive_entry_set_pathname(entry, member->name);
-    archive_entry_set_size(entry, (la_int64_t)member->bytes_count);
-    archive_entry_set_filetype(entry, AE_IFREG);
-    archive_entry_set_perm(entry, 0664);
-    archive_entry_set_uid(entry, 1000);
-    archive_entry_set_gid(entry, 1000);
-    archive_entry_set_uname(entry, "nobody");
-    archive_entry_set_gname(entry, "nobody");
-    archive_entry_set_mtime(entry, 0, 0);
-    if (archive_write_header(archive, entry) != ARCHIVE_OK) {
-        return archive_failed(archive, err);
-    }
-    while (done < member->bytes_count) {
-        la_ssize_t put = archive_write_data(archive, bytes + done, member->bytes_count - done);
-
-        if (put <= 0) {
-            return archive_failed(archive, err);
-        }
-        done += (size_t)put;
-    }
-    return 0;
-}
-
-int ntk_tar_write(const struct ntk_tar_source *members, size_t member_count, bool compress,
-                  size_t align, uint8_t **out_bytes, size_t *out_count, struct ntk_err *err)
-{
-    struct ntk_buf buf = { 0 };
-    struct archive *archive = archive_write_new();
-    struct archive_entry *entry = archive_entry_new();
-    int ret;
-
-    if (!archive || !entry) {
-        ret = ntk_err_no_memory(err);
-        goto out;
-    }
-    archive_write_set_format_pax_restricted(archive);
-    if (compress) {
-        archive_write_add_filter_gzip(archive);
-        archive_write_set_filter_option(archive, "gzip", "timestamp", NULL);
-    }
-    archive_write_set_bytes_in_last_block(archive, 1);
-    if (archive_write_open(archive, &buf, NULL, write_to_buf, NULL) != ARCHIVE_OK) {
-        ret = archive_failed(archive, err);
-        goto out;
-    }
-    for (size_t i = 0; i < member_count; i++) {
-        ret = write_member(archive, entry, &members[i], err);
-        if (ret < 0) {
-            goto out;
-        }
-    }
-    if (archive_write_close(archive) != ARCHIVE_OK) {
-        ret = archive_failed(archive, err);
-        goto out;
-    }
-    if (align > 0 && buf.bytes_count % align != 0) {
-        ntk_buf_add_fill(&buf, 0, align - buf.bytes_count % align);
-    }
-    if (!ntk_buf_ok(&buf)) {
-        ret = ntk_err_no_memory(err);
-        goto out;
-    }
-    *out_bytes = (uint8_t *)ntk_buf_take(&buf, out_count);
-    ret = 0;
-
-out:
-    archive_entry_free(entry);
-    archive_write_free(archive);
-    ntk_buf_fini(&buf);
-    return ret;
 }

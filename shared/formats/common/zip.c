@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/base/vec.h"
+#include "shared/formats/common/archive_failed.h"
 #include "shared/formats/common/tar.h"
 
 /* Size of a read from a member; its memory grows with the data, not with the stated size. */
@@ -15,16 +16,6 @@
 
 #define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 #define TOO_MUCH(...) ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
-
-static int archive_failed(struct archive *archive, struct ntk_err *err)
-{
-    const char *text = archive_error_string(archive);
-
-    if (archive_errno(archive) == ENOMEM) {
-        return ntk_err_no_memory(err);
-    }
-    return BAD("the archive is damaged: %s", text ? text : "unknown reason");
-}
 
 void ntk_zip_fini(struct ntk_zip *zip)
 {
@@ -66,7 +57,7 @@ static int read_bytes(struct archive *archive, struct archive_entry *entry, uint
         la_ssize_t got = archive_read_data(archive, member->bytes + member->bytes_count,
                                            capacity - member->bytes_count);
         if (got < 0) {
-            return archive_failed(archive, err);
+            return ntk_archive_failed(archive, err);
         }
         if (got == 0) {
             break;
@@ -137,7 +128,7 @@ int ntk_zip_read(const void *bytes, size_t bytes_count, const struct ntk_zip_lim
     }
     if (archive_read_support_format_zip_seekable(archive) != ARCHIVE_OK ||
         archive_read_open_memory(archive, bytes, bytes_count) != ARCHIVE_OK) {
-        ret = archive_failed(archive, err);
+        ret = ntk_archive_failed(archive, err);
     }
     while (ret == 0) {
         struct archive_entry *entry;
@@ -146,7 +137,7 @@ int ntk_zip_read(const void *bytes, size_t bytes_count, const struct ntk_zip_lim
         if (got == ARCHIVE_EOF) {
             break;
         }
-        ret = got < ARCHIVE_OK ? archive_failed(archive, err)
+        ret = got < ARCHIVE_OK ? ntk_archive_failed(archive, err)
                                : read_member(archive, entry, limits, &left, &members, err);
     }
     archive_read_free(archive);

