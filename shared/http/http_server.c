@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/http/http_body_response.h"
 #include "shared/http/http_crowd.h"
 #include "shared/http/http_feed.h"
 #include "shared/http/http_guard.h"
@@ -167,19 +168,11 @@ struct ntk_http_feed *ntk_http_feed_create(struct ntk_http_server *server, const
 
 /* -- answers ----------------------------------------------------------------------------------- */
 
-static void body_free(void *ctx)
-{
-    ntk_http_body_unref(ctx);
-}
-
 static struct MHD_Response *make_response(const struct ntk_http_response *answer,
                                           struct MHD_Connection *connection)
 {
     if (answer->body) {
-        size_t bytes_count;
-        const char *bytes = ntk_http_body_bytes_get(answer->body, &bytes_count);
-        struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
-            bytes_count, (void *)(uintptr_t)bytes, body_free, answer->body);
+        struct MHD_Response *response = http_body_response(answer->body);
         if (!response) {
             ntk_http_body_unref(answer->body);
         }

@@ -11,6 +11,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 #include "shared/base/url.h"
+#include "shared/http/http_authorities.h"
 
 #define HEAD_BYTES_MAX ((size_t)64 * 1024)
 #define SECRET_BYTES 4096
@@ -219,8 +220,11 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
         curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
         curl_easy_setopt(easy, CURLOPT_USERPWD, question->user_password);
     }
-    if (question->ca_file) {
-        curl_easy_setopt(easy, CURLOPT_CAINFO, question->ca_file);
+    const char *ca_file =
+        question->ca_file ? question->ca_file
+                          : http_authorities_file("", curl_version_info(CURLVERSION_NOW)->cainfo);
+    if (ca_file) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
     }
     if (question->cert_file) {
         curl_easy_setopt(easy, CURLOPT_SSLCERT, question->cert_file);
