@@ -2,6 +2,7 @@
 #include "agent/run/run.h"
 
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@
 #include "shared/base/str.h"
 
 #define TAG_BYTES_MAX 255
+/* The oldest version with which tests run. With 2.31 any audit library has dlmopen() crash. */
+#define AUDIT_LIBC_MAJOR 2
+#define AUDIT_LIBC_MINOR 36
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
 
@@ -239,6 +243,15 @@ static void hooks_put(const struct ntk_run_program *command)
     }
 }
 
+static bool libc_can_audit(void)
+{
+    int major = 0;
+    int minor = 0;
+
+    return sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor) == 2 &&
+           (major > AUDIT_LIBC_MAJOR || (major == AUDIT_LIBC_MAJOR && minor >= AUDIT_LIBC_MINOR));
+}
+
 int ntk_run_main(int argc, char **argv)
 {
     static struct ntk_run_program command;
@@ -254,6 +267,13 @@ int ntk_run_main(int argc, char **argv)
     }
     if (arg_tag && strlen(arg_tag) > TAG_BYTES_MAX) {
         return ntk_opt_usage_error(&program, "--tag is longer than %d bytes", TAG_BYTES_MAX);
+    }
+    if (arg_audit && !libc_can_audit()) {
+        ntk_log_error(NULL,
+                      "--audit requires glibc %d.%d or later: with glibc %s, programs that call "
+                      "dlmopen can crash",
+                      AUDIT_LIBC_MAJOR, AUDIT_LIBC_MINOR, gnu_get_libc_version());
+        return EXIT_NOT_EXECUTABLE;
     }
     int ret = ntk_run_program_find(argv[first], &command, &err);
     if (ret < 0) {

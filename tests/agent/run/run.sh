@@ -5,7 +5,7 @@
 # there is to see.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-cc=$1 nothing=$2 still=$3
+cc=$1 nothing=$2 still=$3 old_libc=$4
 mkdir bin lib runtime empty
 cp "$NTK_BIN_DIR/neuron-monitor" bin/
 cp "$nothing" lib/libneuron-hooks.so
@@ -37,6 +37,9 @@ runs 7 "$nothing:$hooks" '' env LD_PRELOAD="$nothing" $monitor run ./still
 runs 7 "$nothing $nothing:$hooks" '' env LD_PRELOAD="$nothing $nothing" $monitor run ./still
 runs 7 "$hooks" '' $monitor run -- $monitor run -- ./still
 runs 0 "$scratch/lib/libneuron-hooks-audit.so $hooks" '' $monitor run --audit -- sh -c 'echo $LD_AUDIT $LD_PRELOAD'
+runs 126 '' '--audit requires glibc 2\.36 or later: with glibc 2\.31, programs that call dlmopen can crash$' \
+    env LD_PRELOAD="$old_libc" $monitor run --audit -- echo started
+runs 0 started '' env LD_PRELOAD="$old_libc" $monitor run -- echo started
 runs 0 'a tag' '' $monitor run --tag 'a tag' -- sh -c 'echo $NEURON_PROCESS_TAG'
 runs 0 "$nothing" '' $monitor run --libnrt "$nothing" -- sh -c 'echo $NEURON_HOOKS_LIBNRT'
 runs 0 "$scratch/runtime/libnrt.so.1" '' $monitor run --libnrt runtime/libnrt.so.1 -- sh -c 'echo $NEURON_HOOKS_LIBNRT'
