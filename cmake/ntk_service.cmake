@@ -49,9 +49,10 @@ function(ntk_install_defaults program variable unit example)
 endfunction()
 
 # The maintainer scripts of a package, in <build>/package/COMPONENT: ntk_service_scripts(COMPONENT
-# "UNITS" "LINKS" "PURGED"). UNITS are the services, LINKS enable them, PURGED are folders below /
-# that the service wrote.
+# "UNITS" "LINKS" "PURGED" [USERS]). UNITS are the services, LINKS enable them, PURGED are folders below /
+# that the service wrote, USERS is a file of sysusers.d.
 function(ntk_service_scripts component units links purged)
+    set(users ${ARGN})
     foreach(name postinst prerm postrm post preun postun)
         configure_file(${CMAKE_SOURCE_DIR}/cmake/package/${name}.in
             ${CMAKE_BINARY_DIR}/package/${component}/${name} @ONLY FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE

@@ -173,6 +173,15 @@ static int writer_may_live(int fd, time_t age_s)
     return process_runs(process.pid, process.start_time);
 }
 
+/* Only this user and root make files in it. */
+static int is_private(int folder)
+{
+    struct stat status;
+
+    return fstat(folder, &status) == 0 && status.st_uid == geteuid() &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 /* Whether a process that removes dead segments reads this folder, or may restart soon: see
  * NTK_READER_MARK_NAME. */
 static int is_marked(int folder)
@@ -186,7 +195,8 @@ static int is_marked(int folder)
         return 0;
     }
     is_marked = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                (status.st_uid == 0 || status.st_uid == geteuid()) &&
+                (status.st_uid == geteuid() || is_private(folder) ||
+                 ntk_paths_is_trusted_user(status.st_uid)) &&
                 (lock_test(fd, 0) ||
                  (status.st_size > 0 && time(NULL) - status.st_mtime < NTK_READER_MARK_KEEPS_S));
     close(fd);
@@ -245,7 +255,6 @@ static void sweep(int folder, unsigned int own_pid, unsigned long long own_start
 static int open_folder_once(char *path, size_t path_bytes, char *note, size_t note_bytes)
 {
     int is_own = ntk_paths_hooks_dir_variable() == NULL;
-    struct stat status;
     int fd;
 
     if (ntk_paths_writer_hooks_dir(path, path_bytes) < 0) {
@@ -281,8 +290,7 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
 
         return note_set(note, note_bytes, code, "cannot open '%.300s': %s", path, strerror(-code));
     }
-    if (is_own && (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
-                   (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
+    if (is_own && !is_private(fd)) {
         close(fd);
         return note_set(note, note_bytes, -EPERM,
                         "%.300s belongs to another user or is writable by others", path);
@@ -706,7 +714,6 @@ static int folder_has_reader(void)
     const char *slash = strrchr(hooks.segment.path, '/');
     char path[NTK_PATH_BYTES];
     int folder;
-    int held;
 
     if (slash == NULL ||
         ntk_paths_checked(snprintf(path, sizeof path, "%.*s", (int)(slash - hooks.segment.path),
@@ -718,12 +725,11 @@ static int folder_has_reader(void)
     if (folder < 0) {
         return 0;
     }
-    held = is_marked(folder);
-    if (!held) {
-        close(folder);
-        return 0;
+    if (is_marked(folder)) {
+        return folder_has_room(folder);
     }
-    return folder_has_room(folder);
+    close(folder);
+    return 0;
 }
 
 void hooks_segment_end(void)

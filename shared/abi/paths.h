@@ -5,7 +5,7 @@
  * One rule for writers and readers: only $NEURON_HOOKS_DIR if set; else /dev/shm/neuron if an
  * administrator created it (and, for writers, if it is writable), else /dev/shm/neuron-<uid>, or
  * its substitute if another process took that name. Readers use /dev/shm/neuron and their own
- * folder, root every /dev/shm/neuron-*.
+ * folder, root and the service every /dev/shm/neuron-*.
  *
  * Uses the C library only. Functions return the number of bytes without the NUL, or -1 if the
  * buffer is too small; the text is complete or empty.
@@ -48,6 +48,27 @@ static inline const char *ntk_paths_hooks_dir_variable(void)
     const char *dir = getenv(NTK_HOOKS_DIR_VARIABLE);
 
     return dir != NULL && dir[0] != '\0' ? dir : NULL;
+}
+
+/* The service manager makes this folder for the user of the service. Only root can make one in
+ * /run, so no other user can pass for the service. */
+#define NTK_SERVICE_FOLDER "/run/neuron-monitor"
+
+/* Whether a user is root or the user of the service, whose files every user believes. */
+static inline int ntk_paths_is_trusted_user(uid_t uid)
+{
+    struct stat status;
+
+    return uid == 0 || (lstat(NTK_SERVICE_FOLDER, &status) == 0 && S_ISDIR(status.st_mode) &&
+                        status.st_uid == uid);
+}
+
+/* The owner of the software machine that a program shows: the service shows root's. */
+static inline uid_t ntk_paths_machine_user(void)
+{
+    uid_t uid = geteuid();
+
+    return ntk_paths_is_trusted_user(uid) ? 0 : uid;
 }
 
 /* Whether it is a folder of this user (not a link) that no other user can write to. */
@@ -162,7 +183,8 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
 /*
  * A reader that removes dead files holds a read lock on byte 0 of this file: writers then leave
  * their segments at a regular exit, so that the reader also sees jobs shorter than its period. Only
- * valid if it belongs to root or to the writer's user, because others could not remove the files.
+ * valid if it belongs to root, the service or the writer's user, or is in a folder that only the
+ * writer's user can write to, because others could not remove the files.
  *
  * Each reader also holds a read lock on the byte of the time of its last pass, see
  * docs/formats/segment.md.
@@ -187,10 +209,10 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
 #define NTK_SOFT_LOCK_PUBLISHER 1024
 
 /*
- * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder, because
- * each user has a machine and a tree. If several users share $NEURON_HOOKS_DIR, the files in it
- * belong to the first one; the others have a machine below it, in neuron-<uid>, once a writer
- * created it.
+ * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder (for the
+ * service, root's), because each user has a machine and a tree. If several users share
+ * $NEURON_HOOKS_DIR, the files in it belong to the first one; the others have a machine below it, in
+ * neuron-<uid>, once a writer created it.
  */
 static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 {
@@ -198,7 +220,7 @@ static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
     int length;
 
     if (dir == NULL) {
-        return ntk_paths_user_hooks_dir(geteuid(), buf, buf_bytes);
+        return ntk_paths_user_hooks_dir(ntk_paths_machine_user(), buf, buf_bytes);
     }
     length =
         snprintf(buf, buf_bytes, "%s/" NTK_HOOKS_USER_PREFIX "%u", dir, (unsigned int)geteuid());
@@ -210,15 +232,15 @@ static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 
 /*
  * The replacement of /sys by the software machine of this process: $NEURON_HOOKS_DIR/soft/sys (or
- * below the folder above), else /tmp/neuron-soft-<uid>/sys.
+ * below the folder above), else /tmp/neuron-soft-<uid>/sys (for the service, root's).
  */
 static inline int ntk_paths_soft_sysfs_root(char *buf, size_t buf_bytes)
 {
     char dir[NTK_PATH_BYTES];
     int has_variable = ntk_paths_hooks_dir_variable() != NULL;
-    int length = has_variable
-                     ? ntk_paths_soft_dir(dir, sizeof dir)
-                     : ntk_paths_own_folder("/tmp/neuron-soft-", geteuid(), dir, sizeof dir);
+    int length = has_variable ? ntk_paths_soft_dir(dir, sizeof dir)
+                              : ntk_paths_own_folder("/tmp/neuron-soft-", ntk_paths_machine_user(),
+                                                     dir, sizeof dir);
 
     if (length < 0) {
         return ntk_paths_checked(-1, buf, buf_bytes);

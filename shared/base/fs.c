@@ -543,8 +543,8 @@ int ntk_fs_open_below(int folder, const char *path, int flags)
         .flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK),
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
-    long fd =
-        path[0] == '/' ? (errno = EXDEV, -1) : syscall(SYS_openat2, folder, path, &how, sizeof how);
+    long fd = path[0] == '/' ? (errno = EXDEV, -1)
+                             : syscall(__NR_openat2, folder, path, &how, sizeof how);
 
     if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EINVAL)) {
         return open_by_parts(folder, path, (int)how.flags);

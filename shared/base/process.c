@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +47,15 @@ static uint64_t moment_of(uint64_t ticks)
     uint64_t boot_ns = ntk_clock_realtime_ns() - ((uint64_t)since_boot.tv_sec * NTK_NS_PER_SECOND +
                                                   (uint64_t)since_boot.tv_nsec);
     return boot_ns + ticks * (NTK_NS_PER_SECOND / (uint64_t)per_second);
+}
+
+bool ntk_process_reads_all_users(void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+    return geteuid() == 0 || (syscall(SYS_capget, &head, data) == 0 &&
+                              (data[0].effective & (1U << CAP_DAC_READ_SEARCH)) != 0);
 }
 
 bool ntk_process_user(uint32_t uid, char *buf, size_t buf_bytes)

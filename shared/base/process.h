@@ -26,6 +26,9 @@ struct ntk_process {
     uint64_t start_ns; /* since 1970; 0 unknown */
 };
 
+/* Whether this process may read the files of every user: root, or the service with its rights. */
+bool ntk_process_reads_all_users(void);
+
 /* The login name of a user, else the number; false for a number. */
 bool ntk_process_user(uint32_t uid, char *buf, size_t buf_bytes);
 

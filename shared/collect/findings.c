@@ -21,7 +21,15 @@ static int path_make(const char *hooks_dir, char *buf, size_t buf_bytes)
     int length;
 
     if (!hooks_dir) {
-        if (ntk_paths_writer_hooks_dir(folder, sizeof folder) < 0) {
+        bool is_service = geteuid() != ntk_paths_machine_user(); /* root's program writes them */
+
+        if (is_service && ntk_paths_hooks_dir_variable() == NULL &&
+            access(NTK_HOOKS_SHARED_DIR, F_OK) != 0) {
+            length = ntk_paths_user_hooks_dir(0, folder, sizeof folder);
+        } else {
+            length = ntk_paths_writer_hooks_dir(folder, sizeof folder);
+        }
+        if (length < 0) {
             return -ENAMETOOLONG;
         }
         hooks_dir = folder;
@@ -71,7 +79,7 @@ size_t ntk_findings_read(const char *hooks_dir, struct ntk_finding *out, size_t 
         return 0;
     }
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        (status.st_uid == geteuid() || status.st_uid == 0) &&
+        (status.st_uid == geteuid() || ntk_paths_is_trusted_user(status.st_uid)) &&
         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0) {
         got = pread(fd, text, NTK_FINDINGS_BYTES_MAX, 0);
     }

@@ -49,8 +49,8 @@ void ntk_device_soft_make(void)
     }
 }
 
-/* The default place is in /tmp, where another user can create the folder first, so it must be ours.
- * A hooks folder that the user names is trusted. */
+/* The default place is in /tmp, where another user can create the folder first, so it must be ours
+ * (for the service, root's). A hooks folder that the user names is trusted. */
 bool ntk_device_soft_trusted(const char *hooks_dir)
 {
     char folder[NTK_PATH_BYTES];
@@ -67,7 +67,8 @@ bool ntk_device_soft_trusted(const char *hooks_dir)
     if (end) {
         *end = '\0';
     }
-    return lstat(folder, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+    return lstat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
+           status.st_uid == ntk_paths_machine_user();
 }
 
 void ntk_device_soft_machine_type(const char *hooks_dir, char *buf, size_t buf_bytes)

@@ -237,7 +237,7 @@ out:
 bool ntk_hosts_agent_path(char *buf, size_t buf_bytes)
 {
     const char *hooks = ntk_paths_hooks_dir_variable();
-    int bytes = snprintf(buf, buf_bytes, "%s/agent.sock", hooks ? hooks : NTK_HOSTS_AGENT_FOLDER);
+    int bytes = snprintf(buf, buf_bytes, "%s/agent.sock", hooks ? hooks : NTK_SERVICE_FOLDER);
 
     return bytes > 0 && (size_t)bytes < buf_bytes;
 }
@@ -255,9 +255,10 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
                        "no agent is running on this machine");
         return false;
     }
-    if (!S_ISSOCK(status.st_mode) || (status.st_uid != 0 && status.st_uid != geteuid())) {
+    if (!S_ISSOCK(status.st_mode) ||
+        (status.st_uid != geteuid() && !ntk_paths_is_trusted_user(status.st_uid))) {
         (void)snprintf(host->no_agent, sizeof host->no_agent,
-                       "%s is not a socket owned by root or by this user", unix_path);
+                       "%s is not a socket owned by root, the service or this user", unix_path);
         return false;
     }
     remote->unix_path = unix_path;

@@ -59,12 +59,11 @@ struct ntk_hosts_remote {
 };
 
 /* The address of this machine's agent: agent.sock in $NEURON_HOOKS_DIR, which counts as a separate
- * machine, else in this folder. */
-#define NTK_HOSTS_AGENT_FOLDER "/run/neuron-monitor"
+ * machine, else in NTK_SERVICE_FOLDER. */
 /* False if the buffer is too small. */
 bool ntk_hosts_agent_path(char *buf, size_t buf_bytes);
 /* Queries it. False: host->no_agent gives the reason, and its snapshot is NULL. Only a socket of
- * root or of this user is trusted. */
+ * root, the service or this user is trusted. */
 bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hosts_remote *remote);
 
 #define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless an option says otherwise */

@@ -10,6 +10,7 @@
 
 #include "shared/abi/paths.h"
 #include "shared/base/clock.h"
+#include "shared/base/process.h"
 
 /* Times of change have the resolution of the kernel's tick: a second change in the same tick would
  * not be seen. */
@@ -133,8 +134,8 @@ void ntk_ring_folder_close(struct ring_folder *folder)
     free(folder);
 }
 
-/* In a folder that all may write to, root replaces another user's mark, which writers would not
- * trust. */
+/* In a folder that all may write to, root and the service replace another user's mark, which writers
+ * would not trust. */
 static int open_mark(const struct ring_folder *folder)
 {
     int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -143,9 +144,11 @@ static int open_mark(const struct ring_folder *folder)
     if (!folder->marks) {
         return openat(folder->fd, NTK_READER_MARK_NAME, O_RDONLY | flags);
     }
-    if (geteuid() == 0 &&
+    if (ntk_process_reads_all_users() &&
         fstatat(folder->fd, NTK_READER_MARK_NAME, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        (!S_ISREG(status.st_mode) || (status.st_uid != 0 && status.st_uid != folder->owner))) {
+        (!S_ISREG(status.st_mode) ||
+         (status.st_uid != geteuid() && status.st_uid != folder->owner &&
+          !ntk_paths_is_trusted_user(status.st_uid)))) {
         (void)unlinkat(folder->fd, NTK_READER_MARK_NAME,
                        S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0);
     }

@@ -13,6 +13,7 @@
 #include "shared/abi/paths.h"
 #include "shared/abi/raw_clock.h"
 #include "shared/base/clock.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/ring/ring_folder.h"
@@ -505,6 +506,7 @@ static void find_folders(struct ntk_ring_registry *registry)
 {
     const char *folder =
         registry->folder != NULL ? registry->folder : ntk_paths_hooks_dir_variable();
+    bool reads_all = ntk_process_reads_all_users();
     char path[NTK_PATH_BYTES];
 
     if (folder != NULL) {
@@ -515,16 +517,15 @@ static void find_folders(struct ntk_ring_registry *registry)
     if (ntk_paths_user_hooks_dir(geteuid(), path, sizeof path) >= 0) {
         add_folder(registry, path, (int64_t)geteuid());
     }
-    if (geteuid() != 0 && registry->poll_count <= 1) {
+    if (!reads_all && registry->poll_count <= 1) {
         registry->unreadable_users = count_unreadable_users();
     }
     registry->out->unreadable_users += registry->unreadable_users;
-    if (geteuid() == 0 &&
+    if (reads_all &&
         (registry->parent != NULL || ntk_ring_folder_open(NTK_HOOKS_PARENT, RING_FOLDER_OF_ANYONE,
                                                           &registry->parent, NULL) == 0)) {
-        unsigned int entries = ENTRIES_OF_FOLDER;
-
-        (void)ntk_ring_folder_step(registry->parent, registry->poll_ns, &entries, find_user_folder,
+        (void)ntk_ring_folder_step(registry->parent, registry->poll_ns,
+                                   &(unsigned int){ ENTRIES_OF_FOLDER }, find_user_folder,
                                    registry);
     }
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "shared/abi/paths.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
 #include "shared/collect/collect.h"
 #include "shared/device/device.h"
@@ -33,10 +34,12 @@ struct live_source {
     char others[128];                   /* users with applications that cannot be seen; "" none */
 };
 
-/* A user other than root only sees his applications, and those of a common folder. */
+/* A user without the rights of root or the service only sees his applications, and those of a common
+ * folder. */
 static void look_for_others(struct live_source *source)
 {
-    DIR *dir = ntk_paths_hooks_dir_variable() || geteuid() == 0 ? NULL : opendir(NTK_HOOKS_PARENT);
+    bool is_restricted = !ntk_paths_hooks_dir_variable() && !ntk_process_reads_all_users();
+    DIR *dir = is_restricted ? opendir(NTK_HOOKS_PARENT) : NULL;
     const struct dirent *entry;
 
     source->others[0] = '\0';

@@ -5,6 +5,7 @@
  */
 #include "runtime-hooks/hooks/hooks.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,75 @@ static void a_program_that_changes_its_folder_leaves_no_file(void **state)
     free(here);
 }
 
+/* The mark of a reader, in a mount namespace where the service has the user SERVICE. */
+struct mark_case {
+    bool is_shared; /* in the folder of all users, else in the user's own */
+    uid_t service;  /* owner of the folder in /run; 0: there is none */
+    uid_t owner;    /* of the mark */
+    bool is_believed;
+};
+
+enum { SERVICE = 64901, STRANGER = 64902 };
+
+static int child_ends_next_to_a_mark(struct observed *child, void *ctx)
+{
+    struct ntk_hooks_config config = { .lnc = 1 };
+    const struct mark_case *row = ctx;
+    char path[NTK_PATH_BYTES];
+    char place[NTK_PATH_BYTES] = NTK_HOOKS_SHARED_DIR;
+    char note[256];
+    int fd;
+
+    (void)child;
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", NTK_HOOKS_PARENT, "tmpfs", 0, "mode=1777") != 0 ||
+        mount("tmpfs", "/run", "tmpfs", 0, "mode=755") != 0) {
+        return SKIPPED;
+    }
+    unsetenv("NEURON_HOOKS_DIR");
+    if (row->service != 0) {
+        CHECK(mkdir(NTK_SERVICE_FOLDER, 0755) == 0);
+        CHECK(chown(NTK_SERVICE_FOLDER, row->service, row->service) == 0);
+    }
+    if (!row->is_shared) {
+        CHECK(ntk_paths_user_hooks_dir(geteuid(), place, sizeof place) > 0);
+    }
+    CHECK(mkdir(place, 0700) == 0);
+    CHECK(chmod(place, row->is_shared ? 01777 : 0700) == 0);
+    (void)snprintf(path, sizeof path, "%s/%s", place, NTK_READER_MARK_NAME);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    CHECK(fd >= 0 && write(fd, "1", 1) == 1 && fchown(fd, row->owner, row->owner) == 0);
+    close(fd);
+    CHECK(ntk_hooks_attach(&config, note, sizeof note) == 0);
+    CHECK(strncmp(ntk_hooks_segment_path(), place, strlen(place)) == 0);
+    (void)snprintf(path, sizeof path, "%s", ntk_hooks_segment_path());
+    ntk_hooks_detach();
+    CHECK((access(path, F_OK) == 0) == row->is_believed);
+    return 0;
+}
+
+static void a_segment_waits_for_readers_that_can_remove_it(void **state)
+{
+    static const struct mark_case rows[] = {
+        { true, SERVICE, SERVICE, true },   { true, SERVICE, 0, true },
+        { true, SERVICE, STRANGER, false }, { true, 0, SERVICE, false },
+        { false, 0, STRANGER, true }, /* no stranger can make a file there */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct mark_case row = rows[i];
+        struct observed child = observed_start(NULL, child_ends_next_to_a_mark, &row);
+        int result = observed_finish(&child, 0);
+
+        if (result == SKIPPED) {
+            skip();
+        }
+        assert_int_equal(result, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +208,7 @@ int main(void)
         HOOKS_TEST(a_folder_that_the_user_names_is_used_by_no_other),
         HOOKS_TEST(a_folder_of_another_user_is_named_with_the_one_used_instead),
         HOOKS_TEST(a_program_that_changes_its_folder_leaves_no_file),
+        HOOKS_TEST(a_segment_waits_for_readers_that_can_remove_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
