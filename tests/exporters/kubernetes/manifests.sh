@@ -61,8 +61,8 @@ fi
 # What is installed: the same files, and the rules as the operator takes them, which kustomize puts
 # together.
 installed=$NTK_BUILD_DIR/share/kubernetes
-for file in "$folder"/*.yaml "$folder/Dockerfile" "$folder/node-problem-detector.json"; do
-    cmp "$file" "$installed/${file##*/}" || fail "$installed has another ${file##*/}"
+for file in "$folder"/*.yaml "$folder"/*/*.yaml "$folder"/Dockerfile{,.agent} "$folder/node-problem-detector.json"; do
+    cmp "$file" "$installed/${file#"$folder"/}" || fail "$installed has another ${file#"$folder"/}"
 done
 "$python" - "$installed" "$NTK_SOURCE_DIR/exporters/prometheus/rules/neuron.rules.yml" <<'END' || fail "the rules of the operator, or what is put together"
 import pathlib, sys, yaml
@@ -79,29 +79,35 @@ END
 "$python" - "$installed" help <<'END' || fail "the components"
 import pathlib, sys, yaml
 folder = pathlib.Path(sys.argv[1])
-components = {name: yaml.safe_load((folder / name / "kustomization.yaml").read_text()) for name in ("history", "node-health")}
-daemonset = next(d for d in yaml.safe_load_all((folder / "daemonset.yaml").read_text()) if d["kind"] == "DaemonSet")
+components = {name: yaml.safe_load((folder / name / "kustomization.yaml").read_text()) for name in ("agent-image", "history", "node-health", "page")}
+objects = {d["kind"]: d for d in yaml.safe_load_all((folder / "daemonset.yaml").read_text())}
+daemonset = objects["DaemonSet"]
 for name, component in components.items():
     assert component["kind"] == "Component" and f"- {name}" in (folder / "kustomization.yaml").read_text()
-    patch, = component["patches"]
-    assert patch["target"]["name"] == daemonset["metadata"]["name"]
-    for step in yaml.safe_load((folder / name / patch["path"]).read_text()):
-        *way, last = step["path"].strip("/").split("/")
-        at = daemonset
-        for part in way:
-            at = at[int(part)] if isinstance(at, list) else at[part]
-        if isinstance(at, list):
-            assert last == "-", step
-            at.append(step["value"])
-        else:
-            assert (last in at) == (step["op"] == "replace"), step
-            at[last] = step["value"]
+    for patch in component["patches"]:
+        assert patch["target"]["name"] == objects[patch["target"]["kind"]]["metadata"]["name"]
+        for step in yaml.safe_load((folder / name / patch["path"]).read_text()):
+            *way, last = step["path"].strip("/").split("/")
+            at = objects[patch["target"]["kind"]]
+            for part in way:
+                at = at[int(part)] if isinstance(at, list) else at[part]
+            if isinstance(at, list):
+                assert last == "-", step
+                at.append(step["value"])
+            else:
+                assert (last in at) == (step["op"] == "replace"), step
+                at[last] = step["value"]
 component = components["node-health"]
 pod = daemonset["spec"]["template"]["spec"]
 assert {m["name"] for m in pod["containers"][0]["volumeMounts"]} == {v["name"] for v in pod["volumes"]}
 assert {v["name"]: v for v in pod["volumes"]}["history"]["hostPath"]["path"] == "/var/lib/neuron-monitor"
 known = open(sys.argv[2]).read()
 assert all(arg.split("=")[0] in known for arg in pod["containers"][0]["args"]), pod["containers"][0]["args"]
+ports = {p["name"]: p["containerPort"] for p in pod["containers"][0]["ports"]}
+assert {p["targetPort"]: p["port"] for p in objects["Service"]["spec"]["ports"]} == ports and f"--http=0.0.0.0:{ports['page']}" in pod["containers"][0]["args"]
+token = next(a.split("=")[1] for a in pod["containers"][0]["args"] if a.startswith("--http-token-file="))
+assert any(token.startswith(m["mountPath"] + "/") and m["readOnly"] for m in pod["containers"][0]["volumeMounts"]), token
+assert f"-t {pod['containers'][0]['image']} " in (folder / "Dockerfile.agent").read_text()
 account, role, binding = (d for name in component["resources"] for d in yaml.safe_load_all((folder / "node-health" / name).read_text()))
 assert pod["serviceAccountName"] == account["metadata"]["name"] == binding["subjects"][0]["name"] and pod["automountServiceAccountToken"]
 assert account["metadata"]["namespace"] == binding["subjects"][0]["namespace"] == daemonset["metadata"]["namespace"]
