@@ -46,7 +46,7 @@ foreach(folder . /doc /man /man/man1 /lintian /lintian/overrides /licenses /bash
         /zsh/site-functions /fish /fish/vendor_completions.d)
     list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share${folder})
 endforeach()
-list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/default /usr/libexec /usr/lib/systemd /usr/lib/systemd/system
+list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/default /usr/libexec /usr/lib/sysusers.d /usr/lib/systemd /usr/lib/systemd/system
     /usr/${CMAKE_INSTALL_LIBDIR}/pkgconfig /usr/${CMAKE_INSTALL_LIBDIR}/cmake)
 
 set(ntk_deb_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
@@ -111,7 +111,8 @@ if(TARGET runtime_hooks_libnrt)
 endif()
 
 # Additional files of each package: copyright, changelog, and scripts if it has a service.
-ntk_service_scripts(tools neuron-monitor.service neuron-monitor.service "var/lib/neuron-monitor etc/systemd/system/neuron-monitor.service.d")
+ntk_service_scripts(tools neuron-monitor.service neuron-monitor.service "var/lib/neuron-monitor etc/systemd/system/neuron-monitor.service.d"
+    neuron-monitor.conf)
 ntk_service_scripts(rtd "neuron-rtd-soft.service 'neuron-rtd-soft@*.service'" "neuron-rtd-soft*.service"
     "etc/systemd/system/neuron-rtd-soft.service.d etc/systemd/system/neuron-rtd-soft@*.service.d")
 set(ntk_package_folder ${CMAKE_BINARY_DIR}/package)
@@ -124,6 +125,9 @@ execute_process(COMMAND awk -v version=${ntk_deb_version} -v date=${ntk_date} -v
     COMMAND gzip -9n OUTPUT_FILE ${ntk_package_folder}/changelog.Debian.gz COMMAND_ERROR_IS_FATAL ANY)
 # libpopef.so.1, libcnrt.so.4 and libcnml.so.7 are where the loader searches.
 configure_file(${CMAKE_SOURCE_DIR}/cmake/package/triggers ${ntk_package_folder}/soft_runtime/triggers COPYONLY)
+foreach(name post postun) # of an RPM
+    configure_file(${CMAKE_SOURCE_DIR}/cmake/package/ldconfig ${ntk_package_folder}/soft_runtime/${name} COPYONLY)
+endforeach()
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     string(TOUPPER ${component} key)
     foreach(file copyright changelog.Debian.gz)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # sbom.sh ROOT NAME VERSION EPOCH [SONAME...] - prints the bill of materials of a package as SPDX 2.3 JSON: the files below
 # ROOT, and the packages of the libraries that its files need or load at run time (SONAME). The
-# output is reproducible.
+# output is reproducible. The file NTK_SBOM_LIBRARIES lists libraries that are part of the files: name, version, purl.
 set -euo pipefail
 export LC_ALL=C
 root=$1 name=$2 version=$3 epoch=$4
@@ -47,6 +47,10 @@ awk -F'\t' -v OFS='\t' 'FILENAME ~ /packages$/ { version[$1] = $2; purl[$1] = $3
     FILENAME ~ /paths$/ { if ($2 in owner) package[$1] = owner[$2]; next }
     $1 in package { print $1, package[$1], version[package[$1]], purl[package[$1]]; next }
     { print $1, $1, "NOASSERTION" }' "$work/packages" "$work/owners" "$work/paths" "$work/sonames" >"$work/libraries"
+if [ -n "${NTK_SBOM_LIBRARIES:-}" ]; then
+    awk -F'\t' -v OFS='\t' '{ print "", $1 }' "$NTK_SBOM_LIBRARIES" >>"$work/needed"
+    awk -F'\t' -v OFS='\t' '{ print $1, $0 }' "$NTK_SBOM_LIBRARIES" >>"$work/libraries"
+fi
 
 jq -nc --rawfile files "$work/files" --rawfile sha1 "$work/sha1" --rawfile sha256 "$work/sha256" --rawfile needed "$work/needed" \
     --rawfile libraries "$work/libraries" --arg name "$name" --arg version "$version" --arg created "$(date -u -d "@$epoch" +%FT%TZ)" \

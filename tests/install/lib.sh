@@ -53,6 +53,9 @@ has_tools() {
     [ -s "$1/share/doc/neuron-toolkit/operate.md" ] && [ -s "$1/share/neuron-toolkit/prometheus/neuron.rules.yml" ] ||
         fail "$1 lacks documents or rules"
     has_units "$1" "$2" 'neuron-monitor.service=neuron-monitor .* $NEURON_MONITOR_OPTIONS'
+    local user
+    user=$(sed -n 's/^User=//p' "$1/lib/systemd/system/neuron-monitor.service")
+    [ "$user" != "" ] && grep -q "^u $user " "$1/lib/sysusers.d/neuron-monitor.conf" || fail "the unit of $1 has no user of its own"
     grep -qx 'EnvironmentFile=-/etc/default/neuron-monitor' "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 reads no file of options"
 }

@@ -52,8 +52,12 @@ done
 : >status
 if closure=$(apt-get -s -o Dir::State::status="$scratch/status" -o Debug::NoLocking=1 --no-install-recommends \
     install "$scratch/$(deb_of neuron-tools)" 2>/dev/null); then
-    ! greps -E '^Inst (libopenblas|libgrpc|libabsl)' <<<"$closure" || fail "neuron-tools brings OpenBLAS or gRPC"
+    ! greps -E '^Inst (libopenblas|libgrpc|libabsl|libicu|libxml2)' <<<"$closure" || fail "neuron-tools brings OpenBLAS, gRPC or ICU"
 fi
+# Nor do jobs that load the software runtime get ICU.
+for name in "${names[@]}"; do
+    ! needed_by "alone/${name%%=*}" | greps -E '^lib(archive|xml2|icu)' || fail "${name#*=} needs libarchive, and that ICU"
+done
 
 # What a Debian package says about itself.
 for name in "${names[@]}"; do
@@ -132,6 +136,12 @@ in_root -i packages/*.deb
 greps -x ldconfig called || fail "the linker's cache does not learn of libpopef.so.1"
 ! greps invoke called || fail "the first installation starts or stops a service: $(cat called)"
 for name in "${names[@]}"; do "has_${name%%=*}" root/usr /usr; done
+has_user() { # no rights by itself, and no login
+    ! command -v systemd-sysusers >/dev/null || greps '^neuron-monitor:x:[0-9]*:[0-9]*:[^:]*:/var/lib/neuron-monitor:.*/nologin$' root/etc/passwd ||
+        fail "the service has no user: $(cat root/etc/passwd)"
+}
+has_user
+user=$(cat root/etc/passwd 2>/dev/null || true)
 mkdir -p root/var/lib/neuron-monitor root/etc/systemd/system/{multi-user.target.wants,neuron-monitor.service.d,neuron-rtd-soft@nrtd0.service.d}
 touch root/etc/systemd/system/{neuron-monitor,neuron-rtd-soft@nrtd0}.service.d/override.conf
 touch root/var/lib/neuron-monitor/monitor.db
@@ -140,6 +150,7 @@ echo 'NEURON_MONITOR_OPTIONS=--label node=a7' >root/etc/default/neuron-monitor
 in_root -i "$(deb_of neuron-tools)"
 greps -x 'deb-systemd-invoke try-restart neuron-monitor.service' called || fail "an upgrade does not restart the service: $(cat called)"
 [ "$(cat root/etc/default/neuron-monitor)" = 'NEURON_MONITOR_OPTIONS=--label node=a7' ] || fail "an upgrade changes the configuration"
+[ "$(cat root/etc/passwd 2>/dev/null || true)" = "$user" ] || fail "an upgrade changes the user of the service: $(cat root/etc/passwd)"
 in_root -r "${names[@]#*=}"
 greps -x 'deb-systemd-invoke stop neuron-monitor.service' called || fail "removal does not stop the service: $(cat called)"
 greps -x "deb-systemd-invoke stop neuron-rtd-soft.service neuron-rtd-soft@\*.service" called || fail "removal does not stop the daemons: $(cat called)"
@@ -147,5 +158,7 @@ greps -x "deb-systemd-invoke stop neuron-rtd-soft.service neuron-rtd-soft@\*.ser
 [ ! -L root/etc/systemd/system/multi-user.target.wants/neuron-monitor.service ] || fail "a removed service is still enabled"
 [ -e root/var/lib/neuron-monitor/monitor.db ] && [ -e root/etc/default/neuron-monitor ] || fail "removal deletes data"
 in_root -P "${names[@]#*=}"
+has_user # its number must not become another user's
+rm -f root/etc/{passwd,group,shadow,gshadow}{,-} root/etc/.pwd.lock
 left=$(find root/etc root/usr root/var/lib/neuron-monitor -not -type d -or -name '*.d' 2>/dev/null || true)
 [ "$left" = "" ] && [ ! -e root/var/lib/neuron-monitor ] || fail "purged packages leave $left"

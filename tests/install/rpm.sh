@@ -32,7 +32,13 @@ script_has() { rpm -qp --scripts "$(rpm_of "$1")" | greps "$2" || fail "no scrip
 for action in try-restart stop; do script_has neuron-tools "systemctl.* $action neuron-monitor.service"; done
 script_has neuron-rtd "systemctl stop neuron-rtd-soft.service 'neuron-rtd-soft@\*.service'"
 script_has neuron-rtd 'rm -f /etc/systemd/system/\*/neuron-rtd-soft\*.service'
+[ "$(rpm -qp --scripts "$(rpm_of neuron-soft-runtime)" | grep -c '^/sbin/ldconfig')" = 2 ] || fail "installation and removal of libpopef.so.1 do not run ldconfig"
 [ "$(rpm -qpc "$(rpm_of neuron-tools)")" = /etc/default/neuron-monitor ] || fail "the configuration file is not one"
+
+if command -v rpmlint >/dev/null; then
+    rpmlint -c "$(dirname "$0")/rpmlint.toml" packages/*.rpm >rpmlint.log 2>&1 || fail "see rpmlint.log"
+    greps '0 errors, 0 warnings' rpmlint.log || fail "see rpmlint.log"
+fi
 
 [ "$(id -u)" = 0 ] || skip "only root installs packages below a folder"
 mkdir root

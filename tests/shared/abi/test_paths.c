@@ -3,6 +3,7 @@
  * call after the other a process of the same user makes the folder just before. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,8 +14,14 @@ static int calls;
 static int made_at; /* the call before which the folder appears */
 static const char *made;
 
+static struct stat service; /* of the folder in /run; st_mode 0: there is none */
+
 static int lstat_beside_another(const char *path, struct stat *status)
 {
+    if (strcmp(path, "/run/neuron-monitor") == 0) {
+        *status = service;
+        return service.st_mode != 0 ? 0 : -1;
+    }
     if (calls++ == made_at) {
         (void)mkdir(made, 0700);
     }
@@ -74,11 +81,31 @@ static void a_name_that_is_taken_is_not_used(void **state)
     (void)state;
 }
 
+static void the_service_is_the_owner_of_its_folder_and_shows_the_machine_of_root(void **state)
+{
+    const uid_t own = geteuid();
+
+    (void)state;
+    service = (struct stat){ 0 };
+    assert_true(ntk_paths_is_trusted_user(0));
+    assert_false(ntk_paths_is_trusted_user(own + 1));
+    assert_int_equal(ntk_paths_machine_user(), own);
+    service = (struct stat){ .st_mode = S_IFDIR | 0755, .st_uid = own + 1 };
+    assert_true(ntk_paths_is_trusted_user(own + 1));
+    assert_false(ntk_paths_is_trusted_user(own + 2));
+    assert_int_equal(ntk_paths_machine_user(), own);
+    service.st_uid = own;
+    assert_int_equal(ntk_paths_machine_user(), 0);
+    service.st_mode = S_IFLNK | 0777; /* no folder of systemd's */
+    assert_int_equal(ntk_paths_machine_user(), own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_processes_of_a_user_choose_one_folder),
         cmocka_unit_test(a_name_that_is_taken_is_not_used),
+        cmocka_unit_test(the_service_is_the_owner_of_its_folder_and_shows_the_machine_of_root),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,84 @@
+# portable.sh symbols - which versions of the C library's symbols each file of the archive of ./dev package --portable needs.
+# portable.sh demo    - the demo out of the archive in bare systems of Debian 11, 12 and 13.
+. "$(dirname "$0")/lib.sh"
+archive=$(find "$NTK_SOURCE_DIR/build/portable" -maxdepth 1 -name "neuron-toolkit-*-$(uname -m).tar.zst" 2>/dev/null | sort | tail -1)
+[ "$archive" != "" ] || skip "no archive: run ./dev package --portable"
+needs zstd readelf
+tar --zstd -xf "$archive" -C "$scratch"
+top=$(echo neuron-toolkit-*)
+
+if [ "$1" = symbols ]; then
+    # Every system has these, with the C library or with its package manager.
+    system=' libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1 libresolv.so.2 libgcc_s.so.1 '
+    find "$top" -type f -exec file {} + | sed -n '/ELF.*dynamic/s/:.*//p' >elf
+    [ "$(wc -l <elf)" -gt 15 ] || fail "only these files are ELF: $(cat elf)"
+    newer() { awk -v oldest="$1" '{ split($1, is, "."); split(oldest, may, "."); if (is[1] + 0 > may[1] + 0 || is[2] + 0 > may[2] + 0) print }'; }
+    while read -r file; do
+        readelf -V "$file" | sed -n '/^Version needs/,$s/.*Name: \([A-Z]*\)_\([0-9.]*\) .*/\1 \2/p' | sort -u >versions
+        highest=$(sed -n 's/^GLIBC //p' versions | sort -V | tail -1)
+        echo "${file#*/} needs glibc ${highest:-of any version}"
+        may=2.31
+        [[ $file != */libneuron-hooks* ]] || may=2.17
+        [ "$(sed -n 's/^GLIBC //p' versions | newer $may)" = "" ] || complain "$file needs glibc $highest, newer than $may"
+        ! greps -E '^(GLIBCXX|CXXABI)' versions || complain "$file needs a C++ library"
+        for soname in $(readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p'); do
+            [[ $system == *" $soname "* || $soname == ld-linux* ]] || [ "$(find "$top" -name "$soname")" != "" ] ||
+                complain "$file needs $soname, which is not in the archive"
+        done
+        path=$(readelf -d "$file" | sed -n 's/.*(R.*PATH).*\[\(.*\)\]$/\1/p')
+        [[ $file != */libneuron-hooks* || $path == "" ]] || complain "$file has a job search $path"
+        [[ ! $path =~ (^|:)[^$] ]] || complain "$file searches $path, which is not relative to itself"
+    done <elf
+    [ "$(find "$top" -name 'libicu*' -o -name 'libxml2*' -o -name 'libstdc++*')" = "" ] || fail "the archive has ICU, libxml2 or libstdc++"
+    jq -e '[.packages[].name] | contains(["libssl-dev", "curl", "libsqlite3-dev", "libarchive", "libgnutls30", "libopenblas0-pthread"])' \
+        "$top"/share/doc/neuron-toolkit/neuron-toolkit.spdx.json >/dev/null || fail "the bill of materials lacks libraries"
+    exit 0
+fi
+
+[ "${NTK_PACKAGE_CHECK:-0}" = 1 ] || skip "takes long: run ./dev package --portable --check"
+[ "$(id -u)" = 0 ] || skip "only root makes bare systems"
+PATH=$PATH:/usr/sbin:/sbin
+needs debootstrap unshare
+mirror=${NTK_FRESH_MIRROR:-http://deb.debian.org/debian}
+for suite in bullseye bookworm trixie; do
+    root=$scratch/$suite
+    if ! debootstrap --variant=minbase "$suite" "$root" "$mirror" >debootstrap.log 2>&1; then
+        ! greps '^E: Failed getting release file' debootstrap.log || skip "$mirror has no $suite, or is out of reach"
+        fail "see debootstrap.log"
+    fi
+    mkdir -p "$root/opt/stand-in"
+    cp -a "$top" "$root/opt/neuron-toolkit"
+    cp "$NTK_SOURCE_DIR/tests/demo/demo.sh" "$root/opt/"
+    # A bare system has neither of these programs, and SQLite of Debian 11 is too old to read the database.
+    cat >"$root/opt/stand-in/curl" <<'TEXT'
+#!/bin/bash
+url=${*: -1}
+url=${url#http://}
+exec 3<>"/dev/tcp/${url%%:*}/$(echo "$url" | sed 's/[^:]*:\([0-9]*\).*/\1/')"
+printf 'GET /%s HTTP/1.0\r\n\r\n' "${url#*/}" >&3
+sed '1,/^\r$/d' <&3
+TEXT
+    cat >"$root/opt/stand-in/sqlite3" <<'TEXT'
+#!/bin/sh
+exec neuron-monitor query "$4" --db "$3"
+TEXT
+    chmod +x "$root"/opt/stand-in/*
+    unshare --mount --pid --fork --kill-child bash -euc '
+        mount --make-rprivate /
+        mount -t proc proc "$1/proc"
+        mount -t sysfs -o ro sysfs "$1/sys"
+        mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"
+        exec env -i HOME=/root PATH=/opt/stand-in:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 chroot "$1" bash -c "
+            /opt/demo.sh /opt/neuron-toolkit && { neuron=/opt/neuron-toolkit/bin/neuron-monitor; \$neuron run --audit -- echo audited; echo audit \$?; }"' \
+        portable "$root" >"demo-$suite.log" 2>&1 </dev/null || complain "$suite: the demo failed"
+    greps '^That was the demo' "demo-$suite.log" || complain "$suite: the demo did not reach its end"
+    greps '^neuroncore_utilization_ratio' "demo-$suite.log" || complain "$suite: no metrics"
+    greps 'mlp-serving' "demo-$suite.log" || complain "$suite: no process in the database"
+    if [ $suite = bullseye ]; then
+        greps -- '--audit requires glibc 2.36 or later: with glibc 2.31' "demo-$suite.log" && greps '^audit 126' "demo-$suite.log" || complain "$suite: audit is not refused"
+    else
+        greps '^audit 0' "demo-$suite.log" || complain "$suite: no audit"
+    fi
+    echo "$suite: $(sed -n 's/^That was the demo: //p' "demo-$suite.log")"
+    rm -rf --one-file-system "$root"
+done
