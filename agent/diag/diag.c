@@ -159,7 +159,7 @@ void ntk_diag_add(struct ntk_diag *all, const struct ntk_diag_result *result)
         threshold_hold(all, &judged);
     }
     if (ntk_vec_push(&all->results, &judged) < 0) {
-        ntk_log_error("diag", "out of memory: one result was lost");
+        ntk_log_error(NULL, "out of memory: one result was lost");
         exit(EXIT_FAILURE);
     }
 }
@@ -361,11 +361,11 @@ static int print(void)
     }
     if (!ntk_buf_ok(&out)) {
         ntk_err_no_memory(&err);
-        code = ntk_log_failure("diag", &err);
+        code = ntk_log_failure(NULL, &err);
     } else if (fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
                fflush(stdout) != 0) {
         ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
-        code = ntk_log_failure("diag", &err);
+        code = ntk_log_failure(NULL, &err);
     }
     ntk_buf_fini(&out);
     return code;
@@ -394,7 +394,7 @@ static int diagnose(struct ntk_device_source *source)
 
     machine_look(source);
     if (diag.machine.core_count == 0 && (arg_cores || arg_devices || arg_canary)) {
-        ntk_log_error("diag", "%s: %s",
+        ntk_log_error(NULL, "%s: %s",
                       arg_cores     ? "--core: this machine has no cores"
                       : arg_devices ? "--device: this machine has no devices"
                                     : "no core for the canary",
@@ -407,7 +407,7 @@ static int diagnose(struct ntk_device_source *source)
     if (arg_canary && !diag.has_runtime) {
         const struct ntk_diag_result *results = diag.results.items;
 
-        ntk_log_error("diag", "no runtime for the canary: %s",
+        ntk_log_error(NULL, "no runtime for the canary: %s",
                       results[diag.results.count - 1].reason);
         return EXIT_FAILURE;
     }
@@ -422,7 +422,7 @@ static int diagnose(struct ntk_device_source *source)
     }
     if (diag.plan.level >= 2 && diag.core_count > 0 &&
         ntk_diag_owner_await(&diag, arg_wait_ns, &err) < 0) {
-        (void)ntk_log_failure("diag", &err);
+        (void)ntk_log_failure(NULL, &err);
         return EXIT_NOTHING;
     }
     ntk_diag_host(&diag, source);
@@ -489,7 +489,7 @@ int ntk_diag_main(int argc, char **argv)
     if (ntk_diag_thresholds_init(&diag.thresholds, &err) < 0 ||
         (arg_thresholds && ntk_diag_thresholds_read(&diag.thresholds, arg_thresholds, &err) < 0) ||
         ntk_device_source_open(&device_options, &source, &err) < 0) {
-        code = ntk_log_failure("diag", &err);
+        code = ntk_log_failure(NULL, &err);
     } else {
         code = diagnose(source);
     }

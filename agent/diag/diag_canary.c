@@ -133,8 +133,8 @@ int ntk_diag_canary(struct ntk_diag *diag, const struct ntk_diag_canary_options 
         diag->is_wanted = ntk_diag_owner_is_wanted;
     }
     if (!diag->plan.is_software && !diag->plan.neff) {
-        ntk_log_error("diag", "only software cores can run the programs with known answers: pass a "
-                              "compiled NEFF with --neff");
+        ntk_log_error(NULL, "only software cores can run the programs with known answers: pass a "
+                            "compiled NEFF with --neff");
         return EXIT_FAILURE;
     }
     for (uint64_t round = 0; ret == 0 && !is_stopped && (rounds == 0 || round < rounds); round++) {

@@ -28,7 +28,7 @@ void ntk_diag_findings_keep(const struct ntk_diag *run, bool all)
         if ((is_corrupt || (is_well && has_answer)) &&
             ntk_findings_change(NULL, core / run->plan.cores_per_device, physical, is_corrupt,
                                 &err) < 0) {
-            ntk_log_warn("diag", "%s: other programs cannot see this finding", err.text);
+            ntk_log_warn(NULL, "%s: other programs cannot see this finding", err.text);
         }
     }
 }

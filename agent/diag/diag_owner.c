@@ -95,7 +95,7 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
                                who, diag->plan.is_software ? "core" : "the device of core", core);
         }
         if (!is_announced) {
-            ntk_log_warn("diag", "%s holds core %u; waiting for it", who, core);
+            ntk_log_warn(NULL, "%s holds core %u; waiting for it", who, core);
             is_announced = true;
         }
         ntk_cond_sleep(diag->clock, now_ns + LOOK_NS);

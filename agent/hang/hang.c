@@ -143,7 +143,6 @@ static void answer(const struct ntk_host *hosts, size_t count, struct ntk_hang_a
 int ntk_hang_main(int argc, char **argv)
 {
     const struct ntk_hang_question question = { .program = &program,
-                                                .module = "hang",
                                                 .remote = &arg_remote,
                                                 .is_json = &arg_json,
                                                 .look = look_until,

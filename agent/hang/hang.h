@@ -40,7 +40,6 @@ struct ntk_hang_answer {
 /* A subcommand about ranks of this machine, or of the given agents. */
 struct ntk_hang_question {
     const struct ntk_opt_program *program;
-    const char *module; /* in log lines */
     struct ntk_hosts_remote *remote;
     const bool *is_json; /* print the answer even if no machine answered */
     int (*look)(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_err *err);
@@ -55,7 +54,7 @@ typedef int ntk_hang_period(const struct ntk_snapshot *snapshot, void *ctx);
 int ntk_hang_look(struct ntk_host *host, uint64_t window_ns, unsigned periods,
                   ntk_hang_period *each, void *ctx, struct ntk_err *err);
 /* Logs the hosts that did not answer, and returns their number. */
-size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count, const char *module);
+size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count);
 /* names NULL: this machine, count is 1; else borrowed. NULL if out of memory. */
 struct ntk_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
 void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count);
@@ -66,7 +65,7 @@ void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out);
 bool ntk_hang_has_unreadable(const struct ntk_host *host);
 void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *host);
 /* Prints to stdout; returns the exit code, with a message on failure. */
-int ntk_hang_print(const struct ntk_buf *out, const char *module);
+int ntk_hang_print(const struct ntk_buf *out);
 
 /* What is reported. */
 struct ntk_hang_view {

@@ -13,12 +13,12 @@ static int conclude(const struct ntk_hang_question *question, const struct ntk_h
                     size_t count, bool is_here)
 {
     struct ntk_hang_answer answer = { 0 };
-    size_t answers = ntk_hang_answers_say(hosts, count, question->module);
+    size_t answers = ntk_hang_answers_say(hosts, count);
     int ret = EXIT_SUCCESS;
 
     question->answer(hosts, count, &answer);
     if (answers > 0 || *question->is_json) {
-        ret = ntk_hang_print(&answer.text, question->module);
+        ret = ntk_hang_print(&answer.text);
     }
     ntk_buf_fini(&answer.text);
     if (ret != EXIT_SUCCESS) {
@@ -45,11 +45,10 @@ int ntk_hang_ask(const struct ntk_hang_question *question, int argc, char **argv
     }
     struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {
-        return ntk_log_failure(question->module, &err);
+        return ntk_log_failure(NULL, &err);
     }
     int ret = question->look(hosts, count, is_here, &err);
-    ret = ret < 0 ? ntk_log_failure(question->module, &err)
-                  : conclude(question, hosts, count, is_here);
+    ret = ret < 0 ? ntk_log_failure(NULL, &err) : conclude(question, hosts, count, is_here);
     ntk_hang_hosts_destroy(hosts, count);
     return ret;
 }

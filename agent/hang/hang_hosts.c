@@ -33,17 +33,17 @@ void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count)
     free(hosts);
 }
 
-int ntk_hang_print(const struct ntk_buf *out, const char *module)
+int ntk_hang_print(const struct ntk_buf *out)
 {
     struct ntk_err err = { 0 };
 
     if (!ntk_buf_ok(out)) {
         (void)ntk_err_no_memory(&err);
-        return ntk_log_failure(module, &err);
+        return ntk_log_failure(NULL, &err);
     }
     if (fputs(ntk_buf_text_get(out), stdout) < 0 || fflush(stdout) != 0) {
         ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
-        return ntk_log_failure(module, &err);
+        return ntk_log_failure(NULL, &err);
     }
     return EXIT_SUCCESS;
 }
@@ -89,14 +89,14 @@ void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *ho
     }
 }
 
-size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count, const char *module)
+size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count)
 {
     size_t answers = 0;
 
     for (size_t i = 0; i < count; i++) {
         answers += hosts[i].snapshot != NULL;
         if (!hosts[i].snapshot) {
-            ntk_log_error(module, "%s: %s; its ranks are missing here",
+            ntk_log_error(NULL, "%s: %s; its ranks are missing here",
                           hosts[i].name[0] ? hosts[i].name : "this machine", hosts[i].err.text);
         }
     }

@@ -118,7 +118,6 @@ static void answer(const struct ntk_host *hosts, size_t count, struct ntk_hang_a
 int ntk_slow_main(int argc, char **argv)
 {
     const struct ntk_hang_question question = { .program = &program,
-                                                .module = "slow",
                                                 .remote = &arg_remote,
                                                 .is_json = &arg_json,
                                                 .look = look,

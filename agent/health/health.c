@@ -153,7 +153,7 @@ static int print(const struct ntk_host *hosts, size_t count)
         ntk_health_write_text(hosts, count, &out);
         ntk_hang_write_source(hosts, &out);
     }
-    int ret = ntk_hang_print(&out, "health");
+    int ret = ntk_hang_print(&out);
     ntk_buf_fini(&out);
     return ret != EXIT_SUCCESS ? failure_code(ret) : arg_npd ? condition : exit_code(hosts, count);
 }
@@ -183,12 +183,12 @@ int ntk_health_main(int argc, char **argv)
     }
     struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {
-        return failure_code(ntk_log_failure("health", &err));
+        return failure_code(ntk_log_failure(NULL, &err));
     }
     int ret = is_here ? look(hosts, &err)
                       : ntk_hosts_ask(hosts, count, NTK_HOSTS_REPORT, &arg_remote, &err);
     if (ret < 0) {
-        ret = failure_code(ntk_log_failure("health", &err));
+        ret = failure_code(ntk_log_failure(NULL, &err));
     } else {
         ret = print(hosts, count);
     }

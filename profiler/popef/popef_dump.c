@@ -45,7 +45,7 @@ static const struct ntk_opt_program program = {
 
 static void say(const char *text)
 {
-    ntk_log_error("dump", "%s", text);
+    ntk_log_error(NULL, "%s", text);
 }
 
 /* Limit of reported dangling links per file. */
@@ -58,10 +58,10 @@ static void link_check(const struct popef_reader *reader, const struct popef_blo
         return;
     }
     if (blob->type == POPEF_BLOB_METADATA) {
-        ntk_log_warn("dump", "%s: metadata refers to the missing executable '%s'",
+        ntk_log_warn(NULL, "%s: metadata refers to the missing executable '%s'",
                      popef_reader_file_name(reader, blob->file), executable);
     } else {
-        ntk_log_warn("dump", "%s: opaque blob '%s' refers to the missing executable '%s'",
+        ntk_log_warn(NULL, "%s: opaque blob '%s' refers to the missing executable '%s'",
                      popef_reader_file_name(reader, blob->file), blob->name, executable);
     }
 }
@@ -80,7 +80,7 @@ static void warn_of_links(const struct popef_reader *reader)
         link_check(reader, &opaque->blob, opaque->executable, &missing_count);
     }
     if (missing_count > LINKS_SHOWN_MAX) {
-        ntk_log_warn("dump", "%zu more references to missing executables",
+        ntk_log_warn(NULL, "%zu more references to missing executables",
                      missing_count - LINKS_SHOWN_MAX);
     }
 }
@@ -97,7 +97,7 @@ static bool out_write(struct dump *dump)
                fflush(stdout) != 0) {
         is_good = false;
         if (errno != EPIPE) {
-            ntk_log_error("dump", "cannot write to stdout: %s", strerror(errno));
+            ntk_log_error(NULL, "cannot write to stdout: %s", strerror(errno));
         }
     }
     ntk_buf_fini(&dump->out);

@@ -37,7 +37,7 @@ static const struct ntk_opt_program append_program = {
 
 int make_fail(const struct ntk_err *err)
 {
-    return ntk_log_failure("make", err);
+    return ntk_log_failure(NULL, err);
 }
 
 /* The folder of a path, freed with free(). */

@@ -412,7 +412,7 @@ static int measure(const struct bench_exec *bench, struct worker *workers, struc
         result->has_device = bench_device_stop(nrt, &result->device, &device_err) == 0;
     }
     if (device_err.text[0]) {
-        ntk_log_warn("exec", "no device times: %s", device_err.text);
+        ntk_log_warn(NULL, "no device times: %s", device_err.text);
     }
     return ret;
 }

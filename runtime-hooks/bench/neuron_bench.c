@@ -346,12 +346,11 @@ static int command_exec(int argc, char **argv)
     bench.rate = rate;
 
     if (ntk_nrt_open(&nrt, &err) < 0) {
-        return ntk_log_failure("exec", &err);
+        return ntk_log_failure(NULL, &err);
     }
     NRT_STATUS status = nrt.nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
     if (status != NRT_SUCCESS) {
-        ntk_log_error("exec", "%s: nrt_init failed: %s", nrt.path,
-                      ntk_nrt_status_name(&nrt, status));
+        ntk_log_error(NULL, "%s: nrt_init failed: %s", nrt.path, ntk_nrt_status_name(&nrt, status));
         return 1;
     }
     sigemptyset(&action.sa_mask);
@@ -360,7 +359,7 @@ static int command_exec(int argc, char **argv)
     int ret = run_and_write(&nrt, &bench, &result, &err);
     nrt.nrt_close();
     if (ret < 0) {
-        return ntk_log_failure("exec", &err);
+        return ntk_log_failure(NULL, &err);
     }
     if (as_json) {
         print_json(&nrt, &bench, &result);
@@ -370,7 +369,7 @@ static int command_exec(int argc, char **argv)
     bench_result_fini(&result);
     if (fflush(stdout) != 0) {
         ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
-        return ntk_log_failure("exec", &err);
+        return ntk_log_failure(NULL, &err);
     }
     return result.errors == 0 ? 0 : 1;
 }
@@ -387,7 +386,7 @@ static int command_machine(int argc, char **argv)
     int ret = is_remove ? ntk_core_machine_remove(&err) : ntk_env_soft_machine_get(&wanted, &err);
 
     ret = ret < 0 || is_remove ? ret : ntk_core_machine_build(&wanted, &err);
-    return ret < 0 ? ntk_log_failure("machine", &err) : 0;
+    return ret < 0 ? ntk_log_failure(NULL, &err) : 0;
 }
 
 int main(int argc, char **argv)

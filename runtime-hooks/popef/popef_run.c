@@ -359,5 +359,5 @@ int main(int argc, char **argv)
     }
     popef_model_close(model);
     popef_reader_close(reader);
-    return ret < 0 ? ntk_log_failure("run", &err) : ret;
+    return ret < 0 ? ntk_log_failure(NULL, &err) : ret;
 }

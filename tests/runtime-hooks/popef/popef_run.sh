@@ -121,7 +121,7 @@ grep -q '"executions":2,' out || complain "neuron-bench does not run it"
 # ---- what cannot be run: one message, no output ----
 refused() { # file, sentence
     code 1 popef_run "$1.popef" -o refused
-    [ "$(grep -c '^popef_run: run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || complain "$1: more than a sentence"
+    [ "$(grep -c '^popef_run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || complain "$1: more than a sentence"
     grep -qF -- "$2" err || complain "$1: unexpected output"
     [ -z "$(ls -A refused 2>/dev/null)" ] || complain "$1: leaves $(ls -A refused)"
 }
