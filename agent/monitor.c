@@ -571,8 +571,7 @@ static int open_store(struct ntk_monitor *monitor, struct ntk_err *err)
         return ret;
     }
     monitor->store_counts = ntk_store_counts_create(monitor->store);
-    ret = ntk_store_reader_open(path, &monitor->totals, err);
-    return ret;
+    return ntk_store_reader_open(path, &monitor->totals, err);
 }
 
 static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
@@ -585,6 +584,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         .command_lines = monitor->options->command_lines,
         .totals_get = monitor->totals ? ntk_store_reader_totals_get : NULL,
         .ecc_get = monitor->totals ? ntk_store_reader_ecc_get : NULL,
+        .health_get = monitor->totals ? ntk_store_reader_health_get : NULL,
         .totals_ctx = monitor->totals,
     };
     const struct ntk_instance_options instance = {

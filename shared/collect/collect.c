@@ -13,6 +13,7 @@
 
 /* A segment needs one, a folder two, and a file that is about to go one more. */
 #define DESCRIPTORS_MAX 16384
+#define BOOT_ID_BYTES 64
 
 enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_ADAPTER, SOURCE_PROC, SOURCE_COUNT };
 
@@ -54,17 +55,29 @@ static int keep_text(struct ntk_collector *collector, size_t slot, const char **
     return *text ? 0 : -ENOMEM;
 }
 
-static void set_host(struct ntk_collector *collector)
+static void set_host(struct ntk_collector *collector, char boot_id[BOOT_ID_BYTES])
 {
     char path[1024];
-    char boot_id[64] = "";
     struct utsname host;
 
     snprintf(path, sizeof path, "%s/sys/kernel/random/boot_id", collector->options.proc_root);
-    if (ntk_fs_read_text(path, boot_id, sizeof boot_id) < 0) {
+    if (ntk_fs_read_text(path, boot_id, BOOT_ID_BYTES) < 0) {
         boot_id[0] = '\0';
     }
     ntk_aggregate_set_host(collector->aggregate, boot_id, uname(&host) == 0 ? host.nodename : "");
+}
+
+/* Verdicts that a collector before this one stored, and that are still true. */
+static void continue_health(const struct ntk_collector *collector, const char *boot_id)
+{
+    const struct ntk_collector_options *options = &collector->options;
+    struct ntk_health_stored stored;
+
+    for (uint32_t device = 0; options->health_get && device < NTK_DEVICES_MAX; device++) {
+        if (options->health_get(boot_id, device, &stored, options->totals_ctx)) {
+            ntk_health_continue(ntk_aggregate_health(collector->aggregate), device, &stored);
+        }
+    }
 }
 
 static int open_sources(struct ntk_collector *collector, struct ntk_err *err)
@@ -98,6 +111,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
 {
     struct ntk_collector *collector = calloc(1, sizeof *collector);
     struct ntk_aggregate_options aggregate_options = { 0 };
+    char boot_id[BOOT_ID_BYTES];
     int ret = -ENOMEM;
 
     if (!collector) {
@@ -135,7 +149,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     ntk_aggregate_set_reads_latency(collector->aggregate, !options->no_latency,
                                     !options->no_latency);
     collector->reads_latency = collector->reads_models = !options->no_latency;
-    set_host(collector);
+    set_host(collector, boot_id);
     set_now(collector, aggregate_options.begin_monotonic_ns);
     ret = open_sources(collector, err);
     if (ret < 0) {
@@ -152,6 +166,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     if (ret < 0) {
         goto out;
     }
+    continue_health(collector, boot_id);
     ntk_aggregate_start_period(collector->aggregate, now_ns(collector));
     ret = (int)(ntk_collector_drain(collector) < 0 ? -EIO : 0);
     if (ret < 0) {

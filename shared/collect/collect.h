@@ -85,7 +85,11 @@ struct ntk_collector_options {
     /* Gives the stored ECC counters of a device; totals continue from there, and the increase since
      * then is `ecc_unwatched` in the first period. False when nothing is stored. May be NULL. */
     bool (*ecc_get)(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out, void *ctx);
-    void *totals_ctx; /* of both */
+    /* Gives the last verdict that was stored of a device in this boot: if it is still true, it began
+     * then. False when nothing is stored. May be NULL. */
+    bool (*health_get)(const char *boot_id, uint32_t device, struct ntk_health_stored *out,
+                       void *ctx);
+    void *totals_ctx; /* of all three */
     /* Fills snapshot->instance with the known facts about the instance, at each poll, without
      * waiting. May be NULL. On a software machine the type is that of the machine, and there is no
      * error. */

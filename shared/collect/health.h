@@ -94,6 +94,11 @@ struct ntk_health_work {
 void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_core,
                      const struct ntk_health_work *work, struct ntk_health_time now);
 
+/* Takes what another collector of this boot stored of a device: a verdict and reasons that are the
+ * same now are true since then. */
+void ntk_health_continue(struct ntk_health *health, uint32_t device,
+                         const struct ntk_health_stored *stored);
+
 /* Fills verdict, evidence and reasons of the sample; its index selects the device. The reasons live
  * as long as the snapshot. Sets nothing for a device that was never read. */
 void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,

@@ -166,6 +166,41 @@ void ntk_health_judge(struct ntk_health *health, struct device_state *device,
     health->has_changed = health->has_changed || (changed && !is_first);
 }
 
+static void continue_signs(struct sign *signs, const uint64_t *since_ns)
+{
+    for (size_t s = 0; s < SIGNAL_COUNT; s++) {
+        uint64_t stored_ns = since_ns[ntk_health_signals[s].reason];
+
+        if (signs[s].is_on && stored_ns > 0 && stored_ns < signs[s].since_ns) {
+            signs[s].since_ns = stored_ns;
+        }
+    }
+}
+
+void ntk_health_continue(struct ntk_health *health, uint32_t index,
+                         const struct ntk_health_stored *stored)
+{
+    struct device_state *device = index < NTK_DEVICES_MAX ? &health->devices[index] : NULL;
+
+    if (!device || device->verdict_since_ns == 0 || device->verdict != stored->verdict ||
+        stored->since_ns >= device->verdict_since_ns) {
+        return;
+    }
+    device->verdict_since_ns = stored->since_ns;
+    continue_signs(device->signs, stored->reason_since_ns);
+    for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
+        continue_signs(device->cores[c].signs, stored->reason_since_ns);
+    }
+    for (size_t r = 0; r < NTK_HEALTH_REASON_COUNT; r++) {
+        struct judged *judged = &device->reasons[r];
+
+        if (judged->is_on && stored->reason_since_ns[r] > 0 &&
+            stored->reason_since_ns[r] < judged->sample.since_ns) {
+            judged->sample.since_ns = stored->reason_since_ns[r];
+        }
+    }
+}
+
 void ntk_health_begin_anew(struct device_state *device)
 {
     uint32_t verdict = device->verdict;

@@ -79,6 +79,13 @@ enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample
 /* The greatest action among its reasons. */
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);
 
+/* What was stored of a device. */
+struct ntk_health_stored {
+    uint32_t verdict; /* enum ntk_health_verdict */
+    uint64_t since_ns;
+    uint64_t reason_since_ns[NTK_HEALTH_REASON_COUNT]; /* 0: not among its reasons */
+};
+
 /* Makes the times from from_ns to to_ns unknown (0): verdicts and reasons that a collector found at
  * its first checks began earlier, at unknown times. */
 void ntk_health_forget_since(struct ntk_snapshot *snapshot, uint64_t from_ns, uint64_t to_ns);

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "shared/base/word.h"
 #include "shared/store/store_sql.h"
 
 /* Verdict and reasons; the number of errors is not part of the state, but it is in the rows. */
@@ -115,4 +116,43 @@ int ntk_store_health_write(struct ntk_store_health *health, sqlite3 *db,
     }
     sqlite3_finalize(statement);
     return ret;
+}
+
+/* A verdict began with the newest of the reasons that it had first. */
+static const char stored_sql[] =
+    "WITH boot AS (SELECT coalesce(min(since_ns), 9223372036854775807) AS begin_ns FROM machine"
+    "  WHERE boot_id = :boot_id),"
+    " ours AS (SELECT * FROM device_health, boot WHERE device = :device AND time_ns >= begin_ns),"
+    " last AS (SELECT max(time_ns) AS time_ns FROM ours)"
+    " SELECT h.verdict, h.reason, h.since_ns, (SELECT max(f.since_ns) FROM ours f WHERE f.time_ns ="
+    "  (SELECT min(v.time_ns) FROM ours v WHERE v.time_ns > coalesce((SELECT max(o.time_ns)"
+    "   FROM ours o WHERE o.verdict <> h.verdict), 0))) AS verdict_since_ns"
+    " FROM ours h, last WHERE h.time_ns = last.time_ns";
+
+bool ntk_store_health_read(sqlite3 *db, const char *boot_id, uint32_t device,
+                           struct ntk_health_stored *out)
+{
+    sqlite3_stmt *statement;
+    bool is_stored = false;
+
+    *out = (struct ntk_health_stored){ 0 };
+    if (ntk_store_sql_prepare(db, stored_sql, &statement, NULL) < 0) {
+        return false;
+    }
+    ntk_store_sql_bind_text(statement, "boot_id", boot_id);
+    ntk_store_sql_bind(statement, "device", device);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        size_t verdict = ntk_word_find(ntk_store_sql_word(statement, "verdict"),
+                                       ntk_health_verdict_names, NTK_HEALTH_VERDICT_COUNT);
+        int reason = ntk_health_reason_of(ntk_store_sql_text(statement, "reason"));
+
+        is_stored = verdict < NTK_HEALTH_VERDICT_COUNT;
+        out->verdict = (uint32_t)verdict;
+        out->since_ns = ntk_store_sql_u64(statement, "verdict_since_ns");
+        if (reason >= 0) {
+            out->reason_since_ns[reason] = ntk_store_sql_u64(statement, "since_ns");
+        }
+    }
+    sqlite3_finalize(statement);
+    return is_stored;
 }

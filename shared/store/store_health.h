@@ -4,12 +4,13 @@
  * verdict or the reasons of a device change, and at the start of an agent.
  *
  * Owner:   caller's storage; ntk_store_health_fini() frees what it remembers.
- * Threads: the writer's.
+ * Threads: the writer's; ntk_store_health_read() the reader's.
  */
 #ifndef NTK_SHARED_STORE_STORE_HEALTH_H
 #define NTK_SHARED_STORE_STORE_HEALTH_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shared/base/err.h"
@@ -26,6 +27,9 @@ struct ntk_store_health {
 
 /* The written rows are no longer there. */
 void ntk_store_health_reset(struct ntk_store_health *health);
+/* The last verdict of the device in this boot, with its reasons; false: there is none. */
+bool ntk_store_health_read(sqlite3 *db, const char *boot_id, uint32_t device,
+                           struct ntk_health_stored *out);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_health_write(struct ntk_store_health *health, sqlite3 *db,
                            const struct ntk_snapshot *snapshot, uint64_t *row_count,

@@ -13,6 +13,7 @@
 #include "shared/store/columns.h"
 #include "shared/store/store.h"
 #include "shared/store/store_ecc.h"
+#include "shared/store/store_health.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
@@ -224,6 +225,14 @@ bool ntk_store_reader_ecc_get(const char *boot_id, uint32_t device, struct ntk_e
     struct ntk_store_reader *reader = ctx;
 
     return ntk_store_ecc_read(reader->db, boot_id, device, out);
+}
+
+bool ntk_store_reader_health_get(const char *boot_id, uint32_t device,
+                                 struct ntk_health_stored *out, void *ctx)
+{
+    struct ntk_store_reader *reader = ctx;
+
+    return ntk_store_health_read(reader->db, boot_id, device, out);
 }
 
 int ntk_store_reader_query(struct ntk_store_reader *reader, const char *sql, ntk_store_row row,

@@ -58,6 +58,11 @@ bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key
 bool ntk_store_reader_ecc_get(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out,
                               void *ctx);
 
+/* The last verdict stored of a device in this boot: what ntk_collector_options.health_get asks,
+ * likewise. */
+bool ntk_store_reader_health_get(const char *boot_id, uint32_t device,
+                                 struct ntk_health_stored *out, void *ctx);
+
 /*
  * All counts of executions and cores of all time as one period: a runtime per tag (by_process: per
  * process), the cores of the machine, the sums. For counters that must continue from there.

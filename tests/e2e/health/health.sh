@@ -55,4 +55,14 @@ neuron-ls | greps '^Device 2 is unhealthy (hbm_repairable): ' || fail "$(neuron-
 
 kill -TERM "$agent"
 wait "$agent" || fail "neuron-monitor ended with $?"
+
+# The next agent goes on: the fault began when the one before it found it.
+neuron-monitor --period 200ms --db t.db >again.jsonl 2>again.log &
+agent=$!
+since_of() { tail -n 1 "$1" | jq '.neuron_ext.devices[2].health | select(.verdict == "unhealthy") | .since_ns, .reasons[0].since_ns'; }
+is_told_again() { [ -n "$(since_of again.jsonl)" ] && echo yes; }
+wait_for is_told_again
+[ "$(since_of again.jsonl)" = "$(since_of told.json)" ] || fail "since $(since_of again.jsonl), not $(since_of told.json)"
+kill -TERM "$agent"
+wait "$agent" || fail "the next neuron-monitor ended with $?"
 valid_reports reports.jsonl

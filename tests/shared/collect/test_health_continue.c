@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of verdicts that an earlier collector stored: readings of one device by hand. */
+#include "shared/collect/health.h"
+#include "tests/support/unit.h"
+
+#define NOW_NS (1700000000 * NTK_NS_PER_SECOND)
+#define HOUR_NS (3600 * NTK_NS_PER_SECOND)
+
+/* A device with so many memory errors is read by a judge that starts now, goes on from what was
+ * stored, and reads it again later. */
+static void judge(uint64_t errors, const struct ntk_health_stored *stored,
+                  struct ntk_snapshot *snapshot, struct ntk_device_sample *out)
+{
+    static struct ntk_device_info info = { .index = 3, .core_count = 2 };
+    const struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
+                                          .devices = &info,
+                                          .device_count = 1,
+                                          .cores_per_device = 2 };
+    const struct ntk_device_reading reading = { .index = 3,
+                                                .mem_ecc_uncorrected = { errors, true } };
+    struct ntk_health_time now = { NTK_NS_PER_SECOND, NOW_NS };
+    struct ntk_health *health = ntk_health_create();
+
+    assert_non_null(health);
+    ntk_health_tree(health, &tree, true, now);
+    ntk_health_reading(health, &reading, NTK_DEVICE_READ_HEALTH, false, false, now);
+    ntk_health_continue(health, 3, stored);
+    now.monotonic_ns += NTK_NS_PER_SECOND;
+    now.realtime_ns += NTK_NS_PER_SECOND;
+    ntk_health_reading(health, &reading, NTK_DEVICE_READ_HEALTH, false, false, now);
+    *out = (struct ntk_device_sample){ .index = 3 };
+    ntk_health_fill(health, snapshot, out);
+    ntk_health_destroy(health);
+}
+
+static void a_verdict_that_is_still_true_began_when_it_was_stored(void **state)
+{
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_health_stored stored = { .verdict = NTK_HEALTH_UNHEALTHY,
+                                        .since_ns = NOW_NS - HOUR_NS };
+    struct ntk_device_sample device;
+
+    (void)state;
+    stored.reason_since_ns[NTK_HEALTH_REASON_HBM_UNCORRECTABLE] = NOW_NS - HOUR_NS / 2;
+    judge(1, &stored, snapshot, &device);
+    assert_int_equal(device.verdict, NTK_HEALTH_UNHEALTHY);
+    assert_int_equal(device.verdict_since_ns, NOW_NS - HOUR_NS);
+    assert_int_equal(device.health_count, 1);
+    assert_int_equal(device.health[0].since_ns, NOW_NS - HOUR_NS / 2);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void another_verdict_and_a_time_to_come_are_not_taken(void **state)
+{
+    const struct ntk_health_stored rows[] = {
+        { .verdict = NTK_HEALTH_UNHEALTHY, .since_ns = NOW_NS - HOUR_NS },
+        { .verdict = NTK_HEALTH_HEALTHY,
+          .since_ns = NOW_NS + HOUR_NS }, /* the clock was set back */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_snapshot *snapshot = ntk_snapshot_create();
+        struct ntk_device_sample device;
+
+        judge(0, &rows[i], snapshot, &device);
+        assert_int_equal(device.verdict, NTK_HEALTH_HEALTHY);
+        assert_int_equal(device.verdict_since_ns, NOW_NS);
+        ntk_snapshot_destroy(snapshot);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_verdict_that_is_still_true_began_when_it_was_stored),
+        cmocka_unit_test(another_verdict_and_a_time_to_come_are_not_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
