@@ -221,6 +221,8 @@ static int add_process(const struct ntk_store_process *process, void *ctx)
     ntk_query_table_add_count(table, true, process->first_seen_ns);
     ntk_query_table_add_count(table, true, process->last_seen_ns);
     ntk_query_table_add_count(table, process->ended_ns > 0, process->ended_ns);
+    ntk_query_table_add_count(table, process->exit.kind == NTK_EXIT_CODE, process->exit.value);
+    ntk_query_table_add_count(table, process->exit.kind == NTK_EXIT_SIGNAL, process->exit.value);
     ntk_query_table_add_count(table, true, process->core_count);
     const char *counted = process->executions_counted;
     bool is_counted = process->has_samples && !(counted && strcmp(counted, "none") == 0);
@@ -242,7 +244,8 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
     static const struct ntk_query_heading columns[] = {
         { NTK_QUERY_TEXT, "tag" },          { NTK_QUERY_COUNT, "pid" },
         { NTK_QUERY_TIME, "first_seen" },   { NTK_QUERY_TIME, "last_seen" },
-        { NTK_QUERY_TIME, "ended" },        { NTK_QUERY_COUNT, "cores" },
+        { NTK_QUERY_TIME, "ended" },        { NTK_QUERY_COUNT, "exit_code" },
+        { NTK_QUERY_COUNT, "exit_signal" }, { NTK_QUERY_COUNT, "cores" },
         { NTK_QUERY_COUNT, "completed" },   { NTK_QUERY_COUNT, "failed" },
         { NTK_QUERY_COUNT, "unwatched" },   { NTK_QUERY_TEXT, "executions_counted" },
         { NTK_QUERY_TEXT, "hooks" },        { NTK_QUERY_TEXT, "user" },

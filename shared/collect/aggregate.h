@@ -101,6 +101,10 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
 struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
 /* Whether a process is observed, or was until now. */
 bool ntk_aggregate_has_process(const struct ntk_aggregate *aggregate);
+/* The cores of a device, a bit each, on which observed processes work in this period: their segments
+ * contain the failures there. */
+uint8_t ntk_aggregate_cores_at_work(const struct ntk_aggregate *aggregate, uint32_t device,
+                                    uint32_t cores_per_device);
 /* Whether a process uses the software machine. */
 bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate);
 /* Whether a process owns a core (global physical) of the tree: only then its reports about the
@@ -190,6 +194,9 @@ void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, 
 void ntk_aggregate_forget_usage(struct ntk_aggregate *aggregate);
 void ntk_aggregate_process_no_usage(struct ntk_aggregate *aggregate, size_t index,
                                     const char *error);
+/* How a process exited that has ended. */
+void ntk_aggregate_process_exited(struct ntk_aggregate *aggregate, size_t index,
+                                  struct ntk_exit how);
 /* NULL keeps the known value. */
 void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t index,
                                     const char *command, const char *user,

@@ -228,6 +228,12 @@ void ntk_aggregate_process_no_usage(struct ntk_aggregate *aggregate, size_t inde
     }
 }
 
+void ntk_aggregate_process_exited(struct ntk_aggregate *aggregate, size_t index,
+                                  struct ntk_exit how)
+{
+    runtime_at(aggregate, index)->sample.exit = how;
+}
+
 void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t index,
                                     const char *command, const char *user, const char *container_id)
 {

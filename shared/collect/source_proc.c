@@ -15,6 +15,7 @@
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/collect/cgroup.h"
+#include "shared/collect/process_exit.h"
 #include "shared/collect/source.h"
 
 #define STAT_BYTES (1024u * 1024u) /* of /proc/stat: 4,096 CPUs and their interrupts */
@@ -39,7 +40,7 @@ struct source_proc {
 /* The aggregate's context of each process. */
 struct process_file {
     struct source_proc *source;
-    int fd;
+    int fd, pidfd; /* its stat; see process_exit.h */
 };
 
 /* Reads from the start; NUL-ended. */
@@ -266,6 +267,9 @@ static void close_process(void *context)
     struct process_file *file = context;
 
     close(file->fd);
+    if (file->pidfd >= 0) {
+        close(file->pidfd);
+    }
     file->source->process_files--;
     free(file);
 }
@@ -287,16 +291,16 @@ static ssize_t read_process_stat(struct source_proc *source, struct ntk_aggregat
     if (fd < 0) {
         return fd;
     }
-    got = read_again(fd, text, bytes);
-    if (got >= 0 && source->process_files < PROCESS_FILES_MAX &&
-        (file = malloc(sizeof *file)) != NULL) {
-        *file = (struct process_file){ .source = source, .fd = fd };
-        process->context = file;
-        source->process_files++;
-    } else {
+    if (source->process_files >= PROCESS_FILES_MAX || !(file = malloc(sizeof *file))) {
+        got = read_again(fd, text, bytes);
         close(fd);
+        return got;
     }
-    return got;
+    /* Before its stat is read: what can be read then still has its number. */
+    *file = (struct process_file){ source, fd, ntk_process_exit_watch(source->root, process->pid) };
+    source->process_files++;
+    process->context = file;
+    return read_again(fd, text, bytes);
 }
 
 static ssize_t read_small(const struct source_proc *source, uint32_t pid, const char *name,
@@ -375,6 +379,11 @@ static void sample_process(struct source_proc *source, struct ntk_aggregate *agg
             ntk_aggregate_process_describe(aggregate, index, NULL, user_of(source, process->uid),
                                            NULL);
         }
+        const struct process_file *file = process->context;
+        if (file) {
+            ntk_aggregate_process_exited(aggregate, index,
+                                         ntk_process_exit_read(file->pidfd, file->fd));
+        }
         return;
     }
     if (source->no_usage && process->described) {
@@ -382,7 +391,8 @@ static void sample_process(struct source_proc *source, struct ntk_aggregate *agg
     }
     ssize_t got = read_process_stat(source, process, text, sizeof text);
     if (got < 0 || !parse_process_stat(text, &stat) || stat.start_time != process->start_time) {
-        if (process->context) {
+        /* That of a process that is gone stays: its last reading asks how it ended. */
+        if (process->context && (got != -ESRCH || !process->described)) {
             close_process(process->context);
             process->context = NULL;
         }

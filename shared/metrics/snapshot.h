@@ -31,6 +31,7 @@
 #include "shared/abi/adapter.h"
 #include "shared/abi/event_abi.h"
 #include "shared/metrics/catalogue.h"
+#include "shared/metrics/exit.h"
 #include "shared/metrics/health.h"
 #include "shared/metrics/percentile.h"
 
@@ -623,7 +624,8 @@ struct ntk_runtime_sample {
     bool cores_guessed; /* the cores of the process are unknown: those listed are a guess */
     enum ntk_executions_counted executions_counted;
     bool ended;            /* its last snapshot: last differences, memory 0 */
-    bool killed;           /* ended without closing its runtime: killed, or crashed */
+    bool killed;           /* ended without closing its runtime */
+    struct ntk_exit exit;  /* ... and how the process exited */
     bool first;            /* its first snapshot of this collector */
     bool by_address;       /* a configuration requested it by its address, which is its tag */
     const char *tag;       /* NEURON_PROCESS_TAG, else pid as text */

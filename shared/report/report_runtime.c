@@ -7,6 +7,10 @@
 #include "shared/metrics/percentile.h"
 #include "shared/report/report_part.h"
 
+static const char *const exit_keys[] = {
+    [NTK_EXIT_CODE] = "exit_code", [NTK_EXIT_SIGNAL] = "exit_signal"
+};
+
 #define AT(member) .offset = offsetof(struct ntk_runtime_sample, member)
 const struct report_field report_fields_runtime[] = {
     REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag)),
@@ -232,6 +236,9 @@ void report_write_runtime(struct report_writer *w, const struct ntk_runtime_samp
         if (runtime->killed) {
             ntk_json_key_bool(&w->json, "killed", true);
         }
+        if (runtime->exit.kind != NTK_EXIT_UNKNOWN) {
+            ntk_json_key_u64(&w->json, exit_keys[runtime->exit.kind], runtime->exit.value);
+        }
         if (runtime->first) {
             ntk_json_key_bool(&w->json, "first", true);
         }
@@ -275,6 +282,12 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     runtime->header_pid = runtime->pid;
     runtime->ended = report_get_bool(object, "ended");
     runtime->killed = runtime->ended && report_get_bool(object, "killed");
+    for (int kind = NTK_EXIT_CODE; runtime->ended && kind <= NTK_EXIT_SIGNAL; kind++) {
+        if (report_has(object, exit_keys[kind])) {
+            runtime->exit = (struct ntk_exit){ (enum ntk_exit_kind)kind,
+                                               report_get_u32(object, exit_keys[kind]) };
+        }
+    }
     runtime->first = report_get_bool(object, "first");
     for (int i = 0; i < NTK_RUNTIME_GROUP_COUNT; i++) {
         group[i] = report_get_object(report, ntk_runtime_group_names[i]);

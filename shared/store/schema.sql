@@ -20,6 +20,9 @@ CREATE TABLE process (
     first_seen_ns INTEGER NOT NULL,
     last_seen_ns INTEGER NOT NULL,
     ended_ns INTEGER,
+    killed INTEGER,
+    exit_code INTEGER,
+    exit_signal INTEGER,
     UNIQUE (boot_id, header_pid, uid, start_time)
 ) STRICT;
 

@@ -60,7 +60,8 @@ const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT] = {
     C(TIME_NS, e.time_ns) C(KIND, e.kind) C(CORE, e.core) C(MODEL_ID, e.model_id)       \
     C(WHAT, e.what) C(NAME, e.name) C(STATUS, e.status) C(BYTES, e.bytes)               \
     C(DURATION, e.duration) C(ADDRESS, e.address) C(EXECUTION, e.execution)             \
-    C(PID, p.pid) C(TAG, p.tag) C(MODEL, m.name) C(VALUE, e.value)
+    C(PID, p.pid) C(TAG, p.tag) C(MODEL, m.name) C(VALUE, e.value)                      \
+    C(KILLED, p.killed) C(EXIT_CODE, p.exit_code) C(EXIT_SIGNAL, p.exit_signal)
 /* clang-format on */
 #define AS_ENUM(symbol, column) symbol,
 #define AS_SQL(symbol, column) #column ", "
@@ -156,7 +157,12 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
     }
     while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
         struct ntk_store_event event;
+        char text[NTK_EXIT_TEXT_BYTES];
         take_event(statement, &event);
+        if (event.kind == NTK_STORE_EVENT_END) {
+            event.what = ntk_exit_text(ntk_store_sql_exit(statement),
+                                       sqlite3_column_int(statement, KILLED) != 0, text);
+        }
         ret = row(&event, ctx);
     }
     sqlite3_finalize(statement);

@@ -137,7 +137,7 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
 
 static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container_id, p.first_seen_ns, p.last_seen_ns,"
-    " p.ended_ns, (SELECT count(DISTINCT t.core) FROM core_total t"
+    " p.ended_ns, p.exit_code, p.exit_signal, (SELECT count(DISTINCT t.core) FROM core_total t"
     "  WHERE t.process_id = p.process_id) AS cores,"
     " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched, p.hooks, p.executions_counted,"
     " m.process_id AS sampled_id, EXISTS (SELECT 1 FROM model o WHERE o.process_id = p.process_id"
@@ -163,6 +163,7 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
         .first_seen_ns = ntk_store_sql_u64(statement, "first_seen_ns"),
         .last_seen_ns = ntk_store_sql_u64(statement, "last_seen_ns"),
         .ended_ns = ntk_store_sql_u64(statement, "ended_ns"),
+        .exit = ntk_store_sql_exit(statement),
         .core_count = (uint32_t)ntk_store_sql_u64(statement, "cores"),
         .has_samples = ntk_store_sql_known(statement, "sampled_id"),
         .has_host = ntk_store_sql_known(statement, "host"),

@@ -200,6 +200,7 @@ struct ntk_store_process {
     uint64_t first_seen_ns;
     uint64_t last_seen_ns;
     uint64_t ended_ns; /* 0: its end was not seen */
+    struct ntk_exit exit;
     uint32_t core_count;
     bool has_samples; /* it was watched */
     bool has_host;    /* unknown if no source reports it */
@@ -261,7 +262,8 @@ struct ntk_store_event {
     uint32_t model_id; /* 0: none */
     const char *model; /* its name; NULL: none, or not known */
     const char
-        *what; /* ERROR: its class; ALLOC, FREE: the category; MARK: its name; NULL not known */
+        *what; /* ERROR: its class; ALLOC, FREE: the category; MARK: its name; END: how; NULL or ""
+                * not known */
     const char
         *name; /* START: the command; LOAD, UNLOAD: the file; ALLOC, FREE: the tensor; "" none */
     bool has_status;

@@ -12,7 +12,8 @@
 #include "shared/store/store_sql.h"
 
 static const char runtime_columns[] =
-    "p.process_id, p.pid, p.header_pid, p.start_time, p.uid, p.software, p.ended_ns, p.tag,"
+    "p.process_id, p.pid, p.header_pid, p.start_time, p.uid, p.software, p.ended_ns, p.killed,"
+    " p.exit_code, p.exit_signal, p.tag,"
     " p.command, p.user, p.container_id, p.runtime_version, p.framework_version, p.instance_type,"
     " p.lnc, p.first_seen_ns, r.vcpu_user_ns, r.vcpu_system_ns, r.vcpu_period_ns, r.rss_bytes_last,"
     " r.in_flight_max, r.events_lost, p.hooks, p.cores_guessed, p.executions_counted";
@@ -39,6 +40,10 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     runtime->software = ntk_store_sql_u64(statement, "software") != 0;
     uint64_t ended_ns = ntk_store_sql_u64(statement, "ended_ns");
     runtime->ended = ended_ns > start_ns && ended_ns <= replay->time_ns;
+    if (runtime->ended) {
+        runtime->killed = ntk_store_sql_u64(statement, "killed") != 0;
+        runtime->exit = ntk_store_sql_exit(statement);
+    }
     runtime->tag = ntk_replay_text(replay, statement, "tag");
 #define NTK_PROCESS_TEXT(name) runtime->name = ntk_replay_text(replay, statement, #name);
 #include "shared/metrics/process.def"

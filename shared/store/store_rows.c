@@ -47,6 +47,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
                      " AND header_pid = :header_pid AND uid = :uid AND start_time = :start_time",
     [ADD_PROCESS] = "",
     [SEE_PROCESS] = "UPDATE process SET last_seen_ns = :last_seen_ns, ended_ns = :ended_ns,"
+                    " killed = :killed, exit_code = :exit_code, exit_signal = :exit_signal,"
                     " hooks = :hooks, cores_guessed = :cores_guessed,"
                     " executions_counted = :executions_counted WHERE process_id = :process_id",
     [PUT_MODEL] = " ON CONFLICT DO UPDATE SET last_seen_ns = excluded.last_seen_ns,"
@@ -230,6 +231,11 @@ static int write_runtime(struct ntk_store_rows *rows, const struct ntk_snapshot 
     ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
     ntk_store_sql_bind(row, "last_seen_ns", snapshot->realtime_ns);
     ntk_store_sql_bind_known(row, "ended_ns", runtime->ended, snapshot->realtime_ns);
+    ntk_store_sql_bind_known(row, "killed", runtime->ended, runtime->killed);
+    ntk_store_sql_bind_known(row, "exit_code", runtime->exit.kind == NTK_EXIT_CODE,
+                             runtime->exit.value);
+    ntk_store_sql_bind_known(row, "exit_signal", runtime->exit.kind == NTK_EXIT_SIGNAL,
+                             runtime->exit.value);
     ntk_rows_bind_hooks(row, runtime);
     ret = ntk_rows_finish(rows, row, err);
     if (ret == 0) {

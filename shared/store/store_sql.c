@@ -336,6 +336,17 @@ const char *ntk_store_sql_text(sqlite3_stmt *statement, const char *column)
     return text ? text : "";
 }
 
+struct ntk_exit ntk_store_sql_exit(sqlite3_stmt *statement)
+{
+    struct ntk_exit code = { NTK_EXIT_CODE, (uint32_t)ntk_store_sql_u64(statement, "exit_code") };
+    struct ntk_exit by_signal = { NTK_EXIT_SIGNAL,
+                                  (uint32_t)ntk_store_sql_u64(statement, "exit_signal") };
+
+    return ntk_store_sql_known(statement, "exit_signal") ? by_signal
+           : ntk_store_sql_known(statement, "exit_code") ? code
+                                                         : (struct ntk_exit){ 0 };
+}
+
 int ntk_store_sql_histogram(sqlite3_stmt *statement, const char *column,
                             struct ntk_histogram_dense *histogram)
 {

@@ -64,6 +64,8 @@ double ntk_store_sql_double(sqlite3_stmt *statement, const char *column);
 bool ntk_store_sql_known(sqlite3_stmt *statement, const char *column);
 const char *ntk_store_sql_word(sqlite3_stmt *statement, const char *column);
 const char *ntk_store_sql_text(sqlite3_stmt *statement, const char *column);
+/* Of the columns exit_code and exit_signal. */
+struct ntk_exit ntk_store_sql_exit(sqlite3_stmt *statement);
 /* As ntk_store_histogram_decode(). */
 int ntk_store_sql_histogram(sqlite3_stmt *statement, const char *column,
                             struct ntk_histogram_dense *histogram);

@@ -11,6 +11,8 @@ SELECT p.pid,
        p.hooks,
        datetime(p.first_seen_ns / 1000000000, 'unixepoch') AS first_seen,
        datetime(p.ended_ns / 1000000000, 'unixepoch') AS ended,
+       p.exit_code,
+       p.exit_signal,
        (SELECT count(DISTINCT t.core) FROM core_total t WHERE t.process_id = p.process_id) AS cores,
        (SELECT sum(t.completed >> 32) * 4294967296 + sum(t.completed & 4294967295)
           FROM core_total t WHERE t.process_id = p.process_id) AS completed,

@@ -170,7 +170,8 @@ static void fill_runtimes(struct ntk_snapshot *s, uint32_t lnc)
     r[1].pid = r[1].header_pid = 99;
     r[1].start_time = 77;
     r[1].tag = "99";
-    r[1].ended = true;
+    r[1].ended = r[1].killed = true;
+    r[1].exit = (struct ntk_exit){ NTK_EXIT_CODE, 3 };
     r[1].first = true;
     r[1].cpu_error = "open /proc/99/stat: no such file or directory";
     r[1].lnc = lnc;

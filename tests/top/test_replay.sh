@@ -60,8 +60,17 @@ wait_for has_two
 later_s=$(dead "max(time_ns) / 1000000000 + 3 from device_health")
 goes_on() { [ "$(dead "max(time_ns) / 1000000000 from machine_sample")" -gt "$later_s" ] && echo yes; }
 wait_for goes_on
+kill -KILL "$bench" && wait "$bench" 2>/dev/null || true
+is_over() { [ "$(dead "count(ended_ns) from process where tag = 'dying'")" = 1 ] && echo yes; }
+wait_for is_over
 kill "$agent" && wait "$agent" || fail "the third agent fails"
-kill "$bench" && wait "$bench" 2>/dev/null || true
+# By which signal, newer kernels report.
+killed='killed \(by SIGKILL\|or crashed\)'
+neuron-monitor query events --db dead.db --csv --kind end | greps ",end,dying,.*,$killed," || fail "no signal in query events"
+over_ns=$(dead "ended_ns from process where tag = 'dying'")
+frames=$(dead "count(*) from machine_sample where time_ns between $over_ns / 1000000000 * 1000000000 and $over_ns")
+neuron-top --from dead.db --at "$((over_ns / 1000000000))" --batch --count "$frames" --view events >frames || fail "--from --at fails"
+grep -q " end  *-* *dying .* $killed" frames || fail "no signal in --view events: $(cat frames)"
 failed=$(dead "strftime('%H:%M:%S', min(time_ns) / 1000000000, 'unixepoch') from error_log")
 unhealthy=$(dead "strftime('%H:%M:%S', min(time_ns) / 1000000000, 'unixepoch') from device_health where verdict = 'unhealthy'")
 COLUMNS=240 neuron-top --from dead.db --at "$later_s" --once >frame || fail "--at fails"

@@ -219,7 +219,8 @@ wait "${pids[${middle#app}]}" 2>/dev/null || true
 # do.
 two_left() { [ "$(screen | awk '$3 ~ /^app[0-9]/ { print $3 }' | xargs)" = "$first $last" ] && echo yes; }
 wait_for two_left
-sees "what was killed" "^$middle (pid [0-9]*) killed or crashed at "
+# By which signal, newer kernels report.
+sees "what was killed" "^$middle (pid [0-9]*) killed \(by SIGKILL\|or crashed\) at "
 key i
 sees "the neighbour is selected" "only $last"
 key l

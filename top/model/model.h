@@ -103,12 +103,13 @@ struct ntk_top_alerts {
     uint32_t core_count;
     uint32_t lnc;
     uint64_t last_ns; /* the last snapshot */
-    struct {          /* applications that were killed or crashed lately */
+    struct {          /* applications that exited as failures lately */
         char tag[64]; /* of the last one */
         uint32_t pid;
         uint32_t count;
         uint64_t at_ns;
-    } killed;
+        char how[NTK_EXIT_TEXT_BYTES];
+    } failed;
 };
 
 #define NTK_TOP_DEPTH_MAX 4 /* device, core, model, group */

@@ -35,7 +35,7 @@ static int fit(struct ntk_top_model *model)
     bool is_rewound = model->snapshot->realtime_ns < alerts->last_ns;
 
     if (is_rewound) {
-        alerts->killed.count = 0;
+        alerts->failed.count = 0;
     }
     if (is_rewound || alerts->core_count != core_count || alerts->lnc != model->lnc) {
         free(alerts->cores);
@@ -91,10 +91,10 @@ static void observe_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     }
 }
 
-static bool is_killed_recently(const struct ntk_top_alerts *alerts)
+static bool has_failed_recently(const struct ntk_top_alerts *alerts)
 {
-    return alerts->killed.count > 0 &&
-           alerts->killed.at_ns + NTK_TOP_ALERTS_RECENT_NS > alerts->last_ns;
+    return alerts->failed.count > 0 &&
+           alerts->failed.at_ns + NTK_TOP_ALERTS_RECENT_NS > alerts->last_ns;
 }
 
 static void observe_ends(const struct ntk_snapshot *snapshot, struct ntk_top_alerts *alerts)
@@ -102,11 +102,12 @@ static void observe_ends(const struct ntk_snapshot *snapshot, struct ntk_top_ale
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
 
-        if (runtime->killed) {
-            alerts->killed.count = is_killed_recently(alerts) ? alerts->killed.count + 1 : 1;
-            alerts->killed.pid = runtime->pid;
-            alerts->killed.at_ns = snapshot->realtime_ns;
-            ntk_str_copy_clean(alerts->killed.tag, sizeof alerts->killed.tag, runtime->tag,
+        if (ntk_exit_is_failure(runtime->exit, runtime->killed)) {
+            alerts->failed.count = has_failed_recently(alerts) ? alerts->failed.count + 1 : 1;
+            alerts->failed.pid = runtime->pid;
+            (void)ntk_exit_text(runtime->exit, runtime->killed, alerts->failed.how);
+            alerts->failed.at_ns = snapshot->realtime_ns;
+            ntk_str_copy_clean(alerts->failed.tag, sizeof alerts->failed.tag, runtime->tag,
                                strlen(runtime->tag));
         }
     }
@@ -318,18 +319,18 @@ static void add_last(uint64_t ago_ns, struct ntk_buf *line)
     }
 }
 
-/* "trainer (pid 4711) killed or crashed at 18:02:11 and 2 more" */
-static void add_killed(const struct ntk_top_alerts *alerts, struct ntk_buf *line)
+/* "trainer (pid 4711) killed by SIGKILL at 18:02:11 and 2 more" */
+static void add_failed(const struct ntk_top_alerts *alerts, struct ntk_buf *line)
 {
-    if (!is_killed_recently(alerts)) {
+    if (!has_failed_recently(alerts)) {
         return;
     }
     begin_part(line);
-    ntk_buf_add_format(line, "%s (pid %u) killed or crashed", alerts->killed.tag,
-                       alerts->killed.pid);
-    add_time(line, "at", alerts->killed.at_ns);
-    if (alerts->killed.count > 1) {
-        ntk_buf_add_format(line, " and %u more", alerts->killed.count - 1);
+    ntk_buf_add_format(line, "%s (pid %u) %s", alerts->failed.tag, alerts->failed.pid,
+                       alerts->failed.how);
+    add_time(line, "at", alerts->failed.at_ns);
+    if (alerts->failed.count > 1) {
+        ntk_buf_add_format(line, " and %u more", alerts->failed.count - 1);
     }
 }
 
@@ -355,7 +356,7 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
             ntk_buf_add_format(&line, " and %u more", news.device_count - 1);
         }
     }
-    add_killed(&model->alerts, &line);
+    add_failed(&model->alerts, &line);
     if (news.executions > 0) {
         begin_part(&line);
         ntk_buf_add_format(&line, "%llu failed execution%s of ",

@@ -25,7 +25,7 @@ enum kind {
     KIND_OUTCOME,
     /* the same executions by cause: text after the outcomes, in no row and no sum */
     KIND_CLASS,
-    KIND_KILLED, /* the application, from its last sample */
+    KIND_EXIT, /* the application failed: its last sample says how */
 };
 
 struct counter {
@@ -41,6 +41,8 @@ struct counter {
     char where[TEXT_BYTES]; /* of an application: its tag */
     uint32_t device_index;
     const char *what;
+    struct ntk_exit exit;
+    bool was_open; /* its runtime */
 };
 
 static const struct {
@@ -150,18 +152,20 @@ static int observe_count(struct ntk_top_errors *errors, const struct ntk_snapsho
     return ret;
 }
 
-static int observe_killed(struct ntk_top_errors *errors, const struct ntk_snapshot *snapshot,
-                          const struct ntk_runtime_sample *runtime)
+static int observe_exit(struct ntk_top_errors *errors, const struct ntk_snapshot *snapshot,
+                        const struct ntk_runtime_sample *runtime)
 {
     uint64_t runtime_key = ntk_top_cells_runtime_key(runtime);
     int ret = 0;
     struct counter *counter = take_counter(
-        errors, runtime_key * 31 + (uint64_t)(KIND_KILLED * NTK_OUTCOME_COUNT) * 0x9e3779b97f4a7c15,
+        errors, runtime_key * 31 + (uint64_t)(KIND_EXIT * NTK_OUTCOME_COUNT) * 0x9e3779b97f4a7c15,
         &ret);
 
     if (counter) {
-        counter->kind = KIND_KILLED;
-        counter->what = "killed or crashed";
+        counter->kind = KIND_EXIT;
+        counter->what = "";
+        counter->exit = runtime->exit;
+        counter->was_open = runtime->killed;
         counter->runtime_key = runtime_key;
         ntk_str_copy_clean(counter->where, sizeof counter->where, runtime->tag,
                            strlen(runtime->tag));
@@ -187,8 +191,8 @@ int ntk_top_model_errors_observe(struct ntk_top_model *model)
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
 
-        if (ret == 0 && runtime->killed) {
-            ret = observe_killed(errors, snapshot, runtime);
+        if (ret == 0 && ntk_exit_is_failure(runtime->exit, runtime->killed)) {
+            ret = observe_exit(errors, snapshot, runtime);
         }
         if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
             continue;
@@ -269,8 +273,13 @@ static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
 
     cells[NTK_TOP_ERRORS_WHAT] =
         ntk_top_cell_text(what == label ? ntk_top_table_text(table, "%s", label) : counter->what);
-    if (counter->kind == KIND_KILLED) {
-        cells[NTK_TOP_ERRORS_CAUSES] = ntk_top_cell_text("ended without closing its runtime");
+    if (counter->kind == KIND_EXIT) {
+        char how[NTK_EXIT_TEXT_BYTES];
+
+        cells[NTK_TOP_ERRORS_WHAT] = ntk_top_cell_text(
+            ntk_top_table_text(table, "%s", ntk_exit_text(counter->exit, counter->was_open, how)));
+        cells[NTK_TOP_ERRORS_CAUSES] =
+            ntk_top_cell_text(counter->was_open ? "ended without closing its runtime" : "");
     } else if (counter->runtime_key) {
         cells[NTK_TOP_ERRORS_CAUSES] =
             ntk_top_cell_text(causes_of(model, table, counter->runtime_key));

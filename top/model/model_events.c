@@ -48,11 +48,17 @@ static const char *status_text(struct ntk_top_table *table, uint32_t status)
     return ntk_top_table_text(table, "%u %s", (unsigned int)status, name);
 }
 
+static struct ntk_exit exit_of(const struct ntk_event_sample *end)
+{
+    return (struct ntk_exit){ (enum ntk_exit_kind)end->error_code, end->status };
+}
+
 /* The object that was allocated or freed, or that failed and why. "" if the kind is enough. */
 static const char *what(const struct ntk_top_model *model, struct ntk_top_table *table,
                         const struct ntk_event_sample *sample)
 {
     char label[NTK_TOP_LABEL_BYTES];
+    char how[NTK_EXIT_TEXT_BYTES];
 
     switch (sample->kind) {
     case NTK_EVENT_MEM_ALLOC:
@@ -90,7 +96,8 @@ static const char *what(const struct ntk_top_model *model, struct ntk_top_table 
                    ? ntk_top_table_text(table, "%llu", (unsigned long long)sample->value)
                    : "";
     case NTK_TOP_EVENT_END:
-        return sample->value > 0 ? "killed or crashed" : "";
+        return ntk_top_table_text(table, "%s",
+                                  ntk_exit_text(exit_of(sample), sample->value > 0, how));
     default:
         return "";
     }
@@ -169,9 +176,11 @@ static size_t tab_of(const struct ntk_snapshot *snapshot, const struct ntk_event
 /* An event without a failure, such as a corrected bit, is a warning. */
 static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
 {
-    bool is_killed = sample->kind == NTK_TOP_EVENT_END && sample->value > 0;
+    bool is_failure = sample->kind == NTK_TOP_EVENT_END
+                          ? ntk_exit_is_failure(exit_of(sample), sample->value > 0)
+                          : sample->status != 0;
 
-    return sample->status != 0 || is_killed  ? NTK_TOP_ROW_ERROR
+    return is_failure                        ? NTK_TOP_ROW_ERROR
            : sample->kind == NTK_EVENT_ERROR ? NTK_TOP_ROW_WARNING
                                              : NTK_TOP_ROW_NORMAL;
 }

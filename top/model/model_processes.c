@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/str.h"
 #include "top/base/cells.h"
 #include "top/base/format.h"
 #include "top/model/model_alerts.h"
@@ -151,7 +152,9 @@ static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_t
 
     *out_worst = NTK_TOP_CORE_GOOD;
     if (runtime->ended) {
-        return ntk_top_cell_text(runtime->killed ? "killed" : "ended");
+        return ntk_top_cell_text(!ntk_exit_is_failure(runtime->exit, runtime->killed) ? "ended"
+                                 : runtime->exit.kind == NTK_EXIT_CODE                ? "failed"
+                                                                                      : "killed");
     }
     for (size_t c = 0; c < runtime->core_count; c++) {
         const struct ntk_core_sample *core = &runtime->cores[c];
@@ -181,13 +184,13 @@ static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_t
 /* The tag, if the application has set one; the default is the process id, which has a column. */
 static struct ntk_top_cell tag(const struct ntk_runtime_sample *runtime)
 {
-    char pid[16];
-    char own_pid[16]; /* pid inside its container */
+    uint64_t number;
 
-    (void)snprintf(pid, sizeof pid, "%u", runtime->pid);
-    (void)snprintf(own_pid, sizeof own_pid, "%u", runtime->header_pid);
-    return ntk_top_cell_text(
-        strcmp(runtime->tag, pid) == 0 || strcmp(runtime->tag, own_pid) == 0 ? "" : runtime->tag);
+    /* The second is the pid inside its container. */
+    return ntk_top_cell_text(ntk_str_parse_u64(runtime->tag, &number) == 0 &&
+                                     (number == runtime->pid || number == runtime->header_pid)
+                                 ? ""
+                                 : runtime->tag);
 }
 
 static bool has_failed(const struct ntk_runtime_sample *runtime)

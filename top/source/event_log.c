@@ -79,6 +79,8 @@ struct ntk_event_sample ntk_top_event_log_end_of(const struct ntk_runtime_sample
         .uid = runtime->uid,
         .start_time = runtime->start_time,
         .value = runtime->killed,
+        .error_code = runtime->exit.kind,
+        .status = runtime->exit.value,
         .name = runtime->command,
         .tag = runtime->tag,
         .core = (uint16_t)(runtime->core_count == 1 ? runtime->cores[0].core : NTK_NO_CORE),

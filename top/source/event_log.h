@@ -17,8 +17,8 @@
 #define NTK_TOP_EVENT_NAME_BYTES 96
 #define NTK_TOP_EVENT_TAG_BYTES 64
 
-/* A kind in addition to those of segments: an application ended; its value is 1 if it was
- * killed. */
+/* A kind in addition to those of segments: an application ended; its value is 1 if it did not close
+ * its runtime, and error_code and status are struct ntk_exit. */
 #define NTK_TOP_EVENT_END NTK_EVENT_KIND_COUNT
 
 struct ntk_top_event {

@@ -18,7 +18,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_EVENTS_APP] = { "APP", "tag of the application", NTK_TOP_AS_TEXT, 12, 8, 0 },
     [NTK_TOP_EVENTS_CORE] = { NTK_TOP_FIGURE_DEVICE_CORE, 8, 0,
                               NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
-    [NTK_TOP_EVENTS_WHAT] = { "WHAT", "memory use; kind and status of an error; killed or crashed",
+    [NTK_TOP_EVENTS_WHAT] = { "WHAT", "memory use; kind and status of an error; how it exited",
                               NTK_TOP_AS_TEXT, 16, 40, NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_EVENTS_BYTES] = { "BYTES", "bytes allocated, freed, loaded or written",
                                NTK_TOP_AS_BYTES, 8, 0, 0 },

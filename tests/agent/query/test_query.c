@@ -101,9 +101,11 @@ static void people_read_a_table(void **state)
     EXPECT("tag       pid  peak device memory  peak host memory  peak rss\n"
            "trainer  1077               9.0MB                0B         -\n",
            "memory", "--db", f->path);
-    EXPECT("tag       pid  first seen            last seen             ended  cores  completed  "
+    EXPECT("tag       pid  first seen            last seen             ended  exit code  "
+           "exit signal  cores  completed  "
            "failed  unwatched  executions counted  hooks  user  container id  command\n"
-           "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -          2        600  "
+           "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -              -  "
+           "          -      2        600  "
            "     0          0  -                   -      -     -             python train.py\n",
            "processes", "--db", f->path);
 }

@@ -12,6 +12,7 @@
 
 #include "shared/collect/collect.h"
 #include "tests/shared/collect/collect_fixture.h"
+#include "tests/shared/collect/exits.h"
 #include "tests/support/observed.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
@@ -39,6 +40,9 @@ static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void 
     runtime = &f->snapshot->runtimes[0];
     assert_true(runtime->ended);
     assert_true(runtime->killed);
+    assert_int_equal(runtime->exit.kind,
+                     test_kernel_keeps_exits() ? NTK_EXIT_SIGNAL : NTK_EXIT_UNKNOWN);
+    assert_int_equal(runtime->exit.value, test_kernel_keeps_exits() ? SIGKILL : 0);
     assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 17);
     assert_int_equal(runtime->in_flight, 0);
     assert_int_equal(runtime->memory_count, 0);

@@ -135,6 +135,9 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
     assert_int_equal(runtime->models[1].id, 10002);
     assert_false(runtime->models[1].loaded);
     assert_true(back->runtimes[1].ended);
+    assert_true(back->runtimes[1].killed);
+    assert_int_equal(back->runtimes[1].exit.kind, NTK_EXIT_CODE);
+    assert_int_equal(back->runtimes[1].exit.value, 3);
     assert_true(back->runtimes[1].first);
     assert_int_equal(back->devices[0].memory_capacity_bytes[1], 25769803776u);
     assert_int_equal(back->devices[0].ecc[NTK_ECC_SRAM_CORRECTED].period, 4);

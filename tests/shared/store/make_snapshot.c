@@ -97,6 +97,8 @@ struct ntk_snapshot *test_make_snapshot(struct test_period *period)
     runtime->lnc = 1;
     runtime->has = NTK_RUNTIME_HAS_MEMORY;
     runtime->ended = period->ended;
+    runtime->killed = period->ended;
+    runtime->exit = period->exit;
     runtime->cores = ntk_snapshot_alloc(snapshot, 2, sizeof *runtime->cores);
     runtime->core_count = 2;
     fill_core(snapshot, &runtime->cores[0], 4, period);

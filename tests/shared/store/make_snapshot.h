@@ -22,7 +22,8 @@ struct test_period {
     uint64_t unwatched;    /* unwatched executions of 1 ms, counted in addition to completed */
     uint64_t began_ns;     /* of the segment */
     uint64_t model_errors; /* of the model alone, those of refused calls among them */
-    bool ended;
+    bool ended;            /* without having closed its runtime */
+    struct ntk_exit exit;  /* ... and how it exited */
     bool with_events;
     uint16_t model_event; /* NTK_EVENT_MODEL_* among them; 0: LOAD */
     /* Kept between calls. */

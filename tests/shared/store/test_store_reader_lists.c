@@ -47,6 +47,7 @@ static void processes_and_models_of_a_window_are_listed(void **state)
         f->period.latency_ns = 1000;
         f->period.memory_bytes = i == 70 ? 7000 : 10;
         f->period.ended = i == 150;
+        f->period.exit = (struct ntk_exit){ i == 150 ? NTK_EXIT_SIGNAL : NTK_EXIT_UNKNOWN, 9 };
         put_at(f, i);
     }
     start_reading(f);
@@ -60,6 +61,8 @@ static void processes_and_models_of_a_window_are_listed(void **state)
     assert_int_equal(process.device_bytes_max, 7000);
     assert_int_equal(process.first_seen_ns, HOUR_0 + SECOND);
     assert_int_equal(process.ended_ns, HOUR_0 + 150 * SECOND);
+    assert_int_equal(process.exit.kind, NTK_EXIT_SIGNAL);
+    assert_int_equal(process.exit.value, 9);
     assert_int_equal(ntk_store_reader_models(f->reader, &all, &window, take_name, name, NULL), 0);
     assert_string_equal(name, "mlp.neff");
     process.pid = 0;

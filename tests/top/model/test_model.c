@@ -517,12 +517,15 @@ static void an_application_that_was_killed_is_in_the_alert_line_for_a_minute(voi
     model->version = "1.2.3";
     snapshot = snapshot_at(0);
     snapshot->runtimes[1].ended = true; /* it closed its runtime */
+    snapshot->runtimes[0].ended = snapshot->runtimes[0].killed = true;
+    snapshot->runtimes[0].exit.kind = NTK_EXIT_CODE; /* 0: it did not fail, whatever it left open */
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
     assert_string_equal(model->alert, "");
     snapshot = snapshot_at(1);
     snapshot->runtimes[0].ended = snapshot->runtimes[0].killed = true;
+    snapshot->runtimes[0].exit = (struct ntk_exit){ NTK_EXIT_SIGNAL, 9 };
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
-    assert_string_equal(model->alert, "7286 (pid 7286) killed or crashed at 22:13:21");
+    assert_string_equal(model->alert, "7286 (pid 7286) killed by SIGKILL at 22:13:21");
     snapshot = snapshot_at(60);
     snapshot->runtimes[1].ended = snapshot->runtimes[1].killed = true;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
