@@ -2,13 +2,15 @@
 """contrast - how well the text of a terminal's screen can be read.
 
 contrast.py GROUND SCREEN...: GROUND is the color of the terminal, black or white; a SCREEN is what `tmux capture-pane -e -N -p`
-prints. Prints the texts on the terminal's own ground that have less than three times its luminance, or a third; xterm's palette.
+prints. Prints the texts on the terminal's own ground, and on the blue of the selected row, that have less than three times its
+luminance, or a third; xterm's palette.
 """
 import re
 import sys
 
 EIGHT = "000000 cd0000 00cd00 cdcd00 0000ee cd00cd 00cdcd e5e5e5 7f7f7f ff0000 00ff00 ffff00 5c5cff ff00ff 00ffff ffffff".split()
 LEAST = 3
+BLUE = 4
 
 
 def color_of(number):
@@ -32,36 +34,39 @@ def contrast(one, other):
 
 
 def pieces(text):
-    """Each text with its color on the terminal's ground; None: the terminal's own."""
-    fore, has_ground, is_reverse = None, True, False
+    """Each text with its color and that of its ground; None: the terminal's own."""
+    fore, back, is_reverse = None, None, False
     for codes, piece in re.findall(r"\x1b\[([0-9;]*)m|([^\x1b]+)", text.replace("\x0e", "").replace("\x0f", "")):
         codes = [int(code or 0) for code in codes.split(";")] if not piece else []
         while codes:
             code = codes.pop(0)
             if code == 0:
-                fore, has_ground, is_reverse = None, True, False
+                fore, back, is_reverse = None, None, False
             elif code in (38, 48):
-                fore, has_ground = (codes[1], has_ground) if code == 38 else (fore, False)
+                fore, back = (codes[1], back) if code == 38 else (fore, codes[1])
                 codes = codes[2:]
             elif 30 <= code <= 37 or 90 <= code <= 97:
                 fore = code - 30 if code < 40 else code - 82
             elif code == 39:
                 fore = None
             elif 40 <= code <= 47 or 100 <= code <= 107:
-                has_ground = False
+                back = code - 40 if code < 50 else code - 92
             elif code == 49:
-                has_ground = True
+                back = None
             elif code in (7, 27):
                 is_reverse = code == 7
-        if piece.strip() and has_ground and not is_reverse and fore is not None:
-            yield fore, piece.strip()
+        if piece.strip() and back in (None, BLUE) and not is_reverse and (fore is not None or back is not None):
+            yield fore, back, piece.strip()
 
 
 ground = {"black": "000000", "white": "ffffff"}[sys.argv[1]]
+own = {"black": 7, "white": 0}[sys.argv[1]]  # text without a color
 poor = {}
 for path in sys.argv[2:]:
     with open(path, encoding="utf-8") as file:
-        for number, piece in pieces(file.read()):
-            if contrast(color_of(number), ground) < LEAST:
-                poor.setdefault(number, f"{path}: '{piece[:40]}' has {contrast(color_of(number), ground):.1f}")
-print("\n".join(f"color {number}: {text}" for number, text in sorted(poor.items())), end="\n" if poor else "")
+        for fore, back, piece in pieces(file.read()):
+            on = ground if back is None else color_of(back)
+            value = contrast(color_of(own if fore is None else fore), on)
+            if value < LEAST:
+                poor.setdefault((fore, back), f"{path}: '{piece[:40]}' has {value:.1f}")
+print("\n".join(f"color {key}: {text}" for key, text in sorted(poor.items(), key=str)), end="\n" if poor else "")

@@ -85,6 +85,15 @@ static const short light_of_256[] = {
     [COLOR_CYAN] = 30,           [COLOR_WHITE] = COLOR_BLACK,
 };
 
+/* On the blue of the selected row, bright enough to read: from cold to hot, and the eight
+ * colours. */
+static const short selected_heat_of_256[] = { 117, 80, 79, 148, 184, 214, 216, 217 };
+static const short selected_of_256[] = {
+    [COLOR_BLACK] = 252, [COLOR_RED] = 217,     [COLOR_GREEN] = 120, [COLOR_YELLOW] = 227,
+    [COLOR_BLUE] = 117,  [COLOR_MAGENTA] = 219, [COLOR_CYAN] = 123,  [COLOR_WHITE] = COLOR_WHITE,
+};
+#define SELECTED_EMPTY_OF_256 111 /* the empty part of a bar */
+
 /* Replacements in other schemes. */
 static const struct {
     enum ntk_screen_scheme scheme;
@@ -318,6 +327,26 @@ static short on_white(int style, short foreground)
     return foreground >= 0 && foreground <= COLOR_WHITE ? light_of_256[foreground] : foreground;
 }
 
+/* The foreground of a style in the selected row; -1: the terminal's own can be read there. */
+static short on_blue(int style, short foreground, enum ntk_screen_scheme scheme)
+{
+    if (style == NTK_STYLE_BAR_EMPTY && COLORS >= 256) {
+        return SELECTED_EMPTY_OF_256;
+    }
+    if (foreground == -1 || foreground == GREY || foreground == GREY_OF_256) {
+        return foreground == -1 && scheme != NTK_SCREEN_SCHEME_LIGHT ? -1 : COLOR_WHITE;
+    }
+    if (COLORS >= 256 && style >= NTK_STYLE_HEAT && style <= NTK_STYLE_HEAT_LAST) {
+        return selected_heat_of_256[style - NTK_STYLE_HEAT];
+    }
+    if (COLORS >= 256 && foreground <= COLOR_WHITE) {
+        return selected_of_256[foreground];
+    }
+    return foreground == COLOR_GREEN || foreground == COLOR_YELLOW || foreground == COLOR_CYAN
+               ? foreground
+               : COLOR_WHITE;
+}
+
 static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme scheme)
 {
     short grey = COLORS >= 256 ? GREY_OF_256 : COLORS > GREY ? GREY : COLOR_BLACK;
@@ -351,10 +380,7 @@ static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme sch
             shown = BLUE_OF_256; /* blue of eight colours is hardly readable on black */
         }
         init_pair((short)(1 + i), shown, background);
-        if (scheme == NTK_SCREEN_SCHEME_LIGHT && foreground == -1) {
-            foreground = COLOR_WHITE; /* on blue */
-        }
-        init_pair((short)(1 + i + NTK_STYLE_COUNT), foreground, COLOR_BLUE);
+        init_pair((short)(1 + i + NTK_STYLE_COUNT), on_blue(i, foreground, scheme), COLOR_BLUE);
     }
 }
 
