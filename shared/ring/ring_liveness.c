@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shared/abi/paths.h"
@@ -18,6 +20,11 @@
 #define FREE_LOCK_POLLS 2 /* design: a process that cannot be checked for two polls is dead */
 #define STATUS_BYTES 4096
 #define UIDS 4 /* real, effective, saved, of the file system */
+#define EXITS_AT_ONCE 64
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
 
 /* ---- facts from /proc ---- */
 
@@ -181,6 +188,13 @@ void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc
                                             .own_pid = (uint32_t)getpid() };
 }
 
+void ntk_ring_liveness_fini(struct ntk_ring_liveness *liveness)
+{
+    if (liveness->has_exits) {
+        close(liveness->exits);
+    }
+}
+
 /* ---- the writer of a segment ---- */
 
 int64_t ntk_ring_liveness_holder(int fd)
@@ -197,6 +211,27 @@ static bool is_same_namespace(const struct ntk_ring_liveness *liveness,
                               const struct ntk_ring_segment *segment)
 {
     return segment->pid_namespace != 0 && segment->pid_namespace == liveness->own_pid_namespace;
+}
+
+/* From now on the exit of the process decides, as it does when its lock is free: of hundreds of
+ * processes, the lock of each takes long. */
+static void watch_exit(struct ntk_ring_liveness *liveness, struct ntk_ring_segment *segment)
+{
+    struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = segment };
+    int fd = (int)syscall(SYS_pidfd_open, segment->process.pid, 0);
+
+    if (!liveness->has_exits) {
+        liveness->exits = epoll_create1(EPOLL_CLOEXEC);
+        liveness->has_exits = liveness->exits >= 0;
+    }
+    /* It still has the lock: its number is no other process's. */
+    if (fd >= 0 && liveness->has_exits &&
+        ntk_ring_liveness_holder(segment->fd) == segment->process.pid &&
+        epoll_ctl(liveness->exits, EPOLL_CTL_ADD, fd, &event) == 0) {
+        segment->pid_fd = fd; /* closing it takes it out of the epoll */
+    } else if (fd >= 0) {
+        close(fd);
+    }
 }
 
 int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
@@ -247,7 +282,22 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     return 0;
 }
 
-bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
+/* Marks the segments whose process has exited, once in each look. */
+static void find_exits(struct ntk_ring_liveness *liveness, uint64_t look)
+{
+    struct epoll_event events[EXITS_AT_ONCE];
+    int count = liveness->look != look ? EXITS_AT_ONCE : 0;
+
+    liveness->look = look;
+    while (count == EXITS_AT_ONCE) {
+        count = epoll_wait(liveness->exits, events, EXITS_AT_ONCE, 0);
+        for (int i = 0; i < count; i++) {
+            ((struct ntk_ring_segment *)events[i].data.ptr)->has_exited = true;
+        }
+    }
+}
+
+bool ntk_ring_liveness_has_ended(struct ntk_ring_liveness *liveness,
                                  struct ntk_ring_segment *segment, uint64_t look)
 {
     int64_t holder;
@@ -255,6 +305,10 @@ bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
 
     if (ntk_ring_segment_said_goodbye(segment)) {
         return true;
+    }
+    if (segment->pid_fd >= 0) {
+        find_exits(liveness, look);
+        return segment->has_exited;
     }
     if (liveness->is_foreign_proc && !segment->is_host_pid_sought) {
         segment->is_host_pid_sought = true;
@@ -267,6 +321,10 @@ bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
                                : holder > 0 && !is_attached(segment) && !liveness->is_foreign_proc
                                    ? (uint32_t)holder
                                    : segment->process.own_pid;
+        if (holder == segment->process.own_pid && !is_attached(segment) &&
+            !liveness->is_foreign_proc && is_same_namespace(liveness, segment)) {
+            watch_exit(liveness, segment);
+        }
         return false;
     }
     if (is_attached(segment)) {

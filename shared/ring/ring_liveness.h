@@ -19,15 +19,19 @@ struct ntk_ring_liveness {
     uint64_t own_pid_namespace;
     uint64_t own_start_time;
     uint32_t own_pid;
+    bool has_exits;
+    int exits;     /* an epoll of the processes of segments */
+    uint64_t look; /* the last */
 };
 
 void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc_root);
+void ntk_ring_liveness_fini(struct ntk_ring_liveness *liveness);
 /* Once per segment: 0, or -EPERM with a message if it reports a process of another user. If the
  * lock identifies the process, the segment gets those numbers, not its claims. */
 int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                             struct ntk_ring_segment *segment, struct ntk_err *err);
 /* Whether the writer has ended, in the poll of that number; also learns its pid. */
-bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
+bool ntk_ring_liveness_has_ended(struct ntk_ring_liveness *liveness,
                                  struct ntk_ring_segment *segment, uint64_t look);
 
 /* Whether the process with that name runs, as this reader sees it. */

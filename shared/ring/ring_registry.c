@@ -28,8 +28,7 @@
 #define SEGMENTS_CROWDED (NTK_RING_REGISTRY_SEGMENTS / 2) /* from then on ... */
 #define SEGMENTS_OF_USER_CROWDED 16u /* ... and then only users with fewer get another */
 #define BRACKET_TRIES 8
-/* A reader that hangs must not keep files for ever. */
-#define PATIENCE_NS (10 * NTK_NS_PER_SECOND)
+#define PATIENCE_NS (10 * NTK_NS_PER_SECOND) /* with a reader that hangs */
 #define WANTED_BYTE 1 /* locked by readers that still have to store the file's contents */
 #define WANTED_NS (60 * NTK_NS_PER_SECOND)
 #define REFUSED_AGAIN_NS (60 * NTK_NS_PER_SECOND)
@@ -861,6 +860,7 @@ void ntk_ring_registry_close(struct ntk_ring_registry *registry)
     ntk_ring_folder_close(registry->parent);
     ntk_map_fini(&registry->by_file);
     ntk_ring_known_fini(&registry->known);
+    ntk_ring_liveness_fini(&registry->liveness);
     if (registry->made_folder != NULL) {
         (void)rmdir(registry->made_folder); /* it stays if it is not empty */
     }

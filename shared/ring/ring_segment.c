@@ -242,6 +242,7 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
         return ntk_err_no_memory(err);
     }
     segment->fd = -1;
+    segment->pid_fd = -1;
     segment->guard = -1;
     segment->from = from;
     segment->device = (uint64_t)status.st_dev;
@@ -301,6 +302,7 @@ int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment 
         return ntk_err_no_memory(err);
     }
     segment->fd = -1;
+    segment->pid_fd = -1;
     segment->guard = -1;
     segment->from = NTK_RING_FROM_NOW;
     ret = take_mapping(segment, &header, mapping, (uint32_t)geteuid(), err);
@@ -329,6 +331,9 @@ void ntk_ring_segment_close(struct ntk_ring_segment *segment)
     }
     if (segment->fd >= 0) {
         close(segment->fd);
+    }
+    if (segment->pid_fd >= 0) {
+        close(segment->pid_fd);
     }
     free(segment->path);
     free(segment);
