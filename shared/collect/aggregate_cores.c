@@ -192,6 +192,22 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     state->moved = moved;
 }
 
+uint8_t ntk_aggregate_cores_at_work(const struct ntk_aggregate *aggregate, uint32_t device,
+                                    uint32_t cores_per_device)
+{
+    uint8_t cores = 0;
+
+    static_assert(NTK_DEVICE_CORES_MAX <= 8, "a bit for each core");
+    for (uint32_t c = 0; c < cores_per_device && c < NTK_DEVICE_CORES_MAX; c++) {
+        uint32_t core = device * cores_per_device + c;
+
+        if (core < NTK_AGGREGATE_CORES_MAX && aggregate->cores[core].busy) {
+            cores |= (uint8_t)(1u << c);
+        }
+    }
+    return cores;
+}
+
 /* One latency of all cores; if only one has entries, they are shared. */
 static struct ntk_histogram merge_cores(struct ntk_aggregate *aggregate,
                                         const struct ntk_runtime_sample *runtime, size_t offset)

@@ -362,13 +362,17 @@ void ntk_health_reading(struct ntk_health *health, const struct ntk_device_readi
     device->is_known = true;
     device->first_ns = device->first_ns ? device->first_ns : now.monotonic_ns;
     for (size_t c = 0; c < NTK_DEVICE_CORES_MAX && read & NTK_DEVICE_READ_FAULTS; c++) {
-        reset = was_reset(&device->cores[c], &reading->cores[c].reset_requests) || reset;
+        if (!(reading->skipped_cores >> c & 1)) {
+            reset = was_reset(&device->cores[c], &reading->cores[c].reset_requests) || reset;
+        }
     }
     if (reset) {
         clear_cores(device);
     }
     for (size_t c = 0; c < NTK_DEVICE_CORES_MAX && read & NTK_DEVICE_READ_FAULTS; c++) {
-        read_status(device, &device->cores[c], &reading->cores[c], counts_from_zero, now);
+        if (!(reading->skipped_cores >> c & 1)) {
+            read_status(device, &device->cores[c], &reading->cores[c], counts_from_zero, now);
+        }
     }
     ntk_health_judge(health, device, now);
 }

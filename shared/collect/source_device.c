@@ -14,6 +14,9 @@
 #define MANY_CORES 64
 #define IDLE_CORES_NS (5 * NTK_NS_PER_SECOND)
 #define IDLE_AFTER_NS (60 * NTK_NS_PER_SECOND)
+/* Where cores in use are not read each time, those on which observed processes work are read with
+ * one look of so many. */
+#define LOOKS_AT_WORK 6
 
 struct source_device {
     struct ntk_device_source *device;
@@ -33,6 +36,7 @@ struct source_device {
     uint64_t cores_ns;                   /* time of the last check of cores; 0: never */
     uint64_t worked_ns;                  /* time at which some cores were last in use */
     uint64_t success_count;              /* of all cores */
+    uint64_t core_looks;                 /* at cores */
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX */
     const char *hooks_dir;               /* NULL: found */
     struct ntk_finding findings[NTK_FINDINGS_MAX];
@@ -77,6 +81,20 @@ static void judge(struct source_device *source, struct ntk_aggregate *aggregate,
                         ntk_aggregate_now(aggregate));
 }
 
+static void skip_cores_at_work(struct source_device *source, const struct ntk_aggregate *aggregate)
+{
+    const struct ntk_device_tree *tree = ntk_device_source_tree(source->device);
+    uint8_t skipped[NTK_DEVICES_MAX] = { 0 };
+    bool is_whole = source->many_cores_ns == 0 || source->core_looks++ % LOOKS_AT_WORK == 0 ||
+                    tree->device_count * tree->cores_per_device < MANY_CORES;
+
+    for (size_t i = 0; !is_whole && i < tree->device_count && i < NTK_DEVICES_MAX; i++) {
+        skipped[i] =
+            ntk_aggregate_cores_at_work(aggregate, tree->devices[i].index, tree->cores_per_device);
+    }
+    ntk_device_source_skip(source->device, skipped);
+}
+
 /* Cores are in use when a process is observed, or when they completed executions of another one. */
 static bool are_cores_due(struct source_device *source, struct ntk_aggregate *aggregate,
                           uint64_t monotonic_ns)
@@ -91,7 +109,10 @@ static bool are_cores_due(struct source_device *source, struct ntk_aggregate *ag
                    monotonic_ns - source->cores_ns >= source->many_cores_ns) ||
                   monotonic_ns - source->cores_ns >= IDLE_CORES_NS;
 
-    source->cores_ns = is_due ? monotonic_ns : source->cores_ns;
+    if (is_due) {
+        source->cores_ns = monotonic_ns;
+        skip_cores_at_work(source, aggregate);
+    }
     return is_due;
 }
 

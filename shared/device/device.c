@@ -181,6 +181,14 @@ const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_sou
     return &source->tree;
 }
 
+void ntk_device_source_skip(struct ntk_device_source *source,
+                            const uint8_t skipped[NTK_DEVICES_MAX])
+{
+    if (source->sysfs) {
+        ntk_sysfs_skip(source->sysfs, skipped);
+    }
+}
+
 size_t ntk_device_source_read(struct ntk_device_source *source, unsigned int read,
                               struct ntk_device_reading *readings, size_t capacity)
 {

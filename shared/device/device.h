@@ -103,8 +103,9 @@ struct ntk_device_reading {
     uint64_t power_timestamp_seconds;
     double power_min_percent, power_max_percent, power_average_percent;
     bool has_unhealthy_components;
-    char unhealthy_components[256];                             /* "hbm,link_host"; "" none */
-    struct ntk_device_value heartbeat;                          /* healthcheck_heartbeat */
+    char unhealthy_components[256];    /* "hbm,link_host"; "" none */
+    struct ntk_device_value heartbeat; /* healthcheck_heartbeat */
+    uint8_t skipped_cores;             /* a bit each: NTK_DEVICE_READ_FAULTS left them out */
     struct ntk_device_core_reading cores[NTK_DEVICE_CORES_MAX]; /* with NTK_DEVICE_READ_CORES */
 };
 
@@ -146,6 +147,11 @@ bool ntk_device_source_is_software(const struct ntk_device_source *source);
 
 /* Borrowed until the next refresh. Never NULL. */
 const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_source *source);
+
+/* From now on NTK_DEVICE_READ_FAULTS leaves out these cores: bit c of skipped[i] is core c of device
+ * i of the tree. */
+void ntk_device_source_skip(struct ntk_device_source *source,
+                            const uint8_t skipped[NTK_DEVICES_MAX]);
 
 /* Reads the parts in `read` (enum ntk_device_read) into readings[i] for device i of the tree.
  * Returns the number of readings, at most capacity. A value that could not be read is not

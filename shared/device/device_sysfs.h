@@ -29,6 +29,8 @@ void ntk_sysfs_close(struct ntk_sysfs *sysfs);
 /* Whether the folders under root differ from those of the walk, or were so young then that more may
  * have been added. */
 bool ntk_sysfs_changed(struct ntk_sysfs *sysfs);
+/* See ntk_device_source_skip(). */
+void ntk_sysfs_skip(struct ntk_sysfs *sysfs, const uint8_t skipped[NTK_DEVICES_MAX]);
 /* Reading i is of device i of the tree; capacity >= its device_count. */
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
                     size_t capacity);

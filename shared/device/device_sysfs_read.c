@@ -299,6 +299,11 @@ static bool tells_health(enum leaf_kind kind)
            kind == LEAF_SRAM_ECC_UNCORRECTED || kind == LEAF_UNHEALTHY || kind == LEAF_HEARTBEAT;
 }
 
+void ntk_sysfs_skip(struct ntk_sysfs *sysfs, const uint8_t skipped[NTK_DEVICES_MAX])
+{
+    memcpy(sysfs->skipped, skipped, sizeof sysfs->skipped);
+}
+
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
                     size_t capacity)
 {
@@ -306,6 +311,7 @@ void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_devic
     for (size_t i = 0; i < capacity && i < sysfs->device_count; i++) {
         memset(&readings[i], 0, sizeof readings[i]);
         readings[i].index = sysfs->devices[i].index;
+        readings[i].skipped_cores = read & NTK_DEVICE_READ_FAULTS ? sysfs->skipped[i] : 0;
     }
     ntk_vec_each(struct leaf, leaf, &sysfs->leaves) {
         struct ntk_device_value *value;
@@ -318,6 +324,9 @@ void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_devic
         value = leaf->kind > LEAF_CORE_ARCH
                     ? core_value(&readings[leaf->device].cores[leaf->core], leaf, &group)
                     : device_value(&readings[leaf->device], leaf->kind);
+        if (readings[leaf->device].skipped_cores >> leaf->core & 1 && leaf->kind > LEAF_CORE_ARCH) {
+            group &= ~(unsigned int)NTK_DEVICE_READ_FAULTS;
+        }
         if (!(read & group)) {
             continue;
         }
