@@ -4,7 +4,9 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -26,7 +28,8 @@
 #define FIRST_DELAY_NS (90 * NTK_NS_PER_MS)
 #define ONCE_DELAY_NS (200 * NTK_NS_PER_MS)
 #define UNSET UINT64_MAX
-#define HEAP_KEPT_BYTES (16 << 20)
+#define HEAP_ROOM_BYTES (16 << 20)
+#define HEAP_ROOMS 4
 
 static const char *arg_config;
 static uint64_t arg_delay_ns = UNSET;
@@ -213,6 +216,31 @@ static void start_model(struct ntk_top_run *run)
     run->model->is_report = arg_stdin || host_list.count > 0 || arg_from;
 }
 
+/*
+ * A snapshot is freed and the next one allocated: memory returned to the kernel in between would be
+ * mapped again page by page. Snapshots of the past stay; their memory comes in large pages where
+ * the kernel has some, because with 120 processes the faults took a tenth of the CPU time.
+ */
+static void prepare_heap(void)
+{
+    const size_t page_bytes = 2 << 20;
+    char *rooms[HEAP_ROOMS];
+
+    (void)mallopt(M_TRIM_THRESHOLD, 2 * HEAP_ROOMS * HEAP_ROOM_BYTES);
+    (void)mallopt(M_MMAP_THRESHOLD, 2 * HEAP_ROOM_BYTES);
+    for (size_t i = 0; i < HEAP_ROOMS; i++) {
+        rooms[i] = arg_batch ? NULL : malloc(HEAP_ROOM_BYTES);
+        if (rooms[i]) {
+            char *begin = rooms[i] + (page_bytes - (uintptr_t)rooms[i] % page_bytes);
+
+            (void)madvise(begin, HEAP_ROOM_BYTES - page_bytes, MADV_HUGEPAGE);
+        }
+    }
+    for (size_t i = 0; i < HEAP_ROOMS; i++) {
+        free(rooms[i]);
+    }
+}
+
 static int check_arguments(void)
 {
     if (arg_delay_ns != UNSET &&
@@ -311,10 +339,7 @@ int main(int argc, char **argv)
         return ret;
     }
     (void)setlocale(LC_CTYPE, "");
-    /* A snapshot is freed and the next one allocated: memory returned to the kernel in between
-     * would be mapped again page by page. */
-    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
-    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT_BYTES);
+    prepare_heap();
 
     run.signal_fd = ntk_top_run_signals_take();
     if (run.signal_fd < 0) {

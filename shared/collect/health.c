@@ -215,14 +215,18 @@ void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
 {
     const struct device_state *device;
     struct ntk_health_sample *samples;
+    size_t reasons = 0;
     size_t count = 0;
 
     if (out->index >= NTK_DEVICES_MAX || !health->devices[out->index].verdict_since_ns) {
         return;
     }
     device = &health->devices[out->index];
-    samples = ntk_snapshot_alloc(snapshot, NTK_HEALTH_REASON_COUNT, sizeof *samples);
-    if (!samples) {
+    for (size_t r = 0; r < NTK_HEALTH_REASON_COUNT; r++) {
+        reasons += device->reasons[r].is_on;
+    }
+    samples = ntk_snapshot_alloc(snapshot, reasons, sizeof *samples);
+    if (!samples && reasons > 0) {
         return;
     }
     for (size_t r = 0; r < NTK_HEALTH_REASON_COUNT; r++) {
@@ -239,7 +243,9 @@ void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
                                     : "";
         count++;
     }
-    qsort(samples, count, sizeof *samples, compare_reasons);
+    if (count > 1) {
+        qsort(samples, count, sizeof *samples, compare_reasons);
+    }
     out->has |= NTK_DEVICE_HAS_HEALTH;
     out->verdict = device->verdict;
     out->verdict_since_ns = device->verdict_since_ns;

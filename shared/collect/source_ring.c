@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Segments of observed processes: passes the readings of shared/ring to the aggregate. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +46,13 @@ struct source_ring {
 /* Distinguishes segments: a path may be used again. */
 static const char *key_of(struct source_ring *source, const struct ntk_ring_segment *segment)
 {
-    (void)snprintf(source->key, sizeof source->key, "%" PRIu64, ntk_ring_segment_serial(segment));
-    return source->key;
+    char *at = source->key + sizeof source->key - 1;
+
+    /* Several times in each period and of each of hundreds of segments. */
+    for (uint64_t rest = ntk_ring_segment_serial(segment); rest > 0; rest /= 10) {
+        *--at = (char)('0' + rest % 10);
+    }
+    return at;
 }
 
 /* ---- readings ---- */

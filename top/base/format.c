@@ -41,13 +41,20 @@ const char *ntk_top_format_teraflops(char *buf, struct ntk_top_number teraflops)
 static const char *fit(char *buf, int width, double value, int decimals, const char *unit)
 {
     char text[NTK_TOP_FORMAT_BYTES];
+    int room = width - (int)strlen(unit) - 2; /* beyond a digit and the point */
+    int length = 0;
 
-    for (int d = decimals; d >= 0; d--) {
-        if (snprintf(text, sizeof text, "%.*f%s", d, value, unit) <= width) {
+    for (double rest = value; rest >= 10 && room > 0; rest /= 10) {
+        room--;
+    }
+    for (int d = decimals < room ? decimals : room > 0 ? room : 0; d >= 0; d--) {
+        length = snprintf(text, sizeof text, "%.*f%s", d, value, unit);
+        if (length <= width) {
             break;
         }
     }
-    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s", width, text);
+    (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%*s%.*s", length < width ? width - length : 0, "",
+                   NTK_TOP_FORMAT_BYTES - 1, text);
     return buf;
 }
 

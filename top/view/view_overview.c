@@ -29,6 +29,7 @@
 #define POWER_CELLS 7
 #define BAR_CELLS_MIN 11 /* a gap, a bar of 3 and " 71.2%" */
 #define NUMBER_CELLS_MIN 6
+#define NUMBER_CELLS_MAX 5 /* "71.2%": a second decimal would change at each refresh */
 #define GROUP_CELLS_ROOMY 60
 
 /* The positions of the parts of each device, from the first cell of its group. */
@@ -249,7 +250,8 @@ static void draw_core(struct ntk_screen *screen, int row, int column, const stru
     bool is_narrow = grid->core_cells < NUMBER_CELLS_MIN;
     int mark_style;
     const char *mark = ntk_top_view_core_mark(core->state, is_narrow, &mark_style);
-    int number_cells = grid->core_cells - 1 < 6 ? grid->core_cells - 1 : 6;
+    int number_cells =
+        grid->core_cells - 1 < NUMBER_CELLS_MAX ? grid->core_cells - 1 : NUMBER_CELLS_MAX;
     int bar = grid->core_cells - 1 - number_cells - 1;
     char text[NTK_TOP_FORMAT_BYTES];
 
