@@ -29,7 +29,7 @@ int ntk_process_exit_watch(const char *proc_root, uint32_t pid)
     return strcmp(proc_root, "/proc") == 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 }
 
-/* 0: it runs, is gone, or ended well, or its code may not be read, which looks the same. */
+/* 0: it runs, is gone, or exited with 0, or its code may not be read, which shows as 0. */
 static int status_of_zombie(int stat_fd)
 {
     char stat[4096];

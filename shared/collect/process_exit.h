@@ -15,7 +15,7 @@
 int ntk_process_exit_watch(const char *proc_root, uint32_t pid);
 
 /* pidfd: of ntk_process_exit_watch(), or -1. stat_fd: the process's stat, opened while it ran.
- * Unknown for one that runs: a process may go on after it has closed its runtime. */
+ * Unknown for one that runs: a process may continue after it has closed its runtime. */
 struct ntk_exit ntk_process_exit_read(int pidfd, int stat_fd);
 
 #endif

@@ -224,7 +224,7 @@ static void watch_exit(struct ntk_ring_liveness *liveness, struct ntk_ring_segme
         liveness->exits = epoll_create1(EPOLL_CLOEXEC);
         liveness->has_exits = liveness->exits >= 0;
     }
-    /* It still has the lock: its number is no other process's. */
+    /* It still has the lock, so the number was not given to another process. */
     if (fd >= 0 && liveness->has_exits &&
         ntk_ring_liveness_holder(segment->fd) == segment->process.pid &&
         epoll_ctl(liveness->exits, EPOLL_CTL_ADD, fd, &event) == 0) {

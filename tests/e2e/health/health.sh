@@ -56,7 +56,7 @@ neuron-ls | greps '^Device 2 is unhealthy (hbm_repairable): ' || fail "$(neuron-
 kill -TERM "$agent"
 wait "$agent" || fail "neuron-monitor ended with $?"
 
-# The next agent goes on: the fault began when the one before it found it.
+# The next agent continues: the fault began when the one before it found it.
 neuron-monitor --period 200ms --db t.db >again.jsonl 2>again.log &
 agent=$!
 since_of() { tail -n 1 "$1" | jq '.neuron_ext.devices[2].health | select(.verdict == "unhealthy") | .since_ns, .reasons[0].since_ns'; }
