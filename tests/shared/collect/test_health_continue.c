@@ -6,8 +6,8 @@
 #define NOW_NS (1700000000 * NTK_NS_PER_SECOND)
 #define HOUR_NS (3600 * NTK_NS_PER_SECOND)
 
-/* A device with so many memory errors is read by a judge that starts now, goes on from what was
- * stored, and reads it again later. */
+/* A judge that starts now reads a device with so many memory errors, continues what was stored, and
+ * reads the device again later. */
 static void judge(uint64_t errors, const struct ntk_health_stored *stored,
                   struct ntk_snapshot *snapshot, struct ntk_device_sample *out)
 {
