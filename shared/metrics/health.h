@@ -71,7 +71,8 @@ int ntk_health_reason_of(const char *name);
 /* The worst reason of a device, because its reasons are sorted. NULL: none, the device is
  * healthy. */
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
-/* Only processes report this reason. A process reports its failures, which prove nothing against a device: no decision to take a device or a node out of service may use it. */
+/* Only processes report this reason. A process reports its failures, which prove nothing
+ * against a device: no decision to take a device or a node out of service may use it. */
 bool ntk_health_reason_is_of_process(enum ntk_health_reason reason);
 /* The verdict and the worst reason (NULL: none) from the driver and diagnoses. */
 enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample *device,
