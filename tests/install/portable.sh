@@ -60,7 +60,8 @@ sed '1,/^\r$/d' <&3
 TEXT
     cat >"$root/opt/stand-in/sqlite3" <<'TEXT'
 #!/bin/sh
-exec neuron-monitor query "$4" --db "$3"
+case $4 in *process_overview) question=processes ;; *) question=cores ;; esac
+exec neuron-monitor query $question --db "$3"
 TEXT
     chmod +x "$root"/opt/stand-in/*
     unshare --mount --pid --fork --kill-child bash -euc '
