@@ -16,13 +16,11 @@
 #include "shared/hostwork/syscalls.h"
 
 #define POLL_MS 50
-#define THREADS_PER_POLL \
-/* in addition to the main one; if there are more, they take turns, so that a round stays
-     * short */
-64u
+/* In addition to the main one; if there are more, they take turns, so that a round stays short. */
+#define THREADS_PER_POLL 64u
 #define POLLS_PER_SCAN 20u
 
-    struct ntk_host_sampler {
+struct ntk_host_sampler {
     struct ntk_host_records *records;
     uint32_t pid;
     uint32_t polls;
