@@ -325,7 +325,9 @@ static int answer_executions(const struct ntk_system_asked *asked, struct ntk_bu
                          json);
     }
     ntk_buf_add_text(text, "Where the time of each execution went; BUSY is the part of QUEUE in "
-                           "which the core ran other executions\n");
+                           "which the core ran other executions\n"
+                           "TOTAL is from the start of kbl_exec_pre to the end of kbl_exec_post; "
+                           "CALL of show-session is all of nrt_execute\n");
     ntk_text_table_init(&table, 14, 1u << 3 | 1u << 4, heads);
     for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
         struct ntk_execution_split split;
