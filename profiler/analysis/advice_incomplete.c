@@ -4,62 +4,57 @@
 
 #include "profiler/analysis/incomplete.h"
 
-/* Above this share of the path, waits without a recorded cause are more than a few missing
- * records. */
-#define DROPPED_RATIO 0.05
+/* Above this share of the path, waits of the program without a recorded cause are more than a few
+ * missing records. The runtime's code also waits for the host and for other cores, whose changes
+ * no capture of the core has. */
+#define UNKNOWN_RATIO 0.05
 
-/* The same for all waits, including those in code that the runtime adds. */
-#define UNKNOWN_RATIO 0.20
-
-/* The part of the path that waits for unrecorded changes; 0: too small to report. */
-static double dropped_ratio(const struct ntk_advice_input *known)
+/* The part of the path in which the program waits for unrecorded changes; 0: too small to report. */
+static double unknown_ratio(const struct ntk_advice_input *known)
 {
     const struct ntk_critical_path *path = known->path;
     int64_t wait_ps = 0;
-    int64_t all_ps = 0;
 
     for (size_t i = 0; path && i < path->step_count; i++) {
         const struct ntk_path_step *step = &path->steps[i];
         ntk_critical_path_passed(known->program->trace, path, i);
-        if (step->kind == NTK_PATH_WAIT && !step->queue) {
-            int64_t step_ps = step->end_ps - step->start_ps;
-            all_ps += step_ps;
-            wait_ps += step->layer != NTK_LAYER_RUNTIME ? step_ps : 0;
-        }
+        wait_ps += step->kind == NTK_PATH_WAIT && !step->queue && step->layer != NTK_LAYER_RUNTIME
+                       ? step->end_ps - step->start_ps
+                       : 0;
     }
-    double all = path ? (double)all_ps / (double)path->total_ps : 0;
     double ratio = path ? (double)wait_ps / (double)path->total_ps : 0;
-    return all > UNKNOWN_RATIO || ratio > DROPPED_RATIO ? all : 0;
+    return ratio > UNKNOWN_RATIO ? ratio : 0;
 }
 
 void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input *known)
 {
     const struct ntk_program *program = known->program;
-    const struct ntk_trace *trace = program->trace;
     struct ntk_buf text = { 0 };
-    unsigned lacks = ntk_program_lacks(program);
-    unsigned count = ntk_incomplete_text(program, lacks, &text);
-    double dropped = lacks & NTK_LACK_EVENTS ? 0 : dropped_ratio(known);
+    unsigned most = ntk_program_lacks_most(program);
+    unsigned count = ntk_incomplete_text(program, ntk_program_lacks(program), &text);
+    double unknown = most & NTK_LACK_EVENTS ? 0 : unknown_ratio(known);
 
-    if (dropped > 0) {
+    if (unknown > 0) {
         ntk_buf_add_format(&text,
-                           "%ssome semaphore changes were not recorded: the critical path waits "
-                           "for them for %.1f%% of the execution",
-                           count++ ? ", " : "", 100 * dropped);
+                           "%sthe critical path waits for changes that were not recorded for "
+                           "%.1f%% of the execution",
+                           count++ ? ", " : "", 100 * unknown);
     }
     ntk_advice_judge(list, NTK_ADVICE_INCOMPLETE, count, 1, "the capture is incomplete: %s",
                      ntk_buf_ok(&text) && count ? ntk_buf_text_get(&text) : "");
     ntk_buf_fini(&text);
-    if (trace->is_cut.instructions) {
+    if (most & NTK_LACK_INSTRUCTIONS) {
         known->idle = NULL;
         known->costs = NULL;
         known->tensors = NULL;
     }
-    if (lacks & (NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS)) {
+    if (most & (NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS)) {
         known->path = NULL;
         list->has_no_waits = true;
     }
-    if (trace->is_cut.packets) {
+    /* Without any packets no sum of them is too small. */
+    if (most & NTK_LACK_PACKETS &&
+        (program->trace->is_cut.packets || program->dropped.bytes.there)) {
         known->dma = NULL;
     }
 }

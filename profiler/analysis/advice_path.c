@@ -128,6 +128,7 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
 
 struct path_sum {
     int64_t path_ps;
+    int64_t longest_ps;         /* of one step */
     int64_t issue_ps, drain_ps; /* of path_ps, in an engine */
     uint64_t count;
     struct ntk_line_costs lines;
@@ -223,11 +224,9 @@ void ntk_advice_path(struct ntk_advice_list *list)
 
         ntk_critical_path_passed(program->trace, path, i);
         add_parts(list, &sweep, i);
-        /* The runtime did not cause waits of unknown cause, or time after the last record. */
-        bool is_unknown =
-            (step->kind == NTK_PATH_WAIT && !step->queue) || step->kind == NTK_PATH_END;
+        /* The runtime did not cause the time after the last record. */
         if (step->layer == NTK_LAYER_RUNTIME) {
-            sum = is_unknown ? NULL : &runtime;
+            sum = step->kind == NTK_PATH_END ? NULL : &runtime;
         } else if (ntk_path_is_engine(step->kind)) {
             sum =
                 &engines[program->trace->cores[path->core].instructions[step->instruction].engine];
@@ -240,6 +239,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
         if (sum) {
             int64_t step_ps = step->end_ps - step->start_ps;
             sum->path_ps += step_ps;
+            sum->longest_ps = step_ps > sum->longest_ps ? step_ps : sum->longest_ps;
             sum->issue_ps += step->kind == NTK_PATH_ISSUE ? step_ps : 0;
             sum->drain_ps += step->kind == NTK_PATH_DRAIN ? step_ps : 0;
             sum->count++;
@@ -260,9 +260,9 @@ void ntk_advice_path(struct ntk_advice_list *list)
         struct ntk_advice_item *item = ntk_advice_judge(
             list, NTK_ADVICE_PATH_LATENCY, share, share,
             "%.1f%% of the execution is semaphore latency in %llu steps on the critical "
-            "path: %.3f us on average%s",
+            "path: %.3f us on average, at most %.3f us%s",
             100 * share, (unsigned long long)latency.count,
-            (double)latency.path_ps / 1e6 / (double)latency.count,
+            (double)latency.path_ps / 1e6 / (double)latency.count, (double)latency.longest_ps / 1e6,
             ntk_advice_lines(list, &latency.lines, "at", 1e6, " us", line));
         ntk_advice_gain(item, share / 2, share); /* half as many steps */
         ntk_advice_limit(list, item, 0, "latency=2");

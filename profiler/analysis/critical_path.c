@@ -60,8 +60,8 @@ static void step(struct walk *walk, enum ntk_path_kind kind, uint32_t item, int6
         new->queue = kind == NTK_PATH_TRANSFER ? fact->queue : NULL;
         const struct ntk_release *release = &walk->dependencies->releases[item];
         if (kind == NTK_PATH_WAIT && release->by_transfer) {
-            new->queue =
-                ntk_program_queue_of(walk->core, walk->core->events[release->event].number);
+            new->queue = ntk_program_queue_of(
+                walk->core, ntk_change_at(walk->core, walk->dependencies, release->event)->number);
         }
     }
     walk->at_ps = start_ps;
@@ -126,7 +126,9 @@ void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_
         if (share->name) {
             snprintf(buf, buf_bytes, "wait for DMA queue %s", queue);
         } else {
-            snprintf(buf, buf_bytes, "wait for an unknown cause");
+            snprintf(buf, buf_bytes, "%s",
+                     share->slot == NTK_LAYER_RUNTIME ? "runtime: wait for an unrecorded change"
+                                                      : "wait for an unknown cause");
         }
         break;
     case NTK_PATH_START:
@@ -184,6 +186,9 @@ static bool resource_key(const struct walk *walk, const struct ntk_path_step *st
     out_key->engine = out_key->kind == NTK_PATH_INSTRUCTION || out_key->kind == NTK_PATH_TRANSFER
                           ? of.engine
                           : NTK_NTFF_ENGINE_NONE;
+    if (step->kind == NTK_PATH_WAIT && !step->queue && step->layer == NTK_LAYER_RUNTIME) {
+        out_key->slot = NTK_LAYER_RUNTIME;
+    }
     return true;
 }
 

@@ -49,7 +49,7 @@ struct ntk_path_share {
     enum ntk_path_kind kind; /* for all phases: INSTRUCTION */
     uint8_t engine;
     uint8_t opcode;
-    uint32_t slot;
+    uint32_t slot; /* of a WAIT without a name: NTK_LAYER_RUNTIME or NTK_LAYER_NONE */
     uint64_t count;
     int64_t path_ps;
     int64_t issue_ps, drain_ps; /* of path_ps; the rest executes */

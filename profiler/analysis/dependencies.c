@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/transfers.h"
+
 /* Semaphores and events share one numbering here: 256 of each. */
 #define NUMBERS 512
 #define EVENT_NUMBER 256
@@ -41,10 +43,11 @@ struct index {
     const struct ntk_program *program;
     size_t core_index;
     const struct ntk_trace_core *core;
-    struct by_number changes;   /* events of the core */
-    struct by_number signals;   /* instructions that signal the number */
-    struct by_number transfers; /* instructions whose transfers signal it */
-    bool finds_hidden;          /* changes from before the engine was free, too */
+    const struct ntk_core_dependencies *dependencies; /* for ntk_change_at() */
+    struct by_number changes;                         /* of all changes */
+    struct by_number signals;                         /* instructions that signal the number */
+    struct by_number transfers;                       /* instructions whose transfers signal it */
+    bool finds_hidden; /* changes from before the engine was free, too */
     struct run runs[RUNS];
 };
 
@@ -57,7 +60,8 @@ typedef int key_of(const struct index *index, size_t item);
 
 static int change_key(const struct index *index, size_t item)
 {
-    const struct ntk_trace_event *event = &index->core->events[item];
+    const struct ntk_trace_event *event =
+        ntk_change_at(index->core, index->dependencies, (uint32_t)item);
 
     return (int)number_of(!event->is_semaphore, event->number);
 }
@@ -90,6 +94,7 @@ static int transfer_key(const struct index *index, size_t item)
 struct sorting {
     key_of *key;
     struct by_number *to;
+    const uint32_t *order; /* items in order of time; NULL: they are */
 };
 #define SORTINGS_MAX 2
 
@@ -116,7 +121,7 @@ static int sort_by_number(const struct index *index, size_t item_count,
     for (size_t i = 0; i < item_count; i++) {
         passed(index, sortings, count, i);
         for (size_t s = 0; s < count; s++) {
-            int k = sortings[s].key(index, i);
+            int k = sortings[s].key(index, sortings[s].order ? sortings[s].order[i] : i);
             sortings[s].to->first[k + 1] += k >= 0;
         }
     }
@@ -138,9 +143,10 @@ static int sort_by_number(const struct index *index, size_t item_count,
     for (size_t i = 0; i < item_count; i++) {
         passed(index, sortings, count, i);
         for (size_t s = 0; s < count; s++) {
-            int k = sortings[s].key(index, i);
+            uint32_t item = sortings[s].order ? sortings[s].order[i] : (uint32_t)i;
+            int k = sortings[s].key(index, item);
             if (k >= 0) {
-                items[s][next[s][k]++] = (uint32_t)i;
+                items[s][next[s][k]++] = item;
             }
         }
     }
@@ -171,13 +177,18 @@ static_assert(offsetof(struct ntk_trace_event, time_ps) == 0 &&
 struct elements {
     const void *first;
     size_t bytes; /* of one */
+    size_t count; /* in first; the others are in more */
+    const void *more;
 };
 
 static bool is_until(const struct by_number *sorted, struct elements of, size_t at, int64_t time_ps)
 {
+    uint32_t item = sorted->items[at];
+    bool is_more = item >= of.count;
+    const char *list = is_more ? of.more : of.first;
     int64_t at_ps;
 
-    memcpy(&at_ps, (const char *)of.first + of.bytes * sorted->items[at], sizeof at_ps);
+    memcpy(&at_ps, list + of.bytes * (is_more ? item - of.count : item), sizeof at_ps);
     return at_ps <= time_ps;
 }
 
@@ -223,9 +234,15 @@ static uint32_t until(struct by_number *sorted, struct elements of, unsigned num
 
 static uint32_t changes_until(struct index *index, unsigned number, int64_t time_ps)
 {
-    struct elements events = { index->core->events, sizeof *index->core->events };
+    struct elements events = { index->core->events, sizeof *index->core->events,
+                               index->core->event_count, index->dependencies->lost.events };
 
     return until(&index->changes, events, number, time_ps);
+}
+
+static const struct ntk_trace_event *change_of(const struct index *index, uint32_t at)
+{
+    return ntk_change_at(index->core, index->dependencies, index->changes.items[at]);
 }
 
 /* The first of at most HIDDEN_MAX successive changes before `at` that leave the condition true. Waits
@@ -240,8 +257,7 @@ static uint32_t first_of_run(struct index *index, const struct ntk_slot_fact *fa
     uint32_t first = at;
 
     least = at - least > HIDDEN_MAX ? at - HIDDEN_MAX : least;
-    while (first > least &&
-           is_satisfied(fact, index->core->events[index->changes.items[first - 1]].value)) {
+    while (first > least && is_satisfied(fact, change_of(index, first - 1)->value)) {
         first--;
     }
     if (is_known && first == run->at) {
@@ -267,25 +283,24 @@ static uint32_t find_change(struct index *index, const struct ntk_slot_fact *fac
 {
     bool is_event = fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR;
     unsigned number = number_of(is_event, fact->wait_number);
-    const struct ntk_trace_event *events = index->core->events;
     const uint32_t *items = index->changes.items;
     uint32_t first = index->changes.first[number];
     uint32_t at = changes_until(index, number,
                                 fact->waits_inside ? instruction->end_ps : instruction->start_ps);
 
-    while (at > first && !is_satisfied(fact, events[items[at - 1]].value) &&
-           events[items[at - 1]].time_ps >= instruction->start_ps) {
+    while (at > first && !is_satisfied(fact, change_of(index, at - 1)->value) &&
+           change_of(index, at - 1)->time_ps >= instruction->start_ps) {
         at--;
     }
-    if (at == first || !is_satisfied(fact, events[items[at - 1]].value)) {
+    if (at == first || !is_satisfied(fact, change_of(index, at - 1)->value)) {
         return NTK_NO_INDEX;
     }
     at--;
     if (index->finds_hidden) {
         at = first_of_run(index, fact, number, at);
     }
-    while (!index->finds_hidden && at > first && events[items[at]].time_ps > free_ps &&
-           is_satisfied(fact, events[items[at - 1]].value)) {
+    while (!index->finds_hidden && at > first && change_of(index, at)->time_ps > free_ps &&
+           is_satisfied(fact, change_of(index, at - 1)->value)) {
         at--;
     }
     *out_ordinal = at - first;
@@ -295,7 +310,8 @@ static uint32_t find_change(struct index *index, const struct ntk_slot_fact *fac
 static uint32_t begun_until(const struct index *index, struct by_number *sorted, unsigned number,
                             int64_t time_ps)
 {
-    struct elements instructions = { index->core->instructions, sizeof *index->core->instructions };
+    struct elements instructions = { index->core->instructions, sizeof *index->core->instructions,
+                                     index->core->instruction_count, NULL };
 
     return until(sorted, instructions, number, time_ps);
 }
@@ -305,10 +321,15 @@ static uint32_t find_signaller(struct index *index, unsigned number,
                                const struct ntk_trace_event *change)
 {
     struct by_number *signals = &index->signals;
+    uint32_t of_number = signals->first[number + 1] - signals->first[number];
     uint32_t best = NTK_NO_INDEX;
     int64_t best_ps = INT64_MAX;
     /* From the last one that starts before the change; earlier ends are farther away, except for
      * overlapping instructions: a few of them are checked. */
+    if (change->is_semaphore && index->dependencies->lost.is_counted[change->number] &&
+        change->value - 1 < of_number) {
+        return signals->items[signals->first[number] + change->value - 1];
+    }
     uint32_t low = begun_until(index, signals, number, change->time_ps);
     for (unsigned looked_at = 0; low > signals->first[number] && looked_at < 32; looked_at++) {
         uint32_t item = signals->items[--low];
@@ -357,7 +378,8 @@ static void find_release(struct index *index, size_t waiter, size_t item, int64_
     if (release->event == NTK_NO_INDEX) {
         return;
     }
-    const struct ntk_trace_event *change = &index->core->events[release->event];
+    const struct ntk_trace_event *change =
+        ntk_change_at(index->core, index->dependencies, release->event);
     unsigned number = number_of(!change->is_semaphore, change->number);
     release->by_transfer = change->source == NTK_NTFF_ENGINE_AXI;
     release->by = release->by_transfer ? find_transfer(index, number, ordinal, change->time_ps)
@@ -396,7 +418,9 @@ static bool has_slot(const struct index *index, const struct recent *recent, uin
 
 static int64_t change_ps(const struct index *index, const struct ntk_release *release)
 {
-    return release->event == NTK_NO_INDEX ? INT64_MIN : index->core->events[release->event].time_ps;
+    return release->event == NTK_NO_INDEX
+               ? INT64_MIN
+               : ntk_change_at(index->core, index->dependencies, release->event)->time_ps;
 }
 
 /* An engine issues in program order. An instruction that starts before an earlier one of the
@@ -526,8 +550,24 @@ static uint32_t back_to(const struct holder *holder, size_t item)
     return back >= UINT32_C(1) << 30 ? 0 : (uint32_t)back;
 }
 
+static int sort_changes(struct index *index)
+{
+    struct ntk_long_list order;
+    int ret = ntk_lost_changes_order(&index->dependencies->lost, index->program->trace, index->core,
+                                     &order);
+
+    if (ret == 0) {
+        const struct sorting changes = { change_key, &index->changes, order.items };
+        ret = sort_by_number(index, order.count ? order.count : index->core->event_count, &changes,
+                             1);
+    }
+    ntk_long_list_fini(&order);
+    return ret;
+}
+
 static int core_dependencies(const struct ntk_program *program, size_t core_index,
-                             bool finds_hidden, struct ntk_core_dependencies *out)
+                             bool finds_hidden, const struct ntk_transfers *transfers,
+                             struct ntk_core_dependencies *out)
 {
     struct index *index = calloc(1, sizeof *index);
     uint32_t previous[NTK_NTFF_ENGINE_COUNT];
@@ -541,19 +581,22 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     index->core_index = core_index;
     index->finds_hidden = finds_hidden;
     index->core = &program->trace->cores[core_index];
+    index->dependencies = out;
     ntk_long_list_init(&out->list, program->trace, sizeof(struct ntk_release),
                        program->trace->core_count);
     int ret = ntk_long_list_resize(&out->list, index->core->instruction_count);
     struct ntk_release *releases = out->list.items;
     out->releases = releases;
-    const struct sorting changes = { change_key, &index->changes };
-    const struct sorting of_instructions[] = { { signal_key, &index->signals },
-                                               { transfer_key, &index->transfers } };
+    const struct sorting of_instructions[] = { { signal_key, &index->signals, NULL },
+                                               { transfer_key, &index->transfers, NULL } };
     if (ret == 0) {
         ret = find_drains(index->core, out);
     }
     if (ret == 0) {
-        ret = sort_by_number(index, index->core->event_count, &changes, 1);
+        ret = ntk_lost_changes_find(program, core_index, transfers, &out->lost);
+    }
+    if (ret == 0) {
+        ret = sort_changes(index);
     }
     if (ret == 0) {
         ret = sort_by_number(index, index->core->instruction_count, of_instructions, SORTINGS_MAX);
@@ -588,62 +631,6 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     return ret;
 }
 
-/* ---- causes ---- */
-
-/* The time of the change that released an instruction while it ran; its start if there is none. */
-static int64_t let_go_ps(const struct ntk_program *program, size_t core_index,
-                         const struct ntk_core_dependencies *dependencies, uint32_t item)
-{
-    const struct ntk_trace_core *core = &program->trace->cores[core_index];
-    uint32_t event = dependencies->releases[item].event;
-    int64_t start_ps = core->instructions[item].start_ps;
-
-    if (event == NTK_NO_INDEX ||
-        !ntk_program_fact(program, core_index, &core->instructions[item])->waits_inside) {
-        return start_ps;
-    }
-    int64_t change_ps = core->events[event].time_ps;
-    return change_ps > start_ps ? change_ps : start_ps;
-}
-
-void ntk_cause_get(const struct ntk_program *program, size_t core_index,
-                   const struct ntk_core_dependencies *dependencies, uint32_t item, int64_t at_ps,
-                   struct ntk_cause *out)
-{
-    const struct ntk_trace_core *core = &program->trace->cores[core_index];
-    const struct ntk_trace_instruction *one = &core->instructions[item];
-    const struct ntk_release *release = &dependencies->releases[item];
-    const struct ntk_slot_fact *fact = ntk_program_fact(program, core_index, one);
-    struct ntk_cause cause = { .holder = ntk_holder_of(dependencies, item) };
-
-    if (cause.holder != NTK_NO_INDEX) {
-        const struct ntk_trace_instruction *holder = &core->instructions[cause.holder];
-        /* An instruction that only waits may wait for the engine to drain. */
-        cause.free_ps =
-            ntk_only_waits(one) ? holder->end_ps : ntk_executes_until_ps(dependencies, holder);
-        if (release->cuts_holder && cause.free_ps > one->start_ps) {
-            cause.free_ps = one->start_ps;
-        }
-    }
-    cause.own_ps = let_go_ps(program, core_index, dependencies, item);
-    if (release->event != NTK_NO_INDEX) {
-        cause.released_ps = core->events[release->event].time_ps;
-        cause.is_released = cause.released_ps > cause.free_ps;
-    }
-    if (cause.is_released && release->by != NTK_NO_INDEX) {
-        int64_t before_ps = cause.released_ps < at_ps ? cause.released_ps : at_ps;
-        /* An instruction that was released only after the change did not make it. This also breaks
-         * cycles: following releases always leads back in time. */
-        cause.is_known = let_go_ps(program, core_index, dependencies, release->by) < before_ps;
-    }
-    cause.is_unknown =
-        fact->has_sync && fact->wait != NTK_WAIT_NONE && release->event == NTK_NO_INDEX;
-    if (!cause.is_released && cause.free_ps > cause.own_ps) {
-        cause.own_ps = cause.free_ps; /* earlier work is still executing */
-    }
-    *out = cause;
-}
-
 void ntk_dependencies_give_back(const struct ntk_trace_core *core,
                                 const struct ntk_core_dependencies *dependencies)
 {
@@ -655,15 +642,20 @@ static int find_all(const struct ntk_program *program, bool finds_hidden,
                     struct ntk_dependencies *out_dependencies)
 {
     struct ntk_dependencies result = { .core_count = program->trace->core_count };
+    struct ntk_transfers transfers = { 0 }; /* lost changes alone need them */
     int ret = 0;
 
     result.cores = calloc(result.core_count + 1, sizeof *result.cores);
     if (!result.cores) {
         return -ENOMEM;
     }
-    for (size_t c = 0; c < result.core_count && ret == 0; c++) {
-        ret = core_dependencies(program, c, finds_hidden, &result.cores[c]);
+    if (program->dropped.changes.lost) {
+        ret = ntk_transfers_init(&transfers, program);
     }
+    for (size_t c = 0; c < result.core_count && ret == 0; c++) {
+        ret = core_dependencies(program, c, finds_hidden, &transfers, &result.cores[c]);
+    }
+    ntk_transfers_fini(&transfers);
     if (ret < 0) {
         ntk_dependencies_fini(&result);
         return ret;
@@ -688,6 +680,7 @@ void ntk_dependencies_fini(struct ntk_dependencies *dependencies)
 {
     for (size_t c = 0; dependencies->cores && c < dependencies->core_count; c++) {
         ntk_long_list_fini(&dependencies->cores[c].list);
+        ntk_lost_changes_fini(&dependencies->cores[c].lost);
     }
     free(dependencies->cores);
     *dependencies = (struct ntk_dependencies){ 0 };

@@ -9,6 +9,9 @@
  * semaphore has m changes per transfer, change j belongs to transfer j div m, else to the last one
  * started before it.
  *
+ * Changes that the capture lost are derived from their makers where these are known
+ * (lost_changes.h).
+ *
  * An engine is a pipeline: an instruction is issued, executes, and drains while the next one
  * already executes. The drain of an opcode is the longest time for which one overlapped the next
  * one of the same opcode, but not longer than its shortest instruction. The holder of an
@@ -20,6 +23,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_DEPENDENCIES_H
 #define NTK_PROFILER_ANALYSIS_DEPENDENCIES_H
 
+#include "profiler/analysis/lost_changes.h"
 #include "profiler/analysis/program.h"
 #include "profiler/trace/long_list.h"
 
@@ -27,9 +31,9 @@
 
 struct ntk_release {
     uint32_t previous; /* previous instruction of its engine; NTK_NO_INDEX: none */
-    uint32_t
-        /* the change that released it; NTK_NO_INDEX: it waits for none, or none is found */
-        event;
+    /* the change that released it (ntk_change_at); NTK_NO_INDEX: it waits for none, or none is
+     * found */
+    uint32_t event;
     /* instruction that made the change or started the transfer; NTK_NO_INDEX: unknown */
     uint32_t by;
     uint32_t by_transfer : 1;  /* the change was made by DMA */
@@ -43,7 +47,17 @@ struct ntk_core_dependencies {
     struct ntk_long_list list;            /* their storage: struct ntk_release */
     uint32_t last[NTK_NTFF_ENGINE_COUNT]; /* last instruction of each engine */
     int64_t drain_ps[NTK_NTFF_ENGINE_COUNT][256]; /* by opcode */
+    struct ntk_lost_changes lost;                 /* which the capture does not have */
 };
+
+/* Changes are numbered: the core's, then those that the capture lost. */
+static inline const struct ntk_trace_event *
+ntk_change_at(const struct ntk_trace_core *core, const struct ntk_core_dependencies *dependencies,
+              uint32_t event)
+{
+    return event < core->event_count ? &core->events[event]
+                                     : &dependencies->lost.events[event - core->event_count];
+}
 
 /* NTK_NO_INDEX: none. */
 static inline uint32_t ntk_holder_of(const struct ntk_core_dependencies *dependencies,

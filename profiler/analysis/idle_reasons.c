@@ -113,7 +113,8 @@ static struct ntk_idle_row plain(enum ntk_idle_reason reason)
 /* The wait of an instruction for the change that released it. */
 static struct ntk_idle_row wait_of(const struct walk *walk, const struct ntk_release *release)
 {
-    const struct ntk_trace_event *change = &walk->core->events[release->event];
+    const struct ntk_trace_event *change =
+        ntk_change_at(walk->core, walk->dependencies, release->event);
     struct ntk_idle_row key = plain(release->by_transfer ? NTK_IDLE_DMA : NTK_IDLE_ENGINE);
 
     key.source = change->source;
@@ -174,7 +175,8 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
     if (release->event == NTK_NO_INDEX && fact->has_sync && fact->wait == NTK_WAIT_NONE) {
         key.reason = NTK_IDLE_ISSUE;
     } else if (release->event != NTK_NO_INDEX) {
-        int64_t released_ps = walk->core->events[release->event].time_ps;
+        int64_t released_ps =
+            ntk_change_at(walk->core, walk->dependencies, release->event)->time_ps;
 
         key = wait_of(walk, release);
         add_lines(walk, item, release, key.source,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/analysis/dma_group.h"
+#include "profiler/analysis/dropped.h"
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
@@ -136,6 +137,7 @@ static void fill_vendor_sync(const uint8_t *wait, const uint8_t *value, struct n
     if (signal != 0 && signals[signal]) {
         fact->signal_number = wait[3];
         fact->signals_event = signal == NTK_VENDOR_SIGNAL_SET;
+        fact->adds_one = signal == NTK_VENDOR_SIGNAL_INC;
     }
 }
 
@@ -403,6 +405,9 @@ static int create(const struct ntk_trace *trace, bool has_names, struct ntk_prog
     f.program->layers = f.layers.items;
     f.program->layer_count = f.layers.count;
     ntk_map_fini(&f.numbers);
+    if (!f.failed && has_names) {
+        f.failed = ntk_analysis_dropped(f.program, &f.program->dropped);
+    }
     if (f.failed) {
         ntk_program_destroy(f.program);
         return f.failed;

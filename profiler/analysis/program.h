@@ -41,6 +41,7 @@ struct ntk_slot_fact {
     bool is_open;         /* in the open encoding */
     bool waits_inside;    /* it starts, then waits; else the reverse */
     bool signals_event;   /* signal_number is that of an event */
+    bool adds_one;        /* to the semaphore signal_number; only of a vendor's program */
     bool is_transfer;     /* it starts DMA */
     bool done_is_event;   /* done_number is an event's */
     bool has_flops;       /* it is a MATMUL whose work is known */
@@ -92,6 +93,14 @@ struct ntk_program;
  * execution may have none. */
 bool ntk_program_lacks_packets(const struct ntk_program *program);
 
+struct ntk_lost { /* records of one kind, or their bytes */
+    uint64_t there, lost;
+};
+
+struct ntk_dropped { /* dropped.h */
+    struct ntk_lost instructions, changes, bytes;
+};
+
 struct ntk_program {
     const struct ntk_trace *trace;
     size_t layer_count;
@@ -102,6 +111,7 @@ struct ntk_program {
     struct ntk_neff_debug **names;        /* of each core; NULL: missing or damaged in the NEFF */
     struct ntk_err names_err;             /* text "": nothing of them is damaged */
     struct ntk_neff_positions *positions; /* source lines, core by core; NULL: none are known */
+    struct ntk_dropped dropped;           /* 0 of all in a program without names */
 };
 
 /* 0 or -ENOMEM. */

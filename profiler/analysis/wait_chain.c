@@ -76,7 +76,8 @@ static uint32_t go_to_maker(struct back *back, const struct ntk_release *release
 
     if (release->by_transfer) {
         struct ntk_chain_link link = { .is_transfer = true, .engine = by->engine };
-        const struct ntk_trace_event *change = &back->core->events[release->event];
+        const struct ntk_trace_event *change =
+            ntk_change_at(back->core, back->dependencies, release->event);
         link.queue = ntk_program_fact(back->program, back->core_index, by)->queue;
         if (!link.queue && change->is_semaphore) {
             link.queue = ntk_program_queue_of(back->core, change->number);
@@ -147,17 +148,19 @@ void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
                          .from_ps = from_ps,
                          .at_ps = until_ps };
 
-    *out = (struct ntk_wait_chain){ .count = 1,
-                                    .source = back.core->events[release->event].source,
-                                    .idle_ps = until_ps - from_ps,
-                                    .longest_ps = until_ps - from_ps,
-                                    .longest_at_ps = from_ps };
+    *out =
+        (struct ntk_wait_chain){ .count = 1,
+                                 .source =
+                                     ntk_change_at(back.core, dependencies, release->event)->source,
+                                 .idle_ps = until_ps - from_ps,
+                                 .longest_ps = until_ps - from_ps,
+                                 .longest_at_ps = from_ps };
     if (release->by == NTK_NO_INDEX) {
+        const struct ntk_trace_event *change =
+            ntk_change_at(back.core, dependencies, release->event);
         struct ntk_chain_link link = { .is_transfer = release->by_transfer,
-                                       .engine = back.core->events[release->event].source };
-        link.queue = release->by_transfer
-                         ? ntk_program_queue_of(back.core, back.core->events[release->event].number)
-                         : NULL;
+                                       .engine = change->source };
+        link.queue = release->by_transfer ? ntk_program_queue_of(back.core, change->number) : NULL;
         add_part(&back, &link, from_ps);
         out->is_unknown = !release->by_transfer;
     } else {

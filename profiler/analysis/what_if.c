@@ -138,7 +138,7 @@ static void waits_find(const struct work *work, int64_t *semaphores_ps)
                 (fact->wait != NTK_WAIT_AT_LEAST && fact->wait != NTK_WAIT_EQUAL)) {
                 continue;
             }
-            int64_t wait_ps = core->events[release->event].time_ps - free_ps;
+            int64_t wait_ps = ntk_change_at(core, dependencies, release->event)->time_ps - free_ps;
             semaphores_ps[fact->wait_number % SEMAPHORES] += wait_ps > 0 ? wait_ps : 0;
             if (i % NTK_TRACE_LOOKS == 0) {
                 ntk_dependencies_give_back(core, dependencies);

@@ -120,7 +120,7 @@ static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slo
         r->to->unknown_wait_count += fact->wait != NTK_WAIT_NONE;
         return false;
     }
-    *out_was_ps = r->core->events[release->event].time_ps;
+    *out_was_ps = ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
     bool is_known =
         release->by != NTK_NO_INDEX && r->core->instructions[release->by].start_ps < *out_was_ps &&
         (release->by_transfer ? ntk_retime_change_of_transfer(r, release->by, *out_was_ps, out)

@@ -98,7 +98,7 @@ static void least_of(struct ntk_retime *r, uint32_t item)
                           : r->core->instructions[release->previous].end_ps;
     int64_t change_ps = release->event == NTK_NO_INDEX || !waits
                             ? INT64_MIN
-                            : r->core->events[release->event].time_ps;
+                            : ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
 
     if (!fact->has_sync || (waits && change_ps == INT64_MIN)) {
         return;

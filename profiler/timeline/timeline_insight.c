@@ -186,7 +186,9 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analy
     ntk_json_key_queue(json, "queue",
                        release->by_transfer ? ntk_program_queue_of(core, fact->wait_number) : NULL);
     ntk_json_key(json, "change");
-    put_place(timeline, core, NTK_TIMELINE_SEMAPHORE, release->event, json);
+    /* A change that the capture lost has no place. */
+    put_place(timeline, core, NTK_TIMELINE_SEMAPHORE,
+              release->event < core->event_count ? release->event : NTK_NO_INDEX, json);
     put_instruction_place(timeline, core, "by", release->by, json);
     put_transfer_of(timeline, analyses, track, release->by_transfer ? release->by : NTK_NO_INDEX,
                     json);

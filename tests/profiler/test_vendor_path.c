@@ -37,15 +37,17 @@ static const struct {
     struct wanted wanted[5];
     struct wanted_gain gains[3];
 } captures[] = {
-    /* Two additions after one load of 8.7 us by qSyncIO0. The scalar engine waits 9.9 us at the
-     * start and the vector engine 3.7 us at the end for changes that the capture does not have. */
+    /* Two additions after one load of 8.7 us by qSyncIO0. The runtime's code waits 9.9 us at the
+     * start and 3.7 us at the end for changes that its core does not make, and takes 4 us more. */
     { "v4_stream_256k_fd1k.ntff",
       "v4_stream_256k_fd1k.neff",
       { { NTK_PATH_TRANSFER, 0, 0, 0.29, 0.31 },
         { NTK_PATH_WAIT, 0, 0, 0.46, 0.48 },
         { NTK_PATH_LATENCY, 0, 0, 0, 0.01 } },
       /* Of the 8.7 us, the vector engine adds for 2; all others only wait for the end. */
-      { { NTK_ADVICE_PATH_DMA, 0.21, 0.24 }, { NTK_ADVICE_RUNTIME, -1, 0.001 } } },
+      { { NTK_ADVICE_PATH_DMA, 0.21, 0.24 },
+        { NTK_ADVICE_RUNTIME, 0.30, 0.32 },
+        { NTK_ADVICE_INCOMPLETE, -1, -0.5 } } },
     /* 64 transposes in float32: products of 128 columns begin every 212 ns while the weights of the
      * next ones load, so products have more than weights. Loads before and stores after do not
      * overlap with them: 15.4 us of 47. */
@@ -57,15 +59,17 @@ static const struct {
         { NTK_PATH_LATENCY, 0, 0, 0, 0.02 } },
       /* Without its transposes the program still loads and stores 8 MB, which takes as long. */
       { { NTK_ADVICE_TRANSPOSES, 0.005, 0.01 }, { NTK_ADVICE_PATH_DMA, 0.10, 0.13 } } },
-    /* GpSimd issues 324 transfers; what it records before a transfer that waits for the vector engine
-     * waited for that, too. Half of the waits ended by changes that were dropped. Products are of
-     * single columns, and hidden. */
+    /* GpSimd issues 324 transfers, whose 16 packets each change semaphores. Meanwhile changes by
+     * engines come up to 22 us after the end of their instructions: those that are recorded do, and
+     * what waited starts 23 ns after them. 71% of the changes were dropped, and derived. Products
+     * are of single columns, and hidden. */
     { "v6_attn_tkg.ntff",
       "v6_attn_tkg.neff",
-      { { NTK_PATH_INSTRUCTION, POOL, 0, 0, 0.01 },
-        { NTK_PATH_WAIT, 0, 0, 0.50, 0.60 },
-        { NTK_PATH_INSTRUCTION, PE, MATMUL, 0, 0.02 },
-        { NTK_PATH_LATENCY, 0, 0, 0.02, 0.04 } },
+      { { NTK_PATH_INSTRUCTION, POOL, 0, 0.08, 0.10 },
+        { NTK_PATH_WAIT, 0, 0, 0, 0.001 },
+        { NTK_PATH_ISSUE, 0, 0, 0.06, 0.08 },
+        { NTK_PATH_INSTRUCTION, PE, MATMUL, 0, 0.03 },
+        { NTK_PATH_LATENCY, 0, 0, 0.42, 0.46 } },
       /* As what-if says: without its transposes the program waits as long. */
       { { NTK_ADVICE_INCOMPLETE, 0, 0.001 }, { NTK_ADVICE_TRANSPOSES, 0, 0.001 } } },
     /* Products of 512 columns begin every 427 ns (1.2 GHz), 2 ns after each the weights of the next
@@ -156,7 +160,7 @@ static void check_gains(size_t c, const struct ntk_analyses *analyses)
     struct ntk_advice advice = { 0 };
 
     assert_int_equal(ntk_analyses_advice(analyses, &advice), 0);
-    for (size_t w = 0; w < 3 && captures[c].gains[w].most > 0; w++) {
+    for (size_t w = 0; w < 3 && captures[c].gains[w].least < captures[c].gains[w].most; w++) {
         const struct wanted_gain *wanted = &captures[c].gains[w];
         double gain = -1;
         for (size_t i = 0; i < advice.count; i++) {

