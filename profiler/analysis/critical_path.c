@@ -127,7 +127,7 @@ void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_
             snprintf(buf, buf_bytes, "wait for DMA queue %s", queue);
         } else {
             snprintf(buf, buf_bytes, "%s",
-                     share->slot == NTK_LAYER_RUNTIME ? "runtime: wait for an unrecorded change"
+                     share->slot == NTK_LAYER_RUNTIME ? "runtime: wait for an unknown cause"
                                                       : "wait for an unknown cause");
         }
         break;

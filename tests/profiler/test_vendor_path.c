@@ -38,7 +38,8 @@ static const struct {
     struct wanted_gain gains[3];
 } captures[] = {
     /* Two additions after one load of 8.7 us by qSyncIO0. The runtime's code waits 9.9 us at the
-     * start and 3.7 us at the end for changes that its core does not make, and takes 4 us more. */
+     * start and 3.7 us at the end in barriers, whose changes are recorded a few ns before the
+     * instructions that make them (clocks differ), and takes 4 us more. */
     { "v4_stream_256k_fd1k.ntff",
       "v4_stream_256k_fd1k.neff",
       { { NTK_PATH_TRANSFER, 0, 0, 0.29, 0.31 },

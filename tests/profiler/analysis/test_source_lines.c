@@ -303,6 +303,134 @@ static void a_trigger_waits_for_what_the_runtime_waits_for_in_front_of_it(void *
     done(&f);
 }
 
+/*
+ * Slot 1 of PE (line 11) signals semaphore 9, slot 2 of DVE (line 12) waits for it, slot 1 of SP
+ * (line 11) waits for a semaphore without a record; all others neither wait nor signal.
+ */
+struct run {
+    size_t core;
+    unsigned engine;
+    uint32_t slot;
+    int64_t start_ns, end_ns;
+};
+
+struct cost {
+    uint32_t line;
+    int64_t count, duration_ns, active_ns, idle_ns;
+};
+
+#define PE NTK_ISA_ENGINE_PE
+#define ACT NTK_ISA_ENGINE_ACT
+#define DVE NTK_ISA_ENGINE_DVE
+#define SP NTK_ISA_ENGINE_SP
+
+static const struct costed {
+    const char *what;
+    int64_t change_ns; /* of semaphore 9; 0: none */
+    struct run runs[4];
+    struct cost wanted[2]; /* the most expensive line first */
+} costed[] = {
+    { "one instruction", 0, { { 0, ACT, 1, 0, 100 } }, { { 11, 1, 100, 100, 0 } } },
+    { "two lines, the longer one first",
+      0,
+      { { 0, ACT, 1, 0, 100 }, { 0, ACT, 2, 100, 300 } },
+      { { 12, 1, 200, 200, 0 }, { 11, 1, 100, 100, 0 } } },
+    { "twice the same line",
+      0,
+      { { 0, ACT, 1, 0, 100 }, { 0, ACT, 1, 300, 350 } },
+      { { 11, 2, 150, 150, 0 } } },
+    { "one line on two engines at the same time",
+      0,
+      { { 0, ACT, 1, 0, 100 }, { 0, DVE, 1, 50, 150 } },
+      { { 11, 2, 200, 150, 0 } } },
+    { "one line on two cores at the same time",
+      0,
+      { { 0, ACT, 1, 0, 100 }, { 1, ACT, 1, 0, 100 } },
+      { { 11, 2, 200, 100, 0 } } },
+    { "two lines at the same time each have their own",
+      0,
+      { { 0, ACT, 1, 0, 100 }, { 0, DVE, 0, 0, 90 } },
+      { { 11, 1, 100, 100, 0 }, { 10, 1, 90, 90, 0 } } },
+    { "an engine is idle for a line from its start on",
+      200,
+      { { 0, PE, 1, 0, 200 }, { 0, DVE, 2, 200, 210 } },
+      { { 11, 1, 200, 200, 0 }, { 12, 1, 10, 10, 200 } } },
+    { "an engine that works before it waits is idle only for the rest",
+      200,
+      { { 0, PE, 1, 0, 200 }, { 0, DVE, 1, 0, 150 }, { 0, DVE, 2, 200, 210 } },
+      { { 11, 2, 350, 200, 0 }, { 12, 1, 10, 10, 50 } } },
+    { "an engine that is busy until the change does not wait",
+      200,
+      { { 0, PE, 1, 0, 200 }, { 0, DVE, 1, 0, 200 }, { 0, DVE, 2, 200, 210 } },
+      { { 11, 2, 400, 200, 0 }, { 12, 1, 10, 10, 0 } } },
+    { "time after the change is issue, not waiting",
+      200,
+      { { 0, PE, 1, 0, 200 }, { 0, DVE, 2, 260, 270 } },
+      { { 11, 1, 200, 200, 0 }, { 12, 1, 10, 10, 200 } } },
+    { "a wait without a record is the line's, too",
+      0,
+      { { 0, SP, 1, 300, 340 } },
+      { { 11, 1, 40, 40, 300 } } },
+    { "after the last instruction no line waits",
+      0,
+      { { 0, ACT, 1, 0, 100 }, { 0, DVE, 1, 0, 900 } },
+      { { 11, 2, 1000, 900, 0 } } },
+};
+
+static void make_slots(struct fixture *f)
+{
+    static const unsigned engines[] = { PE, ACT, DVE, SP };
+
+    for (size_t c = 0; c < 2; c++) {
+        for (size_t e = 0; e < sizeof engines / sizeof *engines; e++) {
+            for (int s = 0; s < SLOTS; s++) {
+                bool signals = engines[e] == PE && s == 1;
+                unsigned wait = engines[e] == DVE && s == 2  ? 9
+                                : engines[e] == SP && s == 1 ? 33
+                                                             : NONE;
+                hand_trace_nop(&f->h, c, engines[e], wait, 1, signals ? 9 : NONE);
+            }
+        }
+    }
+}
+
+static void costs_of_lines_by_construction(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof costed / sizeof *costed; i++) {
+        const struct costed *program = &costed[i];
+        struct fixture f = { 0 };
+        size_t line_count = 0;
+
+        hand_trace_begin(&f.h, 2, "trn2.3xlarge", 1000);
+        make_slots(&f);
+        for (size_t r = 0; r < 4 && program->runs[r].end_ns; r++) {
+            const struct run *run = &program->runs[r];
+            hand_trace_run(&f.h, run->core, run->engine, run->slot, run->start_ns, run->end_ns);
+        }
+        if (program->change_ns) {
+            hand_trace_change(&f.h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, program->change_ns);
+        }
+        ask(&f, true);
+        for (; line_count < 2 && program->wanted[line_count].line; line_count++) {
+            const struct cost *wanted = &program->wanted[line_count];
+            const struct ntk_source_line *line = &f.lines->lines[line_count];
+            const struct ntk_source_sums *sums = &line->sums;
+            if (line->line != wanted->line || sums->instruction_count != wanted->count ||
+                sums->duration_ns != wanted->duration_ns ||
+                sums->active.covered_ps != wanted->active_ns * NTK_TRACE_PS_PER_NS ||
+                sums->idle_ps != wanted->idle_ns * NTK_TRACE_PS_PER_NS) {
+                fail_msg("%s: line %u, %lld times, %lld ns, active %lld ps, idle %lld ps",
+                         program->what, line->line, (long long)sums->instruction_count,
+                         (long long)sums->duration_ns, (long long)sums->active.covered_ps,
+                         (long long)sums->idle_ps);
+            }
+        }
+        assert_int_equal(f.lines->line_count, line_count);
+        done(&f);
+    }
+}
+
 static void without_positions_rows_have_a_reason(void **state)
 {
     struct fixture f = { 0 };
@@ -327,6 +455,7 @@ int main(void)
         cmocka_unit_test(a_wait_is_blamed_on_the_line_that_ended_it),
         cmocka_unit_test(all_of_a_wait_is_accounted_for),
         cmocka_unit_test(a_trigger_waits_for_what_the_runtime_waits_for_in_front_of_it),
+        cmocka_unit_test(costs_of_lines_by_construction),
         cmocka_unit_test(without_positions_rows_have_a_reason),
     };
 
