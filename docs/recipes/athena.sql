@@ -102,6 +102,9 @@ CREATE EXTERNAL TABLE process (
     `first_seen` timestamp,
     `last_seen` timestamp,
     `ended` timestamp,
+    `killed` bigint,
+    `exit_code` bigint,
+    `exit_signal` bigint,
     `cores` bigint,
     `completed` bigint,
     `failed` bigint

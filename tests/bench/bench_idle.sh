@@ -1,6 +1,6 @@
 #!/bin/bash
-# bench_idle - what it costs to observe why a job is idle that computes on one CPU: the program that observes, the program in
-# the kernel, and the thread of neuron-monitor --idle.
+# bench_idle - what it costs to observe why a job is idle, in percent of the CPU time of a job that computes on one CPU: the
+# program that observes together with its program in the kernel, and the thread of neuron-monitor --idle.
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-profile neuron-monitor
 job=$NTK_BUILD_DIR/tests/tests_idle_job
@@ -19,12 +19,14 @@ cpu_ns() {
 }
 # Of the programs in the kernel that a process has loaded.
 kernel_ns() { cat "/proc/$1/fdinfo"/* | awk '/^run_time_ns:/ { sum += $2 } END { printf "%d", sum }'; }
-# share_of COMMAND...: percent of a CPU, by which a sum of nanoseconds grows.
+observer_ns() { echo $(($(cpu_ns $observer) + $(kernel_ns $observer))); }
+# share_of COMMAND...: by how much a sum of nanoseconds grows, in percent of the CPU time that the job gets meanwhile.
 share_of() {
-    local from begun
-    from=$("$@") begun=${EPOCHREALTIME/[.,]/}
+    local from job_from
+    from=$("$@")
+    job_from=$(cpu_ns $pid)
     sleep "$seconds"
-    awk -v ns="$(($("$@") - from))" -v us="$((${EPOCHREALTIME/[.,]/} - begun))" 'BEGIN { printf "%.3f", ns / us / 10 }'
+    awk -v a="$(($("$@") - from))" -v b="$(($(cpu_ns $pid) - job_from))" 'BEGIN { printf "%.3f", 100 * a / b }'
 }
 observe() { # METHOD
     neuron-profile idle --pid $pid --for 1h --method "$1" >idle.out 2>&1 &
@@ -40,29 +42,23 @@ stop_observer() {
 pid=$!
 wait_for is_ready
 stats=/proc/sys/kernel/bpf_stats_enabled
-if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ]; then
+if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] &&
+    { before=$(<$stats) && echo 1 >$stats; } 2>/dev/null; then
     observe bpf
-    figure "observer by BPF" "$(share_of cpu_ns $observer)" "% of a CPU" most 1
-    if { before=$(<$stats) && echo 1 >$stats; } 2>/dev/null; then
-        figure "program in the kernel" "$(share_of kernel_ns $observer)" "% of a CPU" most 1
-        echo "$before" >$stats
-    else
-        figure "program in the kernel" missing "requires $stats"
-    fi
+    figure "observer by BPF" "$(share_of observer_ns)" "% of the CPU time of the job" most 1
+    echo "$before" >$stats
     stop_observer
 else
-    for name in "observer by BPF" "program in the kernel"; do
-        figure "$name" missing "requires root, BTF and the first pid namespace"
-    done
+    figure "observer by BPF" missing "requires root, BTF, $stats and the first pid namespace"
 fi
 observe proc
-figure "observer by /proc" "$(share_of cpu_ns $observer)" "% of a CPU" most 1
+figure "observer by /proc" "$(share_of cpu_ns $observer)" "% of the CPU time of the job" most 1
 stop_observer
 neuron-monitor --quiet --db idle.db --idle --verbose 1 2>agent.err &
 agent=$!
 is_observed() { grep -q "observing idle time of process" agent.err && echo yes; }
 wait_for is_observed
-figure "neuron-monitor --idle" "$(share_of cpu_ns $agent neuron-idle)" "% of a CPU" most 0.1
+figure "neuron-monitor --idle" "$(share_of cpu_ns $agent neuron-idle)" "% of the CPU time of the job" most 0.1
 kill $agent
 wait $agent || true
 kill $pid

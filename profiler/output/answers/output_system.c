@@ -182,8 +182,11 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
         }
         ntk_text_table_us(&table, execution->device_ns, execution->device_core_count > 0);
     }
-    ntk_buf_add_text(out, "\nCALL is all of nrt_execute; TOTAL of analyze executions is its part "
-                          "from the start of kbl_exec_pre to the end of kbl_exec_post\n");
+    ntk_buf_add_text(out,
+                     tables->execution_count == 0
+                         ? "\n"
+                         : "\nCALL is all of nrt_execute; TOTAL of analyze executions is its part "
+                           "from the start of kbl_exec_pre to the end of kbl_exec_post\n");
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
     if (tables->execution_count > count_max) {

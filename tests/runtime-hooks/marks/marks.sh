@@ -54,18 +54,18 @@ wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 
 marked >marks.json
 for tag in c cpp python around inner; do
-    steps=$(jq -c --arg tag $tag '[.[] | select(.process == $tag and .what == "step") | .value]' marks.json)
+    steps=$(jq -c --arg tag $tag '[.[] | select(.tag == $tag and .what == "step") | .value]' marks.json)
     [ "$steps" = '[1,2,3,4,5]' ] || fail "$tag: the steps are $steps"
 done
 for tag in c cpp around inner; do
-    [ "$(jq --arg tag $tag '[.[] | select(.process == $tag)] | length' marks.json)" = 8 ] || fail "$tag: $(cat marks.json)"
-    jq -e --arg tag $tag '[.[] | select(.process == $tag and .what == "step") | .duration_ns >= 2000000] | all' marks.json >/dev/null ||
+    [ "$(jq --arg tag $tag '[.[] | select(.tag == $tag)] | length' marks.json)" = 8 ] || fail "$tag: $(cat marks.json)"
+    jq -e --arg tag $tag '[.[] | select(.tag == $tag and .what == "step") | .duration_ns >= 2000000] | all' marks.json >/dev/null ||
         fail "$tag: a step is shorter than it was"
-    jq -e --arg tag $tag '[.[] | select(.process == $tag and (.what | startswith("nnn")))][0].what | length == 256' marks.json >/dev/null ||
+    jq -e --arg tag $tag '[.[] | select(.tag == $tag and (.what | startswith("nnn")))][0].what | length == 256' marks.json >/dev/null ||
         fail "$tag: the long name: $(cat marks.json)"
 done
-[ "$(jq -r '[.[] | select(.process == "c" and .what == "largest")][0].value' marks.json)" = "$(jq -n 18446744073709551615)" ] || fail "the largest value"
-[ "$(jq -c '[.[] | select(.process == "python" and .what != "step") | .what]' marks.json)" = '["fails","Zürich"]' ] || fail "Python: $(cat marks.json)"
+[ "$(jq -r '[.[] | select(.tag == "c" and .what == "largest")][0].value' marks.json)" = "$(jq -n 18446744073709551615)" ] || fail "the largest value"
+[ "$(jq -c '[.[] | select(.tag == "python" and .what != "step") | .what]' marks.json)" = '["fails","Zürich"]' ] || fail "Python: $(cat marks.json)"
 # What is hostile is harmless to terminals.
 neuron-monitor query events --db marks.db --kind mark >table.txt
 ! grep -q "$(printf '\033')" table.txt || fail "an escape reaches the terminal"

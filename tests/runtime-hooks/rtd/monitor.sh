@@ -72,13 +72,13 @@ wait_for gone
 kill "$monitor"
 wait "$monitor" || true
 neuron-monitor query events --db monitor.db --kind start,load,model_start,model_stop,unload,end --json >events.json
-jq -e --arg tag "$tag" 'all(.[]; .process == $tag) and [.[].kind] ==
+jq -e --arg tag "$tag" 'all(.[]; .tag == $tag) and [.[].kind] ==
     ["start", "load", "model_start", "model_stop", "model_start", "model_stop", "unload", "end"]' events.json >/dev/null ||
-    fail "events: $(jq -c '[.[] | {kind, process}]' events.json)"
+    fail "events: $(jq -c '[.[] | {kind, tag}]' events.json)"
 neuron-monitor query errors --db monitor.db --process "$tag" --json >errors.json
 [ "$(jq '.[0].runtime' errors.json)" = "$(jq '.["1004"]' codes.json)" ] || fail "errors: $(cat errors.json)"
 neuron-monitor query latency --db monitor.db --process "$tag" --json >latency.json
 jq -e --slurpfile codes codes.json 'any(.[]; .completed == $codes[0]["0"] and .p50_ns > 0)' latency.json >/dev/null || fail "latency: $(cat latency.json)"
 neuron-monitor query processes --db monitor.db --json >processes.json
-jq -e --arg tag "$tag" --argjson pid "$rtd" 'length == 1 and (.[0] | .process == $tag and .pid == $pid and .ended != null)' processes.json >/dev/null ||
+jq -e --arg tag "$tag" --argjson pid "$rtd" 'length == 1 and (.[0] | .tag == $tag and .pid == $pid and .ended != null)' processes.json >/dev/null ||
     fail "processes: $(cat processes.json)"
