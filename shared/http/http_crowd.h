@@ -8,7 +8,7 @@
  * needed: fast clients are answered, whatever the number of slow ones. Private to shared/http.
  * Threads: that of the server.
  *
- * Owner: the crowd owns rows from enter to leave.
+ * Owner:   the crowd owns rows from enter to leave.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_CROWD_H
 #define NTK_SHARED_HTTP_HTTP_CROWD_H

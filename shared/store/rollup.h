@@ -8,7 +8,7 @@
  * mark goes back, too, so that repeated steps are merged again. Private to shared/store. Threads:
  * the writer's.
  *
- * Owner: create / destroy; the database is borrowed.
+ * Owner:   create / destroy; the database is borrowed.
  */
 #ifndef NTK_SHARED_STORE_ROLLUP_H
 #define NTK_SHARED_STORE_ROLLUP_H

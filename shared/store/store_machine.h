@@ -3,7 +3,7 @@
  * store_machine - facts about the machine, as rows of machine and device: at the start and when
  * they change. Private to shared/store. Threads: the writer's.
  *
- * Owner: ntk_store_machine_fini() frees.
+ * Owner:   ntk_store_machine_fini() frees.
  */
 #ifndef NTK_SHARED_STORE_STORE_MACHINE_H
 #define NTK_SHARED_STORE_STORE_MACHINE_H

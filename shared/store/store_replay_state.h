@@ -3,7 +3,7 @@
  * store_replay_state - shared by the parts that build a past moment. Private to shared/store.
  * Threads: one.
  *
- * Owner: statements are finalized by the caller; rows belong to the snapshot in the making.
+ * Owner:   statements are finalized by the caller; rows belong to the snapshot in the making.
  */
 #ifndef NTK_SHARED_STORE_STORE_REPLAY_STATE_H
 #define NTK_SHARED_STORE_STORE_REPLAY_STATE_H

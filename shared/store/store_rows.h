@@ -6,7 +6,7 @@
  * loads it from the database if a process is older than this writer. Private to shared/store.
  * Threads: the writer's.
  *
- * Owner: create / destroy; the database is borrowed.
+ * Owner:   create / destroy; the database is borrowed.
  */
 #ifndef NTK_SHARED_STORE_STORE_ROWS_H
 #define NTK_SHARED_STORE_STORE_ROWS_H

@@ -3,7 +3,7 @@
  * store_sql - the few calls of SQLite that writer and reader share, with errors as messages.
  * Private to shared/store. Threads: one at a time per connection.
  *
- * Owner: statements are finalized by the caller.
+ * Owner:   statements are finalized by the caller.
  */
 #ifndef NTK_SHARED_STORE_STORE_SQL_H
 #define NTK_SHARED_STORE_STORE_SQL_H

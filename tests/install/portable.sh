@@ -1,7 +1,7 @@
 # portable.sh symbols - which versions of the C library's symbols each file of the archive of ./dev package --portable needs.
 # portable.sh demo    - the demo out of the archive in bare systems of Debian 11, 12 and 13.
 . "$(dirname "$0")/lib.sh"
-archive=$(find "$NTK_SOURCE_DIR/build/portable" -maxdepth 1 -name "neuron-toolkit-*-$(uname -m).tar.zst" 2>/dev/null | sort | tail -1)
+archive=$(find "$NTK_SOURCE_DIR/build/portable" -maxdepth 1 -name "neuron-toolkit-*-$(uname -m).tar.zst" 2>/dev/null | sort | tail -1) || archive=
 [ "$archive" != "" ] || skip "no archive: run ./dev package --portable"
 needs zstd readelf
 tar --zstd -xf "$archive" -C "$scratch"

@@ -2,8 +2,8 @@
 /*
  * neff_build_private - a NEFF under construction; shared by the files neff_build*.c.
  *
- * Owner: the builder owns everything except the bytes of neff_build_npy(), which are freed with
- *        free().
+ * Owner:   the builder owns everything except the bytes of neff_build_npy(), which are freed with
+ *          free().
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_PRIVATE_H

@@ -3,7 +3,7 @@
  * neff_read_private - shared by the files of the NEFF reader: memory that lives as long as the
  * NEFF, JSON values with a message on errors, and the reader of each member.
  *
- * Owner: kept memory lives as long as the NEFF; hasher and lander are init / fini.
+ * Owner:   kept memory lives as long as the NEFF; hasher and lander are init / fini.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_READ_PRIVATE_H

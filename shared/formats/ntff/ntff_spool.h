@@ -3,7 +3,7 @@
  * ntff_spool - bytes that wait for their place in a capture: in memory up to NTK_NTFF_SPOOL_BYTES,
  * then in an unnamed file. Zeroed with fd -1 it is empty. One thread at a time.
  *
- * Owner: ntff_spool_fini() frees and closes.
+ * Owner:   ntff_spool_fini() frees and closes.
  */
 #ifndef NTK_SHARED_FORMATS_NTFF_NTFF_SPOOL_H
 #define NTK_SHARED_FORMATS_NTFF_NTFF_SPOOL_H

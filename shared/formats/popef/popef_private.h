@@ -3,8 +3,8 @@
  * popef_private - shared by the files of this folder: errors, the storage of blobs, memory of
  * parsed blobs, and the interface of an encoding.
  *
- * Owner: a file is reference-counted: open and keep take a reference, release drops it; an arena
- *        frees all of its memory at once; the caller that opened a stream owns it.
+ * Owner:   a file is reference-counted: open and keep take a reference, release drops it; an arena
+ *          frees all of its memory at once; the caller that opened a stream owns it.
  */
 #ifndef NTK_SHARED_FORMATS_POPEF_POPEF_PRIVATE_H
 #define NTK_SHARED_FORMATS_POPEF_POPEF_PRIVATE_H

@@ -32,7 +32,17 @@ static struct ntk_system_trace *open_it(struct fixture *f)
 }
 
 #define NC "nc_idx=0 worker_gid=0"
-#define STARTUP 3 /* its place among the analyses */
+
+static size_t analysis_find(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(ntk_system_analyses_info(i)->name, name) != 0) {
+        i++;
+        assert_true(i < ntk_system_analyses_count());
+    }
+    return i;
+}
 
 static void span(struct fixture *f, const char *type, uint64_t start_ns, uint64_t end_ns,
                  const char *start_pairs)
@@ -197,7 +207,7 @@ static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
                                                 (const struct ntk_system_trace *const *)&trace,
                                             .trace_count = 1 };
     ntk_json_init(&json, &text, false);
-    assert_int_equal(ntk_system_analyses_put(&asked, STARTUP, NULL, &json), 0);
+    assert_int_equal(ntk_system_analyses_put(&asked, analysis_find("startup"), NULL, &json), 0);
     assert_non_null(strstr(ntk_buf_text_get(&text), "\"load_count\":1,"));
     assert_non_null(strstr(ntk_buf_text_get(&text),
                            "\"loads\":[{\"nc_idx\":0,\"model_id\":77,\"model_name\":\"model.neff\","
