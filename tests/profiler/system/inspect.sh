@@ -51,11 +51,11 @@ neuron-profile view -d out --ignore-system-profile >text 2>err
 grep -q nrt_execute text && complain "events, although ignored"
 
 neuron-profile view -d out --system-trace-filter-event-type hardware >text 2>err || complain "filter: exit code $?"
-grep -q nc_exec_running text && ! grep -q nrt_execute text || complain "events of hardware alone"
+grep -q nc_exec_running text && ! grep -Eq '^ *[0-9]+  nrt_execute' text || complain "events of hardware alone"
 neuron-profile view -d out --system-trace-filter-neuron-core 1 --output-format json >text 2>err || complain "filter: exit code $?"
 grep -q nrt_execute text && complain "events of core 0, although those of 1 are asked for"
 neuron-profile view -d out --system-trace-filter-instance-id i-local,i-2 >text 2>err
-grep -q nrt_execute text || complain "events of this machine"
+grep -Eq '^ *[0-9]+  nrt_execute' text || complain "events of this machine"
 
 # ---- the other formats: the same events everywhere, the same bytes again ----
 for format in json csv sqlite parquet perfetto chrome html; do
