@@ -148,7 +148,7 @@ void ntk_diag_counters_take(struct ntk_device_source *source, struct ntk_diag_co
 void ntk_diag_counters_compare(struct ntk_diag *diag, const struct ntk_diag_counters *before,
                                const struct ntk_diag_counters *after);
 
-/* ---- who has what ---- */
+/* ---- owners of cores ---- */
 
 struct ntk_diag_owner {
     uint32_t pid; /* 0: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch_emf - groups series by their dimensions, and puts groups that do not contradict each
- * other into one line. */
+/* cloudwatch_emf - groups series by their dimensions, and writes groups without a conflict to one
+ * line. */
 #include "exporters/cloudwatch/cloudwatch_emf.h"
 
 #include <assert.h>

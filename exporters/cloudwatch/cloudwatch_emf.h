@@ -2,9 +2,10 @@
 /*
  * cloudwatch_emf - metrics as lines of CloudWatch's Embedded Metric Format. Pure.
  *
- * A line has many metrics, each once, and one value for each dimension. What does not contradict
- * each other shares a line, so the machine has about as many lines as the metric with the most
- * series. The format has no counts for values, so latencies of single executions are omitted; their percentiles are included.
+ * A line has each metric at most once and one value for each dimension. Series without a conflict
+ * share a line, so a report has about as many lines as its metric with the most series. The format
+ * has no counts for values, so latencies of single executions are omitted; their percentiles are
+ * included.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_layers - which layers have the same name but for its numbers, and when each was entered.
+ * region_layers - finds layers whose names differ only in numbers, and when each was entered.
  *
  * For every engine the times are counted that it came to a prefix of a name from elsewhere. Where
  * all engines that have the prefix came as often, the first times are one instance, the second ones

@@ -50,7 +50,7 @@ struct ntk_retimed_item {
 struct ntk_retimed_end {
     int64_t end_ps;
     uint32_t last;      /* instruction; NTK_NO_INDEX: none */
-    bool ends_in_moved; /* last began the transfer that ends last */
+    bool ends_in_moved; /* the transfer that ends last was started by `last` */
     int64_t engine_busy_ps[NTK_NTFF_ENGINE_COUNT];
     int64_t dma_busy_ps; /* of the busiest DMA engine */
 };

@@ -15,8 +15,8 @@
  * - Another tree (the driver was loaded again) begins again at once; so does a heartbeat that goes
  *   back.
  * - A leaf that cannot be read is neither good nor bad. One that could be read before and cannot
- *   for NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy, until all of them could
- *   be read for NTK_HEALTH_HOLD_NS without a break.
+ *   for NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy, until all of them
+ *   could be read for NTK_HEALTH_HOLD_NS without a break.
  * - A heartbeat has stopped after NTK_HEALTH_STILL_NS, or five times the longest time between two
  *   beats where that is more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two
  *   beats. It counts as resumed after beats for NTK_HEALTH_HOLD_NS, which also adapt the limit to a

@@ -158,7 +158,7 @@ static void take(const struct ntk_ring_segment *segment, const struct ntk_slot *
     (void)segment;
 }
 
-/* Events were lost in the time since the last look. */
+/* Events were lost since the previous call. */
 static void add_blind(struct ntk_core_gaps *gaps, uint64_t now_ns)
 {
     struct blind blind = { gaps->followed_ns, now_ns };

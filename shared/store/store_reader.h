@@ -408,7 +408,7 @@ struct ntk_store_job {
     uint64_t power_known_ns;
 };
 typedef int (*ntk_store_job_row)(const struct ntk_store_job *job, void *ctx);
-/* Jobs with this id, and of this user, each NULL: all. By their beginning, the newest `most`. */
+/* Jobs with this id and of this user (NULL: any), in order of their start: the newest `most`. */
 struct ntk_store_jobs_filter {
     const char *id;
     const char *user;

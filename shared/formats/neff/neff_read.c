@@ -11,7 +11,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
 
-/* The public member is the tar's, so that nothing is copied. */
+/* Members of the tar are returned as public members, without a copy. */
 static_assert(sizeof(struct ntk_neff_member) == sizeof(struct ntk_tar_member), "same struct");
 static_assert(offsetof(struct ntk_neff_member, bytes_count) ==
                   offsetof(struct ntk_tar_member, bytes_count),

@@ -325,7 +325,7 @@ bool ntk_vendor_trace_cpu_read(const uint8_t *bytes, size_t count,
             float percent;
 
             memcpy(&percent, &bits, sizeof percent);
-            /* Also refuses what is not a number. */
+            /* Also rejects NaN. */
             out_sample->has_percent = percent >= 0.0F && percent <= 100.0F;
             out_sample->percent = out_sample->has_percent ? (double)percent : 0;
         } else if (is_number(&field) && field.number == 2) {
