@@ -84,12 +84,12 @@ int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct nt
 
 /* -- series ------------------------------------------------------------------------------------ */
 
-/* label of the point; NULL: `text` */
+/* Which values of the points count. */
 enum which { ALL, ANY, UNHEALTHY };
 
 struct dimension {
     const char *name;  /* NULL: none */
-    const char *label; /* Dimensions of all series, and keys that lines have in addition. */
+    const char *label; /* of the point; NULL: `text` */
     const char *text;
 };
 
@@ -116,7 +116,7 @@ static const struct series_row rows[] = {
 #include "exporters/cloudwatch/cloudwatch.def"
 };
 
-/* State while one snapshot is added. */
+/* Dimensions of all series, and keys that lines have in addition. */
 #define COMMON_COUNT 4
 static const char *const common_names[] = {
     "InstanceId", "HostName", "InstanceType", "RuntimeTag", "User", "_aws",
@@ -155,7 +155,7 @@ int ntk_cloudwatch_labels_check(const struct ntk_labels *labels, struct ntk_err 
     return 0;
 }
 
-/* While one snapshot is added. */
+/* State while one snapshot is added. */
 struct adder {
     struct ntk_cloudwatch_data *data;
     const struct ntk_snapshot *snapshot;

@@ -116,7 +116,7 @@ static void fill_zeros(const struct points_visit *v, bool is_memory)
     }
 }
 
-/* two runtimes of a tag may have the same id and name */
+/* -- lists of an application ------------------------------------------------------------------- */
 
 static void latency_series(const struct points_visit *v, const char *model_name, const char *type,
                            const struct ntk_points_latency_series *series)
@@ -161,7 +161,7 @@ static void model_loaded(const struct points_visit *v, const struct ntk_points_t
 {
     (void)arg;
     ntk_vec_each(const struct ntk_points_model, model, &tag->models) {
-        bool doubled = false; /* A point for each way in which runtimes of a tag are observed. */
+        bool doubled = false; /* two runtimes of a tag may have the same id and name */
         for (const struct ntk_points_model *before = tag->models.items; before < model && !doubled;
              before++) {
             doubled = before->id == model->id && before->core == model->core &&
@@ -178,7 +178,7 @@ static void model_loaded(const struct points_visit *v, const struct ntk_points_t
     }
 }
 
-/* A line for each way in which runtimes of a tag are watched. */
+/* A point for each way in which runtimes of a tag are observed. */
 static void runtime_hooks(const struct points_visit *v, const struct ntk_points_tag *tag,
                           const void *arg)
 {

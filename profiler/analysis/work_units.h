@@ -49,10 +49,10 @@ struct ntk_work_word {
 struct ntk_work_units {
     struct ntk_vec units; /* struct ntk_work_unit */
     struct ntk_vec items; /* struct ntk_work_item */
-    struct ntk_vec words; /* regions: those of the program. 0 or -errno of a long list. */
+    struct ntk_vec words; /* struct ntk_work_word */
 };
 
-/* regions: of the program. 0 or -errno of a long list. */
+/* regions: those of the program. 0 or -errno of a long list. */
 int ntk_work_units_init(struct ntk_work_units *units, const struct ntk_program *program,
                         const struct ntk_regions *regions);
 void ntk_work_units_fini(struct ntk_work_units *units);

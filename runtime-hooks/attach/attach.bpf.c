@@ -194,7 +194,7 @@ static __always_inline int is_inner(struct pt_regs *regs)
     return outer && outer->stack > PT_REGS_SP(regs);
 }
 
-/* the file of the NEFF is still mapped */
+/* ---- init and close ---- */
 
 SEC("uretprobe")
 int init_return(struct pt_regs *regs)

@@ -4,6 +4,7 @@
  *
  * Code that must be testable without waiting takes a struct ntk_clock and never reads the system's
  * clock.
+ *
  * Threads: any.
  */
 #ifndef NTK_SHARED_BASE_CLOCK_H
@@ -28,13 +29,13 @@ struct ntk_clock {
     int (*wait_until)(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t until_ns);
 };
 
-/* Monotonic time of a clock; NULL: the system's. */
+/* The system's clocks: CLOCK_MONOTONIC and CLOCK_REALTIME. Static, never freed. */
 const struct ntk_clock *ntk_clock_system_get(void);
 uint64_t ntk_clock_monotonic_ns(void);
 uint64_t ntk_clock_realtime_ns(void);
-/* Time since 1970 of a clock; NULL: the system's. */
+/* Monotonic time of a clock; NULL: the system's. */
 uint64_t ntk_clock_now_ns(const struct ntk_clock *clock);
-/* The same of its time since 1970. */
+/* Time since 1970 of a clock; NULL: the system's. */
 uint64_t ntk_clock_wall_ns(const struct ntk_clock *clock);
 
 #ifdef __cplusplus

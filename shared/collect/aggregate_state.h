@@ -208,14 +208,14 @@ struct ntk_aggregate {
     uint64_t events_lost_total;
     uint64_t events_unwritten_total[NTK_UNWRITTEN_COUNT];
 
-    struct ntk_map tags; /* NULL: all are believed, as without has_core */
+    struct ntk_map tags; /* struct tag_state * */
     uint64_t outcome_total[NTK_OUTCOME_COUNT];
     uint64_t error_total[NTK_ERROR_CLASS_COUNT];
 
     struct ntk_health *health;
     ntk_aggregate_has_core *has_core;
     void *has_core_ctx;
-    const struct ntk_ring_process *speaker; /* time of the readings */
+    const struct ntk_ring_process *speaker; /* NULL: all are believed, as without has_core */
     struct runtime_state *speaker_runtime;  /* NULL: seen for the first time */
     struct ntk_health_time moment;          /* at which sources read */
     struct ntk_device_tree tree;            /* devices points to tree_devices */

@@ -3,10 +3,10 @@
  * hostwork - what the host threads of a job did while its cores were idle: the records, and the
  * answer that is computed from them.
  *
- * A sampler (sampler.h) fills struct ntk_host_records; the gaps come from the
- * segment (gaps.h). ntk_host_attribute() is a pure function from records to struct ntk_host_result.
- * docs/idle.md defines every figure. Times are nanoseconds of CLOCK_MONOTONIC, as those of
- * executions (ntk_ring_segment_monotonic_ns()).
+ * A sampler (sampler.h) fills struct ntk_host_records; the gaps come from the segment (gaps.h).
+ * ntk_host_attribute() is a pure function from records to struct ntk_host_result. docs/idle.md
+ * defines every figure. Times are nanoseconds of CLOCK_MONOTONIC, as those of executions
+ * (ntk_ring_segment_monotonic_ns()).
  *
  * Owner:   caller's storage; _init() or zeroed where it says so, _fini() frees.
  * Threads: one at a time per struct.
@@ -146,12 +146,12 @@ struct ntk_host_records {
     struct ntk_vec threads;      /* struct ntk_host_thread */
     struct ntk_map thread_index; /* by tid, to 1 + index; of ntk_host_records_thread_add() */
     struct ntk_vec slices;       /* struct ntk_host_slice; in any order */
-    struct ntk_vec samples;      /* events that the sampler took */
+    struct ntk_vec samples;      /* struct ntk_host_sample; in any order */
     struct ntk_host_stacks stacks;
-    uint64_t events;         /* events that did not fit anywhere */
-    uint64_t lost;           /* not copied because there were too many per second */
+    uint64_t events;         /* that the sampler took */
+    uint64_t lost;           /* events that did not fit anywhere */
     uint64_t unknown_ns;     /* in which executions were lost: neither idle nor held */
-    uint64_t stacks_skipped; /* not copied, for their number per second */
+    uint64_t stacks_skipped; /* not copied because there were too many per second */
 };
 void ntk_host_records_init(struct ntk_host_records *records);
 void ntk_host_records_fini(struct ntk_host_records *records);

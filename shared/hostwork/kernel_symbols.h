@@ -12,9 +12,9 @@
 
 struct ntk_kernel_symbols;
 
-/* NULL: they cannot be read, or the kernel hides addresses from this user. */
-struct ntk_kernel_symbols *ntk_kernel_symbols_read(void);
 /* NULL: unreadable, or the kernel hides addresses from this user. */
+struct ntk_kernel_symbols *ntk_kernel_symbols_read(void);
+/* The same from a text with one symbol per line. */
 struct ntk_kernel_symbols *ntk_kernel_symbols_take(const char *text);
 void ntk_kernel_symbols_destroy(struct ntk_kernel_symbols *symbols);
 /* NULL: unknown. */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attaches and works; returns whether that succeeded.
+ * segment_writer - an application as neuron-top sees one: it has a segment with a model, memory and
+ * an execution that never ends, prints "ready" and waits for a signal.
+ *
+ *   segment_writer FIRST_CORE COUNT             one model on COUNT cores of a trn1.32xlarge
+ *   segment_writer FIRST_CORE COUNT PROCESSES   this many processes, tagged app0, app1 and so on,
+ *                                               which end with this one
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -23,7 +28,7 @@ static void allocate(uint16_t core, uint8_t category, uint64_t bytes,
     (void)ntk_hooks_memory_alloc(&memory);
 }
 
-/* Attaches and works; returns whether it could. */
+/* Attaches and works; returns whether that succeeded. */
 static bool work(uint16_t first_core, uint16_t core_count)
 {
     const struct ntk_hooks_config config = {
@@ -63,7 +68,7 @@ static bool work(uint16_t first_core, uint16_t core_count)
     return true;
 }
 
-/* end of file at the other end means that all have answered or ended */
+/* Starts the process of this index, which writes a byte to `fd` when it works. */
 static bool start(uint16_t first_core, uint16_t core_count, unsigned int index, int fd)
 {
     char tag[32];
@@ -78,7 +83,7 @@ static bool start(uint16_t first_core, uint16_t core_count, unsigned int index, 
         if (!work(first_core, core_count) || write(fd, "", 1) != 1) {
             _exit(1);
         }
-        close(fd); /* the other end sees when all have answered or ended */
+        close(fd); /* end of file at the other end means that all have answered or ended */
         for (;;) {
             (void)pause();
         }

@@ -65,7 +65,7 @@ size_t ntk_rows_system_arguments(const struct ntk_system_event_row *row,
     return count;
 }
 
-/* A number in canonical form; NTK_ABSENT_I64: a text. */
+/* NULL: the row has none. */
 static const char *attributes_of(const struct ntk_system_event_row *row, struct ntk_buf *buf)
 {
     struct ntk_system_argument arguments[NTK_SYSTEM_ARGUMENTS_MAX];
@@ -89,7 +89,7 @@ static const char *attributes_of(const struct ntk_system_event_row *row, struct 
     return buf->bytes_count > 2 ? ntk_buf_text_get(buf) : NULL;
 }
 
-/* A number that is written as numbers are; NTK_ABSENT_I64: a text. */
+/* A number in canonical form; NTK_ABSENT_I64: a text. */
 static int64_t number_of(const char *text, size_t bytes)
 {
     int64_t value = 0;

@@ -19,8 +19,7 @@ struct part {
     struct ntk_popef_file *file;
     struct ntk_popef_arena arena;
     struct ntk_vec lists[LIST_COUNT]; /* of pointers to records, by type */
-    /* The part of the machine's memory that parsing leaves free, and the interval of checks. */
-    struct ntk_map names[LIST_COUNT];
+    struct ntk_map names[LIST_COUNT]; /* of executables, tensors, feeds */
 };
 
 struct popef_reader {
@@ -28,7 +27,7 @@ struct popef_reader {
     size_t bytes;         /* of their arenas */
 };
 
-/* Names of these are unique across all files. */
+/* The part of the machine's memory that parsing leaves free, and the interval of checks. */
 #define MEMORY_BYTES_LEFT ((uint64_t)128 << 20)
 #define MEMORY_BYTES_STEP ((size_t)32 << 20)
 
@@ -118,7 +117,7 @@ static size_t count(const struct popef_reader *reader, size_t list)
     return sum;
 }
 
-/* the first field of each */
+/* Names of these are unique across all files. */
 static int add_name(const struct popef_reader *reader, struct part *part, enum popef_blob_type type,
                     const char *name, void *record, uint64_t offset, struct popef_error *err)
 {
@@ -143,7 +142,7 @@ static const size_t record_bytes[LIST_COUNT] = {
 static void record_fill(void *record, const struct ntk_popef_head *head,
                         const struct ntk_popef_info *info)
 {
-    struct popef_blob *blob = record; /* Takes ownership of the file, even on failure. */
+    struct popef_blob *blob = record; /* the first member of each */
 
     *blob = head->blob;
     blob->name = info->name ? info->name : "";
@@ -203,7 +202,7 @@ static int parse_blob(const struct popef_reader *reader, struct part *part,
     return ret;
 }
 
-/* The same for each list: its length, and the record at an index. */
+/* Takes ownership of the file, even on failure. */
 static int parse(struct popef_reader *reader, struct ntk_popef_file *file, struct popef_error *err)
 {
     struct part *part = part_create(file);
@@ -313,7 +312,7 @@ const char *popef_reader_file_name(const struct popef_reader *reader, size_t ind
                : NULL;
 }
 
-/* popef_stream - the data of one blob, inflated if it is compressed. */
+/* The same for each list: its length, and the record at an index. */
 #define LIST(name, type, list)                                                          \
     size_t popef_reader_##name##_count(const struct popef_reader *reader)               \
     {                                                                                   \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_stream - the data of one blob, inflated on the way where it is compressed. */
+/* popef_stream - the data of one blob, inflated if it is compressed. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
