@@ -7,6 +7,7 @@
  * waits, during which the collector looks every fifth of a second, changes leaves, looks once more
  * and compares the verdict and its reasons.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,18 @@ static void tree_remove(struct fixture *f)
     f->heartbeat = 0;
 }
 
+/* As if the driver was loaded long ago. A collector walks a tree again at each look while its
+ * folder is younger than two seconds of the real clock, and a leaf that is missing during the last
+ * of these walks is unknown to it. */
+static void age_tree(const struct fixture *f)
+{
+    const struct timespec loaded = { .tv_sec = 1000000000 + f->trees };
+    char path[1024];
+
+    snprintf(path, sizeof path, "%s/" DEVICES, f->folder);
+    assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[]){ loaded, loaded }, 0), 0);
+}
+
 /* A driver that was loaded: "old" has counters of memory errors alone, "inf1" statuses alone,
  * "bare" nothing. */
 static void tree_build(struct fixture *f, const char *kind)
@@ -169,6 +182,7 @@ static void tree_build(struct fixture *f, const char *kind)
     }
     f->heartbeat = strcmp(kind, "new") == 0 ? 1 : 0;
     f->beats = true;
+    age_tree(f);
 }
 
 static void collector_open_checking(struct fixture *f, uint64_t health_ns, uint64_t many_cores_ns)
