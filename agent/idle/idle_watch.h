@@ -3,8 +3,8 @@
  * idle_watch - neuron-monitor --idle: why cores of processes are idle, sampled once per second in
  * the states of their threads, as one sample per process and minute (docs/idle.md).
  *
- * A process is observed from the first second in which its segment is seen. An observation ends with
- * the minute, with the process, and with _stop(). Processes that this user may not trace are
+ * A process is observed from the first second in which its segment is seen. An observation ends
+ * with the minute, with the process, and with _stop(). Processes that this user may not trace are
  * skipped.
  *
  * Owner:   _create() allocates, _destroy() stops and frees. Errors: -errno with a message.

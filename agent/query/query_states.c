@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_states - answers about ranks, the verdicts on them, idle time, and the health of devices. */
+/* query_states - answers about ranks, verdicts on them, idle time, and the health of devices. */
 #include "agent/query/query_states.h"
 
 #include <assert.h>

@@ -9,7 +9,7 @@
  * no capture of the core has. */
 #define UNKNOWN_RATIO 0.05
 
-/* The part of the path in which the program waits for unrecorded changes; 0: too small to report. */
+/* The part of the path in which the program waits for unrecorded changes; 0: too small. */
 static double unknown_ratio(const struct ntk_advice_input *known)
 {
     const struct ntk_critical_path *path = known->path;

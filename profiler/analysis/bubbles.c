@@ -84,7 +84,7 @@ static size_t cause_index(struct gather *gather, const struct ntk_idle_row *row)
     return index - 1;
 }
 
-/* ---- the longest gaps of a cause: a heap with the shortest of them on top --------------------- */
+/* ---- the longest gaps of a cause: a heap with the shortest of them on top -------------------- */
 
 static bool is_before(const struct ntk_bubble *a, const struct ntk_bubble *b)
 {

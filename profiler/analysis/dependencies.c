@@ -245,8 +245,9 @@ static const struct ntk_trace_event *change_of(const struct index *index, uint32
     return ntk_change_at(index->core, index->dependencies, index->changes.items[at]);
 }
 
-/* The first of at most HIDDEN_MAX successive changes before `at` that leave the condition true. Waits
- * for the same condition come in the order of time, so they examine each change once together. */
+/* The first of at most HIDDEN_MAX successive changes before `at` that leave the condition true.
+ * Waits for the same condition come in the order of time, so they examine each change once
+ * together. */
 static uint32_t first_of_run(struct index *index, const struct ntk_slot_fact *fact, unsigned number,
                              uint32_t at)
 {

@@ -21,7 +21,8 @@ enum ntk_lack { /* bits */
  * partial execution may have none. */
 unsigned ntk_program_lacks(const struct ntk_program *program);
 /* Truncated, missing, or more than NTK_DROPPED_RATIO of the records were dropped: results that need
- * them are wrong. Dropped changes of semaphores do not count, because the recorded ones stay true. */
+ * them are wrong. Dropped changes of semaphores do not count, because the recorded ones stay
+ * true. */
 unsigned ntk_program_lacks_most(const struct ntk_program *program);
 #define NTK_DROPPED_RATIO 0.01
 

@@ -10,8 +10,8 @@
 
 #define NUMBERS 256
 #define LISTS 3
-/* No record is earlier than its maker by more (ends of packets of one moment can be in either order),
- * and no least delay is longer. */
+/* No record is earlier than its maker by more (ends of packets of one moment can be in either
+ * order), and no least delay is longer. */
 #define AWAY_PS 1000000
 /* If the engine was free for this time before an instruction, the instruction waited for its
  * condition. */

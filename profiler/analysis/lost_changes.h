@@ -2,10 +2,10 @@
 /*
  * lost_changes - changes of semaphores that the capture lost, derived from what made them.
  *
- * When many semaphores change at once, hardware delays changes by up to 20 us, and drops the records
- * of some. The records of instructions and packets have their own buffers, so what made a change is
- * still there: the k-th instruction that increments a semaphore sets it to k, and so does the k-th
- * end of a transfer on a ring. A lost change came
+ * When many semaphores change at once, hardware delays changes by up to 20 us, and drops the
+ * records of some. The records of instructions and packets have their own buffers, so what made a
+ * change is still there: the k-th instruction that increments a semaphore sets it to k, and so does
+ * the k-th end of a transfer on a ring. A lost change came
  *
  *   - at the start of an instruction that needed it, if the engine of that one was free before;
  *   - otherwise with a delay between those of the recorded changes before and after it;

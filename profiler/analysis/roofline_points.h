@@ -4,7 +4,8 @@
  *
  * Owner:   the rows are the roofline's: ntk_roofline_fini() frees them.
  * Errors:  -ENOMEM, -errno of a long list; what was added by then is freed as above.
- * Time:    linear in instructions, times NTK_ROOFLINE_REGIONS_MAX for those that compute or transfer.
+ * Time:    linear in instructions, times NTK_ROOFLINE_REGIONS_MAX for those that compute or
+ *          transfer.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_POINTS_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_POINTS_H

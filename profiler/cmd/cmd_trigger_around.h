@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_trigger_around - what a trigger saves of the time around the executions: events that the rings
- * of a process still have, and on request what its host threads do meanwhile.
+ * cmd_trigger_around - what a trigger saves of the time around the executions: events that the
+ * rings of a process still have, and on request what its host threads do meanwhile.
  *
  * Owner:   _begin() allocates, _destroy() frees. Threads: one at a time per object.
  */

@@ -2,10 +2,11 @@
 /*
  * timeline_sql - SELECTs over the captures that the page shows: a program for each query.
  *
- *   /api/v1/sql_sources             inputs with their tables and columns
- *   /api/v1/sql?source&sql&rows&seconds   starts a query: {"id": 7}
- *   /api/v1/sql_answer?id           {"state": "running" | "done" | "failed" | "cancelled", "ms", ...}
- *   /api/v1/sql_cancel?id           ends it
+ *   /api/v1/sql_sources          inputs with their tables and columns
+ *   /api/v1/sql?source&sql&rows&seconds
+ *                                starts a query: {"id": 7}
+ *   /api/v1/sql_answer?id        {"state": "running" | "done" | "failed" | "cancelled", "ms", ...}
+ *   /api/v1/sql_cancel?id        ends it
  *
  * A query is `neuron-profile query`, which can only read the tables of the capture. It is a
  * separate process, so no statement delays another request, and each can be stopped: after its time

@@ -60,7 +60,7 @@ static_assert(sizeof(struct ntk_timeline_tile_section) == 16, "tile 1: section")
  *        0    2 index        of the bucket in the tile; empty buckets are omitted
  *        2    2 what         most of the busy time
  *        4    4 count        slices that begin here
- *        8    4 mean         share of the time that is busy, 0 to 1; semaphore: mean value; rate: bytes/s
+ *        8    4 mean         busy share of the time, 0 to 1; semaphore: mean value; rate: bytes/s
  *       12    4 extra        queue: bytes; engine: cycles waited by the slices that begin here;
  *                            semaphore: largest value; else 0
  */
@@ -76,7 +76,7 @@ static_assert(sizeof(struct ntk_timeline_tile_bucket) == 16, "tile 1: bucket");
  *        0    8 start        ps since the timeline's begin
  *        8    8 end
  *       16    4 slice        index in its track
- *       20    4 value        bytes of a packet, value of a semaphore, cycles waited by an instruction
+ *       20    4 value        bytes of a packet, value of a semaphore, wait cycles of an instruction
  *       24    2 what
  *       26    1 lane
  *       27    1 is_wait      1: the engine waits

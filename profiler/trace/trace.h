@@ -156,8 +156,8 @@ struct ntk_trace_options {
     struct ntk_trace_part part;
 };
 
-/* A list takes one part in NTK_TRACE_LIST_SHARE of the available memory, within these bounds. A list
- * in a file costs about as much to write as to read from the capture. */
+/* A list takes one part in NTK_TRACE_LIST_SHARE of the available memory, within these bounds. A
+ * list in a file costs about as much to write as to read from the capture. */
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
 #define NTK_TRACE_LIST_BYTES_MAX ((size_t)160 << 20)
 #define NTK_TRACE_LIST_SHARE 32

@@ -20,8 +20,8 @@ enum ntk_attach_first {
 /* *out_skip: distance from the entry where a probe is as good and cheaper, after a landing mark for
  * indirect jumps. */
 enum ntk_attach_first ntk_attach_cost_first(const uint8_t bytes[8], uint32_t *out_skip);
-/* The cost of probes at entry and return of this kind of function, in nanoseconds per call. -EPERM with a
- * message if not permitted. */
+/* The cost of probes at entry and return of this kind of function, in nanoseconds per call. -EPERM
+ * with a message if not permitted. */
 int ntk_attach_cost_measure(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err *err);
 
 #endif

@@ -5,8 +5,9 @@
  * Arithmetic happens in fp32 (integers in 64 bits where an operation is about bits), so every
  * kernel is: rows of elements to float, work, rows of float to elements. Rules
  * (docs/decisions/instruction-set.md):
- *   float to narrower float  round to nearest, ties to even; bf16 and fp16 overflow to infinity, the
- *                            fp8 kinds saturate at their largest finite value; NaN stays NaN (quiet)
+ *   float to narrower float  round to nearest, ties to even; bf16 and fp16 overflow to infinity,
+ *                            the fp8 kinds saturate at their largest finite value; NaN stays NaN
+ *                            (quiet)
  *   float to integer         round to nearest, ties to even; saturates; NaN gives 0
  *   integer to integer       saturates; integer to float rounds to nearest even
  *

@@ -55,24 +55,33 @@ static_assert(offsetof(struct ntk_slot, thread) == 22, "event ABI 1");
 static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
 
 /*
- * Kinds and their words. "lo" and "hi" are the 32-bit halves of a word (NTK_WORD_LO/_HI); ticks are
- * raw clock ticks, device ns are nanoseconds of device time (design: two clocks, never mixed).
+ * Kinds and their words. "lo" and "hi" are the 32-bit halves of a word (NTK_WORD_LO/_HI). Ticks are
+ * raw clock ticks, also in word 0; device ns are nanoseconds of device time (the two clocks are
+ * never mixed).
  *
- * kind            word 0            word 1                     word 2        word 3             word 4
- * EXEC            duration ticks    model lo, status hi        execution id  on-core ticks      device ns
- * ENGINE          busy ticks        model lo, engine hi        execution id  busy device ns     instructions or descriptors
- * TRANSFER        duration ticks    model lo, tensor name hi   bytes         device address     offset in the tensor
- * MEM_ALLOC       0                 model lo, tensor name hi   address       bytes              category lo, location hi
- * MEM_FREE        0                 as MEM_ALLOC
- * MODEL_LOAD      duration ticks    model lo, status hi        device bytes  model name lo, neff path name hi   physical cores
- * MODEL_UNLOAD    duration ticks    model lo, status hi        executions    model name lo      physical cores
- * ERROR           0                 model lo, status hi        execution id  error class lo, error code hi      value
- * PROFILE_START   0                 model lo, status hi        session       file name name lo  0
- * PROFILE_STOP    duration ticks    as PROFILE_START                                            bytes written
- * MARK            duration ticks    name lo                    value         value              0
- * MODEL_START     duration ticks    model lo, status hi        starts so far  model name lo     physical cores
- * MODEL_STOP      duration ticks    model lo, status hi        executions    model name lo      physical cores
- * COLLECTIVE      duration ticks    communicator lo, status hi sequence      bytes              waiting ticks
+ * kind           word 0    word 1               word 2         word 3           word 4
+ * EXEC           duration  model lo, status hi  execution id   on-core ticks    device ns
+ * ENGINE         busy      model lo, engine hi  execution id   busy device ns   instructions or
+ *                                                                               descriptors
+ * TRANSFER       duration  model lo,            bytes          device address   offset in the
+ *                          tensor name hi                                       tensor
+ * MEM_ALLOC      0         model lo,            address        bytes            category lo,
+ *                          tensor name hi                                       location hi
+ * MEM_FREE       0         as MEM_ALLOC
+ * MODEL_LOAD     duration  model lo, status hi  device bytes   model name lo,   physical cores
+ *                                                              neff path name
+ *                                                              hi
+ * MODEL_UNLOAD   duration  model lo, status hi  executions     model name lo    physical cores
+ * ERROR          0         model lo, status hi  execution id   error class lo,  value
+ *                                                              error code hi
+ * PROFILE_START  0         model lo, status hi  session        file name name   0
+ *                                                              lo
+ * PROFILE_STOP   duration  as PROFILE_START                                     bytes written
+ * MARK           duration  name lo              value          value            0
+ * MODEL_START    duration  model lo, status hi  starts so far  model name lo    physical cores
+ * MODEL_STOP     duration  model lo, status hi  executions     model name lo    physical cores
+ * COLLECTIVE     duration  communicator lo,     sequence       bytes            waiting ticks
+ *                          status hi
  *
  * status: how it ended, a number of shared/abi/result.def. EXEC, flags: NTK_EXEC_FLAGS(); the queue
  * is the number of the caller's queue that it waited in, 0 where it waited in none or in one

@@ -211,8 +211,8 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
 /*
  * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder (for the
  * service, root's), because each user has a machine and a tree. If several users share
- * $NEURON_HOOKS_DIR, the files in it belong to the first one; the others have a machine below it, in
- * neuron-<uid>, once a writer created it.
+ * $NEURON_HOOKS_DIR, the files in it belong to the first one; the others have a machine below it,
+ * in neuron-<uid>, once a writer created it.
  */
 static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 {

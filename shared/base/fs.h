@@ -75,8 +75,8 @@ int ntk_fs_walk(const char *path, const struct ntk_fs_walk *walk);
 
 /*
  * A file that is written under a temporary name in the same folder and renamed when complete.
- * Owner:   caller's storage, zeroed before _begin; _abort after a _commit or on a zeroed struct does
- * nothing.
+ * Owner:   caller's storage, zeroed before _begin; _abort after a _commit or on a zeroed struct
+ *          does nothing.
  */
 struct ntk_fs_replace {
     FILE *file; /* write here */

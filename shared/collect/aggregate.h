@@ -101,8 +101,8 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
 struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
 /* Whether a process is observed, or was until now. */
 bool ntk_aggregate_has_process(const struct ntk_aggregate *aggregate);
-/* The cores of a device, a bit each, on which observed processes work in this period: their segments
- * contain the failures there. */
+/* The cores of a device, a bit each, on which observed processes work in this period: their
+ * segments contain the failures there. */
 uint8_t ntk_aggregate_cores_at_work(const struct ntk_aggregate *aggregate, uint32_t device,
                                     uint32_t cores_per_device);
 /* Whether a process uses the software machine. */

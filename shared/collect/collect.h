@@ -85,8 +85,8 @@ struct ntk_collector_options {
     /* Gives the stored ECC counters of a device; totals continue from there, and the increase since
      * then is `ecc_unwatched` in the first period. False when nothing is stored. May be NULL. */
     bool (*ecc_get)(const char *boot_id, uint32_t device, struct ntk_ecc_stored *out, void *ctx);
-    /* Gives the last verdict that was stored of a device in this boot: if it is still true, it began
-     * then. False when nothing is stored. May be NULL. */
+    /* Gives the last verdict that was stored of a device in this boot: if it is still true, it
+     * began then. False when nothing is stored. May be NULL. */
     bool (*health_get)(const char *boot_id, uint32_t device, struct ntk_health_stored *out,
                        void *ctx);
     void *totals_ctx; /* of all three */

@@ -148,8 +148,8 @@ bool ntk_device_source_is_software(const struct ntk_device_source *source);
 /* Borrowed until the next refresh. Never NULL. */
 const struct ntk_device_tree *ntk_device_source_tree(const struct ntk_device_source *source);
 
-/* From now on NTK_DEVICE_READ_FAULTS leaves out these cores: bit c of skipped[i] is core c of device
- * i of the tree. */
+/* From now on NTK_DEVICE_READ_FAULTS leaves out these cores: bit c of skipped[i] is core c of
+ * device i of the tree. */
 void ntk_device_source_skip(struct ntk_device_source *source,
                             const uint8_t skipped[NTK_DEVICES_MAX]);
 

@@ -75,7 +75,7 @@ struct ntk_host_bpf_waiting {
     char comm[NTK_HOST_BPF_COMM];
 };
 
-/* The event of a wait that ended, without its stack. Inlined: the kernel's program calls nothing. */
+/* The event of an ended wait, without its stack. Inlined: the kernel's program calls nothing. */
 static inline __attribute__((always_inline)) void
 ntk_host_bpf_event_of_wait(struct ntk_host_bpf_event *out_event,
                            const struct ntk_host_bpf_waiting *wait, uint32_t tid, uint64_t end_ns)

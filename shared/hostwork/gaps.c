@@ -302,7 +302,7 @@ int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out
 
     (void)ntk_core_gaps_follow(gaps);
     count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);
-    /* A process that ended held its cores after the last look at them, for an execution at least. */
+    /* An exited process held its cores after the last look, for at least one execution. */
     ntk_vec_each(const struct busy, busy, &gaps->busy) {
         uint64_t *held_ns = &gaps->held_ns[busy->core];
         *held_ns = *held_ns > 0 && busy->end_ns > *held_ns ? busy->end_ns : *held_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_authorities - where this system keeps the certificates of authorities, for a libcurl that was
- * built on another one.
+ * http_authorities - where this system keeps the certificates of authorities, for a libcurl that
+ * was built on another one.
  *
  * Threads: any.
  */

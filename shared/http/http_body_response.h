@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_body_response - a response of libmicrohttpd out of a shared body, also of one that is too old
- * to take it without a copy.
+ * http_body_response - a response of libmicrohttpd out of a shared body, also of one that is too
+ * old to take it without a copy.
  *
  * Owner:   the response takes the caller's reference of the body; without a response (NULL) the
  *          caller keeps it.

@@ -6,11 +6,11 @@
  * says how their objects are in each other and has the keys that are worked out:
  *
  *   "name"                     what $defs has under this name
- *   "fields": [tables]         an object with the keys of these tables (REPORT_TABLES in report_part.h)
+ *   "fields": [tables]         the keys of these tables (REPORT_TABLES of report_part.h)
  *   "properties": {}           ... and these, which replace rows of the same key
  *   "names": list, "of": x     ... and one key for each word of a list (report_schema.c)
  *   "optional": [keys]         what may be absent, true: all; the tables know it of theirs
- *   "content": {"key key": t}  the descriptions of its properties; docs/formats/report.md has them too
+ *   "content": {"key key": t}  descriptions of its properties; docs/formats/report.md has them too
  *   "list": x                  an array of such
  *   "by_number": x             an object whose keys are numbers
  *   "words": list              one of these texts

@@ -134,8 +134,8 @@ void ntk_ring_folder_close(struct ring_folder *folder)
     free(folder);
 }
 
-/* In a folder that all may write to, root and the service replace another user's mark, which writers
- * would not trust. */
+/* In a folder that all may write to, root and the service replace another user's mark, which
+ * writers would not trust. */
 static int open_mark(const struct ring_folder *folder)
 {
     int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

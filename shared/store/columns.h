@@ -13,7 +13,7 @@
  *   count      both, as core_total and unwatched have them
  *   process_text, instance_text, hardware_text, job_text
  *              the texts that shared/metrics has as rows
- *   outcome    of the executions, failed those of them that did not complete, error the error classes
+ *   outcome    outcomes of executions; failed: those that did not complete; error: error classes
  *
  * Private to shared/store. Threads: any; constant data.
  *

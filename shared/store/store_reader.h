@@ -342,8 +342,8 @@ int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
 
 /* ---- idle time ----
  *
- * Why cores of processes were idle, as neuron-monitor --idle observed it. Texts last for the call. A
- * negative return stops and is returned. */
+ * Why cores of processes were idle, as neuron-monitor --idle observed it. Texts last for the call.
+ * A negative return stops and is returned. */
 #define NTK_STORE_IDLE_CAUSES 20 /* of a process in a step */
 struct ntk_store_idle {
     uint64_t start_ns; /* of the step */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What questions about a capture of 20 million events cost: the CPU time of neuron-profile, user and
- * system, from its start to its answer, opening included. The first figure is opening alone.
+ * What questions about a capture of 20 million events cost: the CPU time of neuron-profile, user
+ * and system, from its start to its answer, opening included. The first figure is opening alone.
  *
- * NTK_BENCH_STEPS: how many steps of tests/support/ntff_big.h in place of a million; 20 events each.
+ * NTK_BENCH_STEPS: how many steps of tests/support/ntff_big.h in place of a million; 20 events
+ * each.
  */
 #include <stdio.h>
 #include <stdlib.h>

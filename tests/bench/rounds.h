@@ -26,8 +26,8 @@ void rounds_run(struct rounds_subject *subjects, int subject_count, int rounds);
 double rounds_min(const struct rounds_subject *subject);
 double rounds_median(const struct rounds_subject *subject);
 
-/* Defines measure() of a subject that does the same again and again: the CPU time that the statement
- * takes, of count in a row. It may use i, from 0, and ctx. */
+/* Defines measure() of a subject that does the same again and again: the CPU time that the
+ * statement takes, of count in a row. It may use i, from 0, and ctx. */
 #define ROUNDS_MEASURE(measure, count, ...)                          \
     static double measure(void *ctx)                                 \
     {                                                                \
@@ -76,8 +76,8 @@ extern int rounds_smoke;
 /* --json: one object per line instead of a table. */
 extern int rounds_json;
 void rounds_options(int argc, char **argv);
-/* Runs neuron-profile, its temporary files in folder, and requires that it succeeds. arguments begin
- * with the name of the program and end with NULL. Returns the nanoseconds it took. */
+/* Runs neuron-profile, its temporary files in folder, and requires that it succeeds. arguments
+ * begin with the name of the program and end with NULL. Returns the nanoseconds it took. */
 uint64_t rounds_profile(const char *folder, const char *const *arguments, struct rusage *out_usage);
 /* Pins the calling thread to the n-th CPU it may use; 0, or -1 when there are not so many. */
 int rounds_pin(int n);

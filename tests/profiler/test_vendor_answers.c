@@ -200,7 +200,8 @@ static void the_fused_attention_is_faster_by_its_trips(void **state)
     assert_non_null(comparison.most);
     assert_string_equal(comparison.most->name, "DMA queue qSyncDynamicHW");
     assert_false(comparison.most->has_after);
-    /* Output and inputs are twice as large: 128 KB more written, 3 x 128 KB and less constants read. */
+    /* Output and inputs are twice as large: 128 KB more written, 3 x 128 KB and less constants
+     * read. */
     double written = ntk_measures_find(&measures[0], NTK_MEASURE_MEMORY, "HBM written")->value -
                      ntk_measures_find(&measures[1], NTK_MEASURE_MEMORY, "HBM written")->value;
     assert_true(written == 2.0 * MB - 128.0 * KB);

@@ -2,10 +2,10 @@
 /*
  * hand_answers - a trace put together by hand, asked everything at once.
  *
- * Whatever is in the trace, some things hold: idle reasons and gaps add up to the idle time, the steps of
- * the critical path lie end to end and are as long as the execution, parts add up to their total,
- * shares are fractions. hand_answers_ask() asserts all of that, so a test needs to say only what
- * its own trace says.
+ * Whatever is in the trace, some things hold: idle reasons and gaps add up to the idle time, the
+ * steps of the critical path lie end to end and are as long as the execution, parts add up to their
+ * total, shares are fractions. hand_answers_ask() asserts all of that, so a test needs to say only
+ * what its own trace says.
  */
 #ifndef NTK_TESTS_HAND_ANSWERS_H
 #define NTK_TESTS_HAND_ANSWERS_H

@@ -6,14 +6,16 @@
  * One subgraph on core 4 of a trn2.3xlarge; the execution takes 100 us. Times below are ns since
  * its start.
  *
- *   Tensor  slot 0 NOTIFY 0-1 · 1 MATMUL 10000-30000 (512 columns) · 2 MATMUL 20000-40000 (128 columns,
- *           transpose) · 3 EVENT_SEMAPHORE 40000-90000 · 4 NOTIFY 99999-100000 · 5 NOP before the start
- *   GpSimd  slot 0 DMA_DIRECT2D 1000-2000 (512 bytes from HBM) · 1 DMA_DIRECT2D 50000-51000 (256 to HBM)
- *   changes semaphore 3 to 1 at 2000 by GpSimd · event 9 set at 90000 by Tensor · semaphore 4 to 7 at
- *           95000 by DMA with bit 30 · one after the end
+ *   Tensor  slot 0 NOTIFY 0-1 · 1 MATMUL 10000-30000 (512 columns) · 2 MATMUL 20000-40000 (128
+ *           columns, transpose) · 3 EVENT_SEMAPHORE 40000-90000 · 4 NOTIFY 99999-100000 · 5 NOP
+ *           before the start
+ *   GpSimd  slot 0 DMA_DIRECT2D 1000-2000 (512 bytes from HBM) · 1 DMA_DIRECT2D 50000-51000 (256 to
+ *           HBM)
+ *   changes semaphore 3 to 1 at 2000 by GpSimd · event 9 set at 90000 by Tensor · semaphore 4 to 7
+ *           at 95000 by DMA with bit 30 · one after the end
  *   DMA     qPoolDynamic (E64 Q0) 3000-5000 512 bytes, 5000-5500 4 bytes · qSPDynamicHW (E64 Q1)
- *           52000-54000 256 bytes · qActTable (E65 Q14) 60000-61000 1000 bytes · E65 Q0: a ring with a
- *           packet under way at the start, which loses its packets
+ *           52000-54000 256 bytes · qActTable (E65 Q14) 60000-61000 1000 bytes · E65 Q0: a ring
+ *           with a packet under way at the start, which loses its packets
  *   throttle activity_0 8/8 from 10000 · activity_1 4/8 from 30000 · one record with n = 0
  */
 #ifndef NTK_TESTS_NTFF_SAMPLE_H

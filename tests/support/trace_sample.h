@@ -5,7 +5,8 @@
  * One core (number 2) of a trn2.48xlarge. With n instructions, n packets and n changes per 10:
  *   Tensor   instruction i: MATMUL, from i * 1000 ns for 800 ns; every tenth an EVENT_SEMAPHORE
  *   Vector   instruction i: TENSOR_REDUCE, from i * 1000 ns for 250 ns
- *   queue qSyncDynamicHW on engines 32 to 47: packet i on engine 32 + i % 16, from i * 1000 ns for 2000 ns, 2048 bytes
+ *   queue qSyncDynamicHW on engines 32 to 47: packet i on engine 32 + i % 16, from i * 1000 ns
+ *     for 2000 ns, 2048 bytes
  *   semaphore 7 counts 1 to 4 and over again, change i at i * 1000 ns, by Tensor
  * Instructions and packets alternate, so times above belong to the i-th of the same row.
  */

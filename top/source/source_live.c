@@ -34,8 +34,8 @@ struct live_source {
     char others[128];                   /* users with applications that cannot be seen; "" none */
 };
 
-/* A user without the rights of root or the service only sees his applications, and those of a common
- * folder. */
+/* A user without the rights of root or the service only sees his applications, and those of a
+ * common folder. */
 static void look_for_others(struct live_source *source)
 {
     bool is_restricted = !ntk_paths_hooks_dir_variable() && !ntk_process_reads_all_users();

@@ -140,7 +140,8 @@ static enum ntk_host_cause largest_cause(const struct ntk_host_step *step)
     return best;
 }
 
-/* Whether the step comes after the last one of the table (NULL: none): by idle time, then by time. */
+/* Whether the step comes after the last one of the table (NULL: none): by idle time, then by
+ * time. */
 static bool is_after(const struct ntk_host_step *last, const struct ntk_host_step *step)
 {
     return !last || step->idle_ns < last->idle_ns ||

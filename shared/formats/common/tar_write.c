@@ -8,8 +8,8 @@
 #include "shared/formats/common/archive_failed.h"
 #include "shared/formats/common/tar.h"
 
-/* In a static libarchive the writer of tar refers to all others, and this one needs libxml2 and ICU.
- * No archive of ours is a xar. */
+/* In a static libarchive the writer of tar refers to all others, and this one needs libxml2 and
+ * ICU. No archive of ours is a xar. */
 int archive_write_set_format_xar(struct archive *archive)
 {
     archive_set_error(archive, ENOSYS, "xar is not supported");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_scan - reads JSON without storing it: for members with many million values, if only a few are
- * needed.
+ * json_scan - reads JSON without storing it: for members with many million values, if only a few
+ * are needed.
  *
  *   for (bool first = true; ntk_json_scan_key(&scan, &first, &key);) {
  *       if (strcmp(key.bytes, "line") == 0) { ntk_json_scan_u32(&scan, &line); }

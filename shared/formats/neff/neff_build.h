@@ -2,7 +2,8 @@
 /*
  * neff_build - making NEFFs for software NeuronCores from a program.
  *
- *   struct ntk_neff_build *b = ntk_neff_build_create(&(struct ntk_neff_build_options){ .name = "double" });
+ *   struct ntk_neff_build_options options = { .name = "double" };
+ *   struct ntk_neff_build *b = ntk_neff_build_create(&options);
  *   struct ntk_neff_kernel *k = ntk_neff_build_kernel(b, "double");
  *   uint32_t x = ntk_neff_kernel_input(k, "x", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
  *   uint32_t y = ntk_neff_kernel_output(k, "y", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });

@@ -3,8 +3,8 @@
  * neff_kernel - the kernel tree of a NEFF: the call and the loop iterations of a kernel's
  * instructions.
  *
- *   kernel_debug_info.json   {"debug_info_files": [{"file_name": member, "kernel_name": "__main__.f",
- *                             "parent_tensorizer_id": Penguin id}]}
+ *   kernel_debug_info.json   {"debug_info_files": [{"file_name": member,
+ *                             "kernel_name": "__main__.f", "parent_tensorizer_id": Penguin id}]}
  *   member                   [{"lnc": 1, "info": [node ...]}], a node is an object with one key:
  *     func   name, file, line of the definition, children
  *     iter   var, val, line of the loop, children; one node per iteration

@@ -3,8 +3,8 @@
  * vendor_names - the names in a vendor's NEFF for the semaphores and activation functions with
  * numbers in one subgraph's slots.
  *
- * Owner:   the caller's storage, a zeroed struct has no names; _init() allocates, _fini() frees; the
- *          NEFF is not kept.
+ * Owner:   the caller's storage, a zeroed struct has no names; _init() allocates, _fini() frees;
+ *          the NEFF is not kept.
  * Threads: any; immutable after creation.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_VENDOR_NAMES_H

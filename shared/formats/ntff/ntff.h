@@ -284,10 +284,10 @@ int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned 
 /*
  *   struct ntk_ntff_capture capture = { .neff_name = ..., .subgraphs = ... };
  *   ntk_ntff_writer_create("out.ntff", &capture, &writer, &err);
- *   ntk_ntff_writer_add_instruction(writer, 0, &instruction);      // any number, in order of time
+ *   ntk_ntff_writer_add_instruction(writer, 0, &instruction);    // any number, in order of time
  *   ntk_ntff_writer_set_execution(writer, start_ps, end_ps);
- *   ret = ntk_ntff_writer_commit(writer, &err);                    // the file appears, complete
- *   ntk_ntff_writer_destroy(writer);                               // without commit: no trace of it
+ *   ret = ntk_ntff_writer_commit(writer, &err);                  // the file appears, complete
+ *   ntk_ntff_writer_destroy(writer);                             // without commit: no trace of it
  *
  * Memory is bounded: about NTK_NTFF_SPOOL_BYTES per kind of record and core, then unnamed
  * temporary files in the folder of the target. A disk that is full ends the recording, not the

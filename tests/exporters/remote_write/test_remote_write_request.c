@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a hand-made snapshot to requests of 2.0, decoded by the published message (write_v2.proto)
- * and held against the requests of 1.0 of the same page. */
+/* Method: a hand-made snapshot to requests of 2.0, decoded by the published message
+ * (write_v2.proto) and held against the requests of 1.0 of the same page. */
 #include "exporters/remote_write/remote_write_request.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: spans put together by hand over ten pieces of 100 ns; ten programs of one engine over four
- * pieces of 250 ns. */
+/* Method: spans put together by hand over ten pieces of 100 ns; ten programs of one engine over
+ * four pieces of 250 ns. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -57,8 +57,9 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* POOL issues a copy that waits for 9, then an instruction whose 20 changed long ago. Descriptors of
- * the copy are generated at 700, so that it is recorded after the instruction that it held up. */
+/* POOL issues a copy that waits for 9, then an instruction whose 20 changed long ago. Descriptors
+ * of the copy are generated at 700, so that it is recorded after the instruction that it held
+ * up. */
 static void what_overtakes_an_instruction_waited_for_what_that_one_did(void **state)
 {
     struct hand_trace h;
@@ -220,8 +221,8 @@ static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Instruction after instruction of ACT runs until the end, over the one before; the last signals 9 at
- * 900, which PE waits for. Going back leads to earlier instructions, but to no earlier time. The
+/* Instruction after instruction of ACT runs until the end, over the one before; the last signals 9
+ * at 900, which PE waits for. Going back leads to earlier instructions, but to no earlier time. The
  * first is short: what overlaps is not the drain of its opcode. */
 static void a_chain_that_goes_back_to_no_earlier_time_has_no_root(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: programs of hardware put together by hand. Tensor runs instruction k from 100 k to 100 k +
- * 50 ns, and each adds 1 to semaphore 5; the record of the change comes 10 ns later. Some records
+ * Method: programs of hardware put together by hand. Tensor runs instruction k from 100 k to 100 k
+ * + 50 ns, and each adds 1 to semaphore 5; the record of the change comes 10 ns later. Some records
  * are missing: which ones, and when the changes happened, is known by construction.
  */
 #include "profiler/analysis/lost_changes.h"
@@ -141,7 +141,8 @@ static void a_wait_for_a_lost_change_has_a_cause(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The same with a backlog: ACT is free from 100 ns on and starts at 330, so the change came then. */
+/* The same with a backlog: ACT is free from 100 ns on and starts at 330, so the change came
+ * then. */
 static void a_lost_change_came_when_its_waiter_started(void **state)
 {
     struct hand_trace h;

@@ -190,8 +190,8 @@ static void a_drain_waits_for_the_product_before_it(void **state)
 
 /* ---- between engines ---- */
 
-/* Each load waits for the one before it, the products for the loads: per period SP begins a transfer
- * in 10 ns, its data is there 490 ns later, and 2 ns later SP begins the next one. */
+/* Each load waits for the one before it, the products for the loads: per period SP begins a
+ * transfer in 10 ns, its data is there 490 ns later, and 2 ns later SP begins the next one. */
 static void products_that_wait_for_loads_are_bound_by_dma(void **state)
 {
     struct hand_trace h;
@@ -307,8 +307,8 @@ static void small_instructions_are_bound_by_their_issue(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Vector begins an operation every 120 ns that takes 200 ns: its last 80 ns drain. ACT waits for the
- * last one, and so for its drain. */
+/* Vector begins an operation every 120 ns that takes 200 ns: its last 80 ns drain. ACT waits for
+ * the last one, and so for its drain. */
 static void the_last_of_a_pipeline_drains_before_its_consumer_starts(void **state)
 {
     struct hand_trace h;

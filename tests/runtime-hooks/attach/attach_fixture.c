@@ -399,7 +399,8 @@ int job_code_is_its_own(const struct attach_fixture *f)
     return same;
 }
 
-/* Whether attaching is possible here at all: with the privilege, the first obstacle is that this process runs no model. */
+/* Whether attaching is possible here at all: with the privilege, the first obstacle is that this
+ * process runs no model. */
 static int may_attach(void)
 {
     char self[16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long the daemon waits at its end, by a clock of the test. Method: a daemon without a core in a
- * child, which sends itself SIGTERM. */
+/* How long the daemon waits at its end, by a clock of the test. Method: a daemon without a core in
+ * a child, which sends itself SIGTERM. */
 #include "runtime-hooks/rtd/rtd_end.h"
 
 #include <errno.h>

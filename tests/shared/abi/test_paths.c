@@ -58,7 +58,8 @@ static void two_processes_of_a_user_choose_one_folder(void **state)
     (void)state;
 }
 
-/* A name that another process took is not used: the first own one, else the first that is unused. */
+/* A name that another process took is not used: the first own one, else the first that is
+ * unused. */
 static void a_name_that_is_taken_is_not_used(void **state)
 {
     char *folder = test_scratch_create();

@@ -702,8 +702,8 @@ static void exchange_trees(struct fixture *f)
     free(other);
 }
 
-/* In place of the C library's: the reader calls it for every folder. After that of the devices comes
- * that of the first device. */
+/* In place of the C library's: the reader calls it for every folder. After that of the devices
+ * comes that of the first device. */
 DIR *fdopendir(int fd)
 {
     static bool is_listed;
@@ -726,7 +726,8 @@ DIR *fdopendir(int fd)
     return real(fd);
 }
 
-/* Method: the reader lists devices, and before it reads them another machine has taken the place. */
+/* Method: the reader lists devices, and before it reads them another machine has taken the
+ * place. */
 static void a_machine_that_is_replaced_during_the_walk_is_walked_again(void **state)
 {
     struct fixture *f = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of keys in docs/formats/report.md are drawn from the schema, which is made from the rows
- * that write and read a report, and from report.shape.json. NTK_UPDATE=1 in the environment writes it again. */
+/* The tables of keys in docs/formats/report.md are drawn from the schema, which is made from the
+ * rows that write and read a report, and from report.shape.json. NTK_UPDATE=1 in the environment
+ * writes it again. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the stored health of devices that an agent continues: a database of hand-made seconds. */
+/* Tests of the stored health of devices that an agent continues: a database of hand-made
+ * seconds. */
 #include <stdlib.h>
 
 #include "shared/store/store_reader.h"

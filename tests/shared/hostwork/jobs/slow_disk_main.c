@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow_disk_main FOLDER - mounts a disk there, by the protocol of /dev/fuse, with one file that takes
- * 12 ms for each read; serves it in the background until it is unmounted everywhere else.
+ * slow_disk_main FOLDER - mounts a disk there, by the protocol of /dev/fuse, with one file that
+ * takes 12 ms for each read; serves it in the background until it is unmounted everywhere else.
  */
 #include <errno.h>
 #include <fcntl.h>
