@@ -11,7 +11,7 @@
  * if none did, all count. Packets of at most 4 bytes change a semaphore, and fetching programs does
  * not count as data. If the engines are not recorded, all engines of those cores count.
  *
- * Rates: shared/abi/machine.def; weights: docs/formats/analyses.md. Pure: trace to result; nothing
+ * Rates: profiler/trace/chip.h; weights: docs/formats/analyses.md. Pure: trace to result; nothing
  * to free.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CEILINGS_H

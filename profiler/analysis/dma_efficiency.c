@@ -53,8 +53,7 @@ static void rate(struct ntk_dma_queue_row *row, double bytes_per_second)
     row->has_rate = most_bytes > 0;
     if (row->has_rate) {
         row->wasted_bytes = most_bytes - (double)row->bytes_count;
-        /* The published rate is not a hard limit: some hardware packets were up to a sixth
-         * faster. */
+        /* Packets of devices may exceed the rate: without the NEFF it is the published one. */
         row->wasted_bytes = row->wasted_bytes < 0 ? 0 : row->wasted_bytes;
         row->efficiency = (double)row->bytes_count / ((double)row->bytes_count + row->wasted_bytes);
     }

@@ -86,3 +86,10 @@ bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
     }
     return false;
 }
+
+void ntk_chip_set_device(struct ntk_chip *chip)
+{
+    if (chip->generation == GENERATION_V2 + 1 || chip->generation == GENERATION_V3 + 1) {
+        chip->dma_bytes_per_second = NTK_CHIP_DEVICE_DMA_BYTES_PER_SECOND;
+    }
+}

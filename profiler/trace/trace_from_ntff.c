@@ -219,6 +219,9 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
     trace->neff = neff;
     trace->metrics = build.options.metrics;
     trace->has_chip = ntk_chip_find(ntff->instance_type, &trace->chip);
+    if (neff && neff->is_vendor) {
+        ntk_chip_set_device(&trace->chip);
+    }
     trace->core_count = ntff->subgraph_count;
     for (size_t c = 0; c < trace->core_count; c++) {
         trace->cores[c].ntff = &ntff->subgraphs[c];

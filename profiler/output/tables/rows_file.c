@@ -19,9 +19,7 @@
 
 #define JSON_DATA_VERSION 8
 #define NS_PER_SECOND 1000000000
-/* The published total rate of the engines of a Trainium2 core, in bytes per second. */
 #define TRAINIUM2_GENERATION 3
-#define TRAINIUM2_DMA_BYTES_PER_SECOND 435e9
 #define HASH_BYTES_SHOWN 16
 #define CATEGORY_MISSING "Missing Data"
 #define CATEGORY_DAMAGED "Damaged Data"
@@ -326,7 +324,7 @@ int ntk_rows_metadata(const struct ntk_export *export, ntk_row_put *put, void *c
         .columns = chip ? chip->pe_columns : NTK_ABSENT_I64,
         .hbm_bytes_per_second = chip ? chip->hbm_bytes_per_second : NTK_ABSENT_F64,
         .dma_bytes_per_second = chip && chip->generation == TRAINIUM2_GENERATION
-                                    ? TRAINIUM2_DMA_BYTES_PER_SECOND
+                                    ? NTK_CHIP_DEVICE_DMA_BYTES_PER_SECOND * chip->core_dma_engines
                                     : NTK_ABSENT_F64,
         .dma_engines = NTK_NTFF_DMA_ENGINES,
         .is_ext = 1,

@@ -20,6 +20,23 @@ static void an_instance_type_gives_the_constants_of_its_cores(void **state)
     assert_int_equal(chip.generation, 2);
 }
 
+static void devices_move_more_than_published(void **state)
+{
+    static const struct {
+        const char *instance_type;
+        double bytes_per_second; /* of one DMA engine */
+    } rows[] = { { "trn1.2xlarge", 435e9 / 16 },
+                 { "trn2.3xlarge", 435e9 / 16 },
+                 { "trn3.3xlarge", 33e9 } /* unknown: as published */ };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_chip chip;
+        assert_true(ntk_chip_find(rows[i].instance_type, &chip));
+        ntk_chip_set_device(&chip);
+        assert_true(chip.dma_bytes_per_second == rows[i].bytes_per_second);
+    }
+}
+
 static void other_machines_have_none(void **state)
 {
     struct ntk_chip chip;
@@ -34,6 +51,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instance_type_gives_the_constants_of_its_cores),
+        cmocka_unit_test(devices_move_more_than_published),
         cmocka_unit_test(other_machines_have_none),
     };
 

@@ -233,6 +233,24 @@ static void the_neff_of_another_capture_is_refused(void **state)
     close_sample(&o);
 }
 
+/* A program in the open encoding ran on software cores, a vendor's on a device. */
+static void only_a_vendors_program_has_the_rates_of_a_device(void **state)
+{
+    struct opened o = open_sample(6);
+    double published = o.trace->chip.dma_bytes_per_second;
+
+    for (int is_vendor = 0; is_vendor < 2; is_vendor++) {
+        struct ntk_neff neff = { .is_vendor = is_vendor };
+        struct ntk_trace *trace = NULL;
+        memcpy(neff.header.uuid, o.ntff->neff_uuid, sizeof neff.header.uuid);
+        assert_int_equal(ntk_trace_create_from_ntff(o.ntff, &neff, NULL, NULL, &trace, NULL), 0);
+        assert_true(trace->chip.dma_bytes_per_second == (is_vendor ? 435e9 / 16 : published));
+        ntk_trace_destroy(trace);
+    }
+    assert_true(published < 435e9 / 16);
+    close_sample(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +262,7 @@ int main(void)
         cmocka_unit_test(the_first_core_has_the_time_of_the_execution),
         cmocka_unit_test(times_that_cannot_be_are_omitted),
         cmocka_unit_test(the_neff_of_another_capture_is_refused),
+        cmocka_unit_test(only_a_vendors_program_has_the_rates_of_a_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
