@@ -173,6 +173,15 @@ static void each_lack_comes_first_and_omits_what_needs_it(void **state)
     }
 }
 
+/* Disk space brings back what was truncated, not what the device dropped. */
+static void the_remedy_depends_on_where_records_were_lost(void **state)
+{
+    const char *what = ntk_advice_what(NTK_ADVICE_INCOMPLETE);
+
+    assert_non_null(strstr(what, "free disk space if truncated"));
+    assert_non_null(strstr(what, "; devices drop others"));
+}
+
 static void a_window_may_have_no_records(void **state)
 {
     struct made m;
@@ -217,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_lack_comes_first_and_omits_what_needs_it),
+        cmocka_unit_test(the_remedy_depends_on_where_records_were_lost),
         cmocka_unit_test(a_window_may_have_no_records),
         cmocka_unit_test(the_summary_omits_what_records_lack),
     };
