@@ -40,7 +40,7 @@ struct ntk_bubble {
 
 struct ntk_bubble_cause {
     enum ntk_idle_reason reason;
-    /* for NTK_IDLE_ENGINE and _DMA: the end of the wait; part_ps is 0 */
+    /* for NTK_IDLE_ENGINE and _DMA: what ended the wait; part_ps is 0 */
     struct ntk_chain_link maker;
     uint64_t count;             /* of gaps */
     int64_t gaps_ps;            /* of their whole time */

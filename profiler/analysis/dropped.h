@@ -12,7 +12,7 @@
  *   bytes         The packets of a queue that move fewer bytes than its transfers lost the
  *                 difference. Counted for queues whose transfers copy or cast.
  *
- * A part of an execution, and a trace without counts of slots, has 0 of all.
+ * A part of an execution has 0 of all; without counts of slots, instructions are 0.
  *
  * Pure: program to result; -ENOMEM. Threads: any.
  */

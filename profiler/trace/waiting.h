@@ -19,13 +19,13 @@
 struct ntk_waiting_item {
     int64_t time_ps;
     uint32_t detail; /* what else of the record is needed */
-    uint32_t next;   /* index + 1; for unused ones: the next unused */
+    uint32_t next;   /* place; of unused ones: the next unused */
 };
 
 struct ntk_waiting {
-    struct ntk_waiting_item *items; /* index p is items[p - 1] */
+    struct ntk_waiting_item *items; /* place p is items[p - 1] */
     uint32_t capacity, used;        /* used: number that were ever in use */
-    uint32_t unused;                /* the first unused one; 0: none */
+    uint32_t unused;                /* place of the first unused one; 0: none */
 };
 
 static inline void ntk_waiting_fini(struct ntk_waiting *pool)
