@@ -2,8 +2,9 @@
 /*
  * sample_proc - the states of threads in /proc, which users may read for their processes.
  *
- * A state counts for the time since the previous read of this thread. Reads while cores are busy do
- * not count. Activities between two reads, and functions, are not seen.
+ * A state counts for the time since the previous read of this thread; the last one counts until the
+ * end, too. No state is read while cores are busy. Activities between two reads, and functions, are
+ * not seen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +93,8 @@ static void look(struct ntk_host_sampler *sampler, struct ntk_host_thread *threa
     thread->last_ns = now_ns;
     (void)ntk_map_put_number(&sampler->looked, thread->tid, (void *)(uintptr_t)now_ns);
     if (state == 'R') {
-        struct ntk_host_sample sample = { .time_ns = now_ns,
+        /* In the time that it counts for: a wait that is seen next begins now. */
+        struct ntk_host_sample sample = { .time_ns = now_ns - 1,
                                           .tid = thread->tid,
                                           .cause = NTK_HOST_RUNNING };
         (void)ntk_map_remove_number(&sampler->last, thread->tid);
@@ -162,10 +164,26 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     sampler->looked_ns = now_ns;
 }
 
+/* While cores are busy, the states of threads now are not the reason for the gaps since the last
+ * read: the states of then count until now. */
 static void sampler_finish(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {
-    (void)now_ns;
-    sampler_poll(sampler, true); /* else the time since the last look would be unknown */
+    struct ntk_host_records *records = sampler->records;
+    struct ntk_host_slice ignored;
+    char state;
+
+    ntk_vec_each(struct ntk_host_thread, thread, &records->threads) {
+        size_t at = (size_t)(uintptr_t)ntk_map_get_number(&sampler->last, thread->tid);
+
+        if (!ntk_map_get_number(&sampler->looked, thread->tid) ||
+            !read_state(thread, &state, &ignored)) {
+            continue; /* never seen, or gone */
+        }
+        thread->last_ns = now_ns;
+        if (at > 0) {
+            ((struct ntk_host_slice *)ntk_vec_at(&records->slices, at - 1))->end_ns = now_ns;
+        }
+    }
 }
 
 static void sampler_close(struct ntk_host_sampler *sampler)
