@@ -85,7 +85,6 @@ struct observed {
     struct ntk_ring_process process;
     struct ntk_host_observation *observation;
     struct ntk_live_trace *live; /* NULL: not recorded */
-    bool has_ended;
 };
 
 struct run {
@@ -94,28 +93,19 @@ struct run {
     size_t count;
 };
 
-/* The number of living processes; -errno with a message. */
-static int poll_all(struct run *run, struct ntk_err *err)
+/* Whether a process still runs. */
+static bool poll_all(struct run *run)
 {
-    int alive = 0;
-    int ret = 0;
+    bool is_alive = false;
 
-    for (size_t i = 0; i < run->count && ret == 0; i++) {
+    for (size_t i = 0; i < run->count; i++) {
         struct observed *observed = &run->observed[i];
-        if (observed->has_ended) {
-            continue;
-        }
         if (observed->live) {
             (void)ntk_live_trace_step(observed->live);
         }
-        if (ntk_host_observation_poll(observed->observation)) {
-            alive++;
-        } else {
-            observed->has_ended = true; /* later polls free its segment */
-            ret = ntk_host_observation_stop(observed->observation, err);
-        }
+        is_alive = ntk_host_observation_poll(observed->observation) || is_alive;
     }
-    return ret < 0 ? ret : alive;
+    return is_alive;
 }
 
 /* ---- which processes ---- */
@@ -159,9 +149,12 @@ static int begin(struct run *run, struct ntk_err *err)
             continue;
         }
         ret = ntk_host_observation_begin(&observe, &observed->observation, err);
-        ret = ret < 0 ? ret : poll_all(run, err); /* each begin takes a while */
-        run->count += ret >= 0;
-        ret = ret >= 0 && arg_record ? record_begin(observed, err) : ret < 0 ? ret : 0;
+        if (ret < 0) {
+            break;
+        }
+        (void)poll_all(run); /* each begin takes a while */
+        run->count++;
+        ret = arg_record ? record_begin(observed, err) : 0;
         if (run->count == PROCESSES_MAX) {
             break;
         }
@@ -185,11 +178,9 @@ static int observe(struct run *run, struct ntk_err *err)
     ntk_progress_begin(&progress, "observing");
     while (!is_interrupted && ret == 0) {
         uint64_t now_ns = ntk_clock_monotonic_ns();
-        ret = poll_all(run, err);
-        if (now_ns - begin_ns >= arg_duration_ns || ret <= 0) {
+        if (!poll_all(run) || now_ns - begin_ns >= arg_duration_ns) {
             break;
         }
-        ret = 0;
         if (now_ns - polled_ns >= POLL_REGISTRY_NS) {
             ret = ntk_ring_registry_poll(run->registry, NULL, err);
             polled_ns = now_ns;
@@ -198,9 +189,8 @@ static int observe(struct run *run, struct ntk_err *err)
         (void)poll(NULL, 0, (int)poll_ms);
     }
     ntk_progress_end(&progress);
-    ret = ret < 0 ? ret : 0;
-    for (size_t i = 0; i < run->count && ret == 0; i++) {
-        ret = ntk_host_observation_stop(run->observed[i].observation, err);
+    for (size_t i = 0; i < run->count; i++) {
+        ntk_host_observation_stop(run->observed[i].observation);
     }
     for (size_t i = 0; i < run->count && ret == 0; i++) {
         ret = ntk_host_observation_end(run->observed[i].observation, err);

@@ -17,7 +17,6 @@
 struct watched {
     uint32_t pid;
     struct ntk_host_observation *observation;
-    bool has_ended;
 };
 
 struct ntk_trigger_around {
@@ -92,12 +91,7 @@ void ntk_trigger_around_poll(struct ntk_trigger_around *around)
     struct ntk_err err = { 0 };
 
     for (size_t i = 0; i < around->count; i++) {
-        struct watched *watched = &around->of[i];
-
-        if (!watched->has_ended && !ntk_host_observation_poll(watched->observation)) {
-            watched->has_ended = true; /* later polls free its segment */
-            (void)ntk_host_observation_stop(watched->observation, &err);
-        }
+        (void)ntk_host_observation_poll(around->of[i].observation);
     }
     if (around->count > 0 && now_ns - around->polled_ns >= POLL_NS) {
         around->polled_ns = now_ns;
@@ -113,7 +107,7 @@ static bool watched_answer(struct ntk_trigger_around *around,
     struct ntk_err err = { 0 };
 
     for (size_t i = 0; i < around->count && !around->has_stopped; i++) {
-        (void)ntk_host_observation_stop(around->of[i].observation, &err);
+        ntk_host_observation_stop(around->of[i].observation);
     }
     around->has_stopped = true;
     for (size_t i = 0; i < around->count; i++) {

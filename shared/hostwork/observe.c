@@ -41,6 +41,7 @@ struct ntk_host_observation {
     size_t threads_translated;
     uint32_t cores;
     bool is_stopped;
+    int failed; /* -ENOMEM: the gaps are not complete */
     char reason[NTK_ERR_TEXT_BYTES];
 };
 
@@ -239,7 +240,7 @@ unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *o)
     return o->kind->poll_ms;
 }
 
-bool ntk_host_observation_poll(struct ntk_host_observation *o)
+static void follow(struct ntk_host_observation *o)
 {
     bool is_idle = ntk_core_gaps_follow(&o->gaps);
 
@@ -252,7 +253,17 @@ bool ntk_host_observation_poll(struct ntk_host_observation *o)
     if (++o->polls % (MODULES_MS / o->kind->poll_ms) == 0) {
         read_modules(o);
     }
-    return ntk_ring_segment_state(o->segment) == NTK_SEGMENT_ALIVE;
+}
+
+bool ntk_host_observation_poll(struct ntk_host_observation *o)
+{
+    if (!o->is_stopped) {
+        follow(o);
+        if (ntk_ring_segment_state(o->segment) != NTK_SEGMENT_ALIVE) {
+            ntk_host_observation_stop(o); /* a later poll of the registry frees the segment */
+        }
+    }
+    return !o->is_stopped;
 }
 
 /* ---- the end ---- */
@@ -295,30 +306,25 @@ static int name_stacks(struct ntk_host_observation *o)
     return ret;
 }
 
-int ntk_host_observation_stop(struct ntk_host_observation *o, struct ntk_err *err)
+void ntk_host_observation_stop(struct ntk_host_observation *o)
 {
     if (o->is_stopped) {
-        return 0;
+        return;
     }
     o->is_stopped = true;
-    (void)ntk_host_observation_poll(o);
+    follow(o);
     uint64_t now_ns = ntk_clock_monotonic_ns();
     o->kind->finish(o->sampler, now_ns);
     read_modules(o);
     translate_threads(o);
-    int ret = ntk_core_gaps_end(&o->gaps, now_ns, &o->cores);
+    o->failed = ntk_core_gaps_end(&o->gaps, now_ns, &o->cores);
     translate_submitters(o);
-    return ret < 0 ? ntk_err_no_memory(err) : 0;
 }
 
 int ntk_host_observation_end(struct ntk_host_observation *o, struct ntk_err *err)
 {
-    int ret = ntk_host_observation_stop(o, err);
-
-    if (ret < 0) {
-        return ret;
-    }
-    ret = name_stacks(o);
+    ntk_host_observation_stop(o);
+    int ret = o->failed < 0 ? o->failed : name_stacks(o);
     ntk_host_pythons_join(&o->pythons, &o->records);
     ret = ret < 0 ? ret : ntk_host_attribute(&o->records, o->cores, &o->result);
     return ret < 0 ? ntk_err_no_memory(err) : 0;

@@ -32,11 +32,11 @@ struct ntk_host_observation;
  * -EPERM: the requested method does not work. All with a message. */
 int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
                                struct ntk_host_observation **out_observation, struct ntk_err *err);
-/* False: the process has ended. */
+/* False: the process has ended, and with it the observation; or it was stopped. */
 bool ntk_host_observation_poll(struct ntk_host_observation *observation);
 unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *observation);
 /* What is later does not count. _end() does it where it was not done. */
-int ntk_host_observation_stop(struct ntk_host_observation *observation, struct ntk_err *err);
+void ntk_host_observation_stop(struct ntk_host_observation *observation);
 /* Fills records and result. 0, -ENOMEM. */
 int ntk_host_observation_end(struct ntk_host_observation *observation, struct ntk_err *err);
 void ntk_host_observation_destroy(struct ntk_host_observation *observation);
