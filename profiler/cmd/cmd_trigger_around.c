@@ -27,27 +27,12 @@ struct ntk_trigger_around {
     struct watched of[];
 };
 
-static struct ntk_ring_segment *segment_of(struct ntk_ring_registry *registry,
-                                           const struct ntk_trigger_target *target)
-{
-    struct ntk_ring_process process;
-
-    for (size_t i = 0; i < ntk_ring_registry_count(registry); i++) {
-        struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
-        ntk_ring_segment_process(segment, &process);
-        if (process.pid == target->pid && process.uid == target->uid &&
-            ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
-            return segment;
-        }
-    }
-    return NULL;
-}
-
 /* 0, or 1 with the message printed. */
 static int watch(struct ntk_trigger_around *around, const struct ntk_trigger_target *target)
 {
     struct watched *watched = &around->of[around->count];
-    struct ntk_host_observe_options observe = { .segment = segment_of(around->registry, target),
+    struct ntk_host_observe_options observe = { .segment = ntk_live_trace_segment(
+                                                    around->registry, target->pid, &target->uid),
                                                 .method = NTK_HOST_WANT_BEST,
                                                 .duration_ns = EXPECTED_NS };
     struct ntk_err err = { 0 };

@@ -20,16 +20,16 @@
 #define POLL_NS (50 * NTK_NS_PER_MS)
 #define FOLDERS_OF_A_SECOND 100U
 
-static struct ntk_ring_segment *segment_find(struct ntk_ring_registry *registry,
-                                             const struct ntk_live_trace_options *options,
-                                             struct ntk_ring_process *out_process)
+struct ntk_ring_segment *ntk_live_trace_segment(struct ntk_ring_registry *registry, uint32_t pid,
+                                                const uint32_t *owner)
 {
+    struct ntk_ring_process process;
+
     for (size_t i = 0; i < ntk_ring_registry_count(registry); i++) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(registry, i);
 
-        ntk_ring_segment_process(segment, out_process);
-        if (out_process->pid == options->pid &&
-            (!options->has_owner || out_process->uid == options->owner) &&
+        ntk_ring_segment_process(segment, &process);
+        if (process.pid == pid && (!owner || process.uid == *owner) &&
             ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
             return segment;
         }
@@ -146,11 +146,13 @@ static int registry_open(struct ntk_live_trace *trace, const struct ntk_live_tra
     if (ret < 0) {
         return ret;
     }
-    records->segment = segment_find(trace->registry, options, &records->process);
+    records->segment = ntk_live_trace_segment(trace->registry, options->pid,
+                                              options->has_owner ? &options->owner : NULL);
     if (!records->segment) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
                            "process %u has no Neuron runtime to observe", options->pid);
     }
+    ntk_ring_segment_process(records->segment, &records->process);
     return records->process.mode >= 2 ? 0
                                       : ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
                                                     "process %u records no events: it was started "

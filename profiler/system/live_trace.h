@@ -63,4 +63,10 @@ int ntk_live_trace_end(struct ntk_live_trace *trace, const struct ntk_live_host 
                        struct ntk_live_trace_result *out_result, struct ntk_err *err);
 void ntk_live_trace_destroy(struct ntk_live_trace *trace);
 
+struct ntk_ring_registry;
+
+/* The segment of a living process, borrowed from the registry; NULL: none. owner: uid; NULL: any. */
+struct ntk_ring_segment *ntk_live_trace_segment(struct ntk_ring_registry *registry, uint32_t pid,
+                                                const uint32_t *owner);
+
 #endif
