@@ -324,6 +324,7 @@ static void json_lists(struct ntk_json *json, const struct ntk_hostwork_answer *
     for (size_t i = 0; i < count; i++) {
         ntk_json_object_begin(json);
         ntk_json_key_text(json, "cause", ntk_host_cause_name(order[i]));
+        ntk_json_key_text(json, "meaning", ntk_host_cause_text(order[i]));
         json_share(json, &result->causes[order[i]], result->idle_ns);
         ntk_json_object_end(json);
     }

@@ -8,15 +8,6 @@ import { addTab, bar, refresh, table } from './panel.js';
 import { duration } from './time.js';
 import { state } from './state.js';
 
-// As shared/hostwork/causes.def explains them.
-const CAUSES = {
-  unknown: 'not observed', running: 'running on the CPU', 'garbage-collection': 'collecting garbage in Python', 'page-fault': 'handling page faults',
-  'cpu-pressure': 'runnable, but another thread has the CPU', throttled: 'stopped by the CPU quota of its cgroup', lock: 'waiting for a lock',
-  gil: "waiting for Python's interpreter lock (GIL)", wait: 'waiting for another thread', sleep: 'sleeping', read: 'blocked in read', write: 'blocked in write',
-  file: 'blocked in a file operation (open, stat, sync)', network: 'blocked in a socket call', poll: 'waiting for events (poll, select, epoll)',
-  child: 'waiting for a child process', ioctl: 'blocked in a device call (ioctl)', memory: 'blocked in a memory call (mmap, munmap)',
-  stopped: 'stopped by a signal or a debugger', other: 'blocked in another system call',
-};
 const HUES = ['#e8a87c', '#efb991', '#f3c9a7', '#f7d8bf', '#fae6d6'];
 
 let chosen = 0;
@@ -28,7 +19,7 @@ const shareOf = (row) => bar(row.percent / 100, `${row.percent.toFixed(1)}%`, 'o
 
 function causes(process) {
   return table([['Cause', true], ['Of the idle time'], ['Time'], ['Gaps'], ['Longest in a gap'], ['Meaning', true]], process.causes.map((row) => ({
-    cells: [row.cause, shareOf(row), cell(row.seconds), { value: row.gaps, text: whole(row.gaps) }, cell(row.longest_seconds), CAUSES[row.cause] ?? ''],
+    cells: [row.cause, shareOf(row), cell(row.seconds), { value: row.gaps, text: whole(row.gaps) }, cell(row.longest_seconds), row.meaning ?? ''],
   })));
 }
 
@@ -48,7 +39,8 @@ function steps(process) {
 }
 
 function advice(process) {
-  return make('ul', { class: 'idle-advice' }, ...process.advice.map((one) => make('li', {}, make('b', {}, `${one.percent.toFixed(0)}% of the idle time: ${CAUSES[one.cause] ?? one.cause}`),
+  const meaning = (name) => process.causes.find((row) => row.cause === name)?.meaning ?? name;
+  return make('ul', { class: 'idle-advice' }, ...process.advice.map((one) => make('li', {}, make('b', {}, `${one.percent.toFixed(0)}% of the idle time: ${meaning(one.cause)}`),
     one.evidence ? make('span', { class: 'soft' }, ` ${one.evidence}`) : null, make('div', {}, one.advice))));
 }
 

@@ -29,6 +29,8 @@ def check_tab(browser, idle):
     """Causes with bars, advice, stacks and rows are those of the file."""
     rows = browser.evaluate("[...document.querySelector('.pane-idle table').tBodies[0].rows].map((row) => [row.cells[0].textContent, row.cells[1].textContent, parseFloat(row.querySelector('.bar-in').style.width)])")
     equal('causes', [row[:2] for row in rows], [[one['cause'], f"{one['percent']:.1f}%"] for one in idle['causes']])
+    meanings = browser.evaluate("[...document.querySelector('.pane-idle table').tBodies[0].rows].map((row) => row.cells[row.cells.length - 1].textContent)")
+    equal('meanings', meanings, [one['meaning'] for one in idle['causes']])
     for (_, _, width), one in zip(rows, idle['causes']):
         assert abs(width - min(100, one['percent'])) < 0.1, f'the bar of {one["cause"]} has {width}%'
     assert f"{idle['idle_percent']:.1f}% idle" in browser.evaluate("document.querySelector('.pane-idle h2').textContent"), 'the head'

@@ -112,7 +112,10 @@ static void json_has_the_same_figures(void **state)
     assert_string_equal(json_string_value(json_object_get(row, "cause")), "read");
     assert_true(json_number_value(json_object_get(row, "percent")) == 60);
     assert_string_equal(json_string_value(json_object_get(row, "object")), "/data/\"shard\"");
-    assert_int_equal(json_array_size(json_object_get(process, "causes")), 2);
+    const json_t *causes = json_object_get(process, "causes");
+    assert_int_equal(json_array_size(causes), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(causes, 0), "meaning")),
+                        ntk_host_cause_text(NTK_HOST_READ));
     assert_int_equal(json_array_size(json_object_get(process, "steps")), 1);
     json_decref(root);
     ntk_buf_fini(&out);
