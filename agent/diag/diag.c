@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/diag/diag.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "shared/abi/driver.h"
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
@@ -359,12 +359,7 @@ static int print(void)
     } else {
         ntk_diag_write_text(&diag, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), &out);
     }
-    if (!ntk_buf_ok(&out)) {
-        ntk_err_no_memory(&err);
-        code = ntk_log_failure(NULL, &err);
-    } else if (fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count ||
-               fflush(stdout) != 0) {
-        ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
+    if (ntk_fs_print(&out, &err) < 0) {
         code = ntk_log_failure(NULL, &err);
     }
     ntk_buf_fini(&out);

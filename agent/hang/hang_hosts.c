@@ -2,12 +2,12 @@
 /* hang_hosts - a list of hosts, including this machine, and which of them did not answer. */
 #include "agent/hang/hang.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/log.h"
 #include "shared/collect/collect.h"
 
@@ -37,15 +37,7 @@ int ntk_hang_print(const struct ntk_buf *out)
 {
     struct ntk_err err = { 0 };
 
-    if (!ntk_buf_ok(out)) {
-        (void)ntk_err_no_memory(&err);
-        return ntk_log_failure(NULL, &err);
-    }
-    if (fputs(ntk_buf_text_get(out), stdout) < 0 || fflush(stdout) != 0) {
-        ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
-        return ntk_log_failure(NULL, &err);
-    }
-    return EXIT_SUCCESS;
+    return ntk_fs_print(out, &err) < 0 ? ntk_log_failure(NULL, &err) : EXIT_SUCCESS;
 }
 
 void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out)
