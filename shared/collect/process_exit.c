@@ -7,10 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
-
 /* The first version of struct pidfd_info of linux/pidfd.h, which older headers lack. */
 struct pidfd_info_0 {
     uint64_t mask;

@@ -22,10 +22,6 @@
 #define UIDS 4 /* real, effective, saved, of the file system */
 #define EXITS_AT_ONCE 64
 
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
-
 /* ---- facts from /proc ---- */
 
 /* The start time of the process, see process_stat.h; 0 if the process is not here or has ended. */
