@@ -1,8 +1,7 @@
 #!/bin/bash
-# installed.sh install BUILD PREFIX - installs a build and records the installed files. installed.sh
-# uninstall PREFIX     - removes these files and empty folders that the installation created. Both
-# respect $DESTDIR. The record names files, and folders with a slash at their end, relative to the
-# prefix.
+# installed.sh install BUILD PREFIX - installs a build and records the installed files.
+# installed.sh uninstall PREFIX     - removes these files, and the folders that the installation created if they are empty.
+# Both respect $DESTDIR. The record names files, and folders with a slash at their end, relative to the prefix.
 set -euo pipefail
 export LC_ALL=C
 prefix=$(realpath -ms -- "${*: -1}")

@@ -53,7 +53,7 @@ set(ntk_deb_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 
 # A package: component, name, section and the two parts of its description. DEPENDS, SUGGESTS: in
 # addition to the libraries that its files need. LOADS: a library that they load at run time; an RPM
-# requires it. REPLACES the package neuron-toolkit, which had the same files in older versions.
+# requires it. Every package replaces neuron-toolkit, which had the files of all in older versions.
 macro(ntk_package component name section summary description)
     cmake_parse_arguments(package "" "DEPENDS;SUGGESTS;RPM_NAME;RPM_REQUIRES;LOADS" "" ${ARGN})
     if(NOT package_RPM_NAME)
