@@ -258,8 +258,8 @@ static bool same_pod(const struct ntk_pod_row *a, const struct ntk_pod_row *b)
     return !strcmp(a->pod, b->pod) && !strcmp(a->namespace_name, b->namespace_name);
 }
 
-/* Finds the rows from `first` on with its index and takes the first pod; *next is set after
- * them. */
+/* Finds the rows from `first` on with its index and takes the first pod; *out_next is the row
+ * after them. */
 static void take_owner(struct ntk_snapshot *snapshot, const struct ntk_pod_row *rows, size_t first,
                        size_t count, struct ntk_k8s_owner *out, size_t *out_next)
 {
