@@ -8,7 +8,7 @@ export LC_ALL=C.UTF-8
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
 rows=0
 
-sentence='^neuron-[a-z]+( exec| idle| machine| query| view)?: '
+sentence='^neuron-[a-z]+( diag| exec| hang| health| idle| machine| query| view)?: '
 
 # row CODE PATTERN COMMAND...: OUT=FILE puts its stdout there. The message is the one line that
 # begins with the program's name; a usage error adds where help is, the runtime its own log lines,
@@ -128,6 +128,9 @@ if [ -c /dev/full ]; then
     OUT=/dev/full row 1 "cannot write to stdout" neuron-profile view -s good.ntff --output-format summary-json
     OUT=/dev/full row 1 "cannot write to stdout" neuron-bench exec good.neff --count 1
     OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor --once --period 100ms
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor hang --json
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor health --json
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor diag --level 1
     OUT=/dev/full row 1 "cannot write to stdout" neuron-top --once
 fi
 # No file beyond so many KiB; the signal for it ignored, as on a disk that is full.
