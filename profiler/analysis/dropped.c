@@ -122,10 +122,9 @@ static void pass_changes(const struct ntk_program *program, size_t core_index,
         if (!event->is_semaphore || !uses[number]) {
             continue;
         }
-        uint32_t more = event->value - values[number] - 1;
-        if (is_known[number] && event->mode == NTK_NTFF_MODE_SEMAPHORE_INC &&
-            more < INCREMENT_MAX) {
-            lost->lost += more;
+        if (is_known[number] && event->mode == NTK_NTFF_MODE_SEMAPHORE_INC) {
+            uint32_t more = event->value - values[number] - 1;
+            lost->lost += more < INCREMENT_MAX ? more : 0;
         }
         lost->there++;
         values[number] = event->value;
