@@ -639,24 +639,27 @@ void ntk_dependencies_give_back(const struct ntk_trace_core *core,
     ntk_long_list_give_back(&dependencies->list);
 }
 
+/* transfers: NULL finds them, for lost changes alone. */
 static int find_all(const struct ntk_program *program, bool finds_hidden,
+                    const struct ntk_transfers *transfers,
                     struct ntk_dependencies *out_dependencies)
 {
     struct ntk_dependencies result = { .core_count = program->trace->core_count };
-    struct ntk_transfers transfers = { 0 }; /* lost changes alone need them */
+    struct ntk_transfers own = { 0 };
     int ret = 0;
 
     result.cores = calloc(result.core_count + 1, sizeof *result.cores);
     if (!result.cores) {
         return -ENOMEM;
     }
-    if (program->dropped.changes.lost) {
-        ret = ntk_transfers_init(&transfers, program);
+    if (program->dropped.changes.lost && !transfers) {
+        ret = ntk_transfers_init(&own, program);
+        transfers = &own;
     }
     for (size_t c = 0; c < result.core_count && ret == 0; c++) {
-        ret = core_dependencies(program, c, finds_hidden, &transfers, &result.cores[c]);
+        ret = core_dependencies(program, c, finds_hidden, transfers, &result.cores[c]);
     }
-    ntk_transfers_fini(&transfers);
+    ntk_transfers_fini(&own);
     if (ret < 0) {
         ntk_dependencies_fini(&result);
         return ret;
@@ -668,13 +671,14 @@ static int find_all(const struct ntk_program *program, bool finds_hidden,
 int ntk_analysis_dependencies(const struct ntk_program *program,
                               struct ntk_dependencies *out_dependencies)
 {
-    return find_all(program, false, out_dependencies);
+    return find_all(program, false, NULL, out_dependencies);
 }
 
 int ntk_analysis_dependencies_hidden(const struct ntk_program *program,
+                                     const struct ntk_transfers *transfers,
                                      struct ntk_dependencies *out_dependencies)
 {
-    return find_all(program, true, out_dependencies);
+    return find_all(program, true, transfers, out_dependencies);
 }
 
 void ntk_dependencies_fini(struct ntk_dependencies *dependencies)

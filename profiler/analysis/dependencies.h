@@ -114,6 +114,7 @@ int ntk_analysis_dependencies(const struct ntk_program *program,
 /* The same with the first change that made each condition true, even if the engine was not free
  * then: what delays an instruction if its engine is faster. */
 int ntk_analysis_dependencies_hidden(const struct ntk_program *program,
+                                     const struct ntk_transfers *transfers,
                                      struct ntk_dependencies *out_dependencies);
 void ntk_dependencies_fini(struct ntk_dependencies *dependencies);
 

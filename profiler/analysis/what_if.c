@@ -272,7 +272,7 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
     if (!program->trace->has_total || program->trace->total_ps <= 0) {
         return -ENODATA;
     }
-    int ret = ntk_analysis_dependencies_hidden(program, &work.dependencies);
+    int ret = ntk_analysis_dependencies_hidden(program, transfers, &work.dependencies);
     if (ret == 0 && result.is_standard) {
         ret = add_standard(&work, &rows);
     } else if (ret == 0) {
@@ -325,7 +325,7 @@ int ntk_what_if_gains(const struct ntk_program *program, const struct ntk_transf
                       int64_t *out_gains_ps)
 {
     struct work work = { .program = program, .transfers = transfers };
-    int ret = ntk_analysis_dependencies_hidden(program, &work.dependencies);
+    int ret = ntk_analysis_dependencies_hidden(program, transfers, &work.dependencies);
 
     for (size_t first = 0; first < count && ret == 0; first += NTK_RETIME_LANES) {
         ret = gains_of(&work, &changes[first],
