@@ -11,7 +11,7 @@ for file; do
     for other; do [ "$other" = "$file" ] || others+=("$(readlink -f "$other")"); done
     # Packages of ours that it depends on are among the others.
     apt-get -s -o Dir::State::status="$empty" -o Debug::NoLocking=1 --no-install-recommends install "$(readlink -f "$file")" \
-        $(dpkg-deb --field "$file" Depends | grep -q neuron-soft-runtime && printf '%s\n' "${others[@]}" | grep /neuron-soft-runtime_) 2>/dev/null |
+        $(dpkg-deb --field "$file" Depends | grep neuron-soft-runtime >/dev/null && printf '%s\n' "${others[@]}" | grep /neuron-soft-runtime_) 2>/dev/null |
         sed -n 's/^Inst \([^ ]*\) .*/\1/p' | { grep -v '^neuron-' || true; } | sort -u >"$empty.list"
     printf '%-22s %5d KiB, installs %6d KiB, with %3d packages of %4d MiB\n' "$name" $(($(stat -c %s "$file") / 1024)) \
         "$(dpkg-deb --field "$file" Installed-Size)" "$(wc -l <"$empty.list")" \

@@ -30,6 +30,12 @@ while read -r script; do
     bash -n "$script" || failed=1
 done < <(git ls-files | xargs grep -lE '^#!/bin/bash' -- | grep -v '\.md$')
 
+# With pipefail, a writer that is still at work when grep ends fails the pipe now and then.
+step "pipes into grep -q: use 'grep >/dev/null'"
+if git ls-files dev '*.sh' | xargs grep -nE '[^|]\| *grep -[A-Za-z]*q'; then
+    failed=1
+fi
+
 step "cppcheck"
 cppcheck --quiet --std=c11 --error-exitcode=1 -j 2 --inline-suppr --suppressions-list=tests/lint/cppcheck.txt \
     --enable=warning,performance,portability -D_GNU_SOURCE -DNTK_VERSION='"0"' -I. -I"$build/include" -I"$build/generated" \

@@ -13,7 +13,7 @@ for capture in "$NTK_VENDOR_CAPTURES"/*.ntff; do
         neuron-profile analyze -s "$capture" -n "$neff" on-chip memory >told.txt
         grep -Eq "^Unavailable: $why" told.txt || fail "$(basename "$capture"): on-chip names no operation: $(cat told.txt)"
         grep -Eq "^State buffer and PSUM are unknown: $why" told.txt || fail "$(basename "$capture"): memory names no operation"
-        neuron-profile analyze -s "$capture" -n "$neff" --json memory | grep -Eq "\"chip_absent\": *\"$why" ||
+        neuron-profile analyze -s "$capture" -n "$neff" --json memory | grep -E "\"chip_absent\": *\"$why" >/dev/null ||
             fail "$(basename "$capture"): JSON names no operation"
         continue
     fi

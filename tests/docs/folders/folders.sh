@@ -18,6 +18,6 @@ done)
 picture() { sed -n '/^ programs   agent/,/^```/p' docs/architecture.md; }
 for name in abi base metrics device ring formats http aws rpc parquet report collect store kernels hosts exporters agent \
     top profiler bench popef mlugraph rtd libnrt cnml cnrt interpose attach inspect env nrt core engine hooks; do
-    picture | grep -qw "$name" || complain "the picture lacks $name"
+    picture | grep -w "$name" >/dev/null || complain "the picture lacks $name"
 done
 exit $bad

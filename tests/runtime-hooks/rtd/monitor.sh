@@ -54,7 +54,7 @@ jq -e '[.models[].name] == ["memcpy"]' top.json >/dev/null || fail "neuron-top: 
 # /metrics: sums since the daemon began.
 curl -sf "http://127.0.0.1:$port/metrics" >metrics || fail "no metrics"
 metric() { # NAME LABEL VALUE
-    grep "^$1{" metrics | grep -F "runtime_tag=\"$tag\"" | grep -F "$2" | awk '{ print $NF }' | grep -qx -- "$3" ||
+    grep "^$1{" metrics | grep -F "runtime_tag=\"$tag\"" | grep -F "$2" | awk '{ print $NF }' | grep -x -- "$3" >/dev/null ||
         fail "$1 $2 is not $3: $(grep "^$1{" metrics)"
 }
 metric execution_status_total 'status_type="completed"' "$(jq '.["0"]' codes.json)"
