@@ -69,7 +69,7 @@ for name in "${names[@]}"; do
 done
 zcat alone/tools/usr/share/doc/neuron-tools/changelog.Debian.gz >changelog
 version=$(dpkg-deb --field "$(deb_of neuron-tools)" Version)
-dpkg-parsechangelog -l changelog -S Version 2>parse.log | grep -qx "$version" && [ ! -s parse.log ] || fail "the changelog is not of version $version"
+dpkg-parsechangelog -l changelog -S Version 2>parse.log | grep -x "$version" >/dev/null && [ ! -s parse.log ] || fail "the changelog is not of version $version"
 [ "$(find alone -path '*/man1/*' -not -name '*.gz')" = "" ] || fail "a page of the manual is not compressed"
 # Every option of the agent is a comment of its configuration file.
 neuron-monitor --help | sed -n 's/^ *\(-., \)\?\(--[a-z0-9-]*\).*/\2/p' >options

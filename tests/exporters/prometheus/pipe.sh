@@ -64,7 +64,7 @@ wait "$last" || fail "the end of the input is not a failure"
 # The agent's own page is collected for the request, however long the period of the reports is.
 neuron-monitor --period 1h --no-imds --quiet --prometheus 127.0.0.1:0 --verbose 1 2>long.err &
 pids+=($!)
-listens() { sed -n 's/.*serving metrics on port //p' long.err | grep -q . && echo yes; }
+listens() { sed -n 's/.*serving metrics on port //p' long.err | grep . >/dev/null && echo yes; }
 wait_for listens
 port=$(sed -n 's/.*serving metrics on port //p' long.err)
 wait_for ready "http://127.0.0.1:$port/-/ready"
