@@ -72,7 +72,7 @@ static void wrong_usage_is_one_line_and_2(void **state)
     expect(*state, "--period", "25h", 2, "neuron-monitor: --period must be at most one day\n" TRY);
     expect(*state, "--http-host", "a.example", 2,
            "neuron-monitor: --http-host requires --http or a listening exporter\n" TRY);
-    /* What would do nothing is not skipped. */
+    /* An option that would have no effect is an error. */
     expect(*state, "--db-keep", "1h", 2, "neuron-monitor: --db-keep requires --db\n" TRY);
     expect(*state, "--db-size", "1G", 2, "neuron-monitor: --db-size requires --db\n" TRY);
     expect(*state, "--db-size", "1000", 2, "neuron-monitor: --db-size must be at least 1M\n" TRY);
@@ -205,7 +205,7 @@ static void lines_beyond_the_limit_are_reported_and_counted(void **state)
         RUN(f, "--once", "--period", "100ms", "--no-imds", "--omit", "neuron_ext");
     char bound[32];
 
-    /* Between the two: figures of the next run may have some digits more or less. */
+    /* Halfway between both: figures of the next run may have a few digits more or less. */
     assert_true(whole.out_bytes > bare.out_bytes + 100);
     snprintf(bound, sizeof bound, "%zu", (whole.out_bytes + bare.out_bytes) / 2);
     struct test_run cut =
@@ -232,7 +232,7 @@ static void lines_beyond_the_limit_are_reported_and_counted(void **state)
     struct test_run quiet =
         RUN(f, "--quiet", "--once", "--period", "100ms", "--no-imds", "--max-line", "300");
     assert_int_equal(quiet.exit_code, 0);
-    assert_string_equal(quiet.err, ""); /* no reader gets a line */
+    assert_string_equal(quiet.err, ""); /* the reader gets no line */
     test_run_fini(&whole);
     test_run_fini(&bare);
     test_run_fini(&cut);
@@ -306,7 +306,7 @@ static int holds(void *ctx)
     return found;
 }
 
-/* Method: the receiver takes the connection and never answers, so only the second signal ends the
+/* Method: the receiver accepts the connection and never answers, so only the second signal ends the
  * wait. */
 static void a_second_signal_ends_it_at_once_and_losses_are_reported(void **state)
 {
@@ -363,7 +363,7 @@ static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
     pid_t pid = test_start_program(argv, f->environment, NULL);
     assert_true(test_wait_until(holds, &(struct holding){ log, said }));
     assert_true(test_wait_until(has_bytes, &(struct growing){ db, 4096 }));
-    /* Periods are stored after the message, and it is not repeated for them. */
+    /* Later periods are stored, and the message is not repeated for them. */
     assert_true(test_wait_until(has_bytes, &(struct growing){ wal, 16 * 4096 }));
     assert_false(holds(&(struct holding){ log, "\nneuron" }));
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);
@@ -371,7 +371,7 @@ static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
     assert_ptr_equal(memchr(bytes, '\n', count), bytes + count - 1);
     free(bytes);
 
-    /* With nothing else to do it is the end. */
+    /* Without any other output the agent exits. */
     snprintf(command, sizeof command, "exec %s/neuron-monitor --period 100ms --no-imds >/dev/full",
              getenv("NTK_BIN_DIR"));
     struct test_run run = test_run_program(argv, f->environment);
@@ -384,8 +384,8 @@ static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
     free(log);
 }
 
-/* What only its owner shall know: no core file has it, and a file that others can read is
- * reported. */
+/* Secrets that only their owner may know are in no core file, and a secret file that others can
+ * read is reported. */
 static void secrets_stay_out_of_cores_and_readable_files_are_reported(void **state)
 {
     struct fixture *f = *state;
@@ -481,7 +481,8 @@ static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing
     free(config);
 }
 
-/* Method: the reader takes one line and goes; the period is an hour, so no write can tell. */
+/* Method: the reader takes one line and closes; the period is an hour, so no later write can
+ * notice. */
 static void a_reader_that_goes_ends_it_at_once(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a thread that waits as a server's does, this one in place of the loop, and a clock that
+/* Method: a thread that waits as one of the server does, this thread as the loop, and a clock that
  * the test moves. */
 #include "agent/refresh.h"
 
@@ -61,14 +61,14 @@ static void a_loop_that_hangs_delays_one_page(void **state)
     clock.passes_waits = true;
     uint64_t begin_ns = test_clock_now_ns(&clock);
     assert_int_equal(ntk_refresh_create(1, &clock.clock, &refresh, NULL), 0);
-    ntk_refresh_wait(refresh); /* the loop does not come */
+    ntk_refresh_wait(refresh); /* the loop does not respond */
     assert_int_equal(test_clock_now_ns(&clock) - begin_ns, NTK_REFRESH_WAIT_NS);
     assert_true(is_asked(refresh, 0));
     assert_int_equal(eventfd_read(ntk_refresh_fd_get(refresh), &asked), 0);
     ntk_refresh_wait(refresh);
     assert_false(is_asked(refresh, 0));
     assert_int_equal(test_clock_now_ns(&clock) - begin_ns, NTK_REFRESH_WAIT_NS);
-    ntk_refresh_done(refresh, true); /* it comes; from now on pages wait again */
+    ntk_refresh_done(refresh, true); /* the loop responds; from now on pages wait again */
     test_clock_advance(&clock, 1);
     ntk_refresh_wait(refresh);
     assert_true(is_asked(refresh, 0));
@@ -108,7 +108,7 @@ static void *ask_in_thread(void *ctx)
     return NULL;
 }
 
-/* Returns when the loop can see that it was asked. */
+/* Returns when the loop can see the request. */
 static void ask(struct question *question)
 {
     assert_int_equal(pthread_create(&question->thread, NULL, ask_in_thread, question), 0);
@@ -131,7 +131,7 @@ static void a_question_is_answered_by_a_look_that_began_after_it(void **state)
     ntk_refresh_done(refresh, true); /* figures are fresh */
     (void)ntk_refresh_begin(refresh);
     ask(&question);
-    ntk_refresh_looked(refresh, true); /* what was read before the question */
+    ntk_refresh_looked(refresh, true); /* these figures were read before the question */
     ntk_refresh_done(refresh, true);
     assert_true(is_asked(refresh, 0));
     struct ntk_refresh_wanted wanted = ntk_refresh_begin(refresh);
@@ -174,7 +174,7 @@ static void a_question_after_a_look_that_failed_has_figures_read_again(void **st
     ntk_refresh_looked(refresh, false);
     assert_false(answer_get(&question));
     assert_int_equal(pthread_create(&page, NULL, wait_in_thread, refresh), 0);
-    assert_true(is_asked(refresh, -1)); /* a page does not take them for fresh either */
+    assert_true(is_asked(refresh, -1)); /* a page does not consider them fresh either */
     ntk_refresh_done(refresh, false);
     pthread_join(page, NULL);
     ask(&question);
@@ -216,13 +216,13 @@ static void a_loop_that_hangs_delays_one_question(void **state)
     clock.passes_waits = true;
     uint64_t begin_ns = test_clock_now_ns(&clock);
     assert_int_equal(ntk_refresh_create(LONG_NS, &clock.clock, &refresh, NULL), 0);
-    assert_false(ntk_refresh_wait_look(refresh)); /* the loop does not come in time */
+    assert_false(ntk_refresh_wait_look(refresh)); /* the loop does not respond in time */
     assert_int_equal(test_clock_now_ns(&clock) - begin_ns, NTK_REFRESH_LOOK_NS);
     assert_true(ntk_refresh_begin(refresh).look);
     assert_false(ntk_refresh_wait_look(refresh));
     assert_false(is_asked(refresh, 0));
     assert_int_equal(test_clock_now_ns(&clock) - begin_ns, NTK_REFRESH_LOOK_NS);
-    ntk_refresh_looked(refresh, true); /* it comes; from now on questions wait again */
+    ntk_refresh_looked(refresh, true); /* the loop responds; from now on questions wait again */
     assert_false(ntk_refresh_wait_look(refresh));
     assert_true(is_asked(refresh, 0));
     assert_int_equal(test_clock_now_ns(&clock) - begin_ns, 2 * NTK_REFRESH_LOOK_NS);

@@ -1,8 +1,7 @@
 #!/bin/bash
-# bench_agent - CPU time of neuron-monitor per second at a period of 1 s: on an idle machine of 32
-# cores, and at 10,000 executions per second (or as many as this host runs) over 32 cores. Peers on
-# the same bed in the same run: prometheus-node-exporter where it is installed. NTK_BENCH_SECONDS
-# (10) each.
+# bench_agent - CPU time of neuron-monitor per second at a period of 1 s: on an idle machine of 32 cores, and at
+# 10,000 executions per second (or as many as this host runs) over 32 cores. The peer, on the same machine in the
+# same run, is prometheus-node-exporter if installed. NTK_BENCH_SECONDS (10) sets the time of each.
 . "$(dirname "$0")/lib.sh"
 needs neuron-monitor neuron-bench neuron-packager curl
 seconds=${NTK_BENCH_SECONDS:-$(size 10 0.2)}
@@ -10,7 +9,7 @@ cores=$(size 32 2)
 settle=$(size 2 0) # seconds until an agent's first periods have ended
 export NEURON_SOFT_INSTANCE=$(size trn1.32xlarge trn1.2xlarge)
 
-# measure NAME PID: percent of a CPU over the time of the bench, and resident memory.
+# measure NAME PID: percent of a CPU during the bench, and resident memory.
 measure() {
     figure "$1" "$(measure_cpu "$2" "$seconds")" "% of a CPU"
     figure "$1, memory" "$(memory_mib "$2" VmRSS)" MiB

@@ -1,9 +1,8 @@
 #!/bin/bash
-# bench_agent_full - neuron-monitor on a full machine: 32 applications on the 128 cores of a
-# trn2.48xlarge, a period of 1 s, stored in a database, scraped each second;
-# prometheus-node-exporter scraped next to it meanwhile, where it is installed or unpacked. CPU
-# time and memory of both, whether memory grows, and how long their pages take. NTK_BENCH_SECONDS
-# (180) in four parts, NTK_BENCH_SCRAPES (200).
+# bench_agent_full - neuron-monitor on a full machine: 32 applications on the 128 cores of a trn2.48xlarge, a period
+# of 1 s, stored in a database, scraped every second; prometheus-node-exporter is scraped at the same time if it is
+# installed or unpacked. Measures CPU time and memory of both, whether memory grows, and how long their pages take.
+# NTK_BENCH_SECONDS (180) in four parts, NTK_BENCH_SCRAPES (200).
 . "$(dirname "$0")/lib.sh"
 needs neuron-monitor neuron-bench neuron-packager curl
 seconds=${NTK_BENCH_SECONDS:-$(size 180 1)}
@@ -12,7 +11,7 @@ parts=$(size 4 1)
 part_seconds=$(awk -v s="$seconds" -v p="$parts" 'BEGIN { print s / p }')
 applications=$(size 32 2)
 export NEURON_SOFT_INSTANCE=$(size trn2.48xlarge trn2.3xlarge) NEURON_RT_VIRTUAL_CORE_SIZE=1
-export NEURON_HOOKS_MEMORY=2M # of each application: /dev/shm need not be large
+export NEURON_HOOKS_MEMORY=2M # for each application: /dev/shm need not be large
 
 neuron-packager example memcpy --lnc 1 -o memcpy.neff
 neuron-bench machine >/dev/null
@@ -49,7 +48,7 @@ for ((part = 1; part <= parts; part++)); do
     done
 done
 
-# latency NAME URL [HEADER]: one request after the other over one connection, the peers in turn.
+# latency NAME URL [HEADER]: one request after another over one connection, alternating between the peers.
 latency() {
     local name=$1 url=$2
     shift 2

@@ -7,7 +7,7 @@ needs neuron-monitor neuron-bench curl python3
 seconds=${NTK_BENCH_SECONDS:-$(size 60 0.2)}
 export NEURON_SOFT_INSTANCE=$(size trn2.48xlarge trn2.3xlarge) NEURON_RT_VIRTUAL_CORE_SIZE=1
 
-# Takes whatever is sent, and has a node.
+# Accepts whatever is sent, and pretends to have a node.
 python3 -c '
 import http.server
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -35,7 +35,7 @@ agent=$!
 wait_for shows "$(size 16 1)" agent.log '^neuron_device_health_status'
 (while sleep 15; do curl -s -H 'Accept-Encoding: gzip' "http://127.0.0.1:$(port_of agent.log)/metrics" >/dev/null || true; done) &
 pids+=($!)
-sleep "$(size 10 0)" # everything was used once
+sleep "$(size 10 0)" # everything has been used once
 figure "128 idle cores, every exporter" "$(measure_cpu "$agent" "$seconds")" "% of a CPU" most 1
 figure "128 idle cores, private memory" "$(memory_mib "$agent" RssAnon)" MiB exact 16
 result

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_archive - what archiving an hour of the largest machine costs (128 cores, a row each
- * second: 460,800 rows of core_sample): CPU time next to SQLite stepping through the same rows and
- * handing out their values, bytes a row, and memory.
- *
- * Method: the agent's own archive in this thread, into a folder in memory; time is the thread's CPU
- * time, so the disk does not count. Memory is what the process has at most beyond what reading
- * alone takes. The values are like those of cores at work: busy shares and bytes that change each
- * second.
+ * bench_archive - what archiving an hour of the largest machine costs (128 cores, one row per
+ * second: 460,800 rows of core_sample), compared with SQLite stepping through the same rows and
+ * returning their values: CPU time, bytes per row, and memory.
+ * Method: runs the agent's own archive in this thread, into a folder in memory. Time is the
+ * thread's CPU time, so the disk does not count. Memory is the peak of the process beyond what
+ * reading alone needs. The values resemble those of busy cores: busy shares and bytes that change
+ * every second.
  */
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -96,7 +95,7 @@ static void make_database(void)
     sqlite3_close(db);
 }
 
-/* Each value is checked, as one has to that writes it anywhere. */
+/* Reads each value, as any program that writes it elsewhere must. */
 static double read_rows(void *ctx)
 {
     struct ntk_store_cursor *cursor = NULL;

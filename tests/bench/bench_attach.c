@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What looking at one execution of a job that runs already costs it: probes at entry and return of
- * a function that does nothing, by what the function begins with. Needs the privileges of
+ * What observing one execution costs a job that is already running: probes at entry and return of a
+ * function that does nothing, by the function's first instruction. Requires the privileges of
  * neuron-monitor attach.
  */
 #include <inttypes.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench_cnml - operators of libcnml on one software core against OpenBLAS on one thread.
- *
- * The peer of a convolution is im2col in float32 and one product with its bias, of a dense layer
- * one product. The candidate is a forward call until its queue is empty: instructions and float16
- * data through device memory, state buffer and PSUM, products of tiles. CPU time of the process, as
- * both keep one thread busy. Ratio above 1: the core is slower.
+ * The peer of a convolution is im2col in float32 and one product with its bias; the peer of a dense
+ * layer is one product. The candidate is a forward call until its queue is empty: instructions and
+ * float16 data through device memory, state buffer and PSUM, and products of tiles. CPU time of the
+ * process, as both keep one thread busy. Ratio above 1: the core is slower.
  */
 #include <cblas.h>
 #include <stdio.h>
@@ -18,9 +17,9 @@
 #include "tests/support/scratch.h"
 
 #define ROUNDS 9
-#define REPEAT \
-    ROUNDS_SIZE(4, 1) /* forwards in a row: a core that turns to another operator is cleared */
-#define TARGET 0.9    /* of the peer's speed: time ratio 1 / 0.9 */
+/* Forwards in a row: a core is cleared when it switches to another operator. */
+#define REPEAT ROUNDS_SIZE(4, 1)
+#define TARGET 0.9 /* of the peer's speed: time ratio 1 / 0.9 */
 
 struct layer {
     const char *name;
@@ -33,7 +32,7 @@ struct layer {
     float *in, *columns, *filter, *bias, *out;
 };
 
-/* Of all threads of the process: what others do on the machine counts less. */
+/* Of all threads of the process. CPU time is less sensitive to other load on the machine. */
 static uint64_t cpu_ns(void)
 {
     struct timespec time;
@@ -133,7 +132,7 @@ static double device(void *ctx)
     return (double)(cpu_ns() - start) / 1e6 / REPEAT;
 }
 
-/* Row (c, i, j) of an image: what tap (i, j) of channel c sees of each pixel. */
+/* Row (c, i, j) of an image: what tap (i, j) of channel c sees at each pixel. */
 static void im2col(const struct layer *l, const float *image, float *columns)
 {
     int k = l->kernel;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_cnml_launch - what it takes to have a small operator run, by libcnml and by libnrt.
- *
- * The operator adds two tensors of 64 numbers; libnrt executes the very NEFF that libcnml compiled
- * for it, taken out of its model file, on a machine of the same kind. A process each, since one has
- * one machine; they take turns. Wall time: forwards are queued, and others may run them meanwhile.
+ * bench_cnml_launch - what running a small operator costs, with libcnml and with libnrt.
+ * The operator adds two tensors of 64 numbers. libnrt executes the very NEFF that libcnml compiled
+ * for it, extracted from its model file, on a machine of the same kind. Each library has its own
+ * process, because a process has one machine; they take turns. Wall time: forwards are queued, and
+ * other threads may run them meanwhile.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,7 +163,7 @@ int main(int argc, char **argv)
     folders[1] = test_scratch_create();
     model_path = test_scratch_path(folders[0], "add.model");
     cards = observed_start(folders[0], child_forwards, NULL);
-    (void)observed_receive(&cards); /* the model is there */
+    (void)observed_receive(&cards); /* the model is loaded */
     cores = observed_start(folders[1], child_executes, NULL);
     (void)observed_receive(&cores);
     rounds_run(subjects, 3, ROUND_COUNT);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_collect - what collecting costs: recording and quantiles of histograms against reading the
- * event, and the collector's CPU time at 10,000 executions per second over 32 cores against one
- * that watches nothing.
- *
- * Set BENCH_SECONDS for longer rounds (default 3).
+ * bench_collect - what collecting costs. Compares recording and quantiles of histograms with
+ * reading the events, and the collector's CPU time at 10,000 executions per second over 32 cores
+ * with that of a collector that watches nothing.
+ * BENCH_SECONDS sets longer rounds (default 3).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +38,7 @@ static double now_of(clockid_t clock)
 static struct ntk_slot slots[SLOTS];
 static uint64_t head;
 
-/* Reads the whole ring; with a histogram also records each duration. */
+/* Reads the whole ring; with a histogram it also records each duration. */
 static uint64_t read_ring(struct ntk_histogram_dense *into)
 {
     struct ntk_slot batch[NTK_RING_BATCH];
@@ -60,7 +59,7 @@ static uint64_t read_ring(struct ntk_histogram_dense *into)
 }
 
 static struct ntk_histogram_dense dense;
-static volatile uint64_t checksum; /* keeps the work alive */
+static volatile uint64_t checksum; /* keeps the compiler from dropping the work */
 
 static double measure_reading(void *ctx)
 {
@@ -80,7 +79,7 @@ static double measure_quantiles(void *ctx)
 
     (void)ctx;
     for (int i = 0; i < 500; i++) {
-        dense.bucket[i]++; /* or the compiler asks once */
+        dense.bucket[i]++; /* otherwise the compiler calls it only once */
         ntk_histogram_dense_percentiles(&dense, four, 4, out);
         checksum += (uint64_t)out[3];
     }
@@ -116,7 +115,7 @@ static void bench_histogram(void)
 
 /* ---- the collector ---- */
 
-/* RATE executions per second over CORES cores until killed, in steps of 10 ms. */
+/* Performs RATE executions per second over CORES cores until killed, in steps of 10 ms. */
 static void load_main(void)
 {
     const struct ntk_hooks_config config = { .instance_type = "trn1.32xlarge",
@@ -166,7 +165,7 @@ static void load_main(void)
     }
 }
 
-/* CPU seconds per second of a collector that drains each drain_ms and polls each second. */
+/* CPU seconds per second of a collector that drains every drain_ms and polls every second. */
 static double collect_cpu(const char *folder, double seconds, unsigned int drain_ms,
                           uint64_t *out_executions, uint64_t *out_events, uint64_t *out_lost)
 {
@@ -181,7 +180,7 @@ static double collect_cpu(const char *folder, double seconds, unsigned int drain
     rounds_require(ntk_collector_create(&options, &collector, &err) == 0, err.text);
     *out_executions = *out_events = *out_lost = 0;
     if (ntk_collector_poll(collector, &snapshot, &err) == 0) {
-        ntk_snapshot_destroy(snapshot); /* first sight is not what repeats */
+        ntk_snapshot_destroy(snapshot); /* first discovery is not part of the steady cost */
     }
     begin = now_of(CLOCK_MONOTONIC);
     begin_cpu = now_of(CLOCK_PROCESS_CPUTIME_ID);

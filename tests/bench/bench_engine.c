@@ -4,8 +4,8 @@
  *
  * Tensor engine: programs of nc_matmul tiles against plain cblas_sgemm of the same shape on packed
  * matrices. DMA: transfers against memcpy of the same runs. Both sides touch the same amount of
- * memory, prefaulted; the core's side pays for its event loop. Ratio above 1: the core is slower.
- * Other operations: what an element costs, without a target.
+ * prefaulted memory; the core's time includes its event loop. Ratio above 1: the core is slower.
+ * Other operations: the cost per element, without a target.
  */
 #include <cblas.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ static double run(void *ctx)
     return (double)(rounds_now_ns() - start) / p->repeat / p->units;
 }
 
-/* Fills state buffer with numbers: loads of var 1, waited for by the end of its own run. */
+/* Fills the state buffer with numbers: loads var 1 and waits for that at the end of the run. */
 static void fill_sbuf(struct program *p, uint32_t row_bytes)
 {
     struct program load;
@@ -155,7 +155,7 @@ static double run_gemm(void *ctx)
     return (double)(rounds_now_ns() - start) / g->count;
 }
 
-/* m x n x k as tiles of 128 x 512 x 128; the results go over the banks of PSUM in turn. */
+/* m x n x k as tiles of 128 x 512 x 128; the results use the banks of PSUM in turn. */
 static void matmul_program(struct program *p, int m, int n, int k, enum ntk_dtype dtype, int count)
 {
     struct ntk_isa_instr matmul = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
@@ -262,7 +262,7 @@ static void bench_dma(uint32_t row_bytes, int rows, int to_sbuf, int count)
         emit(&p, NTK_ISA_ENGINE_SP, &copy);
     }
     make(&p);
-    /* The peer has the state buffer's distance between rows, and memory of its own. */
+    /* The peer has the same distance between rows as the state buffer, but its own memory. */
     c.to_step = to_sbuf ? 196608 + 2112 : row_bytes;
     c.from_step = row_bytes;
     c.to = memory_of(c.to_step * (size_t)rows + 4096);
@@ -329,8 +329,8 @@ static struct ntk_isa_instr operation(enum ntk_isa_op op)
     return instr;
 }
 
-/* ns per element of source 0, next to a memcpy of as many float32 in rows as far apart: the least
- * that reading and writing once would cost. */
+/* ns per element of source 0, compared with a memcpy of as many float32 values with the same
+ * distance between rows: the lowest possible cost of reading and writing once. */
 static void bench_operations(void)
 {
     static const struct {

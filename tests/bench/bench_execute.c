@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hooks add to nrt_execute of a small NEFF. Three processes run the same NEFF, one with
- * the hooks off, one with counters, one with all; they take turns, so that each meets the same
- * machine. Where the kernel puts the pages of a process makes more of a difference than the hooks,
- * so there are several such sets, and the best process of each mode counts.
- *
- * That difference is a hundred ns of twenty thousand, and comes out a percent or two too high or
- * too low. So the calls are also timed by themselves, with as much memory moved between begin and
- * end as the NEFF moves: what the caches have lost by then is in the figure, what other processes
- * do hardly.
+ * What the hooks add to nrt_execute of a small NEFF. Three processes run the same NEFF, with the
+ * hooks off, with counters, and with everything. They take turns, so that all meet the same state
+ * of the machine. Where the kernel places the pages of a process matters more than the hooks, so
+ * there are several such sets, and the best process of each mode counts.
+ * That difference is a hundred ns out of twenty thousand, and the result may be a percent or two
+ * too high or too low. So the calls are also timed by themselves, with as much memory moved between
+ * begin and end as the NEFF moves. That figure includes what the caches have lost by then, and
+ * hardly anything that other processes do.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@
 
 static const char *neff_path;
 
-/* Loads the NEFF with tensors of zeros, then executes on each request. */
+/* Loads the NEFF with tensors of zeros, then executes once per request. */
 static int child_executes(struct observed *child, void *ctx)
 {
     nrt_tensor_info_array_t *info = NULL;
@@ -101,7 +100,7 @@ static void run_set(struct rounds_subject *all)
 
     memset(set, 0, sizeof set);
     for (i = 0; i < MODES; i++) {
-        homes[i] = test_scratch_create(); /* a software machine each */
+        homes[i] = test_scratch_create(); /* each with its own software machine */
         children[i] = observed_start(homes[i], child_executes, modes[i]);
         (void)observed_receive(&children[i]);
         set[i].measure = measure;
@@ -132,7 +131,7 @@ static int compare_ticks(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* ns that the two calls of an execution take, the clock's own included; ctx: NEURON_HOOKS. */
+/* ns of both calls of an execution, including the clock's own; ctx: NEURON_HOOKS. */
 static double measure_calls(void *ctx)
 {
     static uint64_t samples[CALLS_MAX];
@@ -161,7 +160,7 @@ static double measure_calls(void *ctx)
     bench_so_detach();
     last = ntk_raw_clock_bracket(kind, 32);
     qsort(samples, CALLS, sizeof samples[0], compare_ticks);
-    /* The mean of the middle half: ticks of some machines come in tens of ns. */
+    /* The mean of the middle half: on some machines ticks have a resolution of tens of ns. */
     for (i = CALLS / 4; i < CALLS * 3 / 4; i++) {
         ticks += samples[i];
     }
@@ -202,7 +201,8 @@ int main(int argc, char **argv)
         { .name = "nrt_execute, counters" },
         { .name = "nrt_execute, counters and events" },
     };
-    /* Shared memory where the machine has it, as in life: pages of a disk's file cost more. */
+    /* In shared memory if the machine has it, as in production: pages of a file on disk cost
+     * more. */
     int shm = access("/dev/shm", W_OK) == 0 ? setenv("TMPDIR", "/dev/shm", 1) : 0;
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "small.neff");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What writing a profile out costs, per row of its tables, or span and counter of its traces: each
- * format of one long capture, next to the floor of writing as many bytes with nothing in between,
- * and next to slices that protobuf-c packs. NTK_BENCH_NTFF and NTK_BENCH_NEFF name another capture,
- * and its NEFF.
+ * What writing a profile costs, per row of its tables, or per span and counter of its traces. Each
+ * format of one long capture is compared with the floor of writing as many bytes with nothing in
+ * between, and with slices that protobuf-c packs. NTK_BENCH_NTFF and NTK_BENCH_NEFF name another
+ * capture and its NEFF.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ static double write_format(void *ctx)
     return (double)(end - begin) / (double)subject->unit_count;
 }
 
-/* As many bytes as the format has, by the same way to the same place. */
+/* Writes as many bytes as the format has, by the same route to the same place. */
 static double write_bytes(void *ctx)
 {
     const struct subject *subject = ctx;

@@ -1,7 +1,7 @@
 #!/bin/bash
-# What a Perfetto trace costs to write and to read: `view --output-format perfetto`, from the
-# capture to the file, next to the time that Perfetto's own trace processor (WebAssembly) takes to
-# load it. Skipped where ./dev could not get that.
+# What writing and reading a Perfetto trace costs: `view --output-format perfetto`, from the capture to the file,
+# compared with the time that Perfetto's own trace processor (WebAssembly) needs to load it. Skipped where ./dev
+# could not get the processor.
 . "$(dirname "$0")/lib.sh"
 needs node neuron-packager neuron-profile
 processor=$NTK_SOURCE_DIR/build/tools/npm/package/assets/trace-processor

@@ -1,7 +1,6 @@
 #!/bin/bash
-# bench_health - how long after a fault the agent's report of it is made, over faults of one device
-# after another, and what searching for faults costs an idle agent on the largest machine.
-# BENCH_ROUNDS (12) faults.
+# bench_health - how soon after a fault the agent reports it, over faults of one device after another, and what fault
+# detection costs an idle agent on the largest machine. BENCH_ROUNDS (12) faults.
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-monitor neuron-bench neuron-packager
 rounds=${BENCH_ROUNDS:-$(size 12 1)}
@@ -12,7 +11,7 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
 neuron-monitor --period 1h >reports.jsonl 2>agent.log &
 agent=$!
-# The time of the first report in which a device is unhealthy for the errors that its driver counts.
+# The time of the first report that marks a device as unhealthy because of errors that its driver counts.
 unhealthy() { jq -s "[.[].neuron_ext | select(.devices[$1].health.reasons[]?.reason == \"hbm_uncorrectable\")][0].time_ns // empty" reports.jsonl; }
 is_unhealthy() { [ -n "$(unhealthy "$1")" ] && echo yes; }
 wait_for has_reports reports.jsonl
@@ -22,7 +21,7 @@ for ((device = 0; device < rounds && device < 12; device++)); do
 done
 kill "$agent"
 wait "$agent"
-# The execution's end as its process wrote it down, to the report.
+# From the end of the execution, as its process recorded it, to the report.
 for ((device = 0; device < rounds && device < 12; device++)); do
     jq -s --argjson device "$device" --argjson report "$(unhealthy "$device")" '[.[].neuron_ext.events[]? |
         select(.kind == "error" and .nrt_status == 1201 and .error_class == "hardware" and (.core / 2 | floor) == $device)][0].time_ns |

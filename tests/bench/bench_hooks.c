@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the hooks cost the observed program, and what a reader can take. The floor is a timestamp
- * and a 64-byte store in a loop of this program; the hooks are called in a shared library.
+ * What the hooks cost the observed program, and how fast a reader is. The floor is a timestamp and
+ * a 64-byte store in a loop of this program; the hooks are called in a shared library.
  */
 #include <math.h>
 #include <pthread.h>
@@ -71,7 +71,7 @@ static double measure_clock(void *ctx)
 
 ROUNDS_MEASURE(measure_mark, EVENTS, bench_so_mark(i, i))
 
-/* Sixteen names in turn: each has to be found among them. */
+/* Sixteen names in turn: each lookup has to find one among them. */
 static const char *const names[16] = { "step",    "forward",   "backward", "all-reduce",
                                        "loader",  "optimizer", "epoch",    "evaluation",
                                        "embed",   "attention", "mlp",      "layer norm",
@@ -103,7 +103,7 @@ static void *write_marks(void *ctx)
     return NULL;
 }
 
-/* The slower of two threads that write at the same time, each its own ring; ctx: the floor's
+/* The slower of two threads that write at the same time, each to its own ring; ctx: the floor's
  * rings. */
 static double measure_two_writers(void *ctx)
 {
@@ -195,7 +195,7 @@ static double measure_with_reader(void *ctx)
     return ns;
 }
 
-/* ---- a reader flat out, in memory that another core has written ---- */
+/* ---- a reader at full speed, in memory that another core has written ---- */
 
 static struct ntk_segment_ring directory;
 
@@ -234,8 +234,8 @@ static int compare_ticks(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* p99.9 of one call in ticks, with the reading of the clock; *out_faults are the page faults of
- * all. */
+/* p99.9 of one call in ticks, including reading the clock; *out_faults: the page faults of all
+ * calls. */
 static double tail_ticks(void (*call)(uint64_t, uint64_t), uint64_t *samples, long *out_faults)
 {
     struct rusage first;
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
     size_t i;
 
     rounds_options(argc, argv);
-    /* Shared memory where the machine has it, as in life. */
+    /* In shared memory if the machine has it, as in production. */
     if (access("/dev/shm", W_OK) == 0) {
         test_scratch_destroy(folder);
         (void)setenv("TMPDIR", "/dev/shm", 1);

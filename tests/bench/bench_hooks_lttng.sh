@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench_hooks_lttng - one record of the hooks against one of LTTng-UST in its own snapshot session.
+# bench_hooks_lttng - one record of the hooks against one of LTTng-UST in a private snapshot session.
 . "$(dirname "$0")/lib.sh"
 needs lttng lttng-sessiond
 peer=$NTK_BENCH_DIR/lttng_peer
@@ -8,7 +8,7 @@ home=$scratch
 export LTTNG_HOME=$home HOME=$home LTTNG_UST_REGISTER_TIMEOUT=2000
 session=ntk_bench_$$
 daemon=
-# Root has one daemon for the machine, which the package may have started: a session of our own disturbs no other.
+# Root has one daemon per machine, which the package may have started. A separate session does not disturb others.
 if ! { [ "$(id -u)" = 0 ] && kill -0 "$(cat /var/run/lttng/lttng-sessiond.pid 2>/dev/null)" 2>/dev/null; }; then
     lttng-sessiond --no-kernel --pidfile "$home/pid" >"$home/log" 2>&1 &
     daemon=$!

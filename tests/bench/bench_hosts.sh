@@ -1,5 +1,6 @@
 #!/bin/bash
-# bench_hosts - what neuron-top takes to show 64 hosts for ten seconds, and whether each round had a new report of each.
+# bench_hosts - what it costs neuron-top to show 64 hosts for ten seconds, and whether every round had a new report
+# from each host.
 . "$(dirname "$0")/lib.sh"
 needs neuron-monitor neuron-bench neuron-top python3 jq
 hosts=$(size 64 4)

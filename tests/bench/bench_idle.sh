@@ -1,13 +1,13 @@
 #!/bin/bash
-# bench_idle - what it costs to observe why a job is idle, in percent of the CPU time of a job that computes on one CPU: the
-# program that observes together with its program in the kernel, and the thread of neuron-monitor --idle.
+# bench_idle - what observing the idle time of a job costs, in percent of the CPU time of a job that computes on one
+# CPU: for the command with its program in the kernel, and for the thread of neuron-monitor --idle.
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-profile neuron-monitor
 job=$NTK_BUILD_DIR/tests/tests_idle_job
 seconds=$(size 8 0.5)
 [ -x "$job" ] || skip "tests_idle_job is missing"
 is_ready() { grep -qx ready job.out && echo yes; }
-# Nanoseconds on a CPU: of a process, or of its threads with a name.
+# Nanoseconds on a CPU: of a process, or of its threads with a given name.
 cpu_ns() {
     local task sum=0 ns
     for task in "/proc/$1/task"/*; do
@@ -17,10 +17,10 @@ cpu_ns() {
     done
     echo $sum
 }
-# Of the programs in the kernel that a process has loaded.
+# Nanoseconds of the programs in the kernel that a process has loaded.
 kernel_ns() { cat "/proc/$1/fdinfo"/* | awk '/^run_time_ns:/ { sum += $2 } END { printf "%d", sum }'; }
 observer_ns() { echo $(($(cpu_ns $observer) + $(kernel_ns $observer))); }
-# share_of COMMAND...: by how much a sum of nanoseconds grows, in percent of the CPU time that the job gets meanwhile.
+# share_of COMMAND...: how much a sum of nanoseconds grows, in percent of the CPU time that the job gets meanwhile.
 share_of() {
     local from job_from
     from=$("$@")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it takes to open the folder of an inspection that the vendor's runtime left, or ours, and to
- * analyze it: time per million records, and memory, which must not follow from how many there are.
- * The folders are written here: four rings of executions with their device spans, allocations and
- * copies; four ranks of ours with collectives. NTK_BENCH_RECORDS: how many records of each in place
- * of ten million.
+ * What opening and analyzing the folder of an inspection costs, by the vendor's runtime and by
+ * ours: time per million records, and memory, which must not depend on the number of records. The
+ * folders are written here: four rings of executions with their device spans, allocations and
+ * copies; four ranks of ours with collectives. NTK_BENCH_RECORDS sets the number of records of each
+ * (default ten million).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 
 struct folder {
     char *path;
-    const char *command, *name; /* what is asked of neuron-profile; name: an analysis, or NULL */
+    const char *command, *name; /* arguments of neuron-profile; name: an analysis, or NULL */
     uint64_t records, bytes;
     double memory_mib;   /* of the last run */
     double wall_seconds; /* ... per million records */
@@ -144,7 +144,7 @@ static struct folder own_folder_write(const char *below, uint64_t records)
     return folder;
 }
 
-/* neuron-profile with the folder, as its own process; seconds of processor time, user and
+/* Runs neuron-profile on the folder as its own process; returns seconds of processor time, user and
  * system, per million records. */
 static double ask(void *ctx)
 {
@@ -164,7 +164,7 @@ static double ask(void *ctx)
 
 static void analyze(struct folder *folder, const char *whose)
 {
-    /* Each needs all spans in an order of its own. */
+    /* Each analysis needs all spans in a different order. */
     static const char *const analyses[] = { "host-gaps", "ranks", "joined", "executions" };
 
     folder->command = "analyze";

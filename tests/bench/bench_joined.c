@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it takes to join the traces of 512 ranks: memory, which must not follow from what they did,
- * and time next to a floor, which only unpacks the same files piece by piece. The files are those
- * that our runtime writes. NTK_BENCH_COLLECTIVES: of each rank, in place of 2,000; 16 events each.
+ * What joining the traces of 512 ranks costs: memory, which must not depend on the number of
+ * operations, and time compared with a floor that only unpacks the same files piece by piece. The
+ * files are those that our runtime writes. NTK_BENCH_COLLECTIVES sets the number of collectives per
+ * rank (default 2,000) with 16 events each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #define PER_HOST 32
 #define RUNS 7 /* executions between two collectives */
 #define COLLECTIVES ROUNDS_SIZE(2000, 40)
-#define SMALLER 4 /* so many times fewer in the other job */
+#define SMALLER 4 /* the other job has fewer by this factor */
 #define ROUND_COUNT 3
 #define MEMORY_TARGET_MIB 256.0
 #define GROWTH_TARGET 1.2
@@ -54,7 +55,7 @@ static struct job job_write(const char *below, const char *name, uint32_t collec
     return job;
 }
 
-/* neuron-profile analyze of the folder, as its own process. */
+/* Runs neuron-profile analyze on the folder as its own process. */
 static double analyze(void *ctx)
 {
     struct job *job = ctx;

@@ -3,8 +3,8 @@
  * What questions about a capture of 20 million events cost: the CPU time of neuron-profile, user
  * and system, from its start to its answer, opening included. The first figure is opening alone.
  *
- * NTK_BENCH_STEPS: how many steps of tests/support/ntff_big.h in place of a million; 20 events
- * each.
+ * NTK_BENCH_STEPS sets the number of steps of tests/support/ntff_big.h (default a million) with 20
+ * events each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static double seconds_of(const struct rusage *usage)
            (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
 }
 
-/* The best of some rounds: what others do on the machine counts less. */
+/* The best of several rounds, as other load on the machine only adds time. */
 static double ask(const char *const *words)
 {
     const char *arguments[ARGUMENTS_MAX + 1] = { "neuron-profile" };

@@ -2,16 +2,17 @@
 /*
  * What the command lines costs on a kernel that is unrolled into a million instructions, each of
  * them executed once: back-end lines and kernel tree are read out of the members of the NEFF,
- * joined with the program, and summed by line, loop and iteration, with who let whom go. Next to it
- * the same program without positions, which is what every analysis of it costs. Then trace files of
- * it, with positions and without: no slot runs twice, so each of them has its own texts. Then the
- * same program in a loop, ten million instructions: its summary, and windows of its timeline.
+ * joined with the program, and summed by line, loop and iteration, with the instructions that ended
+ * each wait. The floor is the same program without positions, the cost of every analysis of it.
+ * Then trace files of it, with positions and without: no slot runs twice, so each of them has its
+ * own texts. Then the same program in a loop, ten million instructions: its summary, and windows of
+ * its timeline.
  *
- * Where the time of lines goes, by perf: 27 % reads the debug members (half of it fields of
- * protobuf, a sixth first use of memory), 14 % reads the kernel tree, 10 % joins both with the
- * slots, 20 % decodes slots, 10 % sums lines and loops, 9 % finds what ended waits. First use of
- * memory is 15 % in all parts together, mostly of the facts of slots: 176 bytes for each. So what
- * exists once per instruction must be small, and is in large pages.
+ * What the command spends its time on, according to perf: 27 % reads the debug members (half of it
+ * fields of protobuf, a sixth first use of memory), 14 % reads the kernel tree, 10 % joins both
+ * with the slots, 20 % decodes slots, 10 % sums lines and loops, 9 % finds what ended waits. First
+ * use of memory is 15 % in all parts together, mostly of the facts of slots: 176 bytes for each. So
+ * what exists once per instruction must be small, and is in large pages.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static void put_pair(struct ntk_buf *to, const char *key, const char *value)
     ntk_buf_fini(&pair);
 }
 
-/* The number of an instruction tells its BIR id, its name, its line and its iterations. */
+/* The number of an instruction determines its BIR id, name, line and iterations. */
 static void make_engine(unsigned engine)
 {
     struct ntk_buf assembly = { 0 };
@@ -157,7 +158,7 @@ static void make_neff(void)
     make_tree();
 }
 
-/* Scalar waits for what Tensor signals; the others for nothing. */
+/* Scalar waits for a signal of Tensor; the other engines wait for nothing. */
 static void make_code(unsigned engine)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NOP);
@@ -226,7 +227,7 @@ static void make_trace(void)
     trace.has_chip = ntk_chip_find(ntff.instance_type, &trace.chip);
 }
 
-/* ns: as the command does it, with positions or without. */
+/* ns of the analysis as the command performs it, with positions or without. */
 static double run_lines(bool has_neff)
 {
     struct ntk_export *export = NULL;
@@ -363,7 +364,7 @@ static double worst_window(void)
     return (double)worst_ns / 1e6;
 }
 
-/* That are read, for each instruction. */
+/* Bytes read per instruction. */
 static size_t member_bytes(void)
 {
     size_t bytes = 0;
@@ -399,7 +400,7 @@ int main(int argc, char **argv)
         rounds_print(&subjects[i], i < 2 ? "ns/instruction" : "ns/span or counter");
     }
     rounds_print_value("members of the NEFF", (double)member_bytes(), "bytes/instruction", 0, 0);
-    /* ns of one are ms of a million */
+    /* ns per instruction are ms per million */
     rounds_print_best("lines of a million instructions", rounds_min(&subjects[0]),
                       rounds_median(&subjects[0]), "ms", TARGET_MS, 0);
     rounds_print_best("perfetto per span or counter, with positions", rounds_min(&subjects[2]),

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What nrt_load of a NEFF full of constants costs next to reading, inflating and hashing its file
- * with the same libraries, and how much memory it takes next to the caller's bytes. Each
- * measurement is its own process, so that none meets pages that another one touched; they take
- * turns, and count processor time. The floor inflates into a buffer that stays in the cache: it
- * never touches memory for the result.
- *
- * The constants are float32 weights of a normal distribution. NTK_BENCH_LOAD_MIB sets how many MiB
- * of them there are: 256 unless it says otherwise, 1024 for the target's size.
+ * What nrt_load of a NEFF full of constants costs, compared with reading, inflating and hashing its
+ * file with the same libraries, and how much memory it takes in addition to the caller's bytes.
+ * Each measurement is its own process, so that none reuses pages that another one touched. They
+ * take turns, and count processor time. The floor inflates into a buffer that stays in the cache:
+ * it never touches memory for the result.
+ * The constants are float32 weights of a normal distribution. NTK_BENCH_LOAD_MIB sets their size in
+ * MiB: 256 by default, 1024 for the size of the target.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -42,7 +41,7 @@ static const char *neff_path;
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* A gzip stream that goes to a file piece by piece. */
+/* A gzip stream that is written to a file piece by piece. */
 struct gzip {
     int fd;
     z_stream stream;
@@ -65,7 +64,8 @@ static void put(struct gzip *gzip, const void *bytes, size_t count)
     }
 }
 
-/* Compressed bytes that end at a byte and refer to nothing before them; freed with free(). */
+/* Compressed bytes that end on a byte boundary and refer to nothing before them; free with
+ * free(). */
 static uint8_t *squeeze(struct gzip *gzip, const void *bytes, size_t count, int flush,
                         size_t *out_count)
 {
@@ -141,7 +141,7 @@ static float *weights_make(void)
     return weights;
 }
 
-/* A sound NEFF whose constants have one element each: its members, but for the sizes in
+/* A valid NEFF whose constants have one element each: its members are final except for the sizes in
  * def.json. */
 static void members_make(size_t constant_count, struct ntk_tar *out_tar,
                          struct ntk_neff_header *out_header)
@@ -178,7 +178,7 @@ static void members_make(size_t constant_count, struct ntk_tar *out_tar,
     free(bytes);
 }
 
-/* def.json with the size of the constants, and room for it: every "size" of 4 is one of them. */
+/* def.json with the size of the constants, and room for it: every "size" of 4 is a constant. */
 static char *definition_make(const struct ntk_tar_member *member)
 {
     const char *from = (const char *)member->bytes;
@@ -232,7 +232,7 @@ static void constant_add(struct gzip *gzip, const char *name, const float *block
     tar_pad(gzip, head_bytes);
 }
 
-/* The file as it was written, with its hash in the header. */
+/* The finished file, with its hash in the header. */
 static void header_finish(struct gzip *gzip, const struct ntk_neff_header *from)
 {
     struct ntk_neff_layout_header header = { .pkg_version = 2,
@@ -346,7 +346,7 @@ static void inflate_all(const uint8_t *bytes, size_t count, EVP_MD_CTX *hash)
     (void)inflateEnd(&stream);
 }
 
-/* Read, inflated into a buffer that stays in the cache, hashed with it or not: the floor. */
+/* The floor: read, inflated into a buffer that stays in the cache, and optionally hashed. */
 static uint64_t floor_run(bool with_hash)
 {
     uint64_t begin = rounds_cpu_ns();
@@ -373,7 +373,7 @@ static uint64_t floor_run(bool with_hash)
     return begin;
 }
 
-/* A line of /proc/self/status in bytes. */
+/* A line of /proc/self/status, in bytes. */
 static uint64_t status_bytes(const char *key)
 {
     char text[8192];
@@ -388,7 +388,7 @@ static uint64_t status_bytes(const char *key)
     return line ? strtoull(line + strlen(key), NULL, 10) << 10 : 0;
 }
 
-/* VmHWM is VmRSS from here on. */
+/* From here on VmHWM is VmRSS. */
 static void peak_reset(void)
 {
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
@@ -467,7 +467,7 @@ int main(int argc, char **argv)
     const char *wish = getenv("NTK_BENCH_LOAD_MIB");
     size_t mib = wish ? strtoul(wish, NULL, 10) : ROUNDS_SIZE(256, 2);
     size_t constant_count = mib * MIB / CONSTANT_BYTES;
-    /* Shared memory where the machine has it: what a disk does is not the question. */
+    /* In shared memory if the machine has it, so that the disk does not matter. */
     int shm = access("/dev/shm", W_OK) == 0 ? setenv("TMPDIR", "/dev/shm", 1) : 0;
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "weights.neff");

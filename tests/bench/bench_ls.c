@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an answer of neuron-ls costs on a machine of sixteen devices and 128 cores, as a program and
- * as a call, next to a loop that opens, reads and closes the files that it takes its facts from.
+ * as a call, compared with a loop that opens, reads and closes the files with its facts.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench_overhead - what nrt_execute adds to the work itself: examples through libnrt (hooks on, as
- * in life) against their programs on a bare core, which runs nothing but the event loop and the
- * kernels; for the example that only moves bytes against memcpy of the same rows too. What the loop
- * adds to kernels that compute is in bench_engine (C1, C2). CPU time of the calling thread, which
- * does all of it.
+ * in production) against their programs on a bare core, which runs only the event loop and the
+ * kernels. The example that only moves bytes is also compared with memcpy of the same rows.
+ * bench_engine measures what the loop adds to kernels that compute (C1, C2). CPU time of the
+ * calling thread, which does all of it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 #define ROUND_COUNT 9
 #define ROUND_NS_MIN \
-    ROUNDS_SIZE(20000000, 1) /* so many executions that a round is at least as long */
+    ROUNDS_SIZE(20000000, 1) /* enough executions to make a round at least this long */
 #define NEFF_BYTES_MAX (64u << 20)
 #define VARS_MAX 64
 #define SBUF_ROW_BYTES (192u << 10)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What several callers gain on a model of three steps: 1 ms on the host, 20 ms on the core, 2 ms on
- * the host, paced. One caller takes the sum, 23 ms; several are limited by the slowest step alone,
- * so at most 23/20 = 1.15.
+ * the host, paced. One caller needs the sum, 23 ms. Several are limited only by the slowest step,
+ * so the gain is at most 23/20 = 1.15.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "tests/bench/rounds.h"
 #include "tests/support/scratch.h"
 
-#define EXECUTIONS ROUNDS_SIZE(12U, 2U) /* of each caller in a round */
+#define EXECUTIONS ROUNDS_SIZE(12U, 2U) /* per caller in a round */
 #define CALLERS_MAX 3U
 #define ROUND_COUNT 5
 #define CORE_CYCLES UINT64_C(28000000) /* 20 ms at the 1.4 GHz of an NC-v2 */
@@ -92,7 +92,7 @@ static void *caller_run(void *argument)
     return NULL;
 }
 
-/* ns per execution with as many callers as ctx says. */
+/* ns per execution with the number of callers that ctx gives. */
 static double measure(void *ctx)
 {
     static struct caller callers[CALLERS_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What PopEF files cost: a file of 10 GiB, all holes, walked by its headers next to a loop that
- * only reads them, and the memory that takes; a tensor of 256 MiB read from one file and written
- * into another next to cp, which moves the same bytes.
+ * What PopEF files cost: walking the headers of a sparse file of 10 GiB, compared with a loop that
+ * only reads them, and the memory for that; reading a tensor of 256 MiB from one file and writing
+ * it into another, compared with cp, which moves the same bytes.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ static void must(int ret, const struct popef_error *err)
     rounds_require(ret >= 0, err->text);
 }
 
-/* The writer gives one blob of 1 MiB; its header with another name each is all the rest has. */
+/* The writer makes one blob of 1 MiB; all other blobs are its header with another name. */
 static void sparse_make(const struct bench *bench)
 {
     struct popef_error err = { 0 };
@@ -90,7 +90,7 @@ static double measure_walk(void *ctx)
     return (double)(rounds_now_ns() - begin) / BLOBS;
 }
 
-/* What no reader can do without: one read of each header, and of the version behind it. */
+/* The minimum for any reader: one read of each header, and one of the version after it. */
 static double measure_headers(void *ctx)
 {
     const struct bench *bench = ctx;
@@ -125,7 +125,7 @@ static void tensor_make(const struct bench *bench)
     must(popef_writer_close(writer, &err), &err);
 }
 
-/* Both begin without the file that they make, so neither pays for the end of an old one. */
+/* Both start without the output file, so neither pays for removing an old one. */
 static double measure_tensor(void *ctx)
 {
     const struct bench *bench = ctx;

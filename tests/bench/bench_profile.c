@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What recording costs: a small model (an adder, some tens of microseconds) and a large one (the
- * mlp example) with nothing on, with the system trace, with continuous profiling and with a
- * session. And how many bytes an event takes in the files.
+ * mlp example) without recording, with the system trace, with continuous profiling, and with a
+ * session. Also the bytes per event in the files.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -25,8 +25,8 @@
 #define LARGE_EXECUTIONS ROUNDS_SIZE(5, 1)
 #define PATH_BYTES 1024
 
-/* Bounds: what a record costs does not grow with the work of a model, so a large one hardly feels
- * it. */
+/* Limits: the cost of a record does not grow with the work of a model, so a large model hardly
+ * notices it. */
 #define SYSTEM_TARGET_SMALL 1.25
 #define DEVICE_TARGET_SMALL 1.5
 #define TARGET_LARGE 1.05
@@ -136,12 +136,12 @@ static void way_end(enum way way, const char *session_path)
     }
 }
 
-/* ns per execution; beginning, writing and ending do not count. */
+/* ns per execution, without starting, writing and ending the recording. */
 static double measure(void *ctx)
 {
     const struct subject *subject = ctx;
 
-    run(subject->model); /* the caches are another model's */
+    run(subject->model); /* the caches still hold another model's data */
     way_begin(subject->way);
     uint64_t start = rounds_cpu_ns();
     run(subject->model);

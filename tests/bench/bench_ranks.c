@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_ranks - how well slow ranks are found, and how soon: real jobs of two to eight ranks on
- * software cores, each with what its seed puts in, watched from outside by what the agent and
- * neuron-monitor slow use.
- *
- * A rank is a process: each step it reads for a while, executes a model whose device time it waits
- * for (NEURON_SOFT_PACE=1), and gathers with the others. Faults are those of NEURON_SOFT_FAULT; a
- * slow host is a rank that reads longer. The verdict that counts is that of a window of 30 steps;
- * how many steps it took is when the first verdict named the rank, looking at every second step.
- *
- * In some jobs all ranks become slower together after 50 steps, and are watched for 50 more: then
- * no rank is to be named, but the change told, and in all other jobs no change.
- *
+ * bench_ranks - how well and how soon slow ranks are found: real jobs of two to eight ranks on
+ * software cores, each with the fault that its seed selects, watched from outside by the code of
+ * the agent and of neuron-monitor slow.
+ * A rank is a process: each step it reads for a while, executes a model and waits for its device
+ * time (NEURON_SOFT_PACE=1), then gathers with the others. Faults are those of NEURON_SOFT_FAULT; a
+ * slow host is a rank that reads longer. The verdict that counts is that of a window of 30 steps.
+ * The number of steps until the first verdict names the rank is measured by a look at every second
+ * step.
+ * In some jobs all ranks become slower together after 50 steps, and are watched for 50 more. There
+ * the change must be reported and no rank named; in all other jobs no change may be reported.
  * Precision: the injected share of what was reported (a rank, or that all are slower). Recall: the
- * reported share of what was injected. BENCH_CASES seeds, 500 unless set, from BENCH_SEED, 1 unless
- * set.
+ * reported share of what was injected. BENCH_CASES sets the number of seeds (default 500),
+ * BENCH_SEED the first one (default 1).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -40,10 +38,10 @@
 #define WINDOW_STEPS 30
 #define STEPS_A_LOOK 2
 #define WARM_UP 3
-#define CHANGE_STEP 50 /* after which all are slower, where that is injected */
+#define CHANGE_STEP 50 /* after this step all ranks are slower, where that is injected */
 #define CHANGE_WINDOW_STEPS 100
 #define BYTES 4096u
-/* What a fault that makes links slow takes as that of an operation with a page (docs/faults.md). */
+/* The link fault counts an operation of one page as this long (docs/faults.md). */
 #define LINK_NS 15328.0
 
 enum put_in {
@@ -65,7 +63,7 @@ static const struct {
     const char *name;
     bool is_slow;              /* one rank is to be named ... */
     enum ntk_pace_where where; /* ... with this cause */
-    bool is_slower;            /* all become so */
+    bool is_slower;            /* all ranks become slower */
     enum ntk_change_where change;
 } kinds[KINDS] = {
     [NOTHING] = { "nothing", false, NTK_PACE_UNKNOWN },
@@ -178,7 +176,7 @@ static void read_for(uint64_t ns)
     (void)nanosleep(&time, NULL);
 }
 
-/* Until it is killed; tells `ready` when its job has got going. */
+/* Runs until it is killed; reports on `ready` once its job is running. */
 static void rank_run(const struct job *job, uint32_t rank, int ready)
 {
     static char own[BYTES];
@@ -213,8 +211,8 @@ struct found {
     bool has_verdict;
     int64_t rank; /* -1: none is slow */
     enum ntk_pace_where where;
-    unsigned steps; /* to the first right name, or from the change on; 0: none */
-    bool is_slower; /* all were reported, at some time */
+    unsigned steps; /* to the first correct name, or since the change; 0: none */
+    bool is_slower; /* the verdict at some point was that all are slower */
     enum ntk_change_where change;
 };
 
@@ -231,7 +229,7 @@ static bool has_slow(struct ntk_pace *pace, struct found *found)
     return found->rank >= 0;
 }
 
-/* Looks every second step; the window has ended after so many operations of a rank. */
+/* Checks every second step; the window ends after this number of operations per rank. */
 static struct found watch(const struct job *job)
 {
     const struct ntk_collector_options options = { .no_events = true, .no_latency = true };
@@ -322,7 +320,7 @@ static struct found job_run(const struct job *job)
 
 struct tally {
     unsigned cases, named, right, right_where;
-    unsigned slower; /* all were reported */
+    unsigned slower; /* a verdict that all are slower */
     unsigned steps[CASES * 4], change_steps[CASES * 4];
     size_t step_count, change_step_count;
 };
@@ -390,7 +388,7 @@ int main(int argc, char **argv)
         struct found found = job_run(&job);
 
         if (!found.has_verdict) {
-            lost++; /* it did not get going, or told too little */
+            lost++; /* it did not start, or reported too little */
             continue;
         }
         case_add(&job, &found, &tallies[job.kind]);

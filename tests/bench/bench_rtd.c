@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an inference costs through neuron-rtd, next to a call of the same sizes that gRPC's core
- * answers with nothing behind it; and what inferences of a model on four cores gain from several
- * that are under way. Finds neuron-rtd in NTK_BIN_DIR.
+ * What an inference costs through neuron-rtd, compared with a call of the same sizes that gRPC's
+ * core answers without any work, and what pipelining inferences of a model on four cores gains.
+ * Finds neuron-rtd in NTK_BIN_DIR.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -224,7 +224,7 @@ static void collect(struct peer *peer, uint64_t cookie)
     protobuf_c_message_free_unpacked(reply, NULL);
 }
 
-/* ns per inference, with as many under way as depth says. */
+/* ns per inference, with depth inferences under way. */
 static double measure_depth(void *ctx)
 {
     struct peer *peer = ctx;
@@ -245,7 +245,7 @@ static double measure_depth(void *ctx)
 
 /* ---- the models ---- */
 
-/* 64 bytes from x to y through so many cores. */
+/* Copies 64 bytes from x to y through this number of cores. */
 static uint8_t *pipeline_make(size_t *out_bytes)
 {
     static const uint64_t shape[] = { 64 };
@@ -277,7 +277,7 @@ static uint8_t *pipeline_make(size_t *out_bytes)
     return bytes;
 }
 
-/* The client's first call finds a server that listens. */
+/* The client's first call needs a server that already listens. */
 static struct ntk_rpc_client *client_make(const char *endpoint)
 {
     struct ntk_rpc_client *client = NULL;
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
     size_t bytes;
 
     rounds_options(argc, argv);
-    test_scratch_in_memory(); /* device trees are many small files */
+    test_scratch_in_memory(); /* device trees consist of many small files */
     folder = test_scratch_create();
     setenv("NEURON_SOFT_INSTANCE", "inf1.6xlarge", 1);
     atexit(end);

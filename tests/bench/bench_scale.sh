@@ -1,8 +1,7 @@
 #!/bin/bash
-# bench_scale - what a fleet costs: NTK_BENCH_NODES (1000) machines, each the page of a busy
-# trn1.32xlarge (16 devices, 32 cores, a job on all of them) as its agent shows it, in one process;
-# a real Prometheus scrapes them every 15 s, then takes them by remote write. NTK_BENCH_ROUNDS (6)
-# of it. Then what a sample takes on the disk.
+# bench_scale - what monitoring a fleet costs: NTK_BENCH_NODES (1000) machines, each the page of a busy trn1.32xlarge
+# (16 devices, 32 cores, a job on all of them) as its agent shows it, in one process; a real Prometheus scrapes them
+# every 15 s, then takes them by remote write. NTK_BENCH_ROUNDS (6) sets the rounds. Then the disk space per sample.
 . "$(dirname "$0")/lib.sh"
 needs prometheus jq curl neuron-bench neuron-monitor neuron-packager
 nodes=${NTK_BENCH_NODES:-$(size 1000 16)}
@@ -13,7 +12,7 @@ fleet=$NTK_BUILD_DIR/tests/fleet
 export NEURON_SOFT_INSTANCE=$(size trn1.32xlarge trn1.2xlarge) NEURON_HOOKS_MEMORY=2M
 cpu() { cpu_seconds "$1"; }
 resident() { awk '$1 == "VmRSS:" { printf "%.0f", $2 / 1024 }' "/proc/$1/status"; }
-# The server of the moment: $server, $port.
+# The current server: $server, $port.
 start() { # NAME OPTION...
     prometheus --config.file="$1.yml" --storage.tsdb.path="$1" --web.listen-address=127.0.0.1:0 --log.level=info "${@:2}" >"$1.log" 2>&1 &
     server=$!
@@ -26,7 +25,7 @@ is_ready() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
 ask() { curl -sfG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1] // "0"'; }
 own() { curl -sf "http://127.0.0.1:$port/metrics" | awk -v m="$1" '$1 == m { print $2 }'; }
 stop() { kill "$server" && wait "$server" || true; }
-targets() { # COUNT: a target for each node, at the port that it has
+targets() { # COUNT: a target for each node, at its port
     local k
     for ((k = 0; k < $1; k++)); do
         echo "      - { targets: [ '127.0.0.1:${ports[k % ${#ports[@]}]}' ], labels: { __metrics_path__: /n/$k/metrics, instance: node-$k } }"
@@ -37,14 +36,14 @@ settings() { # FILE INTERVAL COUNT
     targets "$3" >>"$1.yml"
 }
 
-# Some seconds of that machine's reports.
+# A few seconds of reports of that machine.
 neuron-packager example mlp -o mlp.neff
 neuron-bench machine >/dev/null
 NEURON_PROCESS_TAG=train neuron-bench exec mlp.neff --cores "$(size 0-31 0-1)" --rate 300 --duration 1000s >/dev/null 2>&1 &
 job=$!
 pids+=("$job")
 neuron-monitor --period "$(size 1s 200ms)" --no-imds --count "$(size 8 4)" >all.jsonl
-tail -n "$(size 6 1)" all.jsonl >reports.jsonl # it works by then
+tail -n "$(size 6 1)" all.jsonl >reports.jsonl # it has started by then
 kill "$job"
 "$fleet" serve "$nodes" reports.jsonl >ports &
 serving=$!
@@ -83,7 +82,7 @@ awk -v n="$nodes" -v i=$interval -v r="$((rounds - 1))" -v b="$began" -v f="$fir
     exit x > 0 || up < n }' || fail "scrapes failed"
 stop
 
-# The same by remote write; with native histograms, too.
+# The same by remote write, also with native histograms.
 for form in $(size "classic native" native); do
     printf 'global: { scrape_interval: 1h }\n' >$form.yml
     options=(--web.enable-remote-write-receiver)
@@ -101,7 +100,7 @@ for form in $(size "classic native" native); do
 done
 kill "$serving"
 
-# Bytes on the disk, of series that have many samples: 20 machines, each second, then a block of all.
+# Bytes on the disk for series with many samples: 20 machines, one sample per second, then a block of everything.
 unset FLEET_NATIVE
 rm ports
 "$fleet" serve 20 reports.jsonl >ports &
@@ -112,7 +111,7 @@ settings disk 1s 20
 start disk --web.enable-admin-api
 sleep $((interval * rounds))
 nodes=20
-wait_for is_scraped # nothing to compute from otherwise
+wait_for is_scraped # otherwise there is nothing to compute from
 curl -sf -XPOST "http://127.0.0.1:$port/api/v1/admin/tsdb/snapshot" >/dev/null
 block=$(find disk/snapshots -name meta.json | head -1)
 jq -r --arg bytes "$(du -sb "$(dirname "$block")" | cut -f1)" --arg chunks "$(du -sb "$(dirname "$block")/chunks" | cut -f1)" '.stats |

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_store - what storing costs on the largest machine (128 cores, 32 runtimes, each core at
- * work): CPU time per stored second against a bare loop of INSERTs into the same schema, bytes on
- * the disk, and what questions over a day take.
- *
- * Method: the writer's parts in this thread, a transaction per second as in the agent; time is the
- * thread's CPU time, so the disk's syncs do not count. The day has seconds at its ends, where a
- * question reads them, and a sample per minute between.
+ * bench_store - what storing costs on the largest machine (128 cores, 32 runtimes, all cores busy):
+ * CPU time per stored second compared with a bare loop of INSERTs into the same schema, bytes on
+ * the disk, and the time of questions about a day.
+ * Method: runs the parts of the writer in this thread, one transaction per second as in the agent.
+ * Time is the thread's CPU time, so disk syncs do not count. The day has one row per second at its
+ * ends, where a question reads seconds, and one per minute in between.
  */
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -30,8 +29,8 @@
 #define CORES_EACH 4u
 #define DEVICES 16u
 #define MEMORY_ROWS 12u
-#define LATENCIES 64u                   /* executions of a core in a period */
-#define BATCH ROUNDS_SIZE(BATCH_MAX, 2) /* seconds in a round */
+#define LATENCIES 64u                   /* executions of a core per period */
+#define BATCH ROUNDS_SIZE(BATCH_MAX, 2) /* seconds per round */
 #define BATCH_MAX 20
 #define ROUNDS 7
 #define DISK_SECONDS ROUNDS_SIZE(900, 5)
@@ -41,7 +40,7 @@
 #define ROWS_TARGET 200000
 #define VALUE_BYTES_TARGET 6
 
-static struct ntk_err err; /* of whatever was called last */
+static struct ntk_err err; /* of the last call */
 
 static void must(int code)
 {
@@ -65,7 +64,7 @@ static void fill_core(struct ntk_snapshot *snapshot, struct ntk_core_sample *cor
 {
     ntk_histogram_dense_reset(dense);
     for (uint64_t i = 0; i < LATENCIES; i++) {
-        /* Spread like latencies are: most near 2 ms, a tail up to 8. */
+        /* Distributed like latencies: most near 2 ms, a tail up to 8. */
         uint64_t mix = (sequence * 64 + i + number) * UINT64_C(0x9e3779b97f4a7c15) >> 40;
         ntk_histogram_dense_record(dense,
                                    2000000 + mix % 400000 + (i % 16 == 0 ? mix % 6000000 : 0));
@@ -223,7 +222,7 @@ static void make_and_store(struct writer *writer, uint64_t period_ns)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* CPU time of BATCH seconds, merging included, per row. */
+/* CPU time per row for BATCH seconds, merging included. */
 static double measure_writer(void *ctx)
 {
     struct writer *writer = ctx;
@@ -251,7 +250,7 @@ struct bare {
     uint64_t time_ns;
 };
 
-/* What a stored second writes. */
+/* The rows that a stored second writes. */
 static const struct {
     const char *table;
     int rows;
@@ -280,7 +279,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
     return statement;
 }
 
-/* The columns are those of the schema, whatever they are today. */
+/* The columns are read from the schema. */
 static struct bare_insert prepare_insert(sqlite3 *db, size_t table)
 {
     struct bare_insert insert = { .rows = bare_tables[table].rows };
@@ -389,7 +388,8 @@ static void bench_writing(const char *folder)
     rounds_print(&subjects[0], "ns");
     rounds_print(&subjects[1], "ns");
     rounds_print_ratio("A3 store vs bare loop", &subjects[0], &subjects[1], SPEED_TARGET);
-    /* The best of all rounds, so that what is past the target is not the machine's mood. */
+    /* The best of all rounds, so that a missed target is not caused by other load on the
+     * machine. */
     rounds_print_exact("A3 a row, best round (200,000 rows/s)", rounds_min(&subjects[0]), "ns",
                        1e9 / ROWS_TARGET);
     double rows_per_second = (double)writer.row_count / (double)writer.sequence;
@@ -416,7 +416,7 @@ static double ask(sqlite3 *db, const char *sql)
     return value;
 }
 
-/* Known values of all rows of a table. */
+/* Non-NULL values of all rows of a table. */
 static double count_values(sqlite3 *db, const char *table)
 {
     char sql[2048];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the server of the timeline answers with while one zooms and moves over ten million slices:
- * the tiles of a window at every level of zoom, at random places, next to one look at every slice.
- * And the statistics of random ranges.
+ * How fast the timeline server answers while a user zooms and moves over ten million slices: the
+ * tiles of a window at every zoom level, at random places, compared with one pass over every slice.
+ * Also the statistics of random ranges.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,7 @@
 #define ROWS 4 /* of the sample */
 #define ROUND_COUNT 5
 #define WINDOWS_PER_LEVEL 20
-#define SCREEN_TILES \
-    3 /* a screen lies over so many at most: two whole ones, and what is before or behind */
+#define SCREEN_TILES 3 /* a screen overlaps at most two whole tiles and a part of a third */
 #define TARGET_MS 16.0
 
 static struct ntk_timeline *timeline;
@@ -79,7 +78,7 @@ static double look_at_all(void *ctx)
 static double worst_ns;
 static unsigned worst_level;
 
-/* The mean window over all levels; the worst of all rounds aside. */
+/* The mean over all windows and levels; the worst without the slowest rounds. */
 static double windows(void *ctx)
 {
     static uint64_t state = 1;

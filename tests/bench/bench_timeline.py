@@ -9,7 +9,7 @@ from browser import Browser  # noqa: E402
 FIRST_PICTURE_MS = 1000
 FRAME_MS = 16
 
-# Steps of a movement, one a frame; the script time of each frame in ms.
+# Steps of a movement, one per frame; the script time of each frame in ms.
 RUN = '''(async (divisor) => {
   const s = await import('/state.js');
   const moves = {

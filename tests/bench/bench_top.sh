@@ -1,10 +1,10 @@
 #!/bin/bash
-# bench_top - CPU time, system calls and terminal bytes of neuron-top at a refresh of one second next to htop -d 10 and
-# btop, all at the same time in terminals of 120x40. htop has a PID namespace with 100 tasks, so that what it costs does
-# not depend on the machine. The machine has 128 NeuronCores (trn2.48xlarge, LNC 1) and is idle, then one application
-# works on 32 of them, then 120 applications have one each. Also the time to the first frame. Its peers are htop and
-# btop: without them (or tmux, or the software machine) the bench is skipped. What was tried to lower the cost, and what each
-# step gives up, is in docs/decisions/terminal.md.
+# bench_top - CPU time, system calls and terminal bytes of neuron-top at a refresh of one second, compared with htop
+# -d 10 and btop, all at the same time in terminals of 120x40. htop has a PID namespace with 100 tasks, so that its
+# cost does not depend on the machine. The machine has 128 NeuronCores (trn2.48xlarge, LNC 1) and is idle, then one
+# application works on 32 of them, then 120 applications have one each. Also the time to the first frame. Its peers
+# are htop and btop: without them (or tmux, or the software machine) the bench is skipped. docs/decisions/terminal.md
+# describes what was tried to lower the cost, and the drawback of each step.
 . "$(dirname "$0")/lib.sh"
 needs tmux python3 neuron-top neuron-bench neuron-packager
 seconds=${NTK_BENCH_SECONDS:-$(size 10 0.3)}
@@ -41,16 +41,17 @@ command_of() {
 process_of() {
     if [ "$1" = htop ]; then cat "/proc/$(pid_of htop)/task/$(pid_of htop)/children"; else pid_of "$1"; fi
 }
-# is_running NAME COMMAND: the process of a session is the program itself by now.
+# is_running NAME COMMAND: whether the process of a session is the program itself by now.
 is_running() { [ "$(cat "/proc/$(process_of "$1" | tr -d ' ')/comm")" = "$2" ] && echo yes; }
-# system_calls PID: per second, of all threads. Its own time is after that of the other figures, as tracing costs.
+# system_calls PID: per second, of all threads. Measured after the other figures, because tracing slows the program
+# down.
 system_calls() {
     command -v strace >/dev/null || { echo "strace is not installed" && return; }
     timeout -s INT "$(size 5 1)" strace -f -c -S calls -U calls,name -o calls -p "$1" 2>/dev/null || true
     awk -v s="$(size 5 1)" '$2 == "total" { n = $1 } END { if (n) printf "%.0f system calls/s", n / s; else print "tracing is not permitted" }' calls
 }
 
-# load APPLICATIONS CORES RATE: so many are at work on so many cores each, as neuron-top sees it.
+# load APPLICATIONS CORES RATE: starts applications with CORES cores each, and waits until neuron-top shows them.
 load() {
     local i
     for ((i = 0; i < $1; i++)); do
@@ -62,7 +63,7 @@ load() {
 shows_applications() { [ "$(neuron-top --csv=applications --once | tail -n +2 | grep -c .)" = "$1" ] && echo yes; }
 is_drawn() { tmx capture-pane -p -t =top: | greps '^busy [0-9]' && echo yes; }
 
-# judge NAME PEER COLUMN PEER_COLUMN FACTOR MOST: what neuron-top took over what a peer took, of all runs, whose columns are
+# judge NAME PEER COLUMN PEER_COLUMN FACTOR MOST: the ratio of neuron-top to a peer over all runs. The columns are
 # ticks and bytes of neuron-top, htop and btop.
 judge() {
     if [[ " ${peers[*]} " == *" $2 "* ]]; then
@@ -114,7 +115,7 @@ measure() { # name of the scene
                 line+=" 0 0"
             fi
         done
-        # What neuron-top writes goes through a file in memory first, and counts there too.
+        # The output of neuron-top passes through a file in memory first, and counts there too.
         echo "$line" | awk -v s="$seconds" -v t="$ticks_per_second" -v r="$run" -v scene="$1" '
             function share(ticks) { return sprintf("%.2f %% CPU", 100 * ticks / t / s) }
             function rate(bytes) { return sprintf("%.1f KB/s", bytes / s / 1e3) }
@@ -142,7 +143,7 @@ for ((run = 1; run <= runs; run++)); do first_frame; done >first
 figure "M3 first frame, from start to the screen, best run" "$(sort -n first | head -1)" s most 0.15
 
 stop_loads
-export NEURON_HOOKS_MEMORY=64K # small rings for many
+export NEURON_HOOKS_MEMORY=64K # small rings for many processes
 load "$(size 120 4)" 1 4
 measure "120 applications"
 result

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reading a capture costs: records to sorted lists and to a summary, next to the floors of the
- * same file (its bytes added up, its records decoded) and next to what simdjson takes to read a
- * capture's spans as text, where it is installed; and the summary of a 2 GiB capture by
- * neuron-profile: time and memory, next to copying the file.
+ * What reading a capture costs: from records to sorted lists and to a summary. The floors are those
+ * of the same file (adding up its bytes, decoding its records) and the time of simdjson for the
+ * same spans as text, if it is installed. Also time and memory of neuron-profile for the summary of
+ * a 2 GiB capture, compared with copying the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ static double read_text(void *ctx)
     return (double)(rounds_cpu_ns() - start) / (double)count;
 }
 
-/* A capture of the same make as text. */
+/* A similar capture as text. */
 static void write_text(void)
 {
     struct ntff_big big = { .steps = TEXT_STEPS, .cores = 2 };
@@ -150,7 +150,7 @@ static void write_text(void)
 }
 #endif
 
-/* ns per event, of what was measured per record. */
+/* ns per event, from a measurement per record. */
 static double per_event(double ns_per_record)
 {
     return ns_per_record * (double)records / (double)events;
@@ -226,7 +226,7 @@ static void small(void)
     unlink(path);
 }
 
-/* Seconds to read the capture and write it next to itself: what the disk can do in this moment. */
+/* Seconds to read the capture and write a copy next to it: what the disk can do at this moment. */
 static double copy_file(void)
 {
     char command[2048];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime whose executions take ten microseconds and nothing else: what is around it shows. It
- * has no version nodes, and of the calls what a process needs.
+ * A runtime whose executions take ten microseconds and do nothing else, so that the cost of the
+ * hooks around it shows. It has no version nodes, and only the calls that a process needs.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #pragma GCC visibility pop
 
 #define CALL_NS 10000
-#define WORKING_SET (64 * 1024) /* what an execution pushes out of the nearest cache */
+#define WORKING_SET (64 * 1024) /* what an execution evicts from the nearest cache */
 
 static char model;
 static uint64_t call_ticks;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gRPC's core and nothing behind it: one thread, one completion queue, the same bytes for whoever
- * asks whatever. */
+/* gRPC's core without any work: one thread, one completion queue, the same bytes for every call. */
 #include "tests/bench/grpc_echo.h"
 
 #include <grpc/byte_buffer.h>

@@ -1,9 +1,9 @@
-# lib.sh - what the benches that are scripts share; sourced first. On top of tests/e2e/lib.sh: sizes of a smoke run, and
-# figures and verdicts as benches in C print them. run.sh sets the environment.
+# lib.sh - what the scripted benches share; sourced first. In addition to tests/e2e/lib.sh: sizes of a smoke run, and
+# figures and verdicts in the form of the benches in C. run.sh sets the environment.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 missed=
 
-# size FULL SMOKE: the first, or the second in a smoke run.
+# size FULL SMOKE: prints FULL, or SMOKE in a smoke run.
 size() { if [ -n "${NTK_BENCH_SMOKE:-}" ]; then echo "$2"; else echo "$1"; fi; }
 
 # figure NAME VALUE UNIT [most|least|exact TARGET]; figure NAME missing REASON: the target cannot be measured here.
@@ -17,7 +17,7 @@ figure() {
     esac
 }
 
-# result: ends the bench; its exit code is 1 if it missed targets, which it names.
+# result: ends the bench; its exit code is 1 if a target was missed, and it names those.
 result() {
     [ -z "$missed" ] || fail "missed: $missed"
     exit 0
@@ -37,12 +37,12 @@ measure_cpu() {
     sleep "$2"
     cpu_share $(($(cpu_ticks "$1") - from)) "$2"
 }
-# port_of LOG: where an agent shows its metrics.
+# port_of LOG: the port at which an agent serves its metrics.
 port_of() { sed -n 's/.*serving metrics on port //p' "$1" | head -1; }
-# shows COUNT LOG PATTERN: yes when the page of an agent has that many lines.
+# shows COUNT LOG PATTERN: prints yes when the page of an agent has that number of matching lines.
 shows() { [ "$(curl -s "http://127.0.0.1:$(port_of "$2")/metrics" | grep -c "$3")" -ge "$1" ] && echo yes; }
 
-# wait_with PID LOG COMMAND...: as wait_for, and fails as soon as the process that it waits for is gone.
+# wait_with PID LOG COMMAND...: like wait_for, but fails as soon as process PID is gone.
 wait_with() {
     local pid=$1 log=$2
     shift 2
@@ -52,7 +52,7 @@ wait_with() {
     done
 }
 
-# start_node_exporter: $peer and the address of its page, $peer_page; fails where it is not installed or unpacked.
+# start_node_exporter: sets $peer and the address of its page, $peer_page; fails if it is not installed or unpacked.
 start_node_exporter() {
     command -v prometheus-node-exporter >/dev/null || return
     prometheus-node-exporter --web.listen-address=127.0.0.1:0 2>peer.log &
@@ -61,6 +61,6 @@ start_node_exporter() {
     wait_with "$peer" peer.log listens peer.log
     peer_page=http://127.0.0.1:$(listens_at peer.log)/metrics
 }
-# listens_at LOG: the port of a program of Prometheus.
+# listens_at LOG: the port of a Prometheus program.
 listens_at() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' "$1" | head -1; }
 listens() { [ -n "$(listens_at "$1")" ] && echo yes; }

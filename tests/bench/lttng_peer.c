@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One record of ours against one of LTTng-UST with as many bytes, in turn in one process. Run by
- * bench_hooks_lttng.sh inside a snapshot session.
+ * One record of ours against one of LTTng-UST with as many bytes, alternating in one process.
+ * bench_hooks_lttng.sh runs it inside a snapshot session.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU nodes that copy their tensor after a fixed time: 1 ms before the core, 2 ms after it.
+ * CPU nodes that copy their tensor after a fixed delay: 1 ms before the core, 2 ms after it.
  */
 #include <errno.h>
 #include <string.h>

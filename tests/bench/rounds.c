@@ -29,7 +29,7 @@ __attribute__((constructor)) static void begin(void)
 static _Noreturn void leave(int code)
 {
     if (getpid() != main_pid) {
-        _exit(code); /* what the parent prepared is not a child's to undo */
+        _exit(code); /* a child must not undo what the parent prepared */
     }
     exit(code);
 }
@@ -167,7 +167,7 @@ static void print_line(const char *name, const char *figure, const char *unit, c
                        double target, const char *verdict)
 {
     while (*name == ' ') {
-        name++; /* once put below others */
+        name++; /* the name is indented if its figure belongs to others */
     }
     if (verdict && rounds_smoke) {
         verdict = "not measured (smoke)";
@@ -188,7 +188,7 @@ static void print_line(const char *name, const char *figure, const char *unit, c
     } else {
         (void)printf("%-52s  %s %s\n", name, figure, unit);
     }
-    (void)fflush(stdout); /* before a child has a copy */
+    (void)fflush(stdout); /* before a fork copies the buffer */
 }
 
 void rounds_print_best(const char *name, double by_min, double by_median, const char *unit,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rounds - measures several things in turn, so that all of them meet the same moods of the machine,
- * and compares minimum with minimum and median with median.
+ * rounds - measures several subjects in turn, so that all of them meet the same load of the
+ * machine, and compares minimum with minimum and median with median.
  */
 #ifndef NTK_TESTS_BENCH_ROUNDS_H
 #define NTK_TESTS_BENCH_ROUNDS_H
@@ -20,14 +20,13 @@ struct rounds_subject {
     int count;
 };
 
-/* Runs all subjects round after round, after a first round that does not count. A smoke run has one
- * round. */
+/* Runs all subjects round after round; a first round does not count. A smoke run has one round. */
 void rounds_run(struct rounds_subject *subjects, int subject_count, int rounds);
 double rounds_min(const struct rounds_subject *subject);
 double rounds_median(const struct rounds_subject *subject);
 
-/* Defines measure() of a subject that does the same again and again: the CPU time that the
- * statement takes, of count in a row. It may use i, from 0, and ctx. */
+/* Defines measure() of a subject that repeats one statement: the CPU time per execution of the
+ * statement, over count executions. The statement may use i, from 0, and ctx. */
 #define ROUNDS_MEASURE(measure, count, ...)                          \
     static double measure(void *ctx)                                 \
     {                                                                \
@@ -44,9 +43,9 @@ double rounds_median(const struct rounds_subject *subject);
 /* Prints "name  min  median" of a subject. */
 void rounds_print(const struct rounds_subject *subject, const char *unit);
 /*
- * Of two shares of a target that at most 1 meets. "met" needs the median. "met (minimum only)" says
- * that only the best round meets the target. "within noise" is past it by less than 1.3, "missed"
- * by more.
+ * Compares two ratios with 1; at most 1 meets the target. "met" needs the median. "met (minimum
+ * only)" says that only the best round meets the target. "within noise" exceeds it by a factor
+ * below 1.3, "missed" by more.
  */
 const char *rounds_verdict(double by_min, double by_median);
 /* Each prints one figure against a target (0: none) with a verdict, in the line that run.sh
@@ -58,14 +57,15 @@ void rounds_print_best(const char *name, double by_min, double by_median, const 
                        double target, int at_least);
 void rounds_print_value(const char *name, double value, const char *unit, double target,
                         int at_least);
-/* At most a target (0 is one) that noise does not excuse, as the figure is the same every time. */
+/* For a target (0 is one) without tolerance for noise, because the figure is the same every
+ * time. */
 void rounds_print_exact(const char *name, double value, const char *unit, double target);
-/* A target that this machine cannot measure. */
+/* Reports a target that this machine cannot measure. */
 void rounds_print_missing(const char *name, const char *reason);
-/* The exit code of a bench: 1 if it missed targets, which it names. */
+/* The exit code of a bench: 1 if it missed a target, which it names. */
 int rounds_result(void);
 
-/* Exits with the cause: 1 failed, 77 skipped. */
+/* Exits and prints the cause: 1 failed, 77 skipped. */
 void rounds_require(int condition, const char *cause);
 _Noreturn void rounds_skip(const char *reason);
 
@@ -76,13 +76,13 @@ extern int rounds_smoke;
 /* --json: one object per line instead of a table. */
 extern int rounds_json;
 void rounds_options(int argc, char **argv);
-/* Runs neuron-profile, its temporary files in folder, and requires that it succeeds. arguments
- * begin with the name of the program and end with NULL. Returns the nanoseconds it took. */
+/* Runs neuron-profile with its temporary files in folder, and requires success. arguments start
+ * with the name of the program and end with NULL. Returns the nanoseconds it took. */
 uint64_t rounds_profile(const char *folder, const char *const *arguments, struct rusage *out_usage);
-/* Pins the calling thread to the n-th CPU it may use; 0, or -1 when there are not so many. */
+/* Pins the calling thread to the n-th CPU it may use; returns 0, or -1 if it has fewer CPUs. */
 int rounds_pin(int n);
 uint64_t rounds_now_ns(void);
-/* CPU time of the calling thread: what others do on the machine counts less. */
+/* CPU time of the calling thread, which is less sensitive to other load on the machine. */
 uint64_t rounds_cpu_ns(void);
 
 #endif

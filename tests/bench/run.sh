@@ -1,8 +1,8 @@
 #!/bin/bash
-# run - measurements of tests/bench against a built preset: run.sh [--smoke | --page FILE] BUILD [NAME...]. A NAME is that of
-# a bench, or a part of it that does not begin with "bench_". Ends with a table of all targets of these benches.
-# --smoke: one short round without verdicts. A bench must then print the targets that targets.txt lists for it.
-# --page FILE: write the table to FILE, too, as a page with machine and date.
+# run - measurements of tests/bench against a built preset: run.sh [--smoke | --page FILE] BUILD [NAME...]. NAME is a
+# bench, or a part of its name after "bench_". Ends with a table of all targets of these benches. --smoke: one short
+# round without verdicts. A bench must then print the targets that targets.txt lists for it. --page FILE: also write
+# the table to FILE, as a page with machine and date.
 set -u
 smoke='' page=''
 case $1 in
@@ -15,10 +15,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 export NTK_BIN_DIR=$build/bin NTK_LIB_DIR=$build/lib NTK_BENCH_DIR=$build/bench NTK_BUILD_DIR=$build
 export NTK_SOURCE_DIR=${here%/tests/bench} NTK_BENCH_SMOKE=$smoke OPENBLAS_NUM_THREADS=1
 failed=0 skipped=0 ran=0
-load=$(cut -d ' ' -f 1 /proc/loadavg) # before the benches add theirs
+load=$(cut -d ' ' -f 1 /proc/loadavg) # before the benches add their folders
 
-# Seconds after which a bench is stopped, several times what it takes on two idle cores. NTK_TEST_PATIENCE multiplies them,
-# NTK_BENCH_LIMIT replaces them.
+# Seconds after which a bench is stopped, several times its time on two idle cores. NTK_TEST_PATIENCE multiplies
+# them, NTK_BENCH_LIMIT replaces them.
 declare -A limits=([bench_agent_full]=900 [bench_large]=1800 [bench_lines]=900 [bench_ranks]=1800 [bench_scale]=1800
     [bench_store]=900 [bench_top]=600 [bench_trace]=900)
 limit_of() {
@@ -50,7 +50,7 @@ cause_of() {
     esac
 }
 
-# Scratch folders of benches are here too: one that is killed removes nothing itself.
+# The scratch folders of benches are in here: a killed bench cannot remove its own.
 work=$(mktemp -d "${TMPDIR:-/tmp}/ntk-bench-XXXXXX")
 child=
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* simdjson_peer - events of a Chrome trace, with their times, by simdjson's DOM parser. */
+/* simdjson_peer - reads the events of a Chrome trace with simdjson's DOM parser. */
 #ifndef NTK_TESTS_BENCH_SIMDJSON_PEER_H
 #define NTK_TESTS_BENCH_SIMDJSON_PEER_H
 
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* How many events there are, and the sum of their ends in us. 0, or -1: no such file, or not one of
- * those. */
+/* Counts the events and sums up their ends in us. Returns 0, or -1 if the file does not exist or is
+ * not a Chrome trace. */
 int simdjson_peer_read(const char *path, uint64_t *out_events, uint64_t *out_sum);
 
 #ifdef __cplusplus

@@ -1,6 +1,5 @@
-# targets.awk - the targets of one bench: of what it printed (first file), those that targets.txt (second file) lists.
-# -v bench=NAME -v cause=REASON for targets that it did not print. Prints "VERDICT<tab>BENCH<tab>TARGET<tab>FIGURES", and
-# "unlisted" as the verdict of a target that the list lacks.
+# targets.awk - checks the targets of one bench: what it printed (first file) against the list in targets.txt (second
+# file).
 BEGIN { FS = "  +"; OFS = "\t" }
 FILENAME == ARGV[1] && /  target / {
     sub(/^ +/, "")
@@ -8,7 +7,7 @@ FILENAME == ARGV[1] && /  target / {
     figures[$1] = substr($0, length($1) + 1, length($0) - length($1) - length($NF))
     gsub(/  +/, "  ", figures[$1])
     gsub(/^ +| +$/, "", figures[$1])
-    sub(/^target$/, "", figures[$1]) # of one that could not be measured
+    sub(/^target$/, "", figures[$1]) # of a target that could not be measured
 }
 FILENAME != ARGV[1] && index($0, bench ": ") == 1 {
     name = substr($0, length(bench) + 3)

@@ -1,4 +1,5 @@
-# test_run - run.sh on benches made for it: each way to fail names its cause, and the table at the end has every target.
+# test_run - run.sh on benches made for it: every kind of failure names its cause, and the table at the end has every
+# target.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 mkdir -p build/bench
 bench() { # NAME: a bench whose text comes on stdin
@@ -58,7 +59,7 @@ TEXT
 grep -q '^| four |  |  | not measured: no peer |$' page.md || fail "the page lacks a target that was not measured"
 grep -q '^2 met, 1 within noise, 1 missed, 5 not measured\.$' page.md || fail "the page has another sum"
 
-# A smoke run fails where the list differs, and is skipped where the bench is.
+# A smoke run fails if the list differs, and is skipped if the bench is.
 ! "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_good >out 2>err || fail "a target that is not listed was accepted"
 grep -q 'targets are not those of targets.txt' err || fail "$(cat err)"
 code=0

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdict - prints one figure of a script as benches in C print theirs; lib.sh calls it.
- *
- * verdict NAME VALUE UNIT [most|least|exact TARGET], verdict NAME missing REASON. Exit code 1:
- * missed.
+ * verdict - prints one figure of a script in the form of the benches in C; lib.sh calls it.
  */
 #include <stdlib.h>
 #include <string.h>

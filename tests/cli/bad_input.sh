@@ -1,25 +1,24 @@
 #!/bin/bash
-# bad_input - every program and what the world may do to it: one message that names the object, the
-# right exit code, and nothing lost that was there before. A row: exit code, pattern of the
-# message, command.
+# bad_input - every program with bad files, options, ports, permissions and full disks: one message that names the
+# object, the right exit code, and no existing file lost. A row: exit code, pattern of the message, command.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export LC_ALL=C.UTF-8
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
 rows=0
 
 sentence='^neuron-[a-z]+( diag| exec| hang| health| idle| machine| query| view)?: '
 
-# row CODE PATTERN COMMAND...: OUT=FILE puts its stdout there. The message is the one line that
-# begins with the program's name; a usage error adds where help is, the runtime its own log lines,
-# and what runs a NEFF names the library.
+# row CODE PATTERN COMMAND...: OUT=FILE redirects stdout. The message is the one line that begins with the program's
+# name; a usage error adds where to find help, the runtime its own log lines, and programs that run a NEFF name the
+# library.
 row() {
     local want=$1 pattern=$2 code said
     shift 2
     rows=$((rows + 1))
     timeout "$patience" "$@" </dev/null >"${OUT:-out}" 2>err
     code=$?
-    sed -i '/^neuron-[a-z]*: library /d' err # which one is used is not a complaint
+    sed -i '/^neuron-[a-z]*: library /d' err # not an error message
     [ $code = "$want" ] || complain "$*: exit code $code, not $want"
     sed -i "/^neuron-[a-z]*: library .*libnrt.so.1/d" err
     said=$(grep -Ec "$sentence" err)
@@ -35,7 +34,7 @@ head -c 4000 good.ntff >cut.ntff
 head -c 500 good.neff >head.neff
 head -c 100 good.ntff >head.ntff
 printf '%4000s' foreign >foreign
-printf "" >i # a name that is in many a message
+printf "" >i # a name that is part of many messages
 : >nothing
 mkfifo waits # a FIFO that no process writes to
 cp good.neff flipped.neff
@@ -81,7 +80,7 @@ row 2 "--delay" neuron-top --delay 1ms
 row 2 "requires a value" neuron-monitor --db
 row 2 "--prometheus" neuron-monitor --prometheus 127.0.0.1:99999999
 
-# ---- files: what reads them, and what is wrong with them ----
+# ---- files: the programs that read them, and what is wrong with them ----
 row 1 "gone.json.*No such file" neuron-monitor --once -c gone.json
 row 1 "cut.json: line 2" neuron-monitor --once -c cut.json
 row 1 "bad.json" neuron-monitor --once -c bad.json
@@ -102,7 +101,7 @@ done
 for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output-format summary-text -s"; do
     row 1 "gone.ntff.*No such file" $reads_ntff gone.ntff
     row 1 "$scratch.* folder" $reads_ntff "$scratch"
-    # What is there is shown, what is not is reported.
+    # Existing parts are shown, missing ones are reported.
     $reads_ntff cut.ntff >out 2>err </dev/null
     [ $? = 1 ] || complain "$reads_ntff cut.ntff: not exit code 1"
     grep -q "^neuron-profile: cut.ntff: .*end" err && [ -s out ] || complain "$reads_ntff cut.ntff"
@@ -133,7 +132,7 @@ if [ -c /dev/full ]; then
     OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor diag --level 1
     OUT=/dev/full row 1 "cannot write to stdout" neuron-top --once
 fi
-# No file beyond so many KiB; the signal for it ignored, as on a disk that is full.
+# KiB: no file can grow beyond it; the signal is ignored, as it is on a full disk.
 small() { (trap '' XFSZ && ulimit -f "$1" && shift && exec "$@"); }
 export -f small
 full() { # KiB PATTERN COMMAND...
@@ -159,7 +158,7 @@ row 1 "port $port: the port is in use" neuron-monitor --once --http "127.0.0.1:$
 kill -TERM $server
 wait $server
 
-# ---- no permission; root has to become another user first ----
+# ---- no permission; root must become another user first ----
 if [ "$(id -u)" != 0 ]; then
     as_nobody=()
 else
@@ -174,13 +173,13 @@ hooks=$NEURON_HOOKS_DIR
 export NEURON_HOOKS_DIR=$scratch/denied
 row 1 "" "${as_nobody[@]}" neuron-bench exec good.neff --count 1
 grep -q "$scratch/denied/.*Permission denied" err || complain "neuron-bench does not name the folder"
-# Watching continues with what can be seen.
+# Programs that watch continue with what they can read.
 row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-monitor --once --period 100ms
 row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-top --once
 export NEURON_HOOKS_DIR=$hooks
-chmod 700 denied # it can be removed
+chmod 700 denied # so that it can be removed
 
-# ---- screens that are none ----
+# ---- not a terminal ----
 row 1 "is not a terminal: use --once or --batch" neuron-top
 row 1 "cannot|no " env NEURON_LIBNRT=/nowhere/libnrt.so.1 neuron-bench exec good.neff --count 1
 

@@ -1,11 +1,11 @@
-# completion - what bash, zsh and fish complete for every program: they read the script that the
-# program prints, and are asked as at a prompt, zsh in a terminal. Every option that --help tells
-# is offered, every subcommand, the options of subcommands, their values and operands that are names. A shell that is not installed is
-# skipped, with a message.
+# completion - what bash, zsh and fish complete for every program. They read the script that the program prints, and
+# are asked as at a prompt, zsh in a terminal. They offer every option that --help prints, every subcommand, the
+# options of subcommands, their values, and operands that are names. A shell that is not installed is skipped, with a
+# message.
 . "$(dirname "$0")/../e2e/lib.sh"
 programs=$*
 
-# ask WORD...: the words that bash offers for the last one, a line each.
+# ask WORD...: prints the words that bash offers for the last one, one per line.
 ask() {
     bash --norc --noprofile -c '
         program=$1
@@ -34,7 +34,7 @@ for program in $programs; do
     [ "$(ask "$program" --vers)" = --version ] || fail "$program --vers<tab>: $(ask "$program" --vers)"
 done
 
-# Subcommands whose operands are names, and these names; of some the first operand alone is one of them.
+# Subcommands whose operands are names, and these names; for some, only the first operand is a name.
 declare -A operands=(
     [neuron-monitor query]=$(neuron-monitor query --help | sed -n '/^Questions:/,$s/^  \([a-z]*\) .*/\1/p')
     [neuron-packager example]=$(neuron-packager example --list | grep -o '^[a-z][^ ]*')
@@ -76,7 +76,7 @@ done
 [ -z "$(ask neuron-monitor query --db "")" ] || fail "the value of an option is not a question"
 [ "$(ask neuron-profile analyze idle critical-)" = critical-path ] || fail "a second analysis: $(ask neuron-profile analyze idle critical-)"
 
-# Values that are known are offered, with = too; those of an option that may have none behind = only.
+# Known values are offered, also after =; values of an option that may have none only after =.
 [ "$(ask neuron-ls --output-format "")" = $'json\ntext' ] || fail "neuron-ls --output-format <tab>"
 [ "$(ask neuron-ls --output-format = t)" = text ] || fail "neuron-ls --output-format=t<tab>"
 [ "$(ask neuron-top --view e | tr '\n' ' ')" = 'engines events errors ' ] || fail "neuron-top --view e<tab>"
@@ -86,23 +86,23 @@ done
 [ "$(ask neuron-profile view --output-format = par)" = parquet ] || fail "neuron-profile view --output-format=par<tab>"
 [ "$(ask neuron-monitor query --metric hbm_ | head -1)" = hbm_read_bytes ] || fail "neuron-monitor query --metric hbm_<tab>: $(ask neuron-monitor query --metric hbm_)"
 
-# Of a list, each word is offered, and none twice.
+# Each word of a list is offered, and none twice.
 [ "$(ask neuron-monitor --omit v)" = v3d ] || fail "neuron-monitor --omit v<tab>"
 [ "$(ask neuron-monitor --omit v3d,us | tr '\n' ' ')" = 'v3d,usage_breakdown v3d,usage_data ' ] || fail "neuron-monitor --omit v3d,us<tab>"
 [ "$(ask neuron-monitor --capture-on = hang,slow,s)" = hang,slow,stuck ] || fail "neuron-monitor --capture-on=hang,slow,s<tab>"
 [ "$(ask neuron-monitor query --kind start,en)" = start,end ] || fail "neuron-monitor query --kind start,en<tab>"
 [ "$(ask neuron-profile analyze --engine tensor,vec)" = tensor,vector ] || fail "neuron-profile analyze --engine tensor,vec<tab>"
 
-# A subcommand's own table is not a script: its name is not a command of the shell.
+# A subcommand's table is not a script of its own: its name is not a command of the shell.
 code=0
 neuron-bench exec --completion bash >out 2>err || code=$?
 [ $code = 2 ] && [ ! -s out ] && grep -q "neuron-bench --completion bash" err || fail "exec --completion bash: $code"
 
-# A value that may be omitted: the next word is none, what follows = is.
+# A value that may be omitted: the next word is not its value, what follows = is.
 [ "$(ask neuron-monitor --otlp --vers)" = --version ] || fail "a word after --otlp is not a value"
 [ -z "$(ask neuron-monitor --otlp = que)" ] || fail "what follows --otlp= is a value"
 
-# fish tells what it would offer.
+# fish prints what it would offer.
 if command -v fish >/dev/null; then
     export HOME=$scratch
     fished() { fish --no-config -c 'source fish/_$argv[1]; complete -C "$argv"' "$@" | cut -f1; }
@@ -147,7 +147,7 @@ PROMPT='%% ' fpath=($HOME/zsh $fpath)
 autoload -Uz compinit && compinit -u -D
 ZSH
     tmx new-session -d -s zsh -x 150 -y 45 "env HOME='$scratch' ZDOTDIR='$scratch' PATH='$PATH' zsh -d -i; exec cat"
-    # typed TEXT PATTERN: the line that zsh makes of it with tab.
+    # typed TEXT PATTERN: the line after zsh has completed TEXT with the Tab key.
     zsh_shows() { tmx capture-pane -p -t zsh | greps -e "$1" && echo yes; }
     wait_for zsh_shows '^%'
     typed() {

@@ -1,10 +1,10 @@
 #!/bin/bash
-# help - every program and subcommand as one family: help on stdout within 80 columns, a version,
-# one line and exit code 2 for a wrong option.
+# help - all programs and subcommands behave alike: help on stdout within 80 columns, a version, and one line with
+# exit code 2 for a wrong option.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export LC_ALL=C.UTF-8
-# What the build recorded: the source tree may be at another commit by now.
+# The version that the build recorded: the source tree may be at another commit by now.
 commit=$(sed -n 's/.*ntk_build_commit.*"\(.*\)".*/\1/p' "$NTK_BUILD_DIR/generated/build_commit.c")
 [[ $commit =~ ^([0-9a-f]{12}(-modified)?|unknown)$ ]] || fail "the build recorded the commit '$commit'"
 

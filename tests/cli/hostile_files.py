@@ -18,7 +18,7 @@ import tempfile
 import time
 
 CHANGES = int(os.environ.get("NTK_HOSTILE_CHANGES", "30"))
-LARGE = 100_000  # bytes; programs take long for them
+LARGE = 100_000  # bytes; programs are slow on larger ones
 MEMORY = 64 << 20
 PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
 failures = 0
@@ -39,8 +39,8 @@ def run(command, sigterm_after=None, stdin=os.devnull, **where):
         process = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL, stderr=err, **where)
         begin = time.monotonic()
         if sigterm_after is not None:
-            time.sleep(sigterm_after)  # somewhere in its work
-            os.kill(process.pid, signal.SIGTERM)  # not reaped yet, so it is not another process
+            time.sleep(sigterm_after)  # while it works
+            os.kill(process.pid, signal.SIGTERM)  # not reaped yet, so the pid is still this process
         with open(os.pidfd_open(process.pid)) as ended:
             if not select.select([ended], [], [], PATIENCE)[0]:
                 process.kill()

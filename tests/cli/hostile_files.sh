@@ -1,6 +1,6 @@
 #!/bin/bash
-# hostile_files - files that are cut or changed anywhere, in the programs that open them: see hostile_files.py, and
-# hostile_inputs.py with the argument "inputs". The captures of NTK_VENDOR_CAPTURES are changed too where that is set.
+# hostile_files - truncated and modified files in the programs that open them: see hostile_files.py, and
+# hostile_inputs.py for the argument "inputs". The captures of NTK_VENDOR_CAPTURES are modified too if it is set.
 set -u
 if ! command -v python3 >/dev/null; then
     echo "skipped: python3 is missing"

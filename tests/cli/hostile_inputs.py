@@ -43,7 +43,7 @@ aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
 ROLE_KEYS = b"""<R><Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>
 <Expiration>2100-01-01T00:00:00Z</Expiration></Credentials></R>"""
 CONTAINER_KEYS = b'{"AccessKeyId": "A", "SecretAccessKey": "s", "Token": "t", "Expiration": "2100-01-01T00:00:00Z"}'
-SHAPE = (128, 64)  # of the input of memcpy
+SHAPE = (128, 64)  # the input of memcpy
 
 
 def npy():
@@ -137,7 +137,7 @@ def machine_files(hooks):
     """The state of the software machine, and files of its device tree that say something."""
     found = {}
     for folder, folders, names in os.walk(hooks):
-        folders[:] = sorted(set(folders) - {"sys.new"})  # of an exchange that did not happen
+        folders[:] = sorted(set(folders) - {"sys.new"})  # of an interrupted exchange
         for name in sorted(names):
             path = os.path.join(folder, name)
             if os.path.isfile(path) and not os.path.islink(path) and 0 < os.path.getsize(path) < 1 << 20:
@@ -155,7 +155,7 @@ def kinds(base, url):
             subprocess.run(["neuron-monitor", "--no-imds", "--period", "200ms", "--count", "4", "--db", "history.db"],
                            stdout=reports, check=True)
         job.terminate()
-    # Without its processes, the machine's tree is not exchanged while it is copied.
+    # The machine's tree is exchanged only while processes run, so it can be copied now.
     shutil.copytree(hooks, "machine", ignore=lambda _, names: [name for name in names if name[0].isdigit()], symlinks=True)
     with sqlite3.connect("history.db") as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

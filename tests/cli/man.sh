@@ -1,6 +1,6 @@
 #!/bin/bash
-# man - mandoc accepts every man page, and every option of a table has its entry. Pages have no date, because they have
-# the version of the programs.
+# man - mandoc accepts every man page, and every option of a table has its entry. Pages carry the version of the
+# programs instead of a date.
 set -u
 if ! command -v mandoc >/dev/null; then
     echo "skipped: mandoc is missing"
@@ -14,7 +14,7 @@ heads=$(sed -n 's/^\.TH [A-Z0-9_-]* //p' "${pages[@]}" | sort -u)
 [ "$heads" = '1 "" "Neuron toolkit" "User Commands"' ] || { echo "the pages have different heads and feet: $heads"; exit 1; }
 said=$(mandoc -T lint -W warning "${pages[@]}" 2>&1 | grep -v 'WARNING: missing date, using "": TH$')
 [ -z "$said" ] || { echo "$said"; exit 1; }
-# Within an argument of a macro a double quote is \(dq; the plain one would vanish.
+# In an argument of a macro a double quote is written \(dq; a plain one would vanish.
 ! grep -nE '^\.[BIRS][BIRM]? .*[^ ]"[^ "]' "${pages[@]}" || { echo "a quote vanishes"; exit 1; }
 for page in "${pages[@]}"; do
     name=$(basename "$page" .1)

@@ -1,8 +1,8 @@
 #!/bin/bash
-# passwords - an address that holds a password: no program shows it, whatever goes wrong.
+# passwords - addresses that contain a password: no program prints it, whatever fails.
 . "$(dirname "$0")/../e2e/lib.sh"
 A=http://someone:hunter2@127.0.0.1:9
-sample() { # COMMAND...: exits by itself; nothing of what it prints has the password
+sample() { # COMMAND...: exits by itself, and none of its output contains the password
     local code=0
     timeout "$patience" "$@" </dev/null >out 2>err || code=$?
     [ $code != 124 ] || fail "$*: does not end"
@@ -25,7 +25,7 @@ sample neuron-profile trigger --host "$A" --job none --json
 for option in otlp remote-write k8s-api archive-endpoint; do
     sample neuron-monitor --once "--$option=ftp://someone:hunter2@a b"
 done
-# Outputs without a receiver.
+# Outputs whose receiver is missing.
 AWS_REGION=x AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b neuron-monitor --quiet --no-imds --period 100ms --verbose 1 --otlp="$A" \
     --remote-write "$A" --http 127.0.0.1:0 2>log &
 pids+=($!)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# secrets - a program that is given keys, tokens or passwords leaves no core file with them.
+# secrets - a program that was given keys, tokens or passwords leaves no core file that contains them.
 . "$(dirname "$0")/../e2e/lib.sh"
 ulimit -Sc "$(ulimit -Hc)"
 [ "$(ulimit -Sc)" != 0 ] || skip "core files are off on this machine"

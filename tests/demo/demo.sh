@@ -1,8 +1,7 @@
 #!/bin/bash
-# demo - the whole path live: example NEFFs, load on a software trn1.32xlarge, the agent with
-# database and HTTP, neuron-top, a capture. Usage: demo.sh BUILD. Works in its own hooks folder, and
-# leaves no process behind; the page of the capture, and its picture if there is a browser, stay in
-# BUILD/demo.
+# demo - shows everything live: example NEFFs, load on a software trn1.32xlarge, the agent with database and HTTP,
+# neuron-top, and a capture. Usage: demo.sh BUILD. Uses a private hooks folder and leaves no process running. The
+# page of the capture, and its picture if there is a browser, stay in BUILD/demo.
 set -euo pipefail
 build=$(readlink -f "$1")
 export PATH=$build/bin:$PATH
@@ -97,7 +96,7 @@ for name in chromium-headless-shell chromium chromium-browser google-chrome; do
     browser=${browser:-$(command -v $name || true)}
 done
 if [ -n "$browser" ]; then
-    # A browser that does not work here is not a failure of the demo.
+    # A browser that does not work is not a failure of the demo.
     timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" --window-size=1600,1000 \
         --virtual-time-budget=5000 --screenshot="$kept/mlp.png" "file://$kept/mlp.html" >browser.txt 2>&1 || true
 fi

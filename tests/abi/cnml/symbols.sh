@@ -1,6 +1,6 @@
 #!/bin/bash
-# symbols - the library exports exactly the calls of the table that the headers are made from, and the numbers of
-# each generation are its own, in C and C++.
+# symbols - the library exports exactly the calls of the table that the headers are made from, and each generation
+# has its own numbers, in C and in C++.
 set -euo pipefail
 library=$1 headers=$2 cc=$3 cxx=$4
 cd "${NTK_SOURCE_DIR:?}"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_1 - the first generation's numbers and layouts. */
+/* layout_1 - numbers and layouts of the first generation. */
 #ifndef NTK_TESTS_ABI_CNRT_LAYOUT_1_H
 #define NTK_TESTS_ABI_CNRT_LAYOUT_1_H
 

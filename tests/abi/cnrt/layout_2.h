@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_2 - the second generation's numbers and layouts. */
+/* layout_2 - numbers and layouts of the second generation. */
 #ifndef NTK_TESTS_ABI_CNRT_LAYOUT_2_H
 #define NTK_TESTS_ABI_CNRT_LAYOUT_2_H
 

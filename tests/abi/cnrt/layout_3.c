@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* To compile is all. */
+/* Compiling this file is the test. */
 #include "tests/abi/cnrt/layout_3.h"
 
 int cnrt_layout_3(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_3 - the third generation's numbers and layouts. */
+/* layout_3 - numbers and layouts of the third generation. */
 #ifndef NTK_TESTS_ABI_CNRT_LAYOUT_3_H
 #define NTK_TESTS_ABI_CNRT_LAYOUT_3_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* layout_common - checks of what a cnrt.h that was included before defines; C11 and C++17. */
+/* layout_common - checks of what the previously included cnrt.h defines; C11 and C++17. */
 #ifndef NTK_TESTS_ABI_CNRT_LAYOUT_COMMON_H
 #define NTK_TESTS_ABI_CNRT_LAYOUT_COMMON_H
 

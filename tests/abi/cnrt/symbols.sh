@@ -1,6 +1,7 @@
 #!/bin/bash
-# What leaves libcnrt.so: each function that a header of any generation declares, under the name its macros give
-# it, what libcnml.so asks of it, and nothing else; docs/cnrt-status.md has the same functions, each generation's.
+# What libcnrt.so exports: every function that a header of any generation declares, under the name its macros give
+# it, and what libcnml.so needs from it; nothing else. docs/cnrt-status.md lists the same functions for each
+# generation.
 set -u
 library=$1
 headers=$2

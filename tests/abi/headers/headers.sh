@@ -1,22 +1,22 @@
 #!/bin/bash
-# headers - each header compiles alone, without a warning: the public ones as C11, C17 and C++17, all
-# others as C17. The build itself shows that of a header that its own source includes first.
+# headers - each header compiles alone, without a warning: the public ones as C11, C17 and C++17, all others as C17.
+# Headers that their own source includes first are covered by the build.
 set -u
 cd "${NTK_SOURCE_DIR:?}"
 cc=$1 cxx=$2 generated=$3 include=$4
-machine=$("$cc" -dumpmachine) # what is compiled for, not always what runs this
+machine=$("$cc" -dumpmachine) # the target architecture, which may differ from the host's
 failed=0
 count=0
 
 check() { # header, compiler, flags...
     local header=$1 out
     shift
-    case $header in # of one architecture only
+    case $header in # only on one architecture
     *_x86_64.h | *_aarch64.h) [[ $header == *"_${machine%%-*}.h" ]] || return ;;
     esac
     if ! out=$(printf '#include "%s"\n' "$header" |
         "$@" -fsyntax-only -Wall -Wextra -Werror -I. -I"$include" -I"$generated" - 2>&1); then
-        # Cross-compiled with few packages, what includes a header of another one is omitted.
+        # Few packages are installed for cross-compiling, so headers that include a missing header are skipped.
         local missing
         missing=$(sed -n 's/.*fatal error: \(.*\): No such file.*/\1/p' <<<"$out")
         if [ -n "${NTK_EMULATED:-}" ] && [ -n "$missing" ] && [ ! -e "$missing" ]; then
@@ -36,7 +36,7 @@ three_ways() { # header, flags...
     check "$header" "$cxx" -x c++ -std=c++17 "$@"
 }
 
-# The headers of libnrt and libpopef ask nothing of their user; the contract with the segment is POSIX code.
+# The headers of libnrt and libpopef require no feature macros; the segment contract is POSIX code.
 for header in $(find "$include" shared/formats/popef/popef.h -name '*.h' | sort); do
     three_ways "$header"
 done

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every row of nrt_calls.def against the public headers, in the form that NRT_ASYNC_3 chooses:
- * declared again, another signature does not compile, nor does a call with other arguments.
+ * Checks every row of nrt_calls.def against the public headers, in the form that NRT_ASYNC_3
+ * chooses. Each function is declared again and called: a different signature or different arguments
+ * do not compile.
  */
 #include "nrt/ndebug_stream.h"
 #include "nrt/nec.h"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What leaves libnrt.so.1: soname, version nodes, every row of the table of calls under its node and
-# nothing else but what marks of programs need and its own mark; the public headers and docs/libnrt-status.md name the same functions.
+# What libnrt.so.1 exports: its soname, its version nodes, every row of the table of calls under its node, what
+# program marks need, and its own mark; nothing else. The public headers and docs/libnrt-status.md name the same
+# functions.
 set -u
 library=$1
 headers=$2
@@ -14,7 +15,7 @@ soname=$(objdump -p "$library" | awk '$1 == "SONAME" { print $2 }')
 nodes=$(objdump -p "$library" | awk '/^Version definitions/ { on = 1; next } /^$/ { on = 0 } on && NF >= 4 { print $4 }' | LC_ALL=C sort | tr '\n' ' ')
 [ "$nodes" = "HOOKS_1 NRT_2.0.0 NRT_3.0.0 libnrt.so.1 " ] || bad "version nodes are $nodes"
 
-# A row of the table is an exported function; the newer version of a name is the default.
+# A row of the table is an exported function; the newest version of a name is the default.
 exported=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort)
 rows=$(sed -nE 's/^NRT_CALL(_[23])?\([^,]*, ([a-z0-9_]+),.*/\2 \1/p' "$calls" | LC_ALL=C sort)
 tabled=$(awk '{ version[NR] = $2; name[NR] = $1; if ($2 == "_3") newer[$1] = 1 }

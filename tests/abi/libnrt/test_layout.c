@@ -260,7 +260,7 @@ IS(NCCL_NET_NEURON_MAX_REQUESTS, 128);
 IS(NEC_HIER_CC_PIPELINE_STAGE_N, 3);
 IS(NEC_KANGARING_MAX_NUM_RANKS, 256);
 
-/* Opaque, but pointers of the public types. */
+/* Opaque types, but pointers to the public ones. */
 SIZE(nrt_model_t *, 8);
 SIZE(nrt_tensor_t *, 8);
 SIZE(nrt_tensor_set_t *, 8);

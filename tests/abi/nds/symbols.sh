@@ -1,9 +1,9 @@
 #!/bin/bash
-# libnds.a defines every function of nrt/nds/neuron_ds.h, and a program needs nothing else of ours to link
-# it; nothing defines the driver's functions.
+# libnds.a defines every function of nrt/nds/neuron_ds.h, and a program needs nothing else of ours to link it. No
+# library defines the driver's functions.
 set -u
 library=$1 headers=$2 cc=$3
-shift 3 # what is left runs programs of another architecture
+shift 3 # the rest runs programs of another architecture
 failed=0
 bad() { echo "$*"; failed=1; }
 work=$(mktemp -d)
@@ -23,7 +23,7 @@ foreign=$(echo "$defined" | grep -vE '^(nds|ntk)_')
 driver=$(functions "$headers/ndl/ndl.h" ndl | wc -l)
 [ "$driver" = 90 ] || bad "ndl.h declares $driver functions, not 90"
 
-# A sanitizer's library links with its compiler flags only.
+# A sanitizer's library links only with its compiler flags.
 if [ -z "${NTK_SANITIZE:-}" ]; then
     {
         echo '#include <nrt/nds/neuron_ds.h>'

@@ -122,7 +122,7 @@ IS(NDS_EXT_NC_COUNTER_SW_PSUM_COLLISION, 38);
 IS(NDS_EXT_NC_COUNTER_SW_SEQUENCER_FATAL, 39);
 IS(NDS_EXT_NC_COUNTER_HW_ERR_REPAIRABLE_HBM_UE, 40);
 
-/* The memory image: each block ends where the next may begin. */
+/* The memory image: each block ends where the next one may start. */
 IS(NDS_ND_COUNTERS_START, sizeof(nds_header_t));
 IS(NDS_NC_COUNTERS_START, NDS_ND_COUNTERS_START + NDS_ND_COUNTER_COUNT * 8);
 IS(NDS_EXT_NC_COUNTERS_START, 55936);
@@ -146,7 +146,7 @@ AT(ndl_version_info_t, library_minor_version, 38);
 SIZE(ndl_device_init_param_t, 12);
 AT(ndl_device_init_param_t, num_dram_regions, 4);
 AT(ndl_device_init_param_t, map_hbm, 8);
-/* Both hold the C library's mutex, which is larger on AArch64 than the 40 bytes of x86-64. */
+/* Both hold a mutex of the C library, which takes 40 bytes on x86-64 and more on AArch64. */
 #define MUTEX_MORE (sizeof(pthread_mutex_t) - 40)
 SIZE(ndl_copy_buf_t, 56 + MUTEX_MORE);
 AT(ndl_copy_buf_t, mmap_va, 8);

@@ -1,9 +1,9 @@
 #!/bin/bash
-# What leaves libpopef.so.1: soname, version node, the functions that popef.h declares and no other; a program
-# in C and one in C++ that know nothing but the header and the library write a file and read it back.
+# What libpopef.so.1 exports: its soname, its version node and the functions that popef.h declares, no others. One
+# program in C and one in C++ that use only the header and the library write a file and read it back.
 set -u
 folder=$1 source=$2 cc=$3 cxx=$4
-shift 4 # what is left runs programs of another architecture
+shift 4 # the rest runs programs of another architecture
 library=$folder/libpopef.so.1
 failed=0
 bad() { echo "$*"; failed=1; }
@@ -19,7 +19,7 @@ declared=$(tr '\n' ' ' <"$source/popef.h" | sed 's|/\*[^*]*\*\+\([^/*][^*]*\*\+\
     grep -oE '\bpopef_[a-z0-9_]+\(' | tr -d '(' | LC_ALL=C sort -u)
 diff <(sed 's/$/@@POPEF_1.0/' <<<"$declared") <(echo "$exported") || bad "declared (<) and exported functions (>) differ"
 
-[ -z "${NTK_SANITIZE:-}" ] || exit $failed # a sanitizer's library links with its compiler flags only
+[ -z "${NTK_SANITIZE:-}" ] || exit $failed # a sanitizer's library links only with its compiler flags
 cp "$source/popef.h" "$work"
 cat >"$work/round.c" <<'END'
 #include <popef.h>

@@ -1,8 +1,7 @@
 #!/bin/bash
-# agent - neuron-monitor --archive: hours and days that have ended are written by themselves, once,
-# also after a restart and after a place that was full or away; nothing of it holds the agent up or
-# is lost.
-if [ -z "${NTK_ARCHIVE_APART:-}" ] && unshare -m true 2>/dev/null; then # its own disk that is full
+# agent - neuron-monitor --archive writes hours and days that have ended on its own, once, also after a restart and
+# after a destination was full or missing. None of this delays the agent, and no data is lost.
+if [ -z "${NTK_ARCHIVE_APART:-}" ] && unshare -m true 2>/dev/null; then # its own disk, which is full
     NTK_ARCHIVE_APART=1 exec unshare -m --propagation private bash "$0"
 fi
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
@@ -23,7 +22,7 @@ start() { # DATABASE PLACE ARGUMENT...
     agent=$!
 }
 stop() { kill $agent && wait $agent || fail "the agent"; }
-# Everything of two days ago is noted as written.
+# Everything from two days ago is recorded as written.
 noted() {
     local day
     day=$(date -u -d '1 day ago' +%s)
@@ -31,8 +30,7 @@ noted() {
 }
 rows() { ask "select count(*), count(distinct time) from read_parquet('$1/core_sample/**/*.parquet', hive_partitioning = true)"; }
 
-# ---- what has ended is written as neuron-monitor export writes it; a restart writes nothing again
-# ----
+# ---- ended hours and days are written as neuron-monitor export writes them; a restart writes nothing again ----
 make_old a.db
 wanted=$(sqlite3 -readonly a.db "select count(*), count(distinct time_ns) from core_sample")
 start a.db out --archive-cluster prod
@@ -46,7 +44,7 @@ for part in $(find out -name '*.parquet'); do
     cmp "$part" "same/${part#out/}" || fail "$part is something else"
 done
 
-# ---- a restart writes nothing again, but for a step with late rows ----
+# ---- a restart writes nothing again, except a step with late rows ----
 find out -type f -exec stat -c '%n %Y %i' {} + | sort >before
 sqlite3 a.db "insert into model_log select max(event_id) + 1, min(time_ns) + 1, process_id, 'load', 99, 'late', 0, 0, 1, 1 from model_log"
 start a.db out --archive-cluster prod
@@ -56,8 +54,8 @@ stop
 find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >anew || true
 [ "$(cat anew)" = model_log ] || fail "a restart writes again: $(cat anew)"
 
-# ---- a place that is full, or no folder: listed once, reports continue, and all is there when it
-# can be ----
+# ---- a destination that is full or not a folder: reported once, reports continue, and everything is written when
+# that is possible ----
 make_old b.db
 cause='exists'
 if [ -n "${NTK_ARCHIVE_APART:-}" ] && mkdir place && mount -t tmpfs -o size=64k tmpfs place 2>/dev/null; then
@@ -84,7 +82,7 @@ stop
 [ "$(wc -l <agent.err)" = 2 ] || fail "more than one sentence"
 [ "$cause" = exists ] || umount place
 
-# ---- a bucket; one that does not answer does not delay the exit ----
+# ---- a bucket; one that does not respond does not delay the exit ----
 start_s3 s3
 make_old c.db
 start c.db s3://fleet
@@ -102,8 +100,7 @@ wait_for more
 stop
 [ ! -e s3/objects/slow ] || fail "half an object"
 
-# ---- what the database forgot meanwhile is reported and counted once, however often the rest is
-# tried ----
+# ---- what the database has deleted meanwhile is reported and counted once, however often the rest is retried ----
 make_old f.db
 first=$(sqlite3 f.db "select min(time_ns) from machine_sample")
 sqlite3 f.db "update tier set first_ns = $first where tier = 'second'"

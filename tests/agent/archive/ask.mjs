@@ -1,5 +1,6 @@
-// ask TOOLS [--names] SQL... - answers of DuckDB, a line per row, cells with "|" between; with their names first.
-// hyparquet:FILE in place of SQL: how many rows hyparquet reads, and the smallest and largest time.
+// ask TOOLS [--names] SQL... - prints answers of DuckDB, one line per row, cells separated by "|"; --names: column
+// names first.
+// hyparquet:FILE instead of SQL: prints how many rows hyparquet reads, and the smallest and largest time.
 import path from 'node:path';
 import {createRequire} from 'node:module';
 import {pathToFileURL} from 'node:url';

@@ -1,7 +1,6 @@
 #!/bin/bash
-# export - what an agent stored, written as Parquet by neuron-monitor export and read by DuckDB and
-# hyparquet: the same rows, again and by two at once, under hostile names; and its messages for bad
-# databases and folders.
+# export - neuron-monitor export writes what an agent stored as Parquet, and DuckDB and hyparquet read the same rows:
+# repeated, by two processes at once, and under hostile names. Also its messages about bad databases and folders.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 . "$NTK_SOURCE_DIR/tests/agent/archive/lib.sh"
 needs_readers
@@ -9,7 +8,7 @@ needs_readers
 # ---- a history of an agent and software cores ----
 make_history h.db
 
-# ---- everything is there, and each value is what the database has ----
+# ---- every table is exported, and each value is that of the database ----
 neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' --json >told || fail "no export"
 questions=()
 jq -r '.tables[] | select(.rows > 0) | "\(.table)|\(.rows)|\(.parts)|prod/eu=1 é"' told >wanted
@@ -42,7 +41,7 @@ file=$(find out/core_sample -name '*.parquet' | head -1)
     fail "hyparquet reads $(ask "hyparquet:$file")"
 find out -name '.*' | greps . && fail "left over: $(find out -name '.*')"
 
-# ---- again, and two at once: the same files with the same bytes; what killed programs left goes ----
+# ---- again, and two at once: the same files with the same bytes; files of killed programs are removed ----
 cp -r out first
 part=$(find out/core_sample -name '*.parquet' | head -1)
 touch "$(dirname "$part")/.part-20260101-1.parquet.tmp-1-0"
@@ -54,16 +53,16 @@ diff -r first out >&2 || fail "the second export changed something"
 diff -r first both >&2 || fail "two at once left something else"
 greps '^all ' <told.txt || fail "the table is $(cat told.txt)"
 
-# ---- less than everything; what took longer than a minute has core_minute too ----
+# ---- a part of the tables; intervals of more than a minute are in core_minute too ----
 neuron-monitor export --db h.db --output-folder some --tables 'core,*_log' >/dev/null
 [ "$(ls some | grep -vx core_minute | tr '\n' ' ')" = 'core_sample memory_log model_log ' ] || fail "--tables: $(ls some)"
 neuron-monitor export --db h.db --output-folder none --to 2020-01-01T00:00:00Z --json | jq -e '[.tables[].rows] | add == 0' >/dev/null ||
     fail "--to is not heeded"
 neuron-monitor export --tables help | greps '^core_minute ' || fail "expected a list of tables"
 
-# ---- names that would be something else in a path ----
+# ---- names that would have a meaning in a path ----
 questions=()
-mkdir -p a/b # a name that leads out ends up here
+mkdir -p a/b # a name that leaves the folder would end up here
 : >wanted
 for name in '..' '../../x' 'a/b=c' 'a%2Fb' $'new\nline' 'x?*[y]' '' 'ü東'; do
     n=${#questions[@]}
@@ -80,7 +79,7 @@ ask "${questions[@]}" | diff wanted - >&2 || fail "hosts are read as something e
 neuron-monitor export --db h.db --output-folder long --host "$(printf 'a%.0s' {1..300})" 2>err && fail "a long name" || [ $? = 1 ]
 greps 'the name of the host is too long for a folder name' <err || fail "of a long name"
 
-# ---- bad databases and folders: one message, exit 1; wrong use: exit 2 ----
+# ---- bad databases and folders: one message, exit 1; wrong usage: exit 2 ----
 refused() { # WORDS ARGUMENT...
     local words=$1 code=0
     shift

@@ -1,4 +1,4 @@
-# lib.sh - what the tests of archives share, after tests/e2e/lib.sh.
+# lib.sh - what the archive tests share; source it after tests/e2e/lib.sh.
 here=$NTK_SOURCE_DIR/tests/agent/archive
 
 needs_readers() {
@@ -6,10 +6,10 @@ needs_readers() {
     needs_npm @duckdb/node-api hyparquet-compressors
 }
 
-# ask SQL...: answers of DuckDB.
+# ask SQL...: prints answers of DuckDB.
 ask() { node "$here/ask.mjs" "$tools" "$@"; }
 
-# move_history FILE NS: everything happened that much earlier.
+# move_history FILE NS: moves everything that much earlier.
 move_history() {
     sqlite3 "$1" "$(for column in machine_sample.time_ns device_sample.time_ns process_sample.time_ns core_sample.time_ns \
         execution_sample.time_ns model_sample.time_ns memory_sample.time_ns memory_log.time_ns error_log.time_ns model_log.time_ns \
@@ -19,7 +19,7 @@ move_history() {
     done)" || fail "no old database"
 }
 
-# make_history FILE: what an agent stored of software cores at work, all of it within an hour of the clock.
+# make_history FILE: what an agent stored about busy software cores, all within one hour of the clock.
 make_history() {
     local agent
     history_file=$1
@@ -38,7 +38,7 @@ has_history() {
     [ "$(sqlite3 -readonly "$history_file" 'select coalesce(sum(completed), 0) >= 50 from execution_sample')" = 1 ] && echo yes
 }
 
-# start_s3 FOLDER: a service that speaks S3, its address in $AWS_ENDPOINT_URL_S3 and its keys in the environment.
+# start_s3 FOLDER: starts a service that speaks S3, and sets $AWS_ENDPOINT_URL_S3 and the keys in the environment.
 start_s3() {
     needs_python botocore
     mkdir -p "$1"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_month ROOT HOSTS DAYS HOURS - the archive of a fleet: core_hour of a core of each host, by
- * the writer and at the places of the agent's archive, and a core_sample of one host and day with
- * several row groups. Prints the answers to the questions of month.sh, computed here: a name and a
- * number a line.
- *
- * A core is busy for a share that follows from host, day and hour.
+ * make_month ROOT HOSTS DAYS HOURS - writes the archive of a fleet: core_hour of one core per host,
+ * with the writer and paths of the agent's archive, and core_sample of one host and day with
+ * several row groups. Prints the expected answers to the questions of month.sh: one name and number
+ * per line.
+ * The busy share of a core is computed from host, day and hour.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -69,7 +68,7 @@ static int put(struct ntk_parquet *parquet, uint64_t host, uint64_t time_ns, uin
     return ntk_parquet_put(parquet, values);
 }
 
-/* rows of a part, one each step_ns. */
+/* Rows of one part, one every step_ns. */
 static int write_part(const char *root, enum ntk_store_dataset_id dataset, uint64_t host,
                       uint64_t day, uint64_t row_count, uint64_t step_ns)
 {

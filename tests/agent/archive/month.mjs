@@ -1,4 +1,5 @@
-// month TOOLS ROOT ANSWERS - the month of a fleet in DuckDB: answers as make_month computed them, and what was read for them.
+// month TOOLS ROOT ANSWERS - queries the month of a fleet in DuckDB: compares the answers with those of make_month,
+// and checks what was read.
 import fs from 'node:fs';
 import path from 'node:path';
 import {createRequire} from 'node:module';
@@ -12,7 +13,7 @@ const wanted = Object.fromEntries(fs.readFileSync(answers, 'utf8').trim().split(
 const fail = text => { console.error(text); process.exit(1); };
 const ask = async sql => (await db.runAndReadAll(sql)).getRowsJson();
 const analyze = async sql => JSON.parse((await ask(`explain (analyze, format json) ${sql}`))[0][1]);
-// What the scan reports about itself: "200/6000" files where partitions were omitted, bytes.
+// What the scan reports about itself: "200/6000" files where partitions were skipped, and bytes.
 const scan = plan => plan.operator_type === 'TABLE_SCAN' ? plan : plan.children.map(scan).find(found => found);
 
 await db.run("set timezone = 'UTC'");
@@ -35,7 +36,7 @@ const check = async (name, where, files) => {
 };
 await check('day', "date = '2026-11-07'", 200);
 await check('hour', "date = '2026-11-07' and host = 'node-0123' and time = '2026-11-07 03:00:00+00'", 1);
-// A path that says the days lists no others.
+// A path that names the days lists no other files.
 const week = `read_parquet(['${root}/core_hour/cluster=odd/date=2026-11-08/**/*.parquet', '${root}/core_hour/cluster=odd/date=2026-11-09/**/*.parquet',
     '${root}/core_hour/cluster=odd/date=2026-11-1[0-4]/**/*.parquet'], hive_partitioning = true)`;
 const [[odd]] = await ask(`select ${busy} from ${week}`);
@@ -43,8 +44,7 @@ if (String(odd) !== wanted.week) fail(`a week of a cluster: ${odd}, not ${wanted
 const [[host]] = await ask(`select ${busy} from '${root}/core_hour/*/*/host=node-0123/*.parquet'`);
 if (String(host) !== wanted.host) fail(`a host: ${host}, not ${wanted.host}`);
 
-// Row groups: of the last minutes only the last one is read, so that what the others hold does not
-// matter.
+// For the last minutes only the last row group is read, so the size of the others does not matter.
 const [[file]] = await ask(`select file from glob('${root}/core_sample/**/*.parquet')`);
 const places = await ask(`select row_group_id, min(coalesce(dictionary_page_offset, data_page_offset))::int from parquet_metadata('${file}') group by 1 order by 1`);
 if (places.length !== 4) fail(`${places.length} row groups`);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# month - the archive of 200 machines of a month, 6,000 files, as DuckDB reads it: the sums are those that were written, and files and
-# row groups that a question is not about are not read.
+# month - the archive of 200 machines over a month, 6,000 files, as DuckDB reads it: the sums are those that were
+# written, and files and row groups that a question does not need are not read.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 . "$NTK_SOURCE_DIR/tests/agent/archive/lib.sh"
 needs_readers

@@ -1,5 +1,6 @@
-# recipes.py ddl COLUMNS ENGINE - the tables of the recipes for athena, trino or spark, by docs/formats/archive-columns.md.
-# recipes.py page FOLDER ANSWERS - docs/recipes/README.md with the recipes of FOLDER and what they answer.
+# recipes.py ddl COLUMNS ENGINE - prints the tables of the recipes for athena, trino or spark, from
+# docs/formats/archive-columns.md.
+# recipes.py page FOLDER ANSWERS - prints docs/recipes/README.md with the recipes of FOLDER and their answers.
 import os
 import re
 import sys
@@ -15,7 +16,7 @@ TYPES = {
 def columns(path, table):
     section = re.search(rf"^## {table}$.*?(?=^## |\Z)", open(path).read(), re.M | re.S).group(0)
     found = re.findall(r"^\| (\w+) \| (\w+) \|$", section, re.M)
-    # The cluster of the path counts; a job has a column with the same name, which cannot be declared next to it.
+    # The cluster comes from the path; a job has a column with the same name, which cannot be declared in addition.
     return [(name, kind) for name, kind in found if kind in TYPES["athena"] and name != "cluster"]
 
 

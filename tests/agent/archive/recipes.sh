@@ -1,6 +1,6 @@
 #!/bin/bash
-# recipes - every recipe of docs/recipes answers the same in DuckDB, on the archive of two machines, and in SQLite, on
-# the database of one of them; the answers are those of the page, which `recipes.sh --update` writes, as it does the
+# recipes - every recipe of docs/recipes gives the same answer in DuckDB, on the archive of two machines, and in
+# SQLite, on the database of one of them. The page shows these answers; `recipes.sh --update` writes it and the
 # tables of Athena, Trino and Spark.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 . "$NTK_SOURCE_DIR/tests/agent/archive/lib.sh"
@@ -10,7 +10,7 @@ update=${1:-}
 
 # The history of a machine: four cores and two devices over three days; the driver changes on the third.
 neuron-monitor --no-imds --count 1 --quiet --db empty.db
-make_machine() { # NAME, NUMBER: 1 is the busier one
+make_machine() { # NAME, NUMBER: 1 is the busier machine
     cp empty.db "$1.db"
     rm -f "$1.db"-*
     sqlite3 "$1.db" "
@@ -55,14 +55,14 @@ make_machine node-1 1 one
 mkdir both && cp -r one/* both
 make_machine node-2 2 both
 
-# in_duckdb ROOT RECIPE, in_sqlite DATABASE RECIPE: the names of the columns, then rows with "|" between.
+# in_duckdb ROOT RECIPE, in_sqlite DATABASE RECIPE: print the column names, then rows with "|" between cells.
 in_duckdb() {
     sed "s#ROOT#$1#" "$recipes/duckdb.sql" | grep -v '^--' | sed 's/;$//' >views
     mapfile -t views <views
     node "$here/ask.mjs" "$tools" --names "${views[@]}" "$(sed 's/;$//' "$recipes/$2.sql")"
 }
 in_sqlite() { sqlite3 -readonly -header -cmd ".read $recipes/sqlite.sql" "$1" <"$recipes/$2.sql"; }
-# Numbers of both as plain as they can be.
+# Strips zeros at the end of numbers, which the two print differently.
 plain() { sed -E 's/\.0+(\||$)/\1/g; s/(\.[0-9]*[1-9])0+(\||$)/\1\2/g'; }
 
 mkdir answers
@@ -75,7 +75,7 @@ for recipe in $(python3 -c "import re; print(*re.findall('\"(\w+)\"', re.search(
 done
 [ "$(ls answers | wc -l)" = "$(ls "$recipes" | grep -cvE '^(README.md|(sqlite|duckdb|clickhouse|athena|trino|spark).sql)$')" ] || fail "a recipe is not on the page"
 
-# What the data says by itself.
+# What the generated data must yield.
 grep -q '^2026-11-01|2|192|51.1$' answers/utilization_by_day || fail "utilization: $(cat answers/utilization_by_day)"
 [ "$(sed -n 2p answers/jobs_by_waste | cut -d'|' -f 1,2)" = '12|explore' ] || fail "waste: $(cat answers/jobs_by_waste)"
 [ "$(cut -d'|' -f 1-3 answers/rising_ecc | sed -n '2,4p' | paste -sd' ')" = 'node-2|1|2026-11-03 node-2|0|2026-11-03 node-1|1|2026-11-03' ] || fail "ECC: $(cat answers/rising_ecc)"

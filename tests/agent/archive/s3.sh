@@ -1,6 +1,6 @@
 #!/bin/bash
-# s3 - an archive in a bucket: signatures that botocore computes too, awkward keys, a service in trouble, what DuckDB
-# reads of the objects.
+# s3 - an archive in a bucket: signatures equal to those of botocore, awkward keys, a failing service, and DuckDB
+# reading the objects.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 . "$NTK_SOURCE_DIR/tests/agent/archive/lib.sh"
 needs_readers
@@ -9,7 +9,7 @@ make_history h.db
 export_to() { neuron-monitor export --db h.db --output-folder "$@"; }
 well() { [ ! -e s3/wrong ] || fail "the service: $(cat s3/wrong)"; }
 
-# ---- the same objects as files of a folder, under names that must be encoded ----
+# ---- the same objects as files in a folder, under names that must be encoded ----
 export_to s3://fleet.history/some/prefix/ --cluster 'prod/eu=1 é+&~' --json >told || fail "no export"
 well
 export_to out --cluster 'prod/eu=1 é+&~' >/dev/null
@@ -25,8 +25,8 @@ AWS_ACCESS_KEY_ID=AKIDTOKEN AWS_SECRET_ACCESS_KEY=secret+/= AWS_SESSION_TOKEN=to
 echo "$AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY" >s3/keys
 well
 
-# ---- a service in trouble: tried again; what cannot be mended is one message, and nothing half is
-# there ----
+# ---- a failing service: requests are retried; a permanent failure is one message, and no partial object remains
+# ----
 echo 'throttle fail early late expire take fail' >s3/plan
 export_to s3://trouble --tables core_sample,machine_sample >/dev/null || fail "gave up: $(cat s3/log)"
 well
@@ -49,7 +49,7 @@ rm s3/wrong
 AWS_ENDPOINT_URL_S3=ftp://x refused 'invalid endpoint' '' s3://keys
 [ -z "$(ls s3/objects | grep -E 'down|denied|keys' || true)" ] || fail "objects of failures: $(ls s3/objects)"
 
-# ---- a step that the database has started to forget: what is there stays ----
+# ---- a step that the database has started to delete: the objects stay ----
 cp h.db old.db
 sqlite3 old.db "update tier set first_ns = 9000000000000000000" || fail "no old database"
 before=$(find s3/objects/trouble -type f -exec md5sum {} + | sort)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: every allocation and file call fails in turn while a part is written over an earlier one;
- * the earlier part or the whole new one is there, and the next run leaves nothing else. */
+/* Method: every allocation and file call fails in turn while a part is written over an earlier one.
+ * The earlier part or the whole new one exists afterwards, and the next run leaves no other
+ * file. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +141,7 @@ static void part_find(const char *folder, char *out_path, size_t bytes)
 
 static void the_earlier_part_or_the_new_one_is_there_whatever_fails(void **state)
 {
-    /* Of all allocations, most are SQLite's. */
+    /* Most of all allocations are SQLite's. */
     static const struct fault_operation operations[] = {
         { .kinds = FAULT_ALL,
           .own_allocations_only = true,

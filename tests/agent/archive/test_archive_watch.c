@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When the agent searches for what is to be archived, by a clock that the test moves. */
+/* When the agent checks for data to archive, by a clock that the test moves. */
 #include "agent/archive/archive_watch.h"
 
 #include "shared/base/log.h"
@@ -13,8 +13,7 @@ static void advance_by(struct test_clock *clock, uint64_t ns)
     test_clock_advance(clock, ns);
 }
 
-/* Method: a database that is not present, in steps before the first look and after each that
- * fails. */
+/* Method: a missing database, checked before the first look and after each failed one. */
 static void a_database_that_is_not_there_is_looked_for_ever_less(void **state)
 {
     static const uint64_t pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600 };

@@ -42,12 +42,12 @@ struct service {
     char endpoint[64];
     pthread_t thread;
     const struct page *pages;
-    const char *hidden; /* this path is answered 404 */
-    int failures;       /* questions for a token that are answered 503 first; atomic */
+    const char *hidden; /* answered with 404 */
+    int failures;       /* token requests that get 503 first; atomic */
     int questions;      /* atomic */
-    int unsigned_count; /* questions without the token; atomic */
+    int unsigned_count; /* requests without the token; atomic */
     int closed;         /* connections that have ended; atomic */
-    int is_silent;      /* it takes connections and says nothing */
+    int is_silent;      /* accepts connections and never answers */
 };
 
 static void answer(int fd, int status, const char *text)
@@ -112,7 +112,7 @@ static void *serve(void *ctx)
             }
             if (s->is_silent) {
                 __atomic_add_fetch(&s->questions, 1, __ATOMIC_RELAXED);
-                continue; /* until who asked hangs up */
+                continue; /* until the client hangs up */
             }
             answer_question(s, fd, head);
             break;
@@ -184,7 +184,7 @@ static void put_dmi(const struct fixture *f, const char *name, const char *text)
     free(folder);
 }
 
-/* The asking function: NULL the thread itself. All tests run with both. */
+/* The program that asks; NULL: a thread of the process itself. All tests run with both. */
 static const char *program;
 
 static void create(struct fixture *f, const char *endpoint, bool is_certain)
@@ -238,11 +238,11 @@ static void all_facts_of_the_service_are_known(void **state)
     ntk_instance_source_destroy(f->source);
     f->source = NULL;
     stop(&s);
-    assert_int_equal(s.questions, 10); /* once, and for good */
+    assert_int_equal(s.questions, 10); /* once, never again */
     assert_int_equal(s.unsigned_count, 0);
 }
 
-/* Method: programs that are not present, say nothing, or something else. */
+/* Method: programs that are missing, print nothing, or print something else. */
 static void a_program_that_cannot_ask_is_done_without(void **state)
 {
     static const char *const programs[] = { "/nonexistent/program", "/bin/true", "/bin/echo" };
@@ -271,7 +271,8 @@ static int is_told_half_a_minute_later(void *ctx)
     return is_reported(f);
 }
 
-/* Method: it says a little all the time, so that whoever reads it looks at the clock. */
+/* Method: the service sends a few bytes all the time, so only a client that checks the clock stops
+ * reading. */
 static void a_program_that_comes_to_no_end_is_done_without(void **state)
 {
     static const char text[] = "#!/bin/sh\nwhile :; do echo; sleep 0.05; done\n";
@@ -334,7 +335,7 @@ static void what_every_machine_has_and_is_missing_is_an_error(void **state)
     assert_true(test_wait_until(has_error, f));
     assert_string_equal(look(f)->error,
                         "the instance metadata service returned HTTP 404 for meta-data/ami-id");
-    assert_string_equal(look(f)->id, "i-0f00000000000c0de"); /* the rest is unchanged */
+    assert_string_equal(look(f)->id, "i-0f00000000000c0de"); /* everything else is unchanged */
     ntk_instance_source_destroy(f->source);
     f->source = NULL;
     stop(&s);
@@ -354,8 +355,8 @@ static int is_hung_up(void *ctx)
     return __atomic_load_n(&s->closed, __ATOMIC_RELAXED) > 0;
 }
 
-/* Method: the service takes the question and never answers; asking what is known, and the end, do
- * not wait for it. */
+/* Method: the service accepts the request and never answers. Reading known facts and destroying the
+ * source do not wait for it. */
 static void a_silent_service_delays_no_caller(void **state)
 {
     struct fixture *f = *state;
@@ -410,7 +411,7 @@ static void firmware_provides_what_it_can_without_the_service(void **state)
     assert_string_equal(look(f)->error, "");
 }
 
-/* Method: firmware of another maker, and a service that would be counted. */
+/* Method: firmware of another vendor, and a service that counts requests. */
 static void no_other_machine_is_taken_for_one_of_ec2(void **state)
 {
     struct fixture *f = *state;

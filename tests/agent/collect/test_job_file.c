@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: files as prologs of several kinds write them, and spoilt ones. */
+/* Method: files as various prologs write them, and damaged ones. */
 #include "agent/collect/job_file.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: files with their own times in a scratch folder, a clock that does not move, and snapshots
- * of a made machine of two devices with two cores each. */
+/* Method: files with chosen times in a scratch folder, a clock that does not move, and snapshots of
+ * a made-up machine: two devices with two cores each. */
 #include "agent/collect/jobs.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void hear(enum ntk_log_level level, const char *module, const char *text)
     said_count++;
 }
 
-/* A look asks the clock first: where it blocks, the look does. */
+/* Each look reads the clock first, so a blocked clock blocks the look. */
 static pthread_mutex_t hanging = PTHREAD_MUTEX_INITIALIZER;
 
 static uint64_t now(void *ctx)
@@ -121,7 +121,7 @@ static const struct ntk_jobs *look(struct fixture *f)
     return &f->snapshot->jobs;
 }
 
-/* "id user: cores / devices @seconds ago", a line each. */
+/* "id user: cores / devices @seconds ago", one line each. */
 static void assert_jobs(struct fixture *f, const char *want)
 {
     const struct ntk_jobs *jobs = look(f);
@@ -186,7 +186,7 @@ static void a_folder_that_hangs_blocks_no_reader_and_loses_no_job(void **state)
         assert_jobs(f, "42 : 0 1 / 0 @10\n");
         assert_non_null(strstr(f->snapshot->jobs.error, "the file system does not respond"));
         assert_int_equal(said_count, 1);
-        ntk_jobs_set_wait(f->folder, UINT64_MAX); /* it is waited for no more */
+        ntk_jobs_set_wait(f->folder, UINT64_MAX); /* stop waiting for it */
     }
     drop(f, "0");
     pthread_mutex_unlock(&hanging);
@@ -202,7 +202,7 @@ static void jobs_come_and_go_with_their_files(void **state)
     assert_jobs(f, "");
     put(f, "0", "42\n", 10);
     assert_jobs(f, "42 : 0 1 / 0 @10\n");
-    put(f, "0", "42\n43\n", 5); /* shared from now on: the first one began before */
+    put(f, "0", "42\n43\n", 5); /* shared from now on: the first one started earlier */
     assert_jobs(f, "42 : 0 1 / 0 @10\n43 : 0 1 / 0 @5\n");
     put(f, "0", "43\n", 2);
     assert_jobs(f, "43 : 0 1 / 0 @5\n");
@@ -223,7 +223,7 @@ static void only_files_that_changed_are_read(void **state)
     put(f, "1", "44\n", 9);
     look(f);
     assert_int_equal(ntk_jobs_reads(f->folder), 3);
-    /* One that is just being written may change within the grain of its time. */
+    /* A file that is being written may change without a change of its timestamp. */
     put(f, "0", "45\n", 0.5);
     look(f);
     look(f);
@@ -244,7 +244,7 @@ static void what_is_half_written_waits_for_its_end(void **state)
     assert_jobs(f, "42 : 0 1 / 0 @10\n"); /* as before */
     put(f, "0", "1234\n", 0.125);
     assert_jobs(f, "1234 : 0 1 / 0 @0.125\n");
-    put(f, "1", "77", 0.5); /* other programs end no line */
+    put(f, "1", "77", 0.5); /* other programs omit the newline at the end */
     assert_jobs(f, "1234 : 0 1 / 0 @0.125\n");
     f->now_ns += NTK_JOBS_SETTLED_NS;
     assert_jobs(f, "1234 : 0 1 / 0 @1.125\n77 : 2 3 / 1 @1.5\n");
@@ -280,12 +280,12 @@ static void a_refused_file_is_reported_once_and_holds_nothing(void **state)
     assert_int_equal(said_count, 2);
     assert_int_equal(unlink(path), 0);
     look(f);
-    assert_int_equal(said_count, 3); /* that it has ended */
+    assert_int_equal(said_count, 3); /* one more message, as the error has ended */
     assert_string_equal(f->snapshot->jobs.error, "");
     free(path);
 }
 
-/* For a moment the process may open no more files. */
+/* For a moment the process cannot open any more files. */
 static void what_could_not_be_read_is_read_again(void **state)
 {
     struct fixture *f = *state;
@@ -294,7 +294,7 @@ static void what_could_not_be_read_is_read_again(void **state)
     put(f, "0", "42\n", 10);
     assert_jobs(f, "42 : 0 1 / 0 @10\n");
     put(f, "0", "43\n", 5);
-    int list = open(f->path, O_RDONLY); /* where the list of the folder will be */
+    int list = open(f->path, O_RDONLY); /* the place of the folder's listing */
     assert_true(list >= 0);
     close(list);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -345,7 +345,7 @@ static void jobs_beyond_the_limit_are_reported(void **state)
         char name[32];
         char text[256];
         size_t used = 0;
-        /* "0", "00", ... are all device 0, then "1", "01", ... and a core, "0.0", "00.0", ... */
+        /* "0", "00", ... all mean device 0; then "1", "01", ...; then a core, "0.0", "00.0", ... */
         snprintf(name, sizeof name, "%0*u%s", (int)(i % 15) + 1, i / 15 % 2, i < 30 ? "" : ".0");
         for (unsigned k = 0; k < NTK_JOB_FILE_JOBS_MAX; k++) {
             used += (size_t)snprintf(text + used, sizeof text - used, "%u\n", i * 100 + k);

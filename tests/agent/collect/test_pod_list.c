@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: messages made field by field, framed, and spoilt. */
+/* Method: messages built field by field, framed, and damaged. */
 #include "agent/collect/pod_list.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static void dynamically_allocated_devices_count_by_their_driver(void **state)
     struct ntk_buf framed = { 0 };
     struct ntk_pod_list list = { 0 };
 
-    fake_kubelet_field(&dynamic, 2, "claim", 5); /* a name that we do not read */
+    fake_kubelet_field(&dynamic, 2, "claim", 5); /* a name that our reader ignores */
     for (int i = 0; i < 2; i++) {
         struct ntk_buf claim = { 0 };
         fake_kubelet_field(&claim, 2, drivers[i][0], strlen(drivers[i][0]));
@@ -144,7 +144,7 @@ static void frames_that_lie_are_refused_and_the_old_list_stays(void **state)
                          -EBADMSG);
         assert_string_equal(err.text, rows[i].sentence);
     }
-    /* Every beginning of a good answer. */
+    /* Every prefix of a valid answer. */
     for (size_t count = 0; count < framed.bytes_count; count++) {
         assert_int_equal(ntk_pod_list_read(&list, ntk_pod_resource_default_get(),
                                            (const uint8_t *)framed.bytes, count, NULL),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a fake kubelet on a socket in a scratch folder, names of log files, and made
+/* Method: a fake kubelet on a socket in a scratch folder, names of log files, and made-up
  * snapshots. */
 #include "agent/collect/pods.h"
 
@@ -80,7 +80,7 @@ static int has_two_more_rounds(void *ctx)
     return ntk_pods_rounds(f->pods) >= f->rounds + 2;
 }
 
-/* Until a question that began later is answered and its answer taken. */
+/* Returns once a request that started later has been answered and its answer was used. */
 static void wait_for_round(struct fixture *f)
 {
     f->rounds = ntk_pods_rounds(f->pods);
@@ -96,7 +96,7 @@ static void set_pods(struct fixture *f, struct ntk_buf *message)
     ntk_buf_fini(&framed);
 }
 
-/* Two devices of four logical cores each; a runtime on the physical cores of a range. */
+/* Two devices of four logical cores each; one runtime on a range of physical cores. */
 static struct ntk_snapshot *machine(uint32_t lnc, uint32_t first, uint32_t count)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -122,7 +122,7 @@ static void assert_pod(const struct ntk_snapshot *snapshot, const char *namespac
     assert_string_equal(snapshot->runtimes[0].pod.container_name, container);
 }
 
-/* An error is a message that names the socket and has these words. */
+/* The error is a message that names the socket and contains these words. */
 static void assert_error(struct fixture *f, const char *words)
 {
     struct ntk_snapshot *snapshot = machine(1, 0, 1);
@@ -151,13 +151,13 @@ static void an_application_is_in_the_pod_of_all_its_cores(void **state)
     start(f);
     wait_for_round(f);
 
-    /* Logical cores 2 and 3 are the physical ones 4 to 7. */
+    /* Logical cores 2 and 3 are physical cores 4 to 7. */
     struct ntk_snapshot *snapshot = machine(2, 4, 4);
     ntk_pods_get(snapshot, f->pods);
     assert_string_equal(snapshot->k8s.error, "");
     assert_int_equal(snapshot->k8s.period_ns, PERIOD_NS);
     assert_pod(snapshot, "ml", "bert-0", "serve");
-    /* A device's cores are its pod's. */
+    /* The cores of a device belong to the device's pod. */
     assert_int_equal(snapshot->k8s.core_count, 6);
     assert_int_equal(snapshot->k8s.cores[0].index, 2);
     assert_int_equal(snapshot->k8s.cores[2].index, 4);
@@ -227,8 +227,7 @@ static void the_container_name_takes_precedence_over_the_cores(void **state)
     assert_pod(snapshot, "ml", "bert-0", "serve-fast");
     ntk_snapshot_destroy(snapshot);
 
-    /* Names are known without a kubelet, too (they are all there is with DRA on old
-     * ones). */
+    /* Names are known without a kubelet, too. With DRA on old kubelets they are the only source. */
     fake_kubelet_set(&f->kubelet, FAKE_KUBELET_REFUSES, "", 0);
     wait_for_round(f);
     snapshot = machine(1, 0, 1);
@@ -266,7 +265,7 @@ static void names_of_log_files_are_taken_apart_or_refused(void **state)
     }
     memset(hostile, 'p', sizeof hostile);
     snprintf(hostile + 1000, 500, "_n_c-" ID ".log");
-    assert_false(ntk_container_name_parse(hostile, &name)); /* longer than a pod's name can be */
+    assert_false(ntk_container_name_parse(hostile, &name)); /* longer than a pod name can be */
 }
 
 static int has_a_round(void *ctx)
@@ -276,7 +275,7 @@ static int has_a_round(void *ctx)
     return ntk_pods_rounds(f->pods) > f->rounds;
 }
 
-/* A new application is not a reason to ask sooner than a gap after the question before. */
+/* A new application does not shorten the minimum gap after the previous request. */
 static void a_kubelet_is_asked_each_period_and_sooner_for_a_new_application(void **state)
 {
     struct fixture *f = *state;
@@ -343,7 +342,7 @@ static void every_wrong_answer_is_a_sentence_without_pods(void **state)
     fake_kubelet_pod(&message, "ml", "bert-0", "serve", CORE, IDS("0"));
     set_pods(f, &message);
     start(f);
-    wait_for_round(f); /* pods that were known are forgotten: they may have gone */
+    wait_for_round(f); /* known pods are forgotten: they may be gone */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fake_kubelet_set(&f->kubelet, rows[i].manner, rows[i].body, rows[i].body_bytes);
         wait_for_round(f);
@@ -386,7 +385,7 @@ static int was_asked(void *ctx)
     return asked;
 }
 
-/* The thread sits in a question that is never answered, with ten minutes to wait. */
+/* The thread waits in a request that is never answered, with a limit of ten minutes. */
 static void neither_a_report_nor_the_end_waits_for_a_silent_kubelet(void **state)
 {
     struct fixture *f = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a burn-in continues, by a clock of the test. Method: rounds of the test instead of those
- * on a core; they take as long as it says. */
+/* How long a burn-in runs, by a clock of the test. Method: the rounds are functions of the test,
+ * not programs on a core, and take the time that the test sets. */
 #include <string.h>
 #include <unistd.h>
 
@@ -12,8 +12,8 @@
 
 static struct test_clock burn_clock;
 static uint64_t round_ns;
-static uint32_t bad_from;  /* the round from which on all fails; 0: none */
-static uint32_t dead_from; /* the round that ends the core; 0: none */
+static uint32_t bad_from;  /* from this round on every result fails; 0: never */
+static uint32_t dead_from; /* the core dies in this round; 0: never */
 static uint32_t round_last;
 
 static void pass_round(struct ntk_diag_worker *worker, uint32_t number)
@@ -58,7 +58,7 @@ static void rounds_begin_before_the_time_is_up(void **state)
         uint64_t duration_ns;
         uint32_t rounds;
     } rows[] = {
-        { 0, 1 }, /* one at least */
+        { 0, 1 }, /* at least one */
         { 1, 1 },
         { ROUND_NS - 1, 1 },
         { ROUND_NS, 1 },
@@ -82,7 +82,7 @@ static void rounds_begin_before_the_time_is_up(void **state)
     }
 }
 
-/* 16 results that fail, here in two rounds. */
+/* The burn-in stops at 16 failed results, here after two rounds. */
 static void what_is_known_to_be_bad_is_not_tested_on(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of diag: what it waits for, by a clock of the test. Workers are children that do as the
- * test has them do. */
+/* How long diag waits for its workers, by a clock of the test. Workers are children that do what
+ * the test tells them to. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@
 /* Shared with the children. */
 static struct {
     _Atomic uint64_t now_ns;
-    _Atomic unsigned int reads; /* of the clock, by the parent */
+    _Atomic unsigned int reads; /* reads of the clock by the parent */
 } * shared;
 
 static uint64_t shared_ns(void *ctx)
@@ -39,7 +39,7 @@ static void ignore(int number)
     (void)number;
 }
 
-/* The parent waits for a message or for its limit; a signal has it look at the clock again. */
+/* The parent waits for a message or for its limit; a signal makes it check the clock again. */
 static void parent_looks(unsigned int times)
 {
     unsigned int from = atomic_load(&shared->reads);
@@ -58,10 +58,10 @@ static void tell(int fd, enum ntk_diag_message_kind kind)
     if (write(fd, &message, sizeof message) != (ssize_t)sizeof message) {
         _exit(1);
     }
-    parent_looks(4); /* it has been read */
+    parent_looks(4); /* the parent has read it */
 }
 
-/* Says something within the limit each time, and then nothing for all of it. */
+/* Sends each message just within the limit, then nothing until the limit has passed. */
 static int late_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_work *work, int fd)
 {
     (void)work;
@@ -73,7 +73,7 @@ static int late_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_w
     tell(fd, NTK_DIAG_RESULT);
     tell(fd, NTK_DIAG_BEGINS);
     atomic_fetch_add(&shared->now_ns, plan->timeout_ns);
-    parent_looks(UINT32_MAX / 2); /* which ends this process */
+    parent_looks(UINT32_MAX / 2); /* killed by the parent meanwhile */
     return 1;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of captures: whose are taken, and which of them stay. */
+/* Which processes are captured, and which captures are kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ static int remove_scratch(void **state)
     return 0;
 }
 
-/* A folder with a file of so many bytes. */
+/* Makes a folder with a file of this size. */
 static void make_capture(const char *folder, const char *name, size_t bytes)
 {
     char path[512];
@@ -88,7 +88,7 @@ static void a_capture_counts_as_it_was_written(void **state)
     free(ledger);
 }
 
-/* Method: a folder of an older agent, in which a captured user made folders 300 levels deep. */
+/* Method: a folder of an older agent, in which a captured user created folders 300 levels deep. */
 static void a_deep_capture_is_neither_walked_nor_kept(void **state)
 {
     const char *folder = *state;
@@ -110,8 +110,8 @@ static void a_deep_capture_is_neither_walked_nor_kept(void **state)
     assert_true(is_there(folder, "20260102T000000Z-hang"));
 }
 
-/* Method: a folder that an older agent gave to a user, who adds to it afterwards. Only root can
- * give one away. */
+/* Method: a folder that an older agent gave to a user, who adds files to it afterwards. Only root
+ * can change the owner. */
 static void what_a_user_may_still_change_is_measured_each_time(void **state)
 {
     const char *folder = *state;
@@ -150,7 +150,7 @@ static unsigned count_folders(const char *folder, const char *end)
 
 #define NEVER_ENDS "exec sleep 1000"
 
-/* A neuron-profile that says its number and its arguments and ends like that. */
+/* A fake neuron-profile that prints its number and arguments, then exits with the given code. */
 static char *make_program(const char *folder, const char *end)
 {
     char script[128];
@@ -182,7 +182,7 @@ static int has_line(void *ctx)
     return is_read;
 }
 
-/* The first line of trigger.log below the only folder with this end. */
+/* The first line of trigger.log in the only folder whose name has this ending. */
 static int read_pid(const char *folder, const char *end, struct reported *reported)
 {
     (void)snprintf(reported->command, sizeof reported->command,
@@ -191,7 +191,7 @@ static int read_pid(const char *folder, const char *end, struct reported *report
     return atoi(reported->line);
 }
 
-/* Runs that received the order to stop have ended. */
+/* All runs that were ordered to stop have exited. */
 static void runs_end(void *ctx, uint64_t now_ns)
 {
     const pid_t *pids = ctx;
@@ -227,7 +227,7 @@ static void users_do_not_share_a_budget(void **state)
     assert_int_equal(ntk_captures_create(&options, &captures, NULL), 0);
     ntk_captures_take(captures, NTK_CAPTURES_STUCK, "", 11, 1001);
     ntk_captures_take(captures, NTK_CAPTURES_STUCK, "", 12, 1001); /* too soon */
-    ntk_captures_take(captures, NTK_CAPTURES_ECC, "", 12, 1001);   /* one runs */
+    ntk_captures_take(captures, NTK_CAPTURES_ECC, "", 12, 1001);   /* one is running */
     ntk_captures_take(captures, NTK_CAPTURES_STUCK, "", 21, 1002);
     assert_int_equal(count_folders(kept, "-uid_1001"), 1);
     assert_int_equal(count_folders(kept, "-uid_1002"), 1);
@@ -237,7 +237,7 @@ static void users_do_not_share_a_budget(void **state)
     (void)snprintf(expected, sizeof expected, "--parent %d", (int)getpid());
     assert_non_null(strstr(reported.line, expected));
     pids[1] = read_pid(kept, "-uid_1002", &reported);
-    ntk_captures_destroy(captures); /* nothing that it started stays */
+    ntk_captures_destroy(captures); /* nothing that it started is left */
     assert_int_equal(kill(pids[0], 0), -1);
     assert_int_equal(errno, ESRCH);
     assert_int_equal(kill(pids[1], 0), -1);
@@ -254,8 +254,8 @@ struct often {
     struct test_clock clock;
     struct ntk_captures_options options;
     struct ntk_captures *captures;
-    const struct ntk_snapshot *snapshot; /* of a machine where nothing continues */
-    int pid;                             /* of the run that is waited for */
+    const struct ntk_snapshot *snapshot; /* of a machine on which nothing makes progress */
+    int pid;                             /* the run that is waited for */
 };
 
 static void often_begin(struct often *often, const char *folder, const char *end)
@@ -273,7 +273,7 @@ static void often_begin(struct often *often, const char *folder, const char *end
 
 static void often_end(struct often *often)
 {
-    often->clock.passes_waits = true; /* what runs still is killed at once */
+    often->clock.passes_waits = true; /* whatever still runs is killed at once */
     ntk_captures_destroy(often->captures);
     ntk_snapshot_destroy(often->snapshot);
     test_clock_fini(&often->clock);
@@ -289,7 +289,7 @@ static int is_reaped(void *ctx)
     return kill(often->pid, 0) < 0;
 }
 
-/* Something happens: whether it is captured, as the count of captures says. */
+/* Requests a capture; returns how many captures there are afterwards. */
 static unsigned take(struct often *often)
 {
     ntk_captures_take(often->captures, NTK_CAPTURES_STUCK, "", 11, 1001);
@@ -328,7 +328,7 @@ static void a_run_that_hangs_is_killed_and_tried_again_sooner(void **state)
     often_end(&often);
 }
 
-/* A tenth of the time. */
+/* The pause after a failure is a tenth of the normal one. */
 static void a_run_that_fails_is_tried_again_sooner(void **state)
 {
     struct often often;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made ranks with one that was lost a while ago, and their reported troubles. */
+/* Method: hand-made ranks, one of which was lost earlier, and the troubles reported for them. */
 #include "agent/hang/hang_troubles.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ static const struct ntk_rank_trouble *trouble_of(const struct ntk_snapshot *snap
     return NULL;
 }
 
-/* Rank 0 is there and was reported, rank 1 was lost, rank 2 ended after it, of rank 3 no process
- * reports. */
+/* Rank 0 exists and was reported, rank 1 was lost, rank 2 exited after it, no process reports rank
+ * 3. */
 static void troubles_of_a_broken_communicator_began_when_it_broke(void **state)
 {
     static const uint64_t ages[] = { 0, 50, 45, 50 };
@@ -73,8 +73,8 @@ static void troubles_of_a_broken_communicator_began_when_it_broke(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Method: two users' communicators meet at one place; a process of the first user, and of another
- * pid namespace, has the pid that is asked for. */
+/* Method: communicators of two users have the same rendezvous; a process of the first user, in
+ * another PID namespace, has the requested pid. */
 static void a_member_of_a_communicator_is_not_another_users_process(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -134,7 +134,7 @@ static void add_lost(struct ntk_snapshot *snapshot)
 }
 
 /* Method: ranks over several periods, one of them on a core of a batch job. The job ends, then a
- * rank is lost, then the communicator is gone. */
+ * rank is lost, then the communicator disappears. */
 static void the_batch_job_of_ranks_outlives_them(void **state)
 {
     static const struct {
@@ -171,7 +171,7 @@ static void the_batch_job_of_ranks_outlives_them(void **state)
         assert_int_equal(snapshot->trouble_count > 0, periods[i].add != NULL);
         for (size_t k = 0; k < snapshot->trouble_count; k++) {
             assert_string_equal(snapshot->troubles[k].job_id, periods[i].expected);
-            assert_string_equal(snapshot->troubles[k].tag, "train"); /* of unseen ranks, too */
+            assert_string_equal(snapshot->troubles[k].tag, "train"); /* also of unseen ranks */
         }
         ntk_ranks_fini(&ranks);
         ntk_snapshot_destroy(snapshot);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the server behind the Unix socket alone, asked as local commands ask it. */
+/* Method: only the server of the Unix socket, asked as local commands ask it. */
 #include "agent/http/local.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void an_answer_is_given(void **state)
     ntk_local_destroy(f.local);
 }
 
-/* The loop in place: puts what is asked for, or says that it cannot. */
+/* Acts as the loop: provides what was requested, or reports that it cannot. */
 static bool put_new(void *ctx)
 {
     struct fixture *f = ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the agent's port with an empty database, asked over sockets as a browser, a script and a
- * stranger ask. What questions answer about a database with something in it: tests/e2e/page. */
+ * stranger would. tests/e2e/page checks the answers about a database with content. */
 #include "agent/http/routes.h"
 
 #include <jansson.h>
@@ -220,7 +220,7 @@ static void names_never_stored_are_404_whatever_they_contain(void **state)
         assert_contains(text, "{\"error\":\"");
         free(text);
     }
-    /* A database in which nothing is yet is not an error: the next second may be the first. */
+    /* A database without rows is not an error: the next second may bring the first. */
     char *text = test_http_get(f->port, "/api/v1/cores", "");
     assert_contains(text, "HTTP/1.1 200 ");
     free(text);
@@ -336,7 +336,7 @@ static void no_destroy(void *state)
     (void)state;
 }
 
-/* Method: an output that says what a hanging loop makes a real one say. */
+/* Method: a fake output that reports what a real one reports while the loop hangs. */
 static void a_report_that_is_too_old_is_answered_503(void **state)
 {
     static const struct ntk_exporter fake = { .is_stale = is_stale, .destroy = no_destroy };

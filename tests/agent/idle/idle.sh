@@ -1,5 +1,5 @@
 #!/bin/bash
-# idle - the agent observes why jobs are idle, and the database has the answer when job and agent have ended.
+# idle - the agent observes why jobs are idle, and the database has the answer after job and agent have ended.
 . "$(dirname "$0")/../../shared/hostwork/lib.sh"
 needs jq
 
@@ -13,13 +13,13 @@ agent_stop() {
     wait $agent || fail "the agent failed"
 }
 ask() { neuron-monitor query idle --db jobs.db --json "$@" >answer.json 2>query.err || fail "query idle failed"; }
-has() { # FILTER: what holds for some row
+has() { # FILTER: true for at least one row
     jq -e "any(.[]; $1)" answer.json >/dev/null || complain "no row has $1: $(jq -c '.[:3]' answer.json)"
 }
-ended() { # PID: a row of it is stored
+ended() { # PID: at least one of its rows is stored
     neuron-monitor query idle --db jobs.db --json --process "$1" >answer.json && [ "$(jq length answer.json)" -gt 0 ] && echo yes
 }
-# finds PID FILTER: agents observe until some row is so. What a short observation sees depends on when it looks.
+# finds PID FILTER: runs agents until a row matches. What a short observation sees depends on when it looks.
 finds() {
     local try
     for try in {1..8}; do
@@ -32,7 +32,7 @@ finds() {
     has "$2"
 }
 
-# A job that ends is stored then; one that lives when the agent ends, too.
+# A job that ends is stored then; so is a job that outlives the agent.
 export NEURON_PROCESS_TAG=sleeper
 started "$job" sleep
 sleeper=$pid
@@ -61,7 +61,7 @@ kill $reader
 wait $reader || true
 rm batches
 
-# A Python job: its functions are known, without root or BPF.
+# A Python job: its functions are known, without root and without BPF.
 if [ -x /usr/bin/python3 ]; then
     export NEURON_PROCESS_TAG=python
     started /usr/bin/python3 "$python_job" sleep "$library"
@@ -69,7 +69,7 @@ if [ -x /usr/bin/python3 ]; then
     stop
 fi
 
-# Without it nothing is observed; without a database it is refused.
+# Without --idle nothing is observed; --idle without a database is rejected.
 agent=
 neuron-monitor --once --db other.db >report.json
 neuron-monitor query idle --db other.db --json >answer.json

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: jobs made by hand; the CSV of their rows and sums has figures whose answers are known. */
+/* Method: jobs made by hand; rows and sums appear in the CSV with figures whose answers are
+ * known. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 #define HOUR (3600 * NTK_NS_PER_SECOND)
 
-/* Eight hours of cores, six of them watched, in which they were busy for half of the time. */
+/* Eight hours of cores, six of them watched; the cores were busy for half of that time. */
 static struct ntk_store_job job_make(void)
 {
     return (struct ntk_store_job){
@@ -108,7 +109,7 @@ static void users_have_the_sums_and_the_largest_of_their_jobs(void **state)
     ntk_job_row_add(&row, &job);
     assert_csv(NTK_JOB_VIEW_USERS, &row,
                "alice,2,16,0.75,8,0.5,false,200,20,6,,4096,0.5,0.5,2,0.2\r\n");
-    job.has_flops = false; /* of one: of the sum */
+    job.has_flops = false; /* missing in one job: missing in the sum */
     job.has_executions = false;
     job.ecc_has = 0;
     ntk_job_row_add(&row, &job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of several exporters at the end of an agent. */
+/* Several exporters when the agent exits. */
 #include "agent/outputs/outputs.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "tests/support/unit.h"
 
 struct peer {
-    const struct peer *other; /* it is done once this one was asked */
+    const struct peer *other; /* this peer is done once the other was asked */
     unsigned asked;
     bool never;
     int last;
@@ -61,7 +61,7 @@ static struct ntk_outputs make_outputs(struct peer *first, struct peer *second)
                                  .count = 3 };
 }
 
-/* Method: the first is done only when the second was asked, too. */
+/* Method: the first is done only after the second was asked, too. */
 static void exporters_are_waited_for_at_once(void **state)
 {
     struct peer second = { 0 };

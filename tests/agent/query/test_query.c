@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of neuron-monitor query: the program against a database of the test, all three forms,
- * times, and what it says when the question is wrong. */
+/* neuron-monitor query on a database of the test: all three forms, times, and messages about wrong
+ * questions. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct fixture {
     char *path;
 };
 
-/* 150 s of work, 60 s without an agent, 30 s of idling. */
+/* 150 s of work, 60 s without an agent, 30 s idle. */
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
@@ -110,7 +110,7 @@ static void people_read_a_table(void **state)
            "processes", "--db", f->path);
 }
 
-/* The last row of what a question is answered. */
+/* The last row of the answer to a question. */
 static json_t *ask_last_row(const char *question, const char *path)
 {
     struct test_run run = RUN(question, "--json", "--db", path);
@@ -122,8 +122,8 @@ static json_t *ask_last_row(const char *question, const char *path)
     return row;
 }
 
-/* An agent came after 5 executions of each of two cores, and saw 2 of each in a second, three
- * times. */
+/* The agent starts after 5 executions on each of two cores, and sees 2 on each per second, for
+ * three seconds. */
 static void executions_before_the_agent_are_reported(void **state)
 {
     static const char *const questions[] = { "latency", "executions", "processes" };
@@ -148,7 +148,7 @@ static void executions_before_the_agent_are_reported(void **state)
         assert_int_equal(json_integer_value(json_object_get(row, "unwatched")), 2 * 5);
         json_decref(row);
     }
-    /* Nor does another core of the process have them. */
+    /* The other cores of the process do not have them either. */
     for (int core = 4; core <= 6; core++) {
         char number[8];
         snprintf(number, sizeof number, "%d", core);
@@ -165,8 +165,8 @@ static void executions_before_the_agent_are_reported(void **state)
     free(path);
 }
 
-/* The answers about processes that are watched in three ways. */
-static bool is_given_up; /* after the first snapshot the hooks of one process count no more */
+/* What the answers say about processes that are watched in three ways. */
+static bool is_given_up; /* after the first snapshot the hooks of one process stop counting */
 static char *store_mixed(const struct fixture *f, const char *name)
 {
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
@@ -234,7 +234,7 @@ static void unreported_memory_is_a_dash_and_an_estimate_has_a_tilde(void **state
     free(path);
 }
 
-/* For the three processes one counts no executions; asked for alone it has none to show. */
+/* One of the three processes counts no executions; asked for alone, it has none to show. */
 static void uncounted_executions_are_reported_and_are_not_zero(void **state)
 {
     static const char *const questions[] = { "executions", "errors", "latency" };
@@ -283,7 +283,7 @@ static json_t *ask_first_row(const char *question, const char *path, const char 
     return row;
 }
 
-/* The name of a model that was loaded before the hooks came is unknown. */
+/* The name of a model that was loaded before the hooks were is unknown. */
 static void an_unknown_name_is_a_dash(void **state)
 {
     const struct fixture *f = *state;
@@ -308,7 +308,7 @@ static void an_unknown_name_is_a_dash(void **state)
     free(path);
 }
 
-/* Its memory was not seen while it had it; that nothing is left of it now is not a peak. */
+/* Its memory was never observed. That nothing is left of it now does not make a peak of zero. */
 static void memory_of_a_process_that_was_over_before_it_was_seen_is_not_known(void **state)
 {
     const struct fixture *f = *state;
@@ -344,7 +344,7 @@ static void a_gap_is_shown_as_a_gap(void **state)
         "4,2023-11-14T22:17:00Z,2023-11-14T22:17:30Z,0,,,,,,,,,\r\n"
         "4,2023-11-14T22:17:30Z,2023-11-14T22:18:00Z,30,0.5,0.5,,,,,,,\r\n",
         "cores", "--db", f->path, "--csv", "--core", "4", "--last", "2m", "--step", "30s");
-    /* Idle is zero, unwatched is nothing. */
+    /* Idle counts as zero, unwatched as absent. */
     EXPECT("from                  to                    watched  executions  largest executions\n"
            "2023-11-14T22:15:00Z  2023-11-14T22:16:00Z      60s           4                   -\n"
            "2023-11-14T22:16:00Z  2023-11-14T22:17:00Z      30s           4                   -\n"
@@ -452,14 +452,14 @@ static void wrong_questions_get_one_sentence(void **state)
     free(other);
 }
 
-/* An answer that left an option out would look like one that heeded it. */
+/* If an option were silently ignored, the answer would look as if it applied. */
 static void an_option_that_means_nothing_to_the_question_is_refused(void **state)
 {
     static const struct {
         const char *question;
         const char *option;
         const char *value;
-        const char *sentence; /* NULL: it is heeded */
+        const char *sentence; /* NULL: the option applies */
     } rows[] = {
         { "memory", "--device", "0", "--device does not apply to question 'memory'" },
         { "health", "--model", "mlp", "--model does not apply to question 'health'" },

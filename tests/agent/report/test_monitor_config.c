@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: configuration texts, what they must select, and the message of each refusal. */
+/* Method: configuration texts, what each selects, and the message of each rejection. */
 #include "agent/report/monitor_config.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static void parse_well(const char *text)
     }
 }
 
-/* The period in ns of a group, 0 when it is not asked for. */
+/* The period of a group in ns; 0 if it is not configured. */
 static uint64_t system_ns(enum ntk_system_group group)
 {
     int index = config.system_period[group];
@@ -158,7 +158,7 @@ static void go_durations_are_understood(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-/* Its tag is the address as it stands, no expression; another entry may match it too. */
+/* The tag of the entry is the plain address, not an expression; another entry may match it too. */
 static void a_daemon_is_named_by_its_address(void **state)
 {
     struct ntk_monitor_runtime_groups groups;
@@ -293,7 +293,7 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
     }
 }
 
-/* Method: one entry, one period or one byte more than the bound. */
+/* Method: one entry, one period or one byte more than the limit. */
 static void each_bound_is_refused_beyond_it(void **state)
 {
     char *text = malloc(64 * 1024);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: snapshots at times of our choice; the reported runtimes, the due groups, and that sums
- * are right. */
+/* Method: snapshots at chosen times; checks the reported runtimes, the due groups and the sums. */
 #include "agent/report/monitor_schedule.h"
 
 #include <string.h>
@@ -21,7 +20,7 @@ static void configure(const char *text)
     }
 }
 
-/* One period of the sample machine to the schedule; returns what put() says. */
+/* Gives the schedule one period of the sample machine; returns what put() returns. */
 static int put(struct ntk_monitor_schedule *schedule, uint64_t now_ns, uint64_t period_ns,
                enum ntk_monitor_urgency urgency)
 {
@@ -84,7 +83,7 @@ static void periods_stay_on_their_grid_when_a_wakeup_is_late(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-/* Method: groups of 1 s, 2 s and 3 s over 12 s; each group's counts add up to what was put. */
+/* Method: groups of 1 s, 2 s and 3 s over 12 s; the counts of each group add up to the input. */
 static void every_group_covers_exactly_its_own_period(void **state)
 {
     uint64_t executions = 0;
@@ -179,7 +178,8 @@ static void polls_for_others_count_but_are_not_reports(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-/* Method: a report over no time would make rates of single executions and of reading's delays. */
+/* Method: in a report over almost no time, single executions and delays of reading would become
+ * rates. */
 static void no_first_period_is_too_short_for_rates(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
@@ -199,7 +199,7 @@ static void no_first_period_is_too_short_for_rates(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-/* Method: something urgent just before a report is due, and just after. */
+/* Method: something urgent just before a report is due, and just after one. */
 static void what_is_urgent_is_reported_soon_and_no_report_covers_too_little(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
@@ -207,7 +207,7 @@ static void what_is_urgent_is_reported_soon_and_no_report_covers_too_little(void
 
     assert_int_equal(put(schedule, 4990 * NTK_NS_PER_MS, 4990 * NTK_NS_PER_MS, NTK_MONITOR_SOON),
                      1);
-    /* The point of the grid that follows in 10 ms is omitted. */
+    /* The grid point that follows within 10 ms is skipped. */
     assert_int_equal(put(schedule, 5 * SECOND, 10 * NTK_NS_PER_MS, NTK_MONITOR_ON_TIME), 0);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 10 * SECOND);
     assert_int_equal(put(schedule, 5100 * NTK_NS_PER_MS, 100 * NTK_NS_PER_MS, NTK_MONITOR_SOON), 0);
@@ -222,8 +222,8 @@ static void what_is_urgent_is_reported_soon_and_no_report_covers_too_little(void
     ntk_monitor_config_fini(&config);
 }
 
-/* Method: reports of an hour; pages come by themselves and when they are asked for, and all pages
- * together count what all reports do. */
+/* Method: hourly reports; pages are made by themselves and on request, and all pages together count
+ * the same as all reports. */
 static void pages_are_fresh_however_long_the_reports_take(void **state)
 {
     uint64_t executions = 0;
@@ -250,7 +250,7 @@ static void pages_are_fresh_however_long_the_reports_take(void **state)
         }
     }
     assert_int_equal(executions, 11 * 70);
-    /* One that was just made is served again. */
+    /* A page that is still fresh is served again. */
     assert_int_equal(put(schedule, 12100 * NTK_NS_PER_MS, 100 * NTK_NS_PER_MS, NTK_MONITOR_NOW), 1);
     assert_non_null(ntk_monitor_schedule_page_take(schedule, 12100 * NTK_NS_PER_MS, true));
     assert_int_equal(put(schedule, 12200 * NTK_NS_PER_MS, 100 * NTK_NS_PER_MS, NTK_MONITOR_ON_TIME),

@@ -26,7 +26,7 @@ static struct ntk_monitor_stream *open_stream(int fd)
     return stream;
 }
 
-/* Puts numbered lines until one is dropped; how many were taken. */
+/* Writes numbered lines until one is dropped; returns how many were accepted. */
 static int fill(struct ntk_monitor_stream *stream, char *line)
 {
     int taken = 0;
@@ -46,7 +46,7 @@ static int fill(struct ntk_monitor_stream *stream, char *line)
     }
 }
 
-/* Reads lines until the stream is empty; each must be whole and the next in order. */
+/* Reads lines until the stream is empty; each must be complete and the next in order. */
 static int drain(struct ntk_monitor_stream *stream, int fd)
 {
     char *line = malloc(LINE_BYTES);
@@ -87,7 +87,7 @@ static void check_slow_reader(int write_fd, int read_fd)
     assert_int_equal(ntk_monitor_stream_dropped_count(stream), 1);
     assert_int_equal(drain(stream, read_fd), taken);
     assert_int_equal(ntk_monitor_stream_put(stream, line, LINE_BYTES, false),
-                     0);                               /* and on it goes */
+                     0);                               /* it accepts lines again */
     assert_int_equal(fcntl(write_fd, F_GETFL), flags); /* others may share this descriptor */
     free(line);
     ntk_monitor_stream_destroy(stream);
@@ -113,7 +113,7 @@ static void a_slow_reader_of_a_socket_loses_whole_lines_only(void **state)
     close(fds[1]);
 }
 
-/* Method: no reader; what is in the pipe when the writer goes is whole lines, whatever their
+/* Method: no reader; when the writer exits, the pipe contains complete lines, whatever their
  * length. */
 static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
 {
@@ -147,7 +147,8 @@ static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
     }
 }
 
-/* A socket tells nothing of its room: a line that was started is known. */
+/* A socket does not show how much room it has, so the stream must know of a line that it wrote in
+ * part. */
 static void a_line_that_was_begun_is_known(void **state)
 {
     int fds[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long the end of the agent waits for the reader of stdout. Method: a clock that ends every
- * wait at once; the reader reads in the waits that end at its time or later. */
+/* How long the exiting agent waits for the reader of stdout. Method: a clock on which every wait
+ * ends at once; the reader reads during waits that end at or after its time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 struct reader {
     struct test_clock clock;
-    int fds[2]; /* the stream's end and the reader's */
+    int fds[2]; /* the stream's end and the reader's end */
     uint64_t begin_ns;
     uint64_t reads_ms;
     uint64_t stops_ms;
@@ -45,7 +45,7 @@ static bool must_stop(void *ctx)
     return ms_of(reader, test_clock_now_ns(&reader->clock)) >= reader->stops_ms;
 }
 
-/* A stream in which exactly one line waits. */
+/* A stream in which exactly one line is waiting. */
 static void reader_open(struct reader *reader, bool is_socket, uint64_t reads_ms, uint64_t stops_ms)
 {
     static char line[10000];

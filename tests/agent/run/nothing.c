@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library, and an audit library, that does nothing: what is in the place of the hooks, and of a
+/* A library, also an audit library, that does nothing: it takes the place of the hooks and of a
  * runtime. */
 unsigned int la_version(unsigned int version);
 int nrt_init(void);

@@ -1,8 +1,6 @@
 #!/bin/bash
-# neuron-monitor run: what the loader is asked for, which programs run unchanged with one message,
-# exit codes.
-# Method: a copy of the program next to libraries that do nothing, so that the environment is all
-# there is to see.
+# neuron-monitor run: what it asks the loader to load, which programs run unchanged with one message, and exit codes.
+# Method: a copy of the program next to libraries that do nothing, so that only the environment matters.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 cc=$1 nothing=$2 still=$3 old_libc=$4
@@ -16,7 +14,8 @@ monitor=$scratch/bin/neuron-monitor hooks=$scratch/lib/libneuron-hooks.so
 unset LD_PRELOAD LD_AUDIT NEURON_HOOKS_LIBNRT NEURON_PROCESS_TAG
 export LD_LIBRARY_PATH=$scratch/runtime
 
-# runs CODE OUTPUT SENTENCE COMMAND...: SENTENCE is all of standard error behind the program's name; "": nothing.
+# runs CODE OUTPUT SENTENCE COMMAND...: SENTENCE is all that standard error has after the program's name; "":
+# nothing.
 runs() {
     local want=$1 output=$2 sentence=$3 code=0
     shift 3
@@ -52,7 +51,7 @@ runs 7 "$hooks" '' $monitor run ./shell
 "$cc" -o origin -Wl,-rpath,'$ORIGIN/runtime' "$NTK_SOURCE_DIR/tests/agent/run/still.c"
 runs 7 "$hooks" '' env -u LD_LIBRARY_PATH $monitor run ./origin
 runs 0 "--once" '' $monitor run echo --once
-# For a runtime that has calls which the hooks lack, all are there from the start.
+# If the runtime has calls that the hooks lack, hooks and runtime are preloaded from the start.
 runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$(readlink -f "$NTK_LIB_DIR/vendor-newer/libnrt.so.1")" '' \
     env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./still
 # The folders of a DT_RPATH come before those of LD_LIBRARY_PATH, those of a DT_RUNPATH after them.
@@ -62,11 +61,11 @@ still_source=$NTK_SOURCE_DIR/tests/agent/run/still.c
 "$cc" -o runpath -Wl,-rpath,"$NTK_LIB_DIR/vendor" -Wl,--enable-new-dtags "$still_source"
 runs 7 "$NTK_LIB_DIR/libneuron-hooks.so" '' env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./rpath
 runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$newer" '' env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./runpath
-# The command takes the place of the program.
+# The command replaces the program in the process.
 sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$monitor" >out
 [ "$(uniq out | wc -l)" = 1 ] || fail "the command is another process"
 
-# ---- only children find a runtime ----
+# ---- only child processes find a runtime ----
 nowhere='libnrt.so.1 not found for .*: the program and its child processes get hooks only if they find this library \(or use --libnrt\)$'
 runs 7 "$hooks" "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
 printf '#!/bin/sh\nLD_LIBRARY_PATH=%s/runtime exec ./still\n' "$scratch" >wrap.sh
@@ -82,7 +81,7 @@ if "$cc" -static -o static "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null
     runs 7 "$hooks" './static is statically linked: only processes that it starts get hooks$' $monitor run ./static
 fi
 
-# ---- who is left alone ----
+# ---- programs that run without hooks ----
 cp "$NTK_LIB_DIR/libneuron-hooks.so" copy.so
 runs 7 nothing "copy.so is not a libnrt.so.1: ./still runs without hooks$" $monitor run --libnrt copy.so ./still
 runs 7 nothing "other.so is not a libnrt.so.1: ./still runs without hooks$" $monitor run --libnrt other.so ./still
@@ -123,7 +122,7 @@ runs 7 nothing 'the loader does not accept paths with blanks' "with blank/bin/ne
 rm lib/libneuron-hooks.so
 runs 7 nothing 'libneuron-hooks.so is not installed: ./still runs without hooks$' $monitor run ./still
 
-# ---- there is nothing to run ----
+# ---- no command to run ----
 runs 127 '' 'cannot run '\''no-such'\'': No such file or directory$' $monitor run no-such
 runs 127 '' 'cannot run '\''./no-such'\'': No such file or directory$' $monitor run ./no-such
 runs 126 '' 'cannot run '\''./err'\'': Permission denied$' $monitor run ./err

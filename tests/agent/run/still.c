@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that prints what the loader was asked to load; linked statically in one of its
- * forms. */
+/* Prints what the loader was asked to load; one variant is linked statically. */
 #include <stdio.h>
 #include <stdlib.h>
 

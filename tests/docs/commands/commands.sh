@@ -1,7 +1,7 @@
 #!/bin/bash
-# commands - every command that a document or a man page shows succeeds. A job runs and an agent serves meanwhile, as the
-# pages say. Programs that serve until ctrl-c print once. Paths of the installation are those of one in the scratch folder.
-# Commands that need root or a cluster are skipped, for the reason in their page.
+# commands - every command in a document or man page succeeds. Meanwhile a job runs and an agent serves, as the pages
+# state. Programs that serve until ctrl-c print once. Paths of the installation point into the scratch folder.
+# Commands that need root or a cluster are skipped, for the reason given in their page.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs cmake curl jq python3 sqlite3
 root=$scratch/root state=$scratch/state
@@ -18,7 +18,7 @@ cd "$scratch"
 [[ " ${pages[*]} " != *" unmarked "* ]] || fail "a block of commands is not marked sh"
 [[ " ${pages[*]} " == *" README.md "*" docs/operate.md "*" top/neuron-top.1.in "* ]] || fail "pages with commands are missing: ${pages[*]}"
 
-# Files that the pages name but do not create.
+# Files that the pages mention but do not create.
 (
     cd work
     neuron-packager example memcpy -s 64 -o model.neff
@@ -37,7 +37,7 @@ with open("images.npy", "wb") as file:
     file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode() + bytes(4 * 128 * 64))
 PYTHON
 ) >prepare.log 2>&1
-# Other programs. A stub uses what it gets, and fails if that is not what the program reads.
+# Other programs. A stub reads its input, and fails if that is not what the program accepts.
 stub() {
     printf '#!/bin/bash\nset -eo pipefail\n%s\n' "$2" >"bin/$1"
     chmod +x "bin/$1"
@@ -62,7 +62,7 @@ wait_for has_history
 is_judged() { neuron-monitor health >/dev/null && echo yes; } # each device has a verdict
 wait_for is_judged
 
-# The command as it is run here.
+# The command in the form that runs here.
 here() {
     sed -E 's/^ *sudo //; s/ +# .*//
         s#/var/lib/neuron-monitor#'"$state"'#g; s#/var/backups#'"$scratch"'/backups#g; s#(^|[^/])/usr/share/#\1'"$root"'/usr/share/#g
@@ -79,7 +79,8 @@ here() {
         s#unix:/(tmp|run)/#unix:'"$scratch"'/#; s#0\.0\.0\.0:5555#unix:'"$scratch"'/neuron.sock1#; s#10\.0\.0\.7:5555#unix:'"$scratch"'/cli.sock#
         s#^(neuron-rtd .*unix:([^ ]+)) *&#\1 \& until [ -S \2 ]; do kill -0 $!; sleep 0.1; done#'
 }
-# run COMMAND: in the working folder; it stops at the first line that fails, and names it. What it left in the background ends.
+# run COMMAND: runs it in the working folder; it stops at the first line that fails, and prints that line. Background
+# processes of the command are ended.
 run() {
     env "${machine[@]}" bash -c "cd work; set -eo pipefail; trap 'echo \"failed: \$BASH_COMMAND\" >&2' ERR
         trap 'kill \$(jobs -p) 2>/dev/null || :; wait' EXIT; $1" >out 2>err </dev/null
@@ -87,7 +88,7 @@ run() {
 count=0 skipped=0
 for page in "${pages[@]}"; do
     machine=()
-    case $page in # these own cores, break devices or select a machine: a machine without other jobs
+    case $page in # these need all cores, break devices or select a machine, so no other job may run
         docs/faults.md | */neuron-bench.1.in | */neuron-graph.1.in) machine=(NEURON_HOOKS_DIR="$(mktemp -d "$memory/alone-XXXXXX")") ;;
         */neuron-rtd.1.in | */neuron-cli.1.in)
             machine=(NEURON_HOOKS_DIR="$(mktemp -d "$memory/alone-XXXXXX")" NEURON_SOFT_INSTANCE=inf1.6xlarge) ;;

@@ -1,22 +1,22 @@
 #!/bin/bash
-# The variables of the runtime are in one table (runtime-hooks/libnrt/nrt_env.def).
-# docs/environment.md has the same names, those that act here above "The vendor's other variables",
-# the others below; all that the vendor documents (names.txt) are among them; the code reads those
-# that act and no other; each of them is set by a test.
+# The variables of the runtime are in one table (runtime-hooks/libnrt/nrt_env.def). docs/environment.md lists the
+# same names: those with an effect here above "The vendor's other variables", the others below it. Every variable
+# that the vendor documents (names.txt) is among them. The code reads those with an effect and no others, and a test
+# sets each of them.
 set -u
 root=$NTK_SOURCE_DIR
 table=$root/runtime-hooks/libnrt/nrt_env.def
 page=$root/docs/environment.md
 failed=0
 bad() { echo "$*"; failed=1; }
-same() { # what is compared, left, right
+same() { # what is compared, left side, right side
     local differences
     differences=$(LC_ALL=C diff <(echo "$2") <(echo "$3") | grep '^[<>]') || return 0
     bad "$1:" $differences
 }
 names() { grep -oE "$1" | grep -oE 'NEURON_[A-Z0-9_]*[A-Z0-9]' | LC_ALL=C sort -u; }
 
-# _LOG_LEVEL_<COMP> and _LOG_LOCATION_<COMP> are put together at run time and have no row on the page.
+# _LOG_LEVEL_<COMP> and _LOG_LOCATION_<COMP> are composed at run time and have no row on the page.
 component='NEURON_RT_LOG_(LEVEL|LOCATION)_[A-Z]+'
 rows() { sed -n "s/^NRT_ENV(\(.*\), $1)\$/\1/p" "$table" | grep -vxE "$component" | LC_ALL=C sort; }
 honoured=$(rows HONOURED)
@@ -31,7 +31,7 @@ same "change nothing by the table (<) and by the page (>)" "$ignored" \
 missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort -u names.txt) <(printf '%s\n%s\n' "$honoured" "$ignored" | LC_ALL=C sort))
 [ -z "$missing" ] || bad "documented by the vendor and not in the table:" $missing
 
-# Those of the log are found by their endings, NEURON_LIBNRT and NEURON_LIBCNML by our programs.
+# Those of the log are found by their endings; our programs read NEURON_LIBNRT and NEURON_LIBCNML.
 read_here=$(grep -rhE '"NEURON_' --include='*.c' --include='*.h' "$root/runtime-hooks" "$root/shared/abi" "$root/profiler" |
     grep -v '(void)setenv(' |
     names '"NEURON_[A-Z0-9_]*[A-Z0-9]"')

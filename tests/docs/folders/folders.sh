@@ -1,5 +1,5 @@
 #!/bin/bash
-# folders - every folder of the product has a README.md of its name, and the picture in
+# folders - every folder of the product has a README.md that starts with its name, and the picture in
 # docs/architecture.md names all parts.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../../..}"

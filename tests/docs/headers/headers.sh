@@ -1,5 +1,5 @@
 #!/bin/bash
-# headers - every header that hands out memory names its owner, and labels have one form and the same words everywhere:
+# headers - every header that hands out memory names its owner, and labels have the same form and words everywhere:
 #
 #   Owner:   create / destroy. | init / fini. | caller's storage; _fini() frees. | the text is the caller's, freed with free().
 #   Threads: any. | any; no state. | any; plain data. | any; constant data. | any; immutable after creation. | one.
@@ -9,8 +9,8 @@
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../../..}"
 
-# Names of files that declare what a caller has to free, and do not state it. What is const is
-# borrowed.
+# Functions whose names declare memory that the caller has to free, in headers that do not state it. Const pointers
+# are borrowed.
 silent() {
     xargs -r awk '
         { gsub(/const [a-z0-9_ ]*[*][*]out_/, "") }
@@ -28,7 +28,7 @@ echo 'void ntk_x_fini(struct ntk_x *x);' >"$scratch/b.h"
 found=$(find agent exporters profiler runtime-hooks shared top -name '*.h' ! -path 'runtime-hooks/include/*' | LC_ALL=C sort | silent)
 [ -z "$found" ] || { echo "no Owner: in"; echo "$found"; exit 1; }
 
-# Labels with another name or indent, and other words for the phrases above.
+# Labels with another name or indentation, and other words for the phrases above.
 odd() {
     xargs -r grep -nE \
         -e '^ \*? ?(Ownership|Owns|Threading|Thread|Thread[ -]safety|Error|Sources|Reference):' \

@@ -191,9 +191,9 @@ def check_span(page, number, text):
                 bad(page, number, f"no program has the option {name}")
         elif re.fullmatch(r"[A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]*(\(\))?", name):
             if page == "docs/metrics.md":
-                continue  # its tables are those of the catalogue and of names.def: test_catalogue.c compares them
+                continue  # its tables are generated from the catalogue and names.def: test_catalogue.c compares them
             if page == "docs/formats/top-samples.md":
-                name = re.sub("_(percent|per_second)$", "", name)  # what a column adds to the name of a row
+                name = re.sub("_(percent|per_second)$", "", name)  # suffixes that a column adds to the name of a row
             if name.rstrip("()") not in words() and not any(word.startswith(name.rstrip("()")) for word in words()):
                 bad(page, number, f"nothing is called {name}", name)
 
@@ -202,7 +202,7 @@ def check_source(path):
     """The files that comments and messages of a source name from the root."""
     with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
-            if line.startswith("#include"):  # the compiler's
+            if line.startswith("#include"):  # of the compiler
                 continue
             for name in re.findall(r"(?<![\w/.$}])(?:%s)/[\w./-]+\.(?:md|c|h|def|sh|py|txt|proto|sql)\b" % "|".join(TOP), line):
                 near = os.path.normpath(os.path.join(os.path.dirname(path), name))

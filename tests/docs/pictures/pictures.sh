@@ -1,7 +1,7 @@
 #!/bin/bash
-# pictures - docs/neuron-top.png is a screen of neuron-top while two jobs run on software cores;
-# --update takes it again, else the screen must still show as much. The picture of the profiler's
-# page is the one of tests/docs/tutorials.
+# pictures - docs/neuron-top.png is a screen of neuron-top while two jobs run on software cores. --update takes it
+# again; without it, the screen must still show the same parts. tests/docs/tutorials makes the picture of the
+# profiler's page.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs tmux jq python3
 needs_browser

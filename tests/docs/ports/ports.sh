@@ -1,5 +1,5 @@
 #!/bin/bash
-# ports - what cannot include shared/http/http_ports.h names the same ports: unit, manifests, documents and help.
+# ports - files that cannot include shared/http/http_ports.h use the same ports: unit, manifests, documents and help.
 cd "$NTK_SOURCE_DIR" || exit 1
 failed=0
 port_of() { sed -n "s/^#define NTK_HTTP_PORT_$1 //p" shared/http/http_ports.h; }

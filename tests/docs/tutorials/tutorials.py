@@ -25,7 +25,7 @@ FENCE = "```"
 OTHERS = ["../graph.md"]
 LIBRARY = re.compile(r"neuron-\w+: library /.*libnrt\.so\.1 \(software\)$")
 
-# The rows, and the shares next to their names, which come after them.
+# The rows, and the shares next to their names, which follow them.
 DRAWN = """document.documentElement?.dataset.state === 'complete' &&
   [...document.querySelectorAll('#labels .share')].some((share) => share.textContent)"""
 
@@ -127,7 +127,7 @@ def end_processes(folder):
                 if b"\0NEURON_HOOKS_DIR=" + folder.encode() in b"\0" + file.read():
                     os.kill(int(path.split("/")[2]), signal.SIGKILL)
         except OSError:
-            pass  # it has ended, or is another user's
+            pass  # it has exited, or belongs to another user
 
 
 def check(page, update):
@@ -145,7 +145,7 @@ def check(page, update):
     work = os.path.join(folder, "work")
     os.makedirs(work)
     os.makedirs(environment["NEURON_HOOKS_DIR"], mode=0o700)
-    # The reader's folder was used with another machine before.
+    # The reader's folder was previously used with another machine.
     subprocess.run(["neuron-bench", "machine"], env={**environment, "NEURON_SOFT_INSTANCE": "inf1.xlarge"},
                    stdout=subprocess.DEVNULL, check=True)
     failures = 0

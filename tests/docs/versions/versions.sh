@@ -1,5 +1,5 @@
 #!/bin/bash
-# versions - docs/versions.md has the versions that the code has, and a row for each format with a version.
+# versions - docs/versions.md has the versions of the code, and a row for each format with a version.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../../..}"
 bad=0
@@ -29,7 +29,7 @@ PopEF shared/formats/popef/popef_layout.h NTK_OPEF_VERSION
 offline_models shared/formats/mlumodel/mlumodel_layout.h MLUMODEL_VERSION
 parameters runtime-hooks/mlugraph/mlu_params_layout.h MLU_PARAMS_VERSION
 TEXT
-# The version of the toolkit in the example is any; the rows without a constant are these two.
+# The example may show any version of the toolkit; these two rows have no constant.
 rows=$(grep -cE '^\| .*\]\((formats/[a-z-]+|isa)\.md\)\)' docs/versions.md)
 [ "$rows" = 18 ] || { echo "docs/versions.md has $rows rows of formats, this test knows 16 and two without a number" >&2 && bad=1; }
 exit $bad

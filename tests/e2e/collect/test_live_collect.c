@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The live path up to the snapshot: neuron-bench runs NEFFs on software NeuronCores, a collector
- * watches. Each test has its own machine in a scratch folder. */
+/* The live path up to the snapshot: neuron-bench runs NEFFs on software NeuronCores while a
+ * collector watches. Each test has its own machine in a scratch folder. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* What all snapshots of a test together say. */
+/* What all snapshots of a test add up to. */
 struct sums {
     uint64_t outcome[NTK_OUTCOME_COUNT];
     uint64_t latency;
@@ -24,10 +24,10 @@ struct sums {
     uint64_t ended; /* snapshots with `ended` */
     uint64_t loads; /* events */
     uint64_t allocs;
-    uint64_t allocated;  /* bytes of allocations less those of frees */
-    uint64_t last_total; /* of the runtime, completed */
+    uint64_t allocated;  /* bytes allocated minus bytes freed */
+    uint64_t last_total; /* completed executions of the runtime */
     uint64_t snapshots;
-    uint64_t core_busy_ns; /* of the machine's core 0 */
+    uint64_t core_busy_ns; /* completed executions of the machine's core 0 */
 };
 
 struct fixture {
@@ -56,7 +56,7 @@ static int setup(void **state)
         return -1;
     }
     f->environment[0] = f->hooks_variable;
-    f->environment[1] = "NEURON_SOFT_INSTANCE=trn1.2xlarge"; /* its tree is quickly made */
+    f->environment[1] = "NEURON_SOFT_INSTANCE=trn1.2xlarge"; /* its tree is created quickly */
     f->environment[2] = "NEURON_PROCESS_TAG=bert";
     *state = f;
     return 0;
@@ -195,13 +195,13 @@ static int has_counted(void *ctx)
     return expected->f->sums.outcome[expected->outcome] >= expected->count;
 }
 
-/* The bench runs until it was seen to do so much: how fast the machine is decides nothing. */
+/* Runs the bench until enough was observed, so that the speed of the machine does not matter. */
 static void watch_until(struct fixture *f, enum ntk_outcome outcome, uint64_t count)
 {
     assert_true(test_wait_until(has_counted, &(struct expected){ f, outcome, count }));
 }
 
-/* Asks the bench to end, and watches until that is reported. */
+/* Asks the bench to exit, and watches until that is reported. */
 static void end_and_watch(struct fixture *f, pid_t bench, int exit_code)
 {
     assert_int_equal(kill(bench, SIGTERM), 0);
@@ -235,9 +235,9 @@ static void the_periods_of_a_run_add_up_to_its_executions(void **state)
     assert_int_equal(f->snapshot->events_unlisted, 0);
     assert_int_equal(f->snapshot->events_lost.total, 0);
     assert_true(f->sums.allocs > 0);
-    assert_int_equal(f->sums.allocated, 0); /* all that was allocated was freed */
+    assert_int_equal(f->sums.allocated, 0); /* all allocations were freed */
 
-    /* The process is gone: the tree that it published, of thousands of files, is whole. */
+    /* The process is gone, and the tree that it published, thousands of files, is complete. */
     watch(f, 0);
     assert_int_equal(f->snapshot->runtime_count, 0);
     assert_true(f->snapshot->hardware.software);
@@ -265,12 +265,12 @@ static void the_periods_of_a_run_add_up_to_its_executions(void **state)
 struct busy {
     struct fixture *f;
     bool was_running;
-    int whole; /* periods that are inside an execution */
+    int whole; /* periods that lie within an execution */
     bool is_full;
 };
 
-/* On a busy machine the two readings of a period may lie nearer than its ends: then the core was
- * busy for a smaller part of it, and a later period shows it. */
+/* On a busy machine the two readings of a period may be closer together than its ends. Then the
+ * period shows a smaller busy part, and a later one shows the rest. */
 static int is_busy_throughout(void *ctx)
 {
     struct busy *busy = ctx;
@@ -302,7 +302,7 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
     assert_true(test_wait_until(is_busy_throughout, &(struct busy){ .f = f }));
     end_and_watch(f, bench, 0);
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
-    /* The parts that the periods saw of executions under way are the whole. */
+    /* The parts that the periods saw of running executions add up to the whole. */
     assert_true(f->sums.core_busy_ns > 0);
     assert_int_equal(f->sums.core_busy_ns, f->snapshot->cores[0].busy_ns.total);
 }
@@ -399,7 +399,7 @@ static void outcomes_that_fail_keep_their_kind(void **state)
 }
 
 /* Method: `neuron-bench machine` in both layouts of the driver, one after the other in one folder;
- * the source notices the second and reads all of both. */
+ * the source notices the second and reads all files again. */
 static void the_published_tree_is_read_in_both_layouts(void **state)
 {
     static const char *const layouts[] = { "NEURON_SOFT_SYSFS=old", "NEURON_SOFT_SYSFS=new" };

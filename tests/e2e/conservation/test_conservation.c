@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What processes execute is what databases hold, of each process, whoever is killed when: counted
- * by the processes themselves in memory that no agent knows. */
+/* Databases hold exactly what processes execute, per process, whichever processes and agents are
+ * killed and when. The processes count their executions in memory that no agent knows. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,7 +24,8 @@
 #define ROUND_NS (5 * NTK_NS_PER_SECOND)
 #define AGENTS 2
 
-/* The outside counter: a kill falls between the two at most. */
+/* The independent count: at most one execution falls between the two counters when a process is
+ * killed. */
 struct job {
     pid_t pid;
     _Atomic uint64_t begun;
@@ -76,7 +77,7 @@ static int teardown(void **state)
 {
     struct fixture *f = *state;
 
-    /* Also after an assertion that failed. */
+    /* Also after a failed assertion. */
     for (size_t i = 0; i < f->job_count; i++) {
         if (f->jobs[i].runs) {
             (void)test_stop_program(f->jobs[i].pid, SIGKILL);
@@ -195,9 +196,9 @@ static void disturb_agent(struct fixture *f, struct agent *agent)
     }
 }
 
-/* ---- the law ---- */
+/* ---- what must hold ---- */
 
-/* The number that the query answers; -1: not yet. */
+/* The number from the query; -1: not available yet. */
 static int64_t answer_of(const struct agent *agent, const char *query)
 {
     char command[1024];
@@ -317,7 +318,7 @@ static void run(struct fixture *f, const struct agent what[AGENTS])
     }
 }
 
-/* One that keeps nothing is next to it, and must not take what the other has yet to count. */
+/* A second agent stores nothing, and must not remove what the first has yet to count. */
 static void nothing_is_lost_when_agents_and_processes_are_killed(void **state)
 {
     const struct agent agents[AGENTS] = { { .db = "a.db", .is_killed = true },

@@ -1,6 +1,6 @@
 #!/bin/bash
-# canary - neuron-monitor diag --canary finds a bit that flips on a free core, and no job that
-# comes meanwhile, however often, is refused a core for it.
+# canary - neuron-monitor diag --canary finds a flipped bit on a free core, and never makes a job that starts
+# meanwhile fail to get a core, however often jobs start.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 neuron-bench machine >/dev/null
@@ -15,7 +15,7 @@ NEURON_SOFT_FAULT=bit-flip:at=1,core=1 neuron-monitor diag --canary --interval 1
 grep -q ' FAIL core 1 answer dma-copy: silently wrong answer: 1 wrong bit in ' bad.txt || fail "$(cat bad.txt)"
 [ "$(grep -c FAIL bad.txt)" = 1 ] || fail "$(cat bad.txt)"
 
-# Everybody's verdict about the device is so until a diagnosis finds the core well.
+# Every program reports this verdict for the device until a diagnosis finds the core healthy.
 reason() { neuron-monitor --once | jq -c '.neuron_ext.devices[0].health | [.verdict, (.reasons[] | .reason, .cores)]'; }
 [ "$(reason)" = '["unhealthy","silent_corruption",[1]]' ] || fail "$(reason)"
 neuron-monitor diag -r 2 --core 0 --memory 4K >/dev/null || fail "core 0 is well"
@@ -23,7 +23,7 @@ neuron-monitor diag -r 2 --core 0 --memory 4K >/dev/null || fail "core 0 is well
 neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "both are well"
 [ "$(reason)" = '["healthy"]' ] || fail "$(reason)"
 
-# Jobs on one core, on both, on any: the canary is on each core most of the time and leaves at once.
+# Jobs on one core, on both, on any: the canary occupies each core most of the time and leaves at once.
 neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
 canary=$!
 pids+=("$canary")
@@ -36,7 +36,7 @@ done
 kill -TERM $canary
 wait $canary || fail "the canary ended with $?: $(cat canary.txt)"
 grep -q ', 0 wrong; ' canary.txt || fail "$(cat canary.txt)"
-# One that is killed gives its core back too.
+# A killed canary also releases its core.
 neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
 canary=$!
 pids+=("$canary")
@@ -45,8 +45,8 @@ wait_for has_worker
 kill -9 $canary
 neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a core is lost with the canary"
 
-# Next to an agent: what it finds is a verdict in the agent's own reports; it ends with the agent,
-# however that ends.
+# Next to an agent: a finding of the canary becomes a verdict in the agent's reports. The canary exits with the
+# agent, however the agent ends.
 neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "the cores are not well in the beginning"
 verdict() { tail -n 2 agent.jsonl | head -n 1 | jq -c '.neuron_ext.devices[0].health | [.verdict, (.reasons[] | .reason)]'; }
 children() { cat "/proc/$agent/task/$agent/children"; }

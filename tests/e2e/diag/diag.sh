@@ -1,6 +1,6 @@
 #!/bin/bash
-# diag - what neuron-monitor diag finds on machines that are well and on machines that are not: bits that flip, cores that
-# die, tests that never end, figures below a threshold; and that it leaves the cores of others alone.
+# diag - what neuron-monitor diag finds on healthy and on faulty machines: flipped bits, cores that die, tests that
+# never end, figures below a threshold. It does not touch the cores of other processes.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 
@@ -13,12 +13,13 @@ diag() {
 count() { jq "[.tests[] | select($1)] | length" out.json; }
 is_count() { [ "$(count "$2")" = "$1" ] || fail "$(count "$2") are $2, not $1: $(jq -c '.tests[] | [.test, .part, .core, .result, .reason]' out.json | head -90)"; }
 
-# Without devices there is nothing to choose from, which is not a mistake in the list.
+# Without devices there is nothing to choose from, so the list is not wrong.
 code=0
 NEURON_HOOKS_DIR=$PWD/empty neuron-monitor diag -r 1 --core 0 --sysfs-root "$PWD" >out.json 2>err.log || code=$?
 [ $code = 1 ] && [ "$(wc -l <err.log)" = 1 ] && grep -q 'this machine has no cores: no device tree below' err.log || fail "exit code $code"
 
-# A machine that is well, which diag builds when it is the first: each engine and type, patterns, copies, collectives, a burn-in.
+# A healthy machine, which diag builds itself if none exists: each engine and type, patterns, copies, collectives, a
+# burn-in.
 diag 0 -r 1
 is_count 0 '.core and .test != "findings"'
 diag 0 -r 4 --duration 200ms --memory 256K
@@ -37,7 +38,7 @@ is_count 1 '.test == "counters" and .figure == 0'
 # Two programs of one logical core, one for each half.
 mkdir -m 700 two
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-bench machine >/dev/null
-# The lines of the table add up to its counts, however the results of cores came.
+# The lines of the table add up to its counts, in whatever order the results of cores arrived.
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-monitor diag -r 2 --core 0,3 --memory 4K >two.txt || fail "$(cat two.txt)"
 stand_for() { awk -v v="$1" '$1 == v { n += match($0, /\([0-9]+\) /) ? substr($0, RSTART + 1) + 0 : 1 } END { print n + 0 }' two.txt; }
 [ "$(stand_for PASS)" = "$(sed -n 's/^[A-Z]*: \([0-9]*\) passed.*/\1/p' two.txt)" ] || fail "$(stand_for PASS) lines: $(cat two.txt)"
@@ -45,18 +46,17 @@ grep -q '^PASS  *answer (124)  *cores 0,3 ' two.txt || fail "$(cat two.txt)"
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge diag 0 -r 2 --core 3 --memory 64K
 is_count 31 '.core == 3 and .result == "PASS" and .part != null and (.part | endswith("@1"))'
 
-# A machine of another type than the one asked for is not tested as if it were that one, at no level.
+# A machine of another type than requested is not tested as if it were that type, at any level.
 for level in 1 2; do
     NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn1.2xlarge diag 1 -r $level
     is_count 1 '.test == "runtime" and .result == "FAIL" and (.reason | startswith("the software machine is a trn2.3xlarge, but NEURON_SOFT_INSTANCE is trn1.2xlarge"))'
     is_count 0 '.core and .test != "findings"'
 done
 
-# One bit without any report: found on the core where it flips, in the program that it struck and
-# in no other.
+# A flipped bit that no counter reports: found on the core where it flips, in the affected program and in no other.
 NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
 is_count 1 '.result == "FAIL" and .test != "findings"'
-# It stays known, to the least diagnosis as to the device's health, until the core is found well.
+# It stays known to the quickest diagnosis and to the device's health until the core passes.
 is_count 1 '.result == "FAIL" and .test == "findings" and .core == 1 and .figure == 1'
 diag 1 -r 1
 is_count 1 '.result == "FAIL" and .test == "findings" and .core == 1 and .figure == 1'
@@ -68,10 +68,10 @@ diag 0 -r 2 --memory 4K
 diag 0 -r 1
 NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
 is_count 1 '.result == "FAIL" and .core == 1 and .part == "vector-add-float32" and (.reason | startswith("silently wrong answer: 1 wrong bit "))'
-# In the burn-in too, whose first round is always whole.
+# Also in the burn-in, whose first round is always complete.
 NEURON_SOFT_FAULT=bit-flip:at=31,core=0 diag 1 -r 4 --duration 300ms --memory 64K --core 0
 is_count 1 '.test == "burn-in" and .result == "FAIL"'
-# Each answer fails when its bit flips: none of the programs is blind.
+# Each answer fails when its bit flips: every program detects it.
 NEURON_SOFT_FAULT=bit-flip:every=1 diag 1 -r 2 --core 1 --memory 64K
 is_count 31 '.test == "answer" and .result == "FAIL"'
 
@@ -82,16 +82,16 @@ is_count 1 '.test == "counters" and .result == "FAIL" and (.reason | contains("s
 diag 1 -r 1
 is_count 1 '.test == "ecc-uncorrected" and .result == "FAIL" and .device == 0'
 neuron-bench machine --remove >/dev/null && neuron-bench machine >/dev/null
-diag 0 -r 2 --memory 4K # finds both cores well
+diag 0 -r 2 --memory 4K # both cores pass
 
-# A test that does not end is ended. On a busy machine another test may reach the limit first.
+# A test that does not end is stopped. On a busy machine another test may reach the limit first.
 is_ended() {
     NEURON_SOFT_FAULT=pause:at=2,time=60s diag 1 -r 2 --core 0 --memory 4K --timeout 4s
     is_count 1 '.result == "FAIL" and .test == "answer" and (.reason | startswith("no answer within 4 s"))' && echo yes
 }
 wait_for is_ended
 
-# Thresholds: a figure below them warns or fails; a wrong file is one message.
+# Thresholds: a figure below them warns or fails; an invalid file is one message.
 echo '* host-to-device warn below 900T # more than there is' >warn
 diag 0 -r 3 --core 0 --memory 64K --thresholds warn
 is_count 1 '.test == "host-to-device" and .result == "WARN" and .has_threshold'
@@ -108,12 +108,12 @@ diag 1 -r 1 --thresholds bad
 neuron-monitor diag --print-thresholds >shipped
 diag 0 -r 1 --thresholds shipped
 
-# Cores of a job: refused with its number, the others are tested, --wait waits for it.
+# Cores of a job are refused with the job's number, the others are tested, and --wait waits for them.
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 20 >/dev/null 2>&1 &
 job=$!
 pids+=("$job")
-# Asked before, the diagnosis itself would own the core, and the job would get none.
+# If asked earlier, the diagnosis itself would own the core, and the job would not get it.
 is_at_work() {
     neuron-monitor --once --period 200ms |
         jq -e --argjson pid "$job" 'any(.neuron_runtime_data[]; .pid == $pid and .report.execution_stats.execution_summary.completed > 0)' >/dev/null && echo yes
@@ -134,8 +134,8 @@ kill -9 "$job"
 wait $waiter || fail "see waited.log"
 jq -e '[.tests[] | select(.core == 0 and .result == "PASS")] | length > 31' waited.json >/dev/null || fail "$(cat waited.json)"
 
-# The vendor's library is one like ours; of a machine that is none of software, programs of the
-# open instruction set are omitted and one of the user's is compared with itself.
+# The vendor's library here is a stand-in. On a machine that is not a software machine, programs of the open
+# instruction set are skipped, and a program of the user is compared with itself.
 export NEURON_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1
 cp -r "$NEURON_HOOKS_DIR/soft/sys" hardware
 if [ -z "${NTK_SANITIZE:-}" ]; then

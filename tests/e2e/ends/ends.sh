@@ -1,5 +1,5 @@
-# ends.sh - a script that uses lib.sh ends by itself, by a signal, or killed as a time-out does it: no process and no
-# folder of it stays, not even a process that has become a daemon.
+# ends.sh - a script that uses lib.sh exits, is stopped by a signal, or is killed as by a time-out. None of its
+# processes or folders remain, not even a process that has become a daemon.
 . "$(dirname "$0")/../lib.sh"
 
 cat >script.sh <<'EOF'
@@ -18,7 +18,7 @@ lib=$(readlink -f "$(dirname "$BASH_SOURCE")/../lib.sh")
 env -u NEURON_HOOKS_DIR bash script.sh "$lib" "$PWD/itself" true 2>/dev/null
 wait_for is_clean itself
 for signal in TERM HUP KILL; do
-    # nohup and its kin ignore SIGHUP, which a shell cannot undo.
+    # nohup and similar programs ignore SIGHUP, which a shell cannot undo.
     env -u NEURON_HOOKS_DIR --default-signal=HUP bash script.sh "$lib" "$PWD/$signal" 'sleep 602' 2>/dev/null &
     pids+=($!)
     wait_for stands "$signal"

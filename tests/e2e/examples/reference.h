@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reference - what the examples compute, as plain loops over whole tensors. Written from the
- * formulas alone: no tiles, no kernels, nothing shared with the software core.
+ * reference - computes the results of the examples with plain loops over whole tensors. Written
+ * from the formulas alone: no tiles, no kernels, nothing shared with the software core.
  */
 #ifndef NTK_TESTS_E2E_EXAMPLES_REFERENCE_H
 #define NTK_TESTS_E2E_EXAMPLES_REFERENCE_H

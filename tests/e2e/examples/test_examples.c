@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The example NEFFs, run through the public API and compared with plain loops. */
+/* Runs the example NEFFs through the public API and compares the results with plain loops. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct loaded {
     nrt_tensor_t *tensors[TENSORS_MAX];
 };
 
-/* For the tensor engine that examples are made for. */
+/* The tensor engine that the examples are compiled for. */
 static uint32_t columns;
 
 static int begin(void **state, const char *instance, uint32_t instance_columns)
@@ -130,7 +130,7 @@ static float bfloat16_at(const uint8_t *bytes)
     return value;
 }
 
-/* Elements as floats, to be freed. */
+/* The elements as floats; the caller frees them. */
 static float *floats(const uint8_t *bytes, size_t count, enum ntk_dtype dtype)
 {
     float *values = malloc(count * sizeof *values);
@@ -145,7 +145,7 @@ static float *floats(const uint8_t *bytes, size_t count, enum ntk_dtype dtype)
     return values;
 }
 
-/* Writes random values between -scale and scale to a tensor and gives them back, as the tensor has
+/* Writes random values between -scale and scale to a tensor and returns them as the tensor stores
  * them. */
 static float *fill(const struct loaded *l, const char *name, size_t count, enum ntk_dtype dtype,
                    float scale)
@@ -212,9 +212,9 @@ static void check_output(const struct loaded *l, const char *name, const float *
     free(got);
 }
 
-/* For the largest value: float32 sums of some hundred terms; bfloat16 weights of a softmax or a
- * hidden layer are rounded to 8 bits, and a sum of n of them is off by about 2^-9 / sqrt(n) of
- * itself. */
+/* Relative to the largest value: float32 sums of several hundred terms. The bfloat16 weights of a
+ * softmax or hidden layer are rounded to 8 bits, and a sum of n of them has a relative error of
+ * about 2^-9 / sqrt(n). */
 static float tolerance_of(enum ntk_dtype dtype)
 {
     return dtype == NTK_DTYPE_FLOAT32 ? 1e-5F : 4e-3F;
@@ -266,7 +266,7 @@ static void run_conv(size_t side, enum ntk_dtype dtype, uint64_t repeat)
 
     assert_int_equal(execute(&l), NRT_SUCCESS);
     reference_conv(image, weights, bias, 64, 128, side, result);
-    /* Nothing is rounded between the image and the result, whatever the dtype. */
+    /* Nothing is rounded between the image and the result, for any dtype. */
     check_output(&l, "result", result, 128 * side * side, tolerance_of(NTK_DTYPE_FLOAT32));
     free(image);
     free(weights);
@@ -423,7 +423,7 @@ static void faulty_examples_end_as_they_promise(void **state)
         struct ntk_example_options options = { 0 };
         struct loaded l = load(expected[i].name, &options);
 
-        /* Twice: the first failure leaves nothing behind that changes the second. */
+        /* Twice: the first failure leaves no state that changes the second. */
         assert_int_equal(execute(&l), expected[i].status);
         assert_int_equal(execute(&l), expected[i].status);
         unload(&l);
@@ -460,7 +460,7 @@ int main(void)
         cmocka_unit_test(nan_really_is_in_the_output),
     };
 
-    /* Whose tensor engine has half the columns. */
+    /* A tensor engine with half the columns. */
     static const struct CMUnitTest tests_of_inf1[] = {
         cmocka_unit_test(mlp_agrees_with_plain_loops),
         cmocka_unit_test(conv_shows_what_runs_instead),

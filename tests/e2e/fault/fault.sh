@@ -1,5 +1,5 @@
 #!/bin/bash
-# fault - what NEURON_SOFT_FAULT injects is what the reports, /metrics and the device tree show.
+# fault - reports, /metrics and the device tree show what NEURON_SOFT_FAULT injects.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl sqlite3
 
@@ -16,7 +16,7 @@ metric() { curl -sf "http://127.0.0.1:$(port)/metrics" | sed -n "s/^$1{.*$2.*} /
 is_up() { [ -s out.jsonl ] && [ -n "$(port)" ] && echo yes; }
 
 neuron-packager example memcpy -o memcpy.neff
-# The tree must be there before the agent's first look, which is what differences start from.
+# The tree must exist before the agent's first look, because differences start from there.
 neuron-bench machine
 cat >config.json <<'END'
 {"period": "200ms",
@@ -29,8 +29,8 @@ first=$!
 pids+=("$first")
 wait_for is_up
 
-# 300 executions on one core: 30 x 2 corrected bits, 12 of the SRAM, 5 overflows (and one with the
-# error that ends the last).
+# 300 executions on one core: 30 x 2 corrected bits, 12 of the SRAM, 5 overflows (and one with the error that ends
+# the last).
 NEURON_RT_LOG_LEVEL=QUIET NEURON_SOFT_FAULT='hbm-ue:at=300;mem-ecc-corrected:every=10,amount=2;sram-ecc-corrected:every=25;nq-overflow:every=50' \
     neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 400 --json >bench.json && fail "no execution failed" || true
 
@@ -45,7 +45,8 @@ wait_for is 5 in_errors runtime
 wait_for is 60 metric hardware_ecc_events_total mem_ecc_corrected
 wait_for is 1 metric hardware_ecc_events_total mem_ecc_uncorrected
 
-# A process that corrects a bit with every execution hides no other's only failure: in reports, in the database.
+# A process that corrects a bit with every execution does not hide the only failure of another, in reports or in the
+# database.
 neuron-monitor --db many.db >many.jsonl 2>many.log &
 pids+=($!)
 agent=$!
@@ -64,7 +65,8 @@ kill "$agent"
 wait "$agent" || fail "the agent failed"
 jq -se "[.[].neuron_ext.events // [] | .[] | select(.pid == $only)] | length > 0" many.jsonl >/dev/null || fail "reports hide the only error"
 
-# What the driver counts while no agent runs is in the totals and in the database; the vendor's series counts periods only.
+# What the driver counts while no agent runs is in the totals and in the database; the vendor's series counts only
+# periods.
 wait "$many" || true
 before=$(in_tree mem_ecc_corrected)
 in_rows() { sqlite3 -readonly many.db "SELECT sum(mem_ecc_corrected) FROM device_sample WHERE device = 0"; }
@@ -82,8 +84,8 @@ wait_for is $((rows + before + 12 - known)) in_rows
 kill "$again"
 wait "$again" || fail "the agent failed"
 
-# A core that hangs is busy, with one execution in it and none that ended, until the limit; then the execution has timed out.
-hangs() { # the utilization of core 1 while nothing has ended there yet
+# A hanging core is busy with one execution, and none ends, until the limit; then the execution times out.
+hangs() { # the utilization of core 1 while no execution has ended there
     jq -s '[.[].neuron_runtime_data[].report
             | select(.execution_stats.execution_summary.timed_out == 0)
             | .neuroncore_counters.neuroncores_in_use["1"].neuroncore_utilization // 0] | max // 0 | . > 95' out.jsonl

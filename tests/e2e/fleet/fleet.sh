@@ -1,13 +1,14 @@
 #!/bin/bash
-# fleet - a real Prometheus scrapes twenty machines: some without batch jobs, some with 500 at once, some on which 500 come and
-# go, one whose device is broken. Series of a machine stay as many whatever its jobs are; the rules hold for all of them.
+# fleet - a real Prometheus scrapes twenty machines: some without batch jobs, some with 500 at once, some with 500
+# that come and go, one with a broken device. The number of series of a machine does not depend on its jobs, and the
+# rules hold for all machines.
 . "$(dirname "$0")/../lib.sh"
 . "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 needs prometheus jq curl
 export NEURON_SOFT_INSTANCE=trn1.32xlarge
 nodes=20
 
-# What real agents report about each kind of machine.
+# What real agents report on each kind of machine.
 neuron-packager example memcpy -o memcpy.neff
 record() { # KIND REPORTS OPTION...
     neuron-monitor --period 500ms --no-imds --count "$2" "${@:3}" >"$1.jsonl" 2>>agent.log || fail "the agent of $1"
@@ -32,7 +33,7 @@ done
 record held 2 --hpc-job-mapping-dir jobs
 jq -e '.neuron_ext.job_mapping | .error == "" and (.jobs | length) == 500' held.jsonl >/dev/null ||
     fail "jobs in the reports: $(jq -c '.neuron_ext.job_mapping | .error, (.jobs | length)' held.jsonl)"
-# 500 jobs one after the other, and what an agent says meanwhile.
+# 500 jobs one after the other, and the reports of an agent meanwhile.
 mkdir coming
 (for id in $(seq 1001 1500); do
     printf '%s\n' "$id" >coming/.new && mv coming/.new "coming/$((id % 16))"
@@ -77,29 +78,29 @@ at_failure() {
 all_up() { [ "$(query 'sum(up)' '.data.result[0].value[1]')" = "\"$nodes\"" ] && echo yes; }
 wait_for all_up
 
-# As many series on each machine of those three kinds, and nobody's twice.
+# Each machine of those three kinds has the same number of series, and none twice.
 busy='instance=~"node-.*",kind=~"kind-[012]"'
 counts() { query "count by (instance) ({$busy,__name__!~\"neuron_(device_)?job_info|ALERTS.*|up|scrape_.*\",__name__!~\".*:.*\"})" '.data.result | [length, (map(.value[1]) | unique | length)]'; }
 all_alike() { [ "$(counts)" = '[15,1]' ] && echo yes; }
 wait_for all_alike
 jobs() { query "count by (instance) ($1{kind=\"kind-$2\"})" '[.data.result[].value[1]] | unique'; }
-# Waited for: the series of a machine are away while a scrape of it fails.
+# Polled: the series of a machine disappear while a scrape of it fails.
 jobs_are() { [ "$(jobs neuron_job_info 1) $(jobs neuron_device_job_info 1)" = '["32"] ["16"]' ] && echo yes; }
 wait_for jobs_are
 [ "$(jobs neuron_job_info 0)" = '[]' ] || fail "no job: $(jobs neuron_job_info 0)"
 some_come() { [ "$(query 'max(count by (instance) (neuron_job_info{kind="kind-2"})) <= 32' '.data.result | length')" = 1 ] && echo yes; }
 wait_for some_come
-# A join finds one job for each core.
+# A join finds exactly one job for each core.
 are_joined() {
     [ "$(query 'count(neuroncore_utilization_ratio{kind="kind-1"} * on (instance, neuroncore) group_left (job_id) neuron_job_info)' '.data.result[0].value[1]')" = '"160"' ] && echo yes
 }
 wait_for are_joined
-# They are all still so after each of the six lines was shown.
+# This still holds after each of the six lines was shown.
 rounds() { [ "$(query 'min(count_over_time(up[1h])) >= 8' '.data.result | length')" = 1 ] && echo yes; }
 wait_for rounds
 wait_for all_alike
 
-# Every rule can be evaluated; unhealthy devices are reported for their machines, and for no other.
+# Every rule can be evaluated; an unhealthy device is reported for its own machine and for no other.
 rules() { curl -sf "http://127.0.0.1:$(server_port)/api/v1/rules" | jq -c '[.data.groups[].rules[] | .health] | unique'; }
 rules_are_good() { [ "$(rules)" = '["ok"]' ] && echo yes; }
 wait_for rules_are_good

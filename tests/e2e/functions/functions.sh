@@ -1,15 +1,14 @@
 #!/bin/bash
-# functions - a program whose functions and descriptors were written by hand, the whole way:
-# unpack, asm, create, nrt_execute. Three functions of SP have a descriptor group 0 each and only
-# two of them are called, so the output is the input only when each trigger starts the group of the
-# function it is in.
+# functions - a program with hand-written functions and descriptors, from end to end: unpack, asm, create,
+# nrt_execute. Each of three functions of SP has its own descriptor group 0, and only two of them are called. So the
+# output equals the input only if each trigger starts the group of its own function.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 
 neuron-packager example memcpy -o plain.neff
 neuron-packager unpack -o parts plain.neff >/dev/null
 
-# The transfer of the example has 128 rows; `spoil` puts the first row of the input into the last partition.
+# The example transfers 128 rows; `spoil` puts the first row of the input into the last partition.
 jq '.dma[0] as $whole
     | def group(start; row; partition; rows): $whole | .function_start = start
         | .desc[0].from_off = row * 4096 | .desc[0].to_off = partition * 262144
@@ -19,7 +18,7 @@ jq '.dma[0] as $whole
     parts/sg00/SP.json >SP.json
 mv SP.json parts/sg00/SP.json
 
-# listing CALLS: r0 counts the rounds of a loop that calls the functions, once each.
+# listing CALLS: r0 counts the rounds of a loop that calls each function once.
 listing() {
     cat <<END
 .engine SP sg00/SP.bin
@@ -60,7 +59,7 @@ neuron-packager disasm good.neff >good.listing
 grep -q 'group 0 of queue 0 qSPIO0, adds to s8, function upper' good.listing || fail "the listing does not name the function"
 [ "$(grep -c 'function name=' good.listing)" = 3 ] || fail "the listing has not the three functions"
 
-# What is read back from the listing is the same file.
+# Reassembling the listing yields the same file.
 neuron-packager asm --into good.neff -o again.neff good.listing
 cmp good.neff again.neff || fail "the listing gives another file"
 
@@ -69,7 +68,7 @@ run_neff spoilt.neff in input
 cmp <(head -c 520192 input) <(head -c 520192 out.out) || fail "spoil wrote elsewhere"
 cmp <(head -c 4096 input) <(tail -c 4096 out.out) || fail "the group of spoil was not the one that ran"
 
-# The group of spoil belongs to another function now.
+# The group of spoil now belongs to another function.
 jq '.dma[2].function_start = "nowhere"' parts/sg00/SP.json >SP.json
 mv SP.json parts/sg00/SP.json
 build bad $'    call to=lower'

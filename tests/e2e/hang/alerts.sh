@@ -1,7 +1,7 @@
 #!/bin/bash
-# alerts - alerts on ranks in a real Prometheus: of a job that works there is none, also when its
-# page continues for ten minutes; a rank that hangs, is lost or is slow is named with its job, rank,
-# host and cause, and the alert ends with its cause.
+# alerts - alerts about ranks in a real Prometheus. A working job causes none, even if its page continues for ten
+# minutes. A rank that hangs, is lost or is slow is named with its job, rank, host and cause, and the alert ends with
+# its cause.
 . "$(dirname "$0")/../lib.sh"
 . "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 needs prometheus promtool jq curl
@@ -19,7 +19,7 @@ start() { # start RANKS STEP_MS [FAULT RANK]
         pids+=("$!")
     done
 }
-# All ranks end after the same step: no rank is missed.
+# All ranks end after the same step, so no rank is missing.
 end_job() {
     touch world.end
     wait "${ranks[@]}" || fail "a rank failed: $(cat rank?.err)"
@@ -40,7 +40,7 @@ scrape_configs: [ { job_name: neuron, static_configs: [ { targets: [ "$agent" ] 
 END
 server_starts
 
-# As Alertmanager gets them, "name job rank host cause". A scrape may fail while the machine is busy.
+# As Alertmanager gets them: "name job rank host cause". A scrape may fail while the machine is busy.
 alerts() {
     curl -sf "http://127.0.0.1:$(server_port)/api/v1/alerts" >alerts.json || return
     jq -r '.data.alerts[].labels as $l | $l.alertname + " " + ([$l.job, $l.rank, $l.host, $l.cause] | join(" "))' alerts.json |
@@ -52,8 +52,7 @@ at_failure() { alerts >alerts.log; }
 answer() { server_answers "$1" | jq -r '.data.result[0].value[1] // "none"'; }
 host=$(hostname)
 
-# A job that works. Its page as it continues for ten more minutes: gauges stay, counters rise as
-# they did.
+# A working job. Its page is continued for ten more minutes: gauges stay, counters keep rising at the same rate.
 start 4 20
 at_work() { [ "$(answer 'sum(neuron_collective_operations_total) > bool 100')" = 1 ] && echo yes; }
 wait_for at_work
@@ -72,7 +71,7 @@ wait_for later
         NR == FNR { before[name] = value; next }
         {
             step = name ~ /_(total|bucket|sum|count)[{]/ && name in before ? value - before[name] : 0
-            if (name ~ /_lost_total[{]/) step = 0 # what this machine lost in a moment is not lost all the time
+            if (name ~ /_lost_total[{]/) step = 0 # a loss at one moment is not a continuous loss
             series = name
             if (series !~ /[}]$/) { series = series "{" scraped "}" } else { sub(/[{]/, "{" scraped ",", series) }
             gsub(/\047/, "\047\047", series)
@@ -82,7 +81,7 @@ wait_for later
     for minute in 1 5 10; do
         printf '      - { expr: "count_over_time(ALERTS[10m])", eval_time: %sm, exp_samples: [] }\n' $minute
     done
-    # The job is at work in it, or nothing would be proved.
+    # Without a job at work the rest would prove nothing.
     printf '      - { expr: "sum(rate(neuron_collective_operations_total[5m])) > bool 0", eval_time: 10m, exp_samples: [ { value: 1 } ] }\n'
 } >healthy.yml
 promtool test rules healthy.yml >healthy.log 2>&1 || fail "alerts while a job works"
@@ -100,7 +99,7 @@ start 3 5 sleep@20 1
 wait_for fires "NeuronRanksHang 42 1 $host elsewhere"
 jq -e '.data.alerts[] | select(.labels.alertname == "NeuronRanksHang") | .annotations.runbook_url | endswith("alerts.md#neuronrankshang")' \
     alerts.json >/dev/null || fail "annotations: $(cat alerts.json)"
-# Every panel of the dashboard of ranks and jobs has data of it.
+# Every panel of the dashboard of ranks and jobs has data for this job.
 dashboard=$NTK_BIN_DIR/../share/neuron-toolkit/grafana/neuron-ranks.json
 if [ -e "$dashboard" ]; then
     has_data() {
@@ -110,7 +109,7 @@ if [ -e "$dashboard" ]; then
     [ "$(wc -l <queries)" -ge 8 ] || fail "only $(wc -l <queries) queries"
     while IFS= read -r query; do wait_for has_data "$query"; done <queries
 fi
-# It is killed, and the scheduler forgets the job: another alert of the same job.
+# It is killed, and the scheduler removes the job: a different alert for the same job.
 rm jobs/0
 kill -9 "${ranks[1]}"
 wait_for fires "NeuronRankLost 42 1 $host lost"
@@ -127,5 +126,5 @@ start 4 20 slow@20 2
 wait_for fires "NeuronRankSlow 127.0.0.1:46826 2 $host host"
 end_job
 wait_for is_quiet
-# With the verdict, at once.
+# At once, together with the verdict.
 [ "$(answer 'count(last_over_time(ALERTS{alertname=~"NeuronRank.*",alertstate="pending"}[1h]))')" = none ] || fail "an alert was pending"

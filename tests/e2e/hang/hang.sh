@@ -1,6 +1,6 @@
 #!/bin/bash
-# hang - ranks of a job that wait for one of them: who it is, where it is, and what became of it; by the segments of this
-# machine, by one agent, and by the agents of two machines.
+# hang - ranks of a job wait for one of them: which rank, where it is, and what happened to it, according to the
+# segments of this machine, to one agent, and to the agents of two machines.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl
 
@@ -23,7 +23,7 @@ stop() {
     kill -9 "${ranks[@]}" 2>/dev/null || true
     wait "${ranks[@]}" 2>/dev/null || true
 }
-# hang JSON-FILTER ARGUMENT...: on its report of the first communicator.
+# hang JSON-FILTER ARGUMENT...: applies the filter to the report of the first communicator.
 hang() {
     neuron-monitor hang --json "${@:2}" >hang.json || [ $? = 1 ]
     jq -r ".communicators[0] | $1" hang.json
@@ -35,8 +35,8 @@ neuron-monitor hang >text || fail "expected no hang, found one: $(cat text)"
 [ "$(cat text)" = $'no process is a rank of a communicator\nsource: shared memory of the processes (no agent is running on this machine)' ] ||
     fail "expected no report, found: $(cat text)"
 
-# A rank that sleeps: within the limit all continues, beyond it the rank is named, with what it last
-# did and where it waits.
+# A rank that sleeps: within the limit everything continues; beyond it the rank is named, with its last operation and
+# where it waits.
 start 4 5 sleep@20 2
 state='"\(.kind) \(.operation) \(.sequence) \(.missing_count) \(.rendezvous) \([.ranks[].where] | join(" "))"'
 wait_for says "hangs barrier 41 1 127.0.0.1:46820 arrived arrived elsewhere arrived" "$state" --after 100ms
@@ -61,12 +61,12 @@ neuron-monitor hang --after 100ms --job other >/dev/null || code=$?
 [ $code = 0 ] || fail "another job's hang counted"
 stop
 
-# The agent sees it by itself and says so once; asked over HTTP it knows the rank that was killed,
-# which no other process does.
+# The agent detects it by itself and reports it once; over HTTP it also knows the killed rank, which no other process
+# does.
 port() { sed -n 's/.*listening on port //p' out.log; }
 has_port() { [ -n "$(port)" ] && echo yes; }
 watch() {
-    rm -f out.log # of a watcher before
+    rm -f out.log # of an earlier watcher
     neuron-monitor --verbose 1 --http 127.0.0.1:0 >out.jsonl 2>out.log &
     watcher=$!
     pids+=("$watcher")
@@ -79,14 +79,13 @@ wait_for says goes_on .kind --all "$agent" # between two operations, too
 neuron-monitor hang --all "$agent" >text
 ! greps "^idle\|the operation itself" text || fail "a job at work: $(cat text)"
 wait_for says joined 'if .sequence > 20 then "joined" else .sequence end' --all "$agent"
-# Stopped between two operations; inside of one it would be behind, or in the next: then it
-# continues and is stopped again.
+# Must be stopped between two operations. If it stopped inside one, it continues and is stopped again.
 is_stopped() { [[ $(cat "/proc/${ranks[1]}/stat") = *') T '* ]] && echo yes; }
 stops_between() {
     local where
     kill -STOP "${ranks[1]}"
     wait_for is_stopped
-    mv "$NEURON_HOOKS_DIR/agent.sock" "$NEURON_HOOKS_DIR/away" # by its segment, which is of now
+    mv "$NEURON_HOOKS_DIR/agent.sock" "$NEURON_HOOKS_DIR/away" # read its segment, which is current
     where=$(hang '.ranks[1].where' --all)
     mv "$NEURON_HOOKS_DIR/away" "$NEURON_HOOKS_DIR/agent.sock"
     [ "$where" != elsewhere ] || { echo yes && return; }
@@ -105,7 +104,7 @@ kill -9 "${ranks[1]}"
 wait_for says lost '.ranks[1].where' "$agent"
 [ "$(jq -r '.communicators[0].kind' hang.json)" = broke ] || fail "a dead rank: $(cat hang.json)"
 [ "$(jq '.communicators[0].ranks[1].pid' hang.json)" = "${ranks[1]}" ] || fail "the dead one: $(cat hang.json)"
-# Asked without a name it is the agent that answers on its machine; another user of it reads segments.
+# Without a name the agent of this machine answers; for another user of the machine, the segments do.
 [ "$(hang '.ranks[1].where')" = lost ] && [ "$(jq -r '.hosts[0] | "\(.host) \(.source)"' hang.json)" = " agent" ] ||
     fail "the agent of this machine is not asked: $(cat hang.json)"
 neuron-monitor hang >text && fail "a lost rank: expected exit code 1, found 0"
@@ -116,20 +115,19 @@ if [ "$(id -u)" = 0 ]; then
     greps '^source: shared memory of the processes (.* 403: it responds only to root and its own user)$' text || fail "another user: $(cat text)"
 fi
 wait_for eval 'grep -q "broke: rank 1 is lost" out.log && echo yes'
-# The others are notified, and end: they are not ranks that never came, and the time of the trouble
-# does not move.
+# The others are notified and exit: they do not count as ranks that never came, and the time of the trouble stays.
 wait_for says "gone lost gone" "$wheres" "$agent"
 neuron-monitor hang "$agent" >text || true
 greps 'rank 0: process .*left the communicator after .*; its process exited' text || fail "one that left after another was lost: $(cat text)"
 stop
 
-# A job that ends in order, one rank after the other, is not a trouble, and nothing of it stays;
-# the one that was killed is replaced by it.
+# A job whose ranks exit in order, one after the other, is not a trouble, and nothing remains of it. It replaces the
+# killed job.
 ends_in_order() {
     local before=$(grep -c 'broke' out.log)
     start 3 10 "" "" "$scratch/memcpy.neff"
     unset LD_PRELOAD LD_LIBRARY_PATH
-    # The ranks of before are still known.
+    # The earlier ranks are still known.
     wait_for says joined "if .sequence > 20 and .ranks[0].pid == ${ranks[0]} then \"joined\" else .sequence end" --all "$agent"
     touch world.end
     wait "${ranks[@]}" || fail "a rank failed: $(cat rank?.err)"
@@ -144,11 +142,11 @@ if [ -z "${NTK_SANITIZE:-}" ]; then
     ends_in_order
 fi
 
-kill "$watcher" # what follows is of segments alone
+kill "$watcher" # the rest uses segments only
 wait "$watcher" || fail "the agent failed"
 [ ! -e "$NEURON_HOOKS_DIR/agent.sock" ] || fail "its socket stays"
 
-# A model that ranks run together: its executions are what they wait in.
+# A model that ranks run together: the ranks wait inside its executions.
 start 2 5 sleep@10 1 "$scratch/memcpy.neff"
 wait_for says yes 'if .kind == "hangs" and .missing_count == 1 and .ranks[1].where == "elsewhere" and .sequence > 10 then "yes" else "no" end' --after 300ms
 neuron-monitor hang --json --all >hang.json || true
@@ -156,8 +154,8 @@ neuron-monitor hang --json --all >hang.json || true
     fail "the model's communicator: $(cat hang.json)"
 stop
 
-# Operations that are queued, two at a time: the current one is the sum, by its own name, though
-# the other was queued after it.
+# Queued operations, two at a time: the current one is the sum, by its own name, although the other was queued after
+# it.
 queued() {
     start 3 5 sleep@12 1 "" queued
     unset LD_PRELOAD LD_LIBRARY_PATH
@@ -166,7 +164,7 @@ queued() {
 }
 queued
 
-# Around the vendor's runtime (a stand-in) the hooks tell the same of what the host calls and of executions.
+# Around the vendor's runtime (a stand-in) the hooks record the same about host calls and executions.
 if [ -z "${NTK_SANITIZE:-}" ]; then # the sanitizer's library must come first
     export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor
     start 3 5 sleep@12 0 "$scratch/memcpy.neff"
@@ -182,8 +180,7 @@ if [ -z "${NTK_SANITIZE:-}" ]; then # the sanitizer's library must come first
     done
 fi
 
-# A rank that is slow from some step on: the others wait for it each time, and its host is the
-# cause.
+# A rank that becomes slow at some step: the others wait for it each time, and its host is the cause.
 start 4 20 slow@20 2
 slow() { neuron-monitor slow --for 2s --json "$@" >slow.json || [ $? = 1 ]; }
 is_slow() { slow "$@" && [ "$(jq -r '.communicators[0].slow | "\(.rank) \(.where)"' slow.json)" = "2 host" ] && echo yes; }
@@ -193,7 +190,7 @@ watch
 wait_for is_slow "$agent"
 wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the other ranks wait for it for .* cause: host" out.log && echo yes'
 stop
-# A rank that comes in time, and whose links are slow.
+# A rank that arrives in time but has slow links.
 slow_link=1
 start 4 20
 is_slow() { slow "$@" && [ "$(jq -r '.communicators[0].slow | "\(.rank) \(.where)"' slow.json)" = "1 link" ] && echo yes; }
@@ -202,9 +199,9 @@ wait_for is_slow
 wait_for is_slow "$agent"
 slow_link=
 stop
-# An execution of a process that is not a rank, which does not end: by its core, here and at an
-# agent, until the process is gone.
-rm "$NEURON_HOOKS_DIR/agent.sock" # the agent still knows the ranks that were killed
+# An execution that does not end, in a process that is not a rank: listed by its core, here and by an agent, until
+# the process is gone.
+rm "$NEURON_HOOKS_DIR/agent.sock" # the agent still knows the killed ranks
 neuron-packager example conv -s 4 -o lone.neff
 NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec lone.neff --count 40 >lone.txt 2>&1 &
 lone=$!
@@ -230,8 +227,8 @@ kill -9 "$lone"
 wait "$lone" 2>/dev/null || true
 wait_for eval 'grep -q "the execution on core [0-9]* of process $lone is no longer stuck" out.log && echo yes'
 
-# Two machines (hooks folders) with an agent each: the ranks of either see one job; one that is not
-# asked is unseen.
+# Two machines (hooks folders) with one agent each: their ranks form one job. Ranks of a machine that was not asked
+# are unseen.
 second=$(mktemp -d "$memory/second-XXXXXX")
 neuron-monitor --verbose 1 --http 127.0.0.1:0 >a.jsonl 2>a.log &
 pids+=($!)
@@ -240,8 +237,8 @@ pids+=($!)
 port_of() { sed -n 's/.*listening on port //p' "$1"; }
 wait_for eval '[ -n "$(port_of a.log)" ] && [ -n "$(port_of b.log)" ] && echo yes'
 a=127.0.0.1:$(port_of a.log) b=http://127.0.0.1:$(port_of b.log)
-# Software ranks meet in a hooks folder, so each machine has both ranks of a separate job with the
-# same name: rank 0 of the first and rank 1 of the second are checked.
+# Software ranks meet in a hooks folder, so each machine runs both ranks of a separate job with the same name. Rank 0
+# of the first and rank 1 of the second are checked.
 "$rank" 0 2 100000 5 2>/dev/null &
 pids+=($!)
 NEURON_HOOKS_DIR=$second "$rank" 1 2 100000 5 2>/dev/null &
@@ -249,7 +246,7 @@ pids+=($!)
 wait_for says "arrived arrived" "$wheres" --after 300ms "$a" "$b"
 [ "$(jq -r '[.communicators[0].ranks[].host] | join(" ")' hang.json)" = "$a $b" ] || fail "hosts: $(cat hang.json)"
 wait_for says "arrived unseen" "$wheres" --after 300ms "$a"
-# A machine that does not answer is reported, and its ranks are unseen.
+# A machine that does not respond is reported, and its ranks are unseen.
 neuron-monitor hang --after 300ms --timeout "${patience}s" "$a" 127.0.0.1:1 >text 2>errors || true
 greps "127.0.0.1:1: .*; its ranks are missing here" errors || fail "errors: $(cat errors)"
 greps "rank 1: not reported by any process" text || fail "text: $(cat text)"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# history - what became of the ranks of a job, from the database, when the job and its agent have long ended.
+# history - the database shows what happened to the ranks of a job, long after job and agent have ended.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 
@@ -21,7 +21,7 @@ stop() {
     wait "${ranks[@]}" 2>/dev/null || true
 }
 ask() { neuron-monitor query "$@" --db jobs.db --json >answer.json 2>errors; }
-verdict() { # verdict FILTER: yes when a verdict is so
+verdict() { # verdict FILTER: prints yes when a verdict matches
     ask verdicts && [ "$(jq "[.[] | select($1)] | length > 0" answer.json)" = true ] && echo yes
 }
 agent_start() {
@@ -34,7 +34,7 @@ agent_stop() {
     wait "$agent" || fail "the agent failed"
 }
 
-# Another job, all of whose ranks are slower after a while: no rank is named, but when and by how much.
+# Another job, all of whose ranks become slower after a while: no rank is named, but the time and the factor are.
 agent_start
 together=()
 for i in 0 1 2; do
@@ -43,10 +43,10 @@ for i in 0 1 2; do
     pids+=("$!")
 done
 
-# A rank that is slow: it is named while it is, and afterwards.
+# A slow rank: named while it is slow, and afterwards.
 start 3 20 slow@1 2
 fast=${ranks[0]} slow=${ranks[2]}
-# On a machine that is busy other ranks may be slow for a while, too.
+# On a busy machine other ranks may be slow for a while, too.
 wait_for verdict ".kind == \"slow\" and .pid == $slow and .rank == 2 and .rank_count == 3 and .cause == \"host\" and .to == null and .behind_ns > 0 and
     .interval_ns > .behind_ns"
 stop
@@ -59,7 +59,7 @@ wait_for eval 'grep -q "\"kind\":\"slower\"" out.jsonl && echo yes'
 kill -9 "${together[@]}"
 wait "${together[@]}" 2>/dev/null || true
 
-# One that is killed while the others wait: broke, and by whom.
+# One is killed while the others wait: the job broke, and the killed rank is the cause.
 start 3 5
 killed=${ranks[1]}
 ask_sequence() { ask ranks --job 127.0.0.1:46822 && [ "$(jq "[.[] | select(.pid == $killed)] | .[0].operations > 20" answer.json)" = true ] && echo yes; }
@@ -69,9 +69,9 @@ wait_for verdict ".kind == \"broke\" and .pid == $killed"
 stop
 agent_stop
 
-# Nothing of the job is left; an agent that comes later closes what is open.
+# Nothing is left of the job; an agent that starts later closes what is open.
 agent_start
-# It has to report first: the earlier one may have closed all, and a signal ends a program that has
+# It has to report first: the earlier agent may have closed everything, and a signal would stop a program that has
 # hardly started.
 wait_for eval '[ -s out.jsonl ] && echo yes'
 wait_for verdict '.kind == "broke" and .to != null'
@@ -84,7 +84,7 @@ jq -e ".[] | select(.kind == \"broke\" and .rank == 1 and .pid == $killed and .c
 ask ranks || fail "ranks: $(cat errors)"
 [ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | contains(\"slow host\")) and .[0].rank == 2 and .[0].rendezvous == \"127.0.0.1:46822\"" answer.json)" = true ] ||
     fail "the slow one's row: $(cat answer.json)"
-# The others waited for it, it for none.
+# The others waited for it; it waited for none.
 [ "$(jq "[.[] | select(.rank_count == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.pid == $fast)) | .[0].wait_ratio)" answer.json)" = true ] ||
     fail "the waiting rank: $(cat answer.json)"
 [ "$(jq '[.[] | select(.rank == 0)] | .[0] | .operations > 0 and .wait_ns > 0 and .in_operations_ns >= .wait_ns and .errors == 0' answer.json)" = true ] ||

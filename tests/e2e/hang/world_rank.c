@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * world_rank RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF] [queued] - one rank of a job: each step
- * works for STEP_MS, executes the model with the others on its last core if there is one, then
- * meets them from its first core in a barrier and gathers their bytes; queued: queues a sum and a
- * gathering, both to be waited for. At its step a fault strikes: sleep (for ever), exit, leave,
- * abort, slow (ten times as long from there on). When a rank finds the file world.end all end after
- * the same step: what they gather says so.
+ * world_rank RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF] [queued] - one rank of a job. Each step
+ * works for STEP_MS, executes the model with the other ranks on its last core if there is a model,
+ * then meets them from its first core in a barrier and gathers their bytes. queued: queues a sum
+ * and a gathering, and waits for both. A fault happens at its step: sleep (for ever), exit, leave,
+ * abort, slow (ten times as long from there on). When a rank finds the file world.end, all exit
+ * after the same step, because the gathered bytes say so.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void work(unsigned long ms)
     (void)nanosleep(&time, NULL);
 }
 
-/* Whether it strikes now; *out_word is its name. */
+/* Whether the fault happens now; *out_word is its name. */
 static int strikes(const char *fault, unsigned long step, const char *word)
 {
     size_t length = strlen(word);
@@ -105,7 +105,7 @@ static void model_load(struct model *model, const char *path, uint32_t rank, uin
     check(nrt_free_model_tensor_info(infos), "nrt_free_model_tensor_info");
 }
 
-/* ---- operations that are queued ---- */
+/* ---- queued operations ---- */
 
 static nrt_tensor_list_t list_of(size_t bytes)
 {

@@ -1,14 +1,13 @@
 #!/bin/bash
-# health - a fault of one device, seen in everything that shows it: the report that comes before
-# its time, the page of metrics, the HTTP interface, the database, neuron-top and neuron-ls; and no
-# healthy device is reported as anything else.
+# health - a fault of one device appears everywhere: the early report, the metrics page, the HTTP interface, the
+# database, neuron-top and neuron-ls. Healthy devices are reported as healthy.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl
 export NEURON_SOFT_INSTANCE=inf2.24xlarge
 
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
-# No report is due for an hour: what comes is there because of the fault.
+# No report is due for an hour: an earlier one is caused by the fault.
 neuron-monitor --period 1h --db t.db --http 0 --verbose 1 >reports.jsonl 2>agent.log &
 agent=$!
 pids+=("$agent")
@@ -18,7 +17,7 @@ port=$(sed -n 's/.*http: listening on port //p' agent.log)
 health() { jq -c '[.neuron_ext.devices[] | .health | [.verdict, .action]] | unique'; }
 [ "$(health <reports.jsonl)" = '[["healthy","none"]]' ] || fail "$(cat reports.jsonl)"
 
-# Good runs say nothing.
+# Successful runs cause no report.
 neuron-bench exec memcpy.neff --cores 0-5 --count 500 >/dev/null
 neuron-bench exec memcpy.neff --cores 6 --duration 600s --rate 50 >/dev/null 2>&1 &
 pids+=($!)
@@ -37,7 +36,7 @@ wait_for is_told
 is_logged() { grep -q 'device 2 is unhealthy (hbm_repairable)' agent.log && echo yes; }
 wait_for is_logged
 
-# The page may be 250 ms older than the report: until then it may show the failed execution alone.
+# The page may be 250 ms older than the report; until then it may show only the failed execution.
 is_on_page() {
     curl -sf "http://127.0.0.1:$port/metrics" >metrics
     grep -q '^neuron_device_health_reason_since_seconds{action="reload_driver",.*neuron_device_index="2",.*reason="hbm_repairable",.*verdict="unhealthy"} ' metrics && echo yes
@@ -56,7 +55,7 @@ neuron-ls | greps '^Device 2 is unhealthy (hbm_repairable): ' || fail "$(neuron-
 kill -TERM "$agent"
 wait "$agent" || fail "neuron-monitor ended with $?"
 
-# The next agent continues: the fault began when the one before it found it.
+# The next agent continues: the fault started when the previous agent found it.
 neuron-monitor --period 200ms --db t.db >again.jsonl 2>again.log &
 agent=$!
 since_of() { tail -n 1 "$1" | jq '.neuron_ext.devices[2].health | select(.verdict == "unhealthy") | .since_ns, .reasons[0].since_ns'; }

@@ -1,7 +1,6 @@
 #!/bin/bash
-# health_command - neuron-monitor health: its exit codes, its report for a machine that has
-# nothing, is well, has faults of a device and of a core, and of machines whose agents are asked,
-# some with a token, some that do not answer.
+# health_command - neuron-monitor health: its exit codes, and its report for a machine without devices, a healthy
+# one, one with faults of a device and of a core, and for remote agents, some with a token, some that do not respond.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 export NEURON_SOFT_INSTANCE=inf2.24xlarge
@@ -48,7 +47,8 @@ agent=127.0.0.1:$(sed -n 's/.*http: listening on port //p' agent.log)
 is_well() { health 0 --token-file token "$agent" && echo yes; }
 wait_for is_well
 
-# An error of a device everybody sees; one of a core that did not count on only who was there.
+# Every process sees an error of a device. An error of a core that no counter records is known only to observers
+# present at that time.
 NEURON_SOFT_FAULT=hbm-ue-repairable:at=3 neuron-bench exec memcpy.neff --cores 4 --count 5 >/dev/null 2>&1 || true
 NEURON_SOFT_FAULT=dma-abort:at=3 neuron-bench exec memcpy.neff --cores 7 --count 5 >/dev/null 2>&1 || true
 is_told() {
@@ -56,8 +56,8 @@ is_told() {
     jq -e '.hosts[0].devices[3].reasons | any(.reason == "dma_abort" and .cores == [7])' <text >/dev/null && echo yes
 }
 wait_for is_told
-# Without a name the agent of this machine is asked, which remembers more than there is to see now.
-# An agent that has no processor for 5 s does not answer, and the command shows the segments: ask again.
+# Without a name the agent of this machine is asked, which remembers more than can be seen now. An agent that gets no
+# processor for 5 s does not answer, and the command falls back to segments: ask again.
 from_agent() {
     neuron-monitor health --json >text 2>errors || [ $? = 1 ] || return
     jq -e '.hosts[0].source == "agent"' <text >/dev/null && echo yes
@@ -76,15 +76,15 @@ health 1 --for 10ms --json
 jq -e '.hosts[0] | .source == "segments" and (.devices | all(has("since_ns") | not)) and ([.devices[] | select(.verdict != "healthy") | .device] == [2])' <text >/dev/null ||
     fail "$(cat text)"
 mv "$NEURON_HOOKS_DIR/away" "$NEURON_HOOKS_DIR/agent.sock"
-# The answer of before, for what follows.
+# The earlier answer again, for the next checks.
 wait_for is_told
-# Core 4 too, where the agent saw the process itself.
+# Also core 4, because the agent observed the process itself.
 jq -e '[.hosts[0].devices[].cores[] | select(.verdict != "healthy")] | any(.core == 7) and all(.verdict == "unhealthy" and (.core == 4 or .core == 7))' <text >/dev/null ||
     fail "cores: $(cat text)"
 [ "$(jq -c '[.hosts[0].devices[] | select(.verdict != "healthy") | [.device, .verdict, .action]]' <text)" = \
     '[[2,"unhealthy","reload_driver"],[3,"unhealthy","reset_device"]]' ] || fail "devices: $(cat text)"
 
-# What does not answer is unknown, which is less bad than unhealthy.
+# A machine that does not respond is unknown, which is less bad than unhealthy.
 health 1 --token-file token "$agent" 127.0.0.1:1
 greps '^127.0.0.1:1 is unknown: ' <text || fail "$(cat text)"
 greps "^$agent is unhealthy: reload the driver or reboot the instance$" <text || fail "$(cat text)"
@@ -93,8 +93,8 @@ health 3 127.0.0.1:1
 health 3 "$agent"
 greps 'authentication required' <text || fail "$(cat text)"
 
-# As node-problem-detector asks: by the rule of its configuration, which is the only one of its condition, as each would
-# say over again what another said; and for a single reason.
+# As node-problem-detector asks: with the rule of its configuration, and for a single reason. The condition has only
+# one rule, because several would repeat one another's messages.
 config=$NTK_SOURCE_DIR/exporters/kubernetes/node-problem-detector.json
 jq -e --argjson max 80 '.plugin == "custom" and .pluginConfig.max_output_length == $max and (.conditions | map(.type)) == ["NeuronHealth"] and
     (.rules | map(.condition)) == ["NeuronHealth"] and
@@ -117,7 +117,7 @@ greps '^device 2: hbm_repairable: reload the driver or reboot the instance$' <te
 health 2 --npd --reason hbm_uncorrectable 127.0.0.1:1
 greps '^health is unknown: ' <text || fail "$(cat text)"
 
-# The epilog of a job asks at once, so an answer is newer than its question: it has what happened just before.
+# The epilog of a job asks at once, so an answer is newer than its question and includes the most recent events.
 for device in 0 1 4 5; do
     find "$NEURON_HOOKS_DIR/soft" -path "*neuron$device/*" -name mem_ecc_uncorrected >counter
     echo 1 1<>"$(cat counter)" # in one write, never empty
@@ -126,7 +126,7 @@ for device in 0 1 4 5; do
         fail "an error of device $device: $(cat text)"
 done
 
-# An agent that found the socket taken serves it when the other one is gone.
+# An agent that found the socket taken serves it once the other one is gone.
 neuron-monitor --period 1h --http 0 --no-imds --quiet --verbose 1 2>second.log &
 pids+=($!)
 is_second_up() { grep -q 'another process is listening on it' second.log && echo yes; }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# held_idle - how long a core that a process holds has run nothing: it grows between executions,
-# begins again with each, counts cores that one process holds alone, and ends with the process.
+# held_idle - how long a core that a process holds has been idle: the time grows between executions, restarts with
+# each, counts only cores held by one process, and ends with the process.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl
 
@@ -11,7 +11,7 @@ pids+=($!)
 is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for is_up
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)
-# The series of the metric, all of them.
+# All series of the metric.
 series() { curl -sf "http://127.0.0.1:$port/metrics" | grep '^neuroncore_held_idle_seconds{' || true; }
 value() { series | sed -n 's/.*neuroncore="1".*runtime_tag="held".* //p'; }
 above() { awk -v a="$(value)" -v b="$1" 'BEGIN { if (a != "" && a > b) print "yes" }'; }
@@ -27,7 +27,7 @@ wait_for above 1
 [ "$(series | wc -l)" = 1 ] || fail "expected no series of free cores, found: $(series)"
 tail -n 2 reports.jsonl | sed -n 1p | jq -e '.neuron_runtime_data[0].report.neuron_ext.neuroncores | has("1") and (.["1"].held_idle_ns >= 0)' >/dev/null ||
     fail "$(tail -1 reports.jsonl)"
-sed '$d; 10q' reports.jsonl >whole.jsonl # the last line may be under way
+sed '$d; 10q' reports.jsonl >whole.jsonl # the last line may still be incomplete
 valid_reports whole.jsonl
 kill -9 "$job"
 is_gone() { [ -z "$(value)" ] && echo yes; }

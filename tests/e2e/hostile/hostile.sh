@@ -1,8 +1,7 @@
 #!/bin/bash
-# hostile - three users at full effort against the folders of segments (see hostile_user.c), and one with honest jobs, long
-# and short: reports, page and database have each of its executions, once, and the others cost
-# bounded memory and time. In its own mount namespace, since folders of several users are in
-# /dev/shm.
+# hostile - three users attack the folders of segments at full effort (see hostile_user.c), and one runs honest jobs,
+# long and short. Reports, page and database have each of its executions exactly once, and the attackers cost bounded
+# memory and time. Runs in a private mount namespace, because folders of several users are in /dev/shm.
 if [ -z "${NTK_HOSTILE_APART:-}" ]; then
     [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
     NTK_HOSTILE_APART=1 exec unshare -m --propagation private bash "$0"
@@ -14,7 +13,7 @@ open_to_others "$scratch"
 seconds=${NTK_HOSTILE_SECONDS:-4}
 
 neuron-packager example memcpy -o memcpy.neff
-# A sound segment for others to forge: of a job that is killed.
+# A valid segment for others to forge: from a killed job.
 neuron-bench exec memcpy.neff --duration 600s --rate 100 >/dev/null 2>&1 &
 template_job=$!
 pids+=("$template_job")
@@ -28,7 +27,7 @@ honest() { # USER TAG ARGUMENT...
         setpriv --reuid "$1" --regid "$1" --clear-groups neuron-bench exec "$scratch/memcpy.neff" "${@:3}"
 }
 
-( # the agent has to ask for more descriptors
+( # the agent has to raise its limit of descriptors
     ulimit -Sn 256
     exec env -u NEURON_HOOKS_DIR neuron-monitor --period 500ms --db t.db --prometheus 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log
 ) &
@@ -53,13 +52,13 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 wait "$long" || fail "the long job ended with $?: $(tail -3 long.out)"
 sum_of() { jq -s --arg tag "$1" '[.[].neuron_runtime_data[] | select(.neuron_runtime_tag == $tag).report.execution_stats.execution_summary.completed] | add // 0' reports.jsonl; }
-mb=$(awk '$1 == "RssAnon:" { print int($2 / 1024) }' "/proc/$agent/status") # what it maps is the others'
+mb=$(awk '$1 == "RssAnon:" { print int($2 / 1024) }' "/proc/$agent/status") # its mappings belong to the other users
 kill -9 "${hostile[@]}"
 wait "${hostile[@]}" 2>/dev/null || true
 all_there() { [ "$(sum_of long)" = $((seconds * 200)) ] && [ "$(sum_of short)" = 200 ] && echo yes; }
 wait_for all_there
-# The page of Prometheus, scraped until it says the same as the reports. Its totals outlive their jobs for some scrapes only,
-# so the highest that any scrape had counts.
+# Scrapes the page for Prometheus until it agrees with the reports. Its totals outlive their jobs for only a few
+# scrapes, so the highest value of all scrapes counts.
 page_sum() { awk -v tag="runtime_tag=\"$1\"" '/^execution_status_total[{]/ && index($0, tag) && /status_type="completed"/ { all += $NF }
     END { print all + 0 }' metrics; }
 highest() { sort -n "$1.seen" | tail -1; }
@@ -69,7 +68,7 @@ page_agrees() {
     page_sum short >>short.seen
     [ "$(highest long) $(highest short)" = "$(sum_of long) $(sum_of short)" ] && echo yes
 }
-at_failure() { # what each says
+at_failure() { # the count of each
     echo "page: long $(highest long), short $(highest short); reports: long $(sum_of long), short $(sum_of short)"
     grep -E '^(neuron_monitor_other_applications|execution_status_total[{].*runtime_tag="(long|short|other)".*"completed")' metrics || true
 } >seen.log
@@ -88,7 +87,8 @@ for tag in long short; do
 done
 [ "$(sqlite3 -readonly t.db 'SELECT count(*) FROM process WHERE uid = 1001')" = 9 ] || fail "the database has other jobs than those nine"
 rows=$(sqlite3 -readonly t.db 'SELECT count(*) FROM process WHERE uid <> 1001')
-# Each of three may have 1024 processes at once and one a second, and a row for the rest in each period of half a second.
+# Each of three users may have 1024 processes at once and one new per second, plus a row for the rest in each period
+# of half a second.
 lasted=$(sqlite3 -readonly t.db 'SELECT (max(time_ns) - min(time_ns)) / 1000000000 + 1 FROM machine_sample')
 [ "$rows" -le $((3 * (1024 + 3 * lasted + 60))) ] || fail "$rows processes of others are stored"
 [ "$mb" -le 512 ] || [ -n "$NTK_SANITIZE" ] || fail "the agent has $mb MB"

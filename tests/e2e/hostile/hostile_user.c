@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hostile_user - what one user may do to the folders of segments, at full effort until it is
- * killed: hostile_user UID TEMPLATE, as root. TEMPLATE is any sound segment.
- *
- * Empty folders named as those of other users; files of processes that never were, each with
- * counts, a tag and failures; files that never become segments; and as many segments of "living"
- * processes as a reader takes, whose rings claim endless writes.
+ * hostile_user - does what one user can do to the folders of segments, at full effort until it is
+ * killed: hostile_user UID TEMPLATE, as root. TEMPLATE is any valid segment.
+ * It creates empty folders named like those of other users; files of processes that never existed,
+ * each with counts, a tag and failures; files that never become segments; and the maximum number of
+ * segments of "living" processes that a reader accepts, whose rings claim endless writes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +46,7 @@ static struct ntk_segment_process *process_of(char *bytes)
     return (void *)(bytes + header.section[NTK_SECTION_PROCESS].offset);
 }
 
-/* The file, or -1: its folder or its disk is full. */
+/* The file, or -1 if its folder or disk is full. */
 static int write_segment(int folder, const char *name)
 {
     static const char hole[PAGE];
@@ -94,7 +93,7 @@ static void make_junk(int folder)
     }
 }
 
-/* The heads of its rings, or NULL. Its lock shows that this process holds it. */
+/* The heads of its rings, or NULL. Its lock makes this process its holder. */
 static struct ntk_segment_ring *pretend_to_live(int folder, unsigned int number)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
@@ -105,7 +104,7 @@ static struct ntk_segment_ring *pretend_to_live(int folder, unsigned int number)
     process->pid = (uint32_t)getpid();
     process->start_time = number + 1;
     process->ended = 0;
-    process->pid_namespace = 4242; /* no process here to ask */
+    process->pid_namespace = 4242; /* not a process here */
     (void)snprintf(name, sizeof name, "%d-%u", (int)getpid(), number);
     int fd = write_segment(folder, name); /* stays open */
     process->pid_namespace = 0;

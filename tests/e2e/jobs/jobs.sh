@@ -1,6 +1,6 @@
 #!/bin/bash
-# jobs - prolog and epilog as Slurm calls them, with variables of several kinds, and what the agent makes of the folder that
-# they fill: reports, metrics, also behind the pipe; jobs that come and go, and files of others that are none.
+# jobs - prolog and epilog as Slurm calls them, with various variables, and what the agent makes of the folder that
+# they fill: reports and metrics, also through a pipe; jobs that come and go; and foreign files that are not jobs.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl flock
 scripts=$NTK_SOURCE_DIR/agent/slurm
@@ -9,7 +9,7 @@ unset "${!SLURM_@}" NEURON_RT_VISIBLE_CORES CUDA_VISIBLE_DEVICES
 
 prolog() { env "$@" sh "$scripts/neuron-slurm-prolog" 2>said || fail "prolog $*: exit code $?: $(cat said)"; }
 epilog() { env "$@" sh "$scripts/neuron-slurm-epilog" 2>said || fail "epilog $*: exit code $?: $(cat said)"; }
-# folder: every file in the folder with its lines in one.
+# folder: prints every file of the folder with its lines joined.
 folder() { (cd "$NEURON_SLURM_FOLDER" && for file in [0-9]*; do [ ! -f "$file" ] || echo "$file: $(paste -sd' ' "$file")"; done); }
 is() { [ "$(folder)" = "$1" ] || fail "the folder is not '$1' but '$(folder)'"; }
 
@@ -26,7 +26,7 @@ epilog SLURM_JOB_ID=42
 is "3: 43 user=root"
 epilog SLURM_JOB_ID=43
 is ""
-# Cores: as their own GRES, as the runtime has them, and an index in words.
+# Cores: as a separate GRES, as the runtime numbers them, and an index in words.
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS=1,2 NEURON_SLURM_UNIT=core NEURON_SLURM_CORES=2
 is $'0.1: 7\n1.0: 7'
 epilog SLURM_JOB_ID=7
@@ -36,7 +36,7 @@ epilog SLURM_JOB_ID=7
 prolog SLURM_JOB_ID=7 'SLURM_JOB_GRES=gpu:trainium:2(IDX:4-5)'
 is $'4: 7\n5: 7'
 epilog SLURM_JOB_ID=7
-# What is not a job, holds nothing, or cannot be written stops no job.
+# Jobs start even if a file is not a job, lists nothing, or cannot be written.
 prolog SLURM_JOB_ID=7
 prolog SLURM_JOB_GPUS=0
 grep -q "the job is not recorded" said || fail "a job without an id: $(cat said)"
@@ -47,7 +47,7 @@ epilog SLURM_JOB_ID=7
 is ""
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS=0 NEURON_SLURM_FOLDER=/dev/null/jobs
 grep -q "the job is not recorded" said || fail "a folder that cannot be made: $(cat said)"
-# Many at once on one device.
+# Many jobs at once on one device.
 for id in $(seq 1 12); do SLURM_JOB_ID=$id SLURM_JOB_GPUS=0 sh "$scripts/neuron-slurm-prolog" & ends[id]=$!; done
 wait "${ends[@]}"
 [ "$(sort -n jobs/0 | paste -sd' ')" = "1 2 3 4 5 6 7 8 9 10 11 12" ] || fail "jobs at once: $(cat jobs/0)"
@@ -62,19 +62,18 @@ chmod +x asks/neuron-monitor
 epilog PATH="$PWD/asks:$PATH" SLURM_JOB_ID=1 NEURON_SLURM_HEALTH=drain
 [ "$(cat lock)" = free ] || fail "an epilog keeps the folder while it asks"
 
-# A node with an unhealthy device takes no further job where that is asked for; a healthy one and
-# one that is unknown do.
+# If configured, a node with an unhealthy device accepts no further job; a healthy or unknown one does.
 mkdir bin
 printf '#!/bin/sh\necho "$@" >>"%s/scontrol.log"\n' "$PWD" >bin/scontrol
 chmod +x bin/scontrol
-drains() { # CODE: of the prolog
+drains() { # CODE: exit code of the prolog
     local code=0
     env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=9 SLURM_JOB_GPUS=0 SLURMD_NODENAME=trn1 NEURON_SLURM_HEALTH="${2:-drain}" NEURON_HOOKS_DIR="$memory/drain" \
         sh "$scripts/neuron-slurm-prolog" 2>said || code=$?
     [ $code = "$1" ] || fail "a prolog that looks at the health ends with $code: $(cat said)"
 }
 mkdir -m 700 "$memory/drain"
-drains 0 # there is no device
+drains 0 # the machine has no devices
 NEURON_HOOKS_DIR=$memory/drain neuron-bench machine >/dev/null
 drains 0
 [ ! -e scontrol.log ] || fail "drained without a reason"
@@ -86,7 +85,7 @@ drains 1
 grep -q '^update NodeName=trn1 State=DRAIN Reason=neuron0 is unhealthy: hbm_uncorrectable' scontrol.log || fail "drained: $(cat scontrol.log said)"
 epilog SLURM_JOB_ID=9
 
-# The agent: no job holds anything, then a job has the device, then another one of its cores, too.
+# The agent: no job holds anything; then a job holds the device; then another one holds one of its cores, too.
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0-1 --count 100000 --rate 50 >/dev/null 2>&1 &
 pids+=($!)
@@ -137,7 +136,7 @@ wait_for behind_the_pipe
 exec 7>&-
 port=$agent_port
 
-# Invalid files are reported once and hold nothing; the job of the others stays.
+# Invalid files are reported once and hold nothing; the other job stays.
 mkfifo jobs/0.0
 ln -s /etc/hostname jobs/1
 trouble_is_said() { grep -q "jobs/0.0: not a regular file (and 1 similar)" agent.log && echo yes; }
@@ -150,7 +149,7 @@ no_job() { page | greps -E '^neuron_(device_)?job_info\{' || echo yes; }
 wait_for no_job
 [ "$(grep -c 'neuron-monitor: jobs: ' agent.log)" -le 6 ] || fail "too many messages"
 
-# What jobs held and made of it, from the database: the agent writes it each second.
+# What jobs held and how they used it, from the database, which the agent writes every second.
 job() { neuron-monitor job "$@" --db t.db; }
 ended() { job --json | jq -e 'map(.ended != null) == [true, true]' >/dev/null && echo yes; }
 wait_for ended

@@ -1,6 +1,6 @@
 #!/bin/bash
-# k8s - a kubelet that is a real gRPC server gives two pods a core each; reports and metrics tell whose
-# each running application is, also through a pipe, and a kubelet that goes takes the labels with it.
+# k8s - a kubelet, a real gRPC server, assigns one core to each of two pods. Reports and metrics name the pod of each
+# running application, also through a pipe; when the kubelet disappears, the labels do too.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl python3
 needs_python grpc
@@ -61,7 +61,7 @@ pipe_has_pods() {
 }
 wait_for pipe_has_pods
 
-# A configuration file asks for the same.
+# A configuration file can request the same.
 echo '{"k8s_info": true, "system_metrics": [{"type": "memory_info"}]}' >k8s.json
 asked_by_file() {
     neuron-monitor -c k8s.json --period 300ms --once --k8s-socket "$scratch/kubelet.sock" |
@@ -69,14 +69,14 @@ asked_by_file() {
 }
 wait_for asked_by_file
 
-# The kubelet goes: listed once, labels absent, reports continue. One that gets no processor may
-# have been late before.
+# The kubelet disappears: reported once, labels absent, reports continue. A kubelet without a processor may have been
+# late earlier.
 complaints() { grep -c 'cannot get pods from the kubelet' agent.log || true; }
 before=$(complaints)
 kill "$kubelet"
 pods_are_gone() { ! page | greps pod_name && latest | jq -e '.neuron_k8s_info.error != ""' >/dev/null && echo yes; }
 wait_for pods_are_gone
-# One for the connection that breaks in the middle of a request, if one did, and one for those that are refused.
+# One message for the connection that breaks in the middle of a request, if any, and one for refused connections.
 new=$(grep 'cannot get pods from the kubelet' agent.log | tail -n +$((before + 1)) | sed 's/.*: //' | uniq)
 all_new=$(($(complaints) - before))
 [ "$(echo "$new" | wc -l)" = "$all_new" ] && [ "$all_new" -le 2 ] && [ $((all_new + before)) -ge 1 ] || fail "expected one message per reason, not $all_new"

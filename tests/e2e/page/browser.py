@@ -14,7 +14,7 @@ class Browser:
     def __init__(self, program, folder):
         to_read, to_write = os.pipe()
         from_read, from_write = os.pipe()
-        # The browser reads descriptor 3 and writes 4; above these nothing of ours may be hit.
+        # The browser reads descriptor 3 and writes 4; our own descriptors must be above these.
         safe = [os.dup(fd) for fd in (to_read, from_write)]
         self.process = subprocess.Popen(
             ['bash', '-c', f'exec 3<&{safe[0]} 4>&{safe[1]}; exec "$@"', 'bash', program, '--headless', '--no-sandbox',
@@ -27,7 +27,7 @@ class Browser:
             os.close(fd)
         self.to, self.back, self.rest, self.number = to_write, from_read, b'', 0
         self.session = None
-        self.said = []  # what the page complained about
+        self.said = []  # errors that the page logged
         target = self.call('Target.createTarget', url='about:blank')['targetId']
         self.session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Log', 'Network'):

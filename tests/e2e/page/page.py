@@ -8,7 +8,7 @@ from browser import PATIENCE, Browser
 
 FAILURES = ('completed_with_err', 'completed_with_num_err', 'timed_out', 'incorrect_input', 'failed_to_queue')
 
-# The report that is on the screen, and the screen, in one moment.
+# The report that is shown and the screen, at the same moment.
 LOOK = '''(async () => {
   const { state } = await import('/state.js');
   const rows = (id) => [...document.querySelectorAll(`#${id} tbody tr`)].map((row) =>
@@ -22,7 +22,7 @@ LOOK = '''(async () => {
   };
 })()'''
 
-# What a person who hears the page would miss.
+# What a user of a screen reader would miss.
 NAMELESS = '''[...document.querySelectorAll('button, a, canvas, meter, [tabindex="0"], [role="img"]')]
   .filter((e) => e.offsetParent !== null && !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
   .map((e) => e.outerHTML)'''
@@ -136,7 +136,7 @@ def check_history(browser):
         browser.wait_for(f"{happened}.includes('{event}')")
 
 
-# Both percentiles' labels, wherever they fall and however little room there is.
+# The labels of both percentiles, wherever they are and however little room there is.
 CROWDED_LABELS = '''(async () => {
   const { placeLabels } = await import('/latency.js');
   const bad = [];
@@ -151,7 +151,7 @@ CROWDED_LABELS = '''(async () => {
   return bad;
 })()'''
 
-# What was drawn: boxes that meet or leave the picture.
+# Drawn boxes that overlap or leave the picture.
 MEETING_LABELS = '''(() => {
   const canvas = document.querySelector('#histogram');
   const boxes = JSON.parse(canvas.dataset.labels);
@@ -159,7 +159,7 @@ MEETING_LABELS = '''(() => {
   return boxes.filter((a, i) => a.left < 0 || a.right > canvas.clientWidth || boxes.some((b, j) => j > i && meet(a, b)));
 })()'''
 
-# Devices or cells of figures that stand outside what is visible of their box, without a bar to tell.
+# Devices or cells of figures that are outside the visible part of their box, without a scroll bar.
 HIDDEN = '''['#devices', '.scroll.whole'].map((name) => document.querySelector(name))
   .filter((box) => box === null || box.scrollHeight > box.clientHeight).map((box) => box?.id)'''
 
@@ -227,7 +227,7 @@ def main():
         browser.size(1440, 1000)
         browser.scheme('light')
         browser.call('Page.navigate', url=url)
-        # Both applications ran for a whole period, and the one that fails has failed.
+        # Both applications ran for a whole period, and the failing one has failed.
         browser.wait_for("document.querySelectorAll('#processes tbody tr td:nth-child(2)').length === 2 &&"
                          "document.querySelectorAll('#models tbody tr td:nth-child(2)').length === 2 &&"
                          "Number(document.querySelector('#tile-failed')?.dataset.value) > 0 &&"
@@ -246,7 +246,7 @@ def main():
                                             ('small', 420, 800, 'light')):
             picture(browser, name, width, height, scheme)
         equal('complaints', browser.said, [])
-        # The policy holds: code and style that came as text do nothing.
+        # The policy is enforced: injected code and style have no effect.
         browser.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.broken = 1\"><p id=styled style=\"color: red\">x</p>')")
         browser.wait_for("document.querySelector('img[src=x]').complete")
         equal('policy', browser.evaluate("[window.broken === undefined, document.querySelector('#styled').style.color]"), [True, ''])

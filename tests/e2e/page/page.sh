@@ -1,7 +1,6 @@
 #!/bin/bash
-# page - a real browser shows a live agent: the page shows what the reports and the database have,
-# it works by keyboard, and nothing breaks the policy. Pictures go to $NTK_SCREENSHOTS where that
-# is set.
+# page - a real browser shows a live agent: the page shows the figures of the reports and the database, works by
+# keyboard, and does not violate its content policy. Pictures are saved in $NTK_SCREENSHOTS if it is set.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3 jq

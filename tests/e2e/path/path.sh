@@ -1,6 +1,6 @@
 #!/bin/bash
-# path - N executions of neuron-bench are N in the JSON reports, in the cores' counters behind them and
-# in /metrics, whatever the periods of the groups are.
+# path - N executions of neuron-bench are N in the JSON reports, in the counters of the cores and in /metrics,
+# whatever the periods of the groups are.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl
 
@@ -20,7 +20,7 @@ in_metrics() {
 
 neuron-packager example memcpy -o memcpy.neff
 
-# run NAME COUNT OPTION...: COUNT executions under one agent.
+# run NAME COUNT OPTION...: performs COUNT executions under one agent.
 rate=1000
 run() {
     local name=$1 count=$2
@@ -40,7 +40,7 @@ run() {
     # Nothing is left of the process after its last entry.
     [ "$(jq -s '[.[].neuron_runtime_data[] | select(.ended)] | length' "$name.jsonl")" -ge 1 ] ||
         fail "$name: the process is never marked as ended"
-    # Each runtime's parts are its whole.
+    # The parts of each runtime add up to the whole.
     jq -es 'all(.[].neuron_runtime_data[].report.memory_used | select(.) | .neuron_runtime_used_bytes;
         .neuron_device == ([.usage_breakdown.neuroncore_memory_usage[][]] | add // 0) and
         .host == ([.usage_breakdown.host[]] | add))' "$name.jsonl" >/dev/null ||
@@ -60,6 +60,6 @@ run slow 400 --period 900ms
 run mixed 400 -c mixed.json
 run stored 400 --period 700ms --db stored.db
 rate=4 run few 3 --period 100ms
-# Shorter than the time between two looks of the agent into the folder.
+# Shorter than the agent's interval between two looks at the folder.
 run silent 1 --period 100ms
 valid_reports ./*.jsonl

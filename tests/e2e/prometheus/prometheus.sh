@@ -1,11 +1,11 @@
 #!/bin/bash
-# prometheus - the real Prometheus scrapes neuron-monitor; what PromQL answers is what the reports say,
-# and its checker finds nothing on the live page but the vendor's own system_vcpu_count.
+# prometheus - a real Prometheus scrapes neuron-monitor; PromQL answers agree with the reports, and its checker finds
+# nothing on the live page but the vendor's own system_vcpu_count.
 . "$(dirname "$0")/../lib.sh"
 . "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 needs prometheus promtool jq curl
 
-# What the server last heard from the agent, when something is waited for in vain.
+# The server's last response from the agent, for failed waits.
 at_failure() {
     curl -s "http://127.0.0.1:$(server_port)/api/v1/targets" |
         jq -c '.data.activeTargets[] | [.health, .lastError, .lastScrapeDuration]' >targets.log
@@ -15,12 +15,12 @@ agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.
 query() {
     server_answers "$1" | jq -r '.data.result[0].value[1] // "none"'
 }
-# value QUERY: what it answers once there is an answer; while a scrape fails there is none.
+# value QUERY: prints the answer once there is one; while a scrape fails there is none.
 has_value() { query "$1" >value && ! grep -qx none value && [ -s value ] && echo yes; }
 value() { wait_for has_value "$1" && cat value; }
 answers() { [ "$(query "$1")" = "$2" ] && echo yes; }
 is_near() { jq -en --argjson a "$1" --argjson b "$2" --argjson part "$3" '($a / $b - 1 | fabs) <= $part' >/dev/null; }
-# Of all reports together, in seconds: the sum, and the values of some ranks by the middles of their buckets.
+# Over all reports, in seconds: the sum, and values of some ranks from the middles of their buckets.
 latencies() {
     jq -s --argjson quantiles "$1" '
         def low: if . < 64 then . else (64 + . % 64) * pow(2; (. / 64 | floor) - 1) end;
@@ -52,7 +52,7 @@ server_starts --enable-feature=native-histograms
 native=$server_pid
 server=server
 
-# While it is there: a gauge of the runtime, and once it has stopped all its counts.
+# While it runs: a gauge of the runtime; once it has stopped: all its counts.
 NEURON_PROCESS_TAG=promtest neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 500 --json >bench.json &
 bench=$!
 pids+=("$bench")
@@ -64,7 +64,7 @@ kill -STOP "$bench"
 wait_for answers_as_reported 'sum(execution_status_total{runtime_tag="promtest",status_type="completed"})'
 wait_for answers_as_reported 'sum(neuron_execution_latency_seconds_count{runtime_tag="promtest",latency_type="total"})'
 
-# Native histograms: nothing is lost, and a quantile is off by less than a bucket is wide.
+# Native histograms: nothing is lost, and a quantile is off by less than the width of a bucket.
 server=native
 series='neuron_execution_latency_seconds{runtime_tag="promtest",latency_type="total"}'
 wait_for answers_as_reported "histogram_count($series)"
@@ -90,7 +90,7 @@ kill -TERM "$bench"
 wait "$bench" || fail "neuron-bench ended with $?"
 count=$(jq .executions bench.json)
 
-# After its end: every count, and nothing of the runtime.
+# After it has exited: every count, and no series of the runtime.
 wait_for answers 'neuron_executions_total{status_type="completed"}' "$count"
 [ "$(completed_in_reports reports.jsonl)" = "$count" ] ||
     fail "the reports do not say $count"

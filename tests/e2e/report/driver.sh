@@ -1,14 +1,14 @@
 #!/bin/bash
-# driver - the reports of a driver's device tree, in both of its layouts: machine, errors, work of cores.
-# Method: the tree of a software machine, copied away from it and written to as a driver would.
-# Thousands of small files: in memory where there is room.
+# driver - reports from a driver's device tree, in both of its layouts: machine, errors, work of cores.
+# Method: the tree of a software machine is copied and then modified as a driver would. It has thousands of small
+# files, so it is in memory if there is room.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "$(dirname "$0")/../lib.sh"
 needs jq
 needs_python jsonschema
 
 is_up() { [ "$(wc -l <out.jsonl)" -ge 2 ] && echo yes; }
-lines() { sed '$d' out.jsonl; } # the last one may be half written
+lines() { sed '$d' out.jsonl; } # the last one may be incomplete
 shows() { [ "$(lines | jq -s "$2")" = "$1" ] && echo yes; } # shows VALUE FILTER
 
 # drive LAYOUT MACHINE DEVICES CORES_PER_DEVICE TYPE: a tree of that machine, physical cores, the report's word.
@@ -27,9 +27,9 @@ drive() {
     echo i-0123456789 >"$tree/class/dmi/id/board_asset_tag"
     echo "$machine" >"$tree/class/dmi/id/product_name"
 
-    # What a driver counted before the agent came is not an event of a report.
+    # Errors that a driver counted before the agent started are not events of a report.
     echo 40 >"$device/mem_ecc_uncorrected"
-    rm -f out.jsonl # those of the last machine
+    rm -f out.jsonl # those of the previous machine
     neuron-monitor --sysfs-root "$tree" --period 200ms --omit usage_data >out.jsonl &
     local agent=$!
     pids+=("$agent")
@@ -41,7 +41,7 @@ drive() {
     lines | jq -es ".[0].instance_info | .instance_id == \"i-0123456789\" and .instance_type == \"$machine\"" >/dev/null ||
         fail "$layout: $(lines | jq -cs '.[0].instance_info')"
 
-    # In one write, without a moment in which a file is empty.
+    # In one write, so that a file is never empty.
     echo 43 1<>"$device/mem_ecc_uncorrected"
     echo 2 1<>"$device/sram_ecc_uncorrected"
     wait_for shows 3 'map(.system_data.neuron_hw_counters.neuron_devices[1].mem_ecc_uncorrected) | add'
@@ -50,7 +50,7 @@ drive() {
     [ "$(lines | jq -s 'map(.system_data.neuron_hw_counters.neuron_devices[0] | add) | add')" = 0 ] ||
         fail "$layout: errors of another device"
 
-    # Work that no hook sees: a core of the second device.
+    # Work that no hook sees: on a core of the second device.
     file=$(find "$tree/" -path '*/neuron1/*neuron_core0/*' -path '*/flop_count/total' | head -1)
     [ -n "$file" ] || fail "$layout: no flop_count of a core"
     echo 5000000 1<>"$file"

@@ -1,22 +1,22 @@
 #!/bin/bash
-# forms - what reports of two applications look like with each option and on machines of one and of two
-# physical cores to a logical one; every line is what the schema says.
+# forms - reports about two applications with each option, on machines with one and with two physical cores per
+# logical core; every line conforms to the schema.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 needs_python jsonschema
 
 report() { neuron-monitor --once --period 200ms "$@"; }
-# A report over which both applications executed; in plain.json by their tags, not by who was first.
+# A report during which both applications executed; plain.json has them ordered by tag, not by arrival.
 both_run() {
     report >plain.jsonl
     jq '.neuron_runtime_data |= sort_by(.neuron_runtime_tag)' plain.jsonl >plain.json
     jq -e '[.neuron_runtime_data[] | select(.report.execution_stats.execution_summary.completed > 0)] | length == 2' plain.jsonl >/dev/null &&
         echo yes
 }
-# holds FILE FILTER: true of the report in FILE.
+# holds FILE FILTER: the filter is true for the report in FILE.
 holds() { jq -e "$2" "$1" >/dev/null || fail "$machine: not true of $1: $2"; }
 
-# on MACHINE LNC: two applications, one a core, and reports in all forms.
+# on MACHINE LNC: runs two applications with one core each, and makes reports in all forms.
 on() {
     machine=$1
     export NEURON_HOOKS_DIR=$memory/$machine NEURON_SOFT_INSTANCE=$machine
@@ -24,7 +24,7 @@ on() {
     neuron-packager example memcpy --lnc "$2" -o "$machine.neff"
     local tag benches=()
     for tag in 0 1; do
-        # Only the first keeps a log of its memory, which is memory too.
+        # Only the first keeps a log of its memory; the log takes memory too.
         NEURON_PROCESS_TAG=app-$tag NEURON_RT_DEBUG_MEMLOG_MAX_SIZE=$((1000 * (1 - tag))) neuron-bench exec "$machine.neff" --cores $tag --duration 900s --rate 50 >/dev/null 2>&1 &
         benches+=($!)
     done
@@ -68,7 +68,7 @@ on() {
 
 on trn1.2xlarge 1
 on trn2.3xlarge 2
-# Two physical cores to a logical one: each is listed, the logical one is their mean, a model has a part on each.
+# Two physical cores per logical core: each is listed, the logical one is their mean, and a model has a part on each.
 cd trn2.3xlarge.out
 holds plain.json '.neuron_hardware_info | .neuroncore_version == "v3d" and .neuroncore_per_device_count == 4'
 holds plain.json '[.neuron_runtime_data[].report.neuroncore_counters.neuroncores_in_use[].v3d | keys[]] ==
