@@ -136,8 +136,13 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
     endforeach()
     ntk_install_packaged(${CMAKE_SOURCE_DIR}/LICENSE share/licenses/${CPACK_RPM_${key}_PACKAGE_NAME}/LICENSE
         COMPONENT ${component} KINDS RPM)
-    configure_file(${CMAKE_SOURCE_DIR}/cmake/package/lintian-${component}
-        ${ntk_package_folder}/lintian/${CPACK_DEBIAN_${key}_PACKAGE_NAME} COPYONLY)
+    # The overrides of all packages, then those of this one.
+    set(name ${CPACK_DEBIAN_${key}_PACKAGE_NAME})
+    set(extra)
+    if(EXISTS ${CMAKE_SOURCE_DIR}/cmake/package/lintian-${component})
+        file(READ ${CMAKE_SOURCE_DIR}/cmake/package/lintian-${component} extra)
+    endif()
+    configure_file(${CMAKE_SOURCE_DIR}/cmake/package/lintian.in ${ntk_package_folder}/lintian/${name} @ONLY)
     ntk_install_packaged(${ntk_package_folder}/lintian/${CPACK_DEBIAN_${key}_PACKAGE_NAME}
         share/lintian/overrides/${CPACK_DEBIAN_${key}_PACKAGE_NAME} COMPONENT ${component} KINDS DEB)
     set(CPACK_DEBIAN_${key}_PACKAGE_CONTROL_EXTRA "")
