@@ -1,7 +1,8 @@
 #!/bin/bash
-# fresh.sh [-k] [SUITE...] - runs ./dev demo and ./dev test on bare systems: Debian 12 and 13, or the named SUITEs of Debian, as
-# debootstrap makes them, with nothing but what ./dev installs itself. Takes an hour and 6 GB per system, and root. $NTK_FRESH_RUN
-# replaces the commands. -k keeps the systems; below $TMPDIR (default /var/tmp).
+# fresh.sh [-k] [SUITE...] - runs ./dev demo and ./dev test on bare systems, Debian 12 and 13 or the named SUITEs of
+# Debian, as debootstrap creates them, plus only what ./dev installs itself. Takes an hour and 6 GB per system, and
+# requires root. $NTK_FRESH_RUN replaces the commands. -k keeps the systems; they are below $TMPDIR (default
+# /var/tmp).
 set -euo pipefail
 source=$(dirname "$(dirname "$(readlink -f "$0")")")
 mirror=${NTK_FRESH_MIRROR:-http://deb.debian.org/debian}
@@ -22,7 +23,7 @@ failed=()
 for suite; do
     root=$roots/$suite
     if ! debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$roots/$suite.log" 2>&1; then
-        # The release file is what is fetched first.
+        # The release file is fetched first.
         ! grep -q '^E: Failed getting release file' "$roots/$suite.log" || skip "$mirror has no $suite, or is out of reach"
         tail -20 "$roots/$suite.log" >&2
         failed+=("$suite")
@@ -31,7 +32,7 @@ for suite; do
     cp /etc/resolv.conf "$root/etc/resolv.conf"
     printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no service starts
     chmod +x "$root/usr/sbin/policy-rc.d"
-    # What is not in the repository is not present.
+    # Files outside the repository are not copied.
     mkdir "$root/src"
     if [ -e "$source/.git" ]; then
         (cd "$source" && git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read) | tar -x -C "$root/src"
@@ -39,7 +40,7 @@ for suite; do
         tar -C "$source" -c --exclude=./build . | tar -x -C "$root/src"
     fi
     echo "fresh: $suite: $run"
-    # Mounts are in a namespace, so that none is left whatever ends this script; so are processes.
+    # Mounts and processes are in a namespace, so that none remain however this script ends.
     code=0
     unshare --mount --pid --fork --kill-child bash -euc '
         mount --make-rprivate /

@@ -72,7 +72,7 @@ static void wrong_usage_is_one_line_and_2(void **state)
     expect(*state, "--period", "25h", 2, "neuron-monitor: --period must be at most one day\n" TRY);
     expect(*state, "--http-host", "a.example", 2,
            "neuron-monitor: --http-host requires --http or a listening exporter\n" TRY);
-    /* An option that would have no effect is an error. */
+    /* An option without any effect is an error. */
     expect(*state, "--db-keep", "1h", 2, "neuron-monitor: --db-keep requires --db\n" TRY);
     expect(*state, "--db-size", "1G", 2, "neuron-monitor: --db-size requires --db\n" TRY);
     expect(*state, "--db-size", "1000", 2, "neuron-monitor: --db-size must be at least 1M\n" TRY);

@@ -400,7 +400,7 @@ int main(int argc, char **argv)
         rounds_print(&subjects[i], i < 2 ? "ns/instruction" : "ns/span or counter");
     }
     rounds_print_value("members of the NEFF", (double)member_bytes(), "bytes/instruction", 0, 0);
-    /* ns per instruction are ms per million */
+    /* ns per instruction are ms per million. */
     rounds_print_best("lines of a million instructions", rounds_min(&subjects[0]),
                       rounds_median(&subjects[0]), "ms", TARGET_MS, 0);
     rounds_print_best("perfetto per span or counter, with positions", rounds_min(&subjects[2]),

@@ -93,7 +93,7 @@ done
 [ "$(ask neuron-monitor query --kind start,en)" = start,end ] || fail "neuron-monitor query --kind start,en<tab>"
 [ "$(ask neuron-profile analyze --engine tensor,vec)" = tensor,vector ] || fail "neuron-profile analyze --engine tensor,vec<tab>"
 
-# A subcommand's table is not a script of its own: its name is not a command of the shell.
+# A subcommand has no separate script: its name is not a command of the shell.
 code=0
 neuron-bench exec --completion bash >out 2>err || code=$?
 [ $code = 2 ] && [ ! -s out ] && grep -q "neuron-bench --completion bash" err || fail "exec --completion bash: $code"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What the recorder writes is the same on every run: else a comparison before and after a change would prove nothing.
+# The recorder must write the same on every run; otherwise comparing before and after a change would prove nothing.
 set -eu
 recorder=$NTK_BUILD_DIR/tests/tests_freeze_recorder
 scratch=$(mktemp -d)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorder - everything that goes out of this project about a machine, into one folder.
- *
- * A change that must keep every output is proved with it: run it before and after, compare the two
- * folders with diff -r. Input: the machines of machines.h and those of tests/support; nothing in
- * the output depends on time, host or process.
+ * recorder - writes everything that this project outputs about a machine into one folder.
+ * It proves that a change keeps every output: run it before and after, and compare the two folders
+ * with diff -r. Input: the machines of machines.h and those of tests/support. Nothing in the output
+ * depends on time, host or process.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +36,7 @@
 
 #define SECOND UINT64_C(1000000000)
 #define T0 UINT64_C(1763700000123456789)
-#define EVER UINT64_C(3000000000000000000) /* rows stay, whatever the date */
+#define EVER UINT64_C(3000000000000000000) /* rows are kept, whatever the date */
 
 static const char *folder;
 static const char *case_name;

@@ -1,4 +1,5 @@
-# dev.sh - ./dev on systems other than Debian 12 names what is missing by its name there, and stops with one sentence.
+# dev.sh - on systems other than Debian 12, ./dev names missing packages by their names there, and stops with one
+# message.
 . "$(dirname "$0")/../e2e/lib.sh"
 mkdir -p tree/cmake bin
 cp "$NTK_SOURCE_DIR/dev" tree
@@ -17,15 +18,15 @@ stops() {
 stops "this system has neither dpkg nor rpm; install what Debian calls clang cmake g++ gcc jq $(
     cd tree && awk '$1 == "build" { $1 = ""; print }' cmake/packages.txt | xargs -n1 | sort -u | tail -n +6 | tr '\n' ' ')and set NTK_NO_INSTALL=1" build
 
-# Fedora, with all but three packages.
+# Fedora with all but three packages.
 stand_in rpm 'case $3 in sqlite-devel | gcc-c++ | libcmocka-devel) exit 1 ;; esac'
 stops 'missing packages; run: sudo dnf install gcc-c++ sqlite-devel' build
 stops 'missing packages; run: sudo dnf install gcc-c++ libcmocka-devel sqlite-devel' test
-# Each library has a name there: none with Debian's endings is left.
+# Each library has a Fedora name: none keeps Debian's suffixes.
 stand_in rpm 'exit 1'
 PATH=$scratch/bin tree/dev bench >out 2>&1 || true
 ! grep -oE ' (lib[a-z0-9-]*-dev|[a-z0-9]*1g[a-z-]*)( |$)' out || fail "not a name of Fedora"
-# All is there, but an old CMake.
+# Everything is installed, but CMake is too old.
 stand_in rpm 'exit 0'
 stand_in cmake 'echo cmake version 3.22.1'
 stops 'cmake 3.22.1 is too old: install 3.25 or later, such as from https://apt.kitware.com or with pip' build

@@ -1,8 +1,9 @@
-# install.sh BUILD - installs a build below DESTDIR and runs it from there. Nothing outside the scratch folder is touched.
+# install.sh BUILD - installs a build below DESTDIR and runs it from there. Files outside the scratch folder are not
+# touched.
 build=$1
 . "$(dirname "$0")/lib.sh"
 
-# What is below the prefix already stays there.
+# Existing files below the prefix stay.
 installed() { DESTDIR=$scratch/dest "$NTK_SOURCE_DIR/cmake/installed.sh" "$@" >install.log 2>&1 || fail "see install.log"; }
 tree() { find dest -printf '%P %y %m %l\n' | LC_ALL=C sort; }
 mkdir -p dest/opt/ntk/{bin,share/doc/other,lib/systemd}
@@ -18,14 +19,14 @@ runs "$scratch/dest/opt/ntk" "$runs_tools$runs_soft_runtime$runs_rtd
 differences=$(diff <(sort "$build/install_manifest.txt") <(find dest -not -type d -not -name installed -not -name other | sed 's/^dest//' | sort)) ||
     fail "install_manifest.txt (<) and what is installed (>): $differences"
 
-# A second installation removes what the first one had and it has not.
+# A second installation removes the files of the first that it does not have.
 echo share/neuron-toolkit/old/stale >>dest/opt/ntk/share/neuron-toolkit/installed
 echo share/neuron-toolkit/old/ >>dest/opt/ntk/share/neuron-toolkit/installed
 mkdir dest/opt/ntk/share/neuron-toolkit/old && touch dest/opt/ntk/share/neuron-toolkit/old/stale
 installed install "$build" "$(realpath -m --relative-to=. /opt/ntk)/" # another spelling of the prefix
 [ ! -e dest/opt/ntk/share/neuron-toolkit/old ] || fail "an update leaves files of the older version"
 
-# The units as the service manager reads them, where its checker is installed.
+# The units as the service manager reads them, if its checker is installed.
 if command -v systemd-analyze >/dev/null; then
     for unit in neuron-monitor.service neuron-rtd-soft.service neuron-rtd-soft@.service; do
         sed 's#^ExecStart=/opt/ntk#ExecStart='"$scratch"'/dest/opt/ntk#' \
@@ -44,8 +45,8 @@ uninstalls() {
         fail "what is not installed is uninstalled"
 }
 
-# A program is built against what is installed, by pkg-config and by CMake.
-if [ -n "${NTK_SANITIZE:-}" ]; then # a sanitized library cannot be loaded by a plain program
+# A program is built against the installation, with pkg-config and with CMake.
+if [ -n "${NTK_SANITIZE:-}" ]; then # a plain program cannot load a sanitized library
     uninstalls
     exit 0
 fi

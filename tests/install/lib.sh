@@ -1,9 +1,10 @@
-# lib.sh - which files each package has, and that its programs run. `cmake --install` puts all of them below one prefix.
+# lib.sh - which files each package has, and that its programs run. `cmake --install` installs all of them below one
+# prefix.
 . "$(dirname "$0")/../e2e/lib.sh"
 
 ldconfig=$(PATH=$PATH:/usr/sbin:/sbin command -v ldconfig || true)
 
-# has_programs ROOT PROGRAM...: each with manual and completions.
+# has_programs ROOT PROGRAM...: each with its manual and completions.
 has_programs() {
     local root=$1 program file
     shift
@@ -28,15 +29,15 @@ has_units() {
     done
 }
 
-# has_PACKAGE ROOT PREFIX: every file that users, shells, linkers and the service manager search for. PREFIX is the name of
-# ROOT at run time.
+# has_PACKAGE ROOT PREFIX: every file that users, shells, linkers and the service manager look up. PREFIX is the
+# run-time path of ROOT.
 has_tools() {
     local program file newer
     has_programs "$1" neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-otlp \
         neuron-monitor-prometheus neuron-packager neuron-profile neuron-explorer neuron-top
     [ -e "$1/lib/neuron-hooks/libneuron-hooks.so" ] && [ "$(readlink -e "$1/lib/neuron-hooks/libnrt.so.1")" != "" ] ||
         fail "$1 has no hooks"
-    # Jobs with an older C library than this system's load them.
+    # Jobs whose C library is older than this system's load them.
     for file in libneuron-hooks.so libneuron-hooks-audit.so; do
         [ -z "${NTK_SANITIZE:-}" ] || break
         newer=$(objdump -T "$1/lib/neuron-hooks/$file" | sed -nE 's/.*UND.*\(?GLIBC_([0-9.]+)\)? +(.*)/\1 \2/p' |
@@ -64,7 +65,7 @@ has_soft_runtime() {
     has_programs "$1" neuron-bench neuron-graph popef_dump popef_make popef_run
     [ "$(readlink "$1/lib/neuron-soft/libnrt.so.1")" != "" ] || fail "$1/lib/neuron-soft/libnrt.so.1 is not a link"
     [ "$(readlink "$1/lib/libpopef.so.1")" != "" ] || fail "$1 lacks libpopef.so.1"
-    # What ldconfig makes of the folder: nothing that a job would take for the vendor's runtime.
+    # What ldconfig finds in the folder: nothing that a job could mistake for the vendor's runtime.
     mkdir -p "$scratch/ldconfig" && rm -f "$scratch"/ldconfig/* && cp -P "$1"/lib/*.so* "$scratch/ldconfig"
     [ -z "$ldconfig" ] || "$ldconfig" -n "$scratch/ldconfig" || fail "ldconfig fails"
     [ ! -e "$scratch/ldconfig/libnrt.so.1" ] || fail "the loader finds $(readlink -f "$scratch/ldconfig/libnrt.so.1") as libnrt.so.1"
@@ -88,7 +89,7 @@ has_dev() {
     done
 }
 
-# runs ROOT COMMANDS: with nothing but what is installed below ROOT.
+# runs ROOT COMMANDS: runs them with only what is installed below ROOT.
 runs() {
     env -u NTK_LIB_DIR -u NEURON_LIBNRT LD_LIBRARY_PATH="$1/lib" PATH="$1/bin:/usr/bin:/bin" bash -euc "$2" "$1" ||
         fail "what is installed in $1 does not run"

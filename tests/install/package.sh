@@ -1,5 +1,5 @@
-# package.sh BUILD - makes the Debian packages of a build, compares their dependencies with what their programs need, and
-# installs them below the scratch folder.
+# package.sh BUILD - makes the Debian packages of a build, compares their dependencies with the needs of their
+# programs, and installs them below the scratch folder.
 build=$1
 . "$(dirname "$0")/lib.sh"
 needs dpkg-shlibdeps readelf
@@ -14,19 +14,19 @@ for name in "${names[@]}"; do
     "has_${name%%=*}" "alone/${name%%=*}/usr" /usr
 done
 
-# Each file that `cmake --install` installs is in one package.
+# Each file of `cmake --install` is in exactly one package.
 NTK_PACKAGE_KIND=DEB DESTDIR=$scratch/dest cmake --install "$build" --prefix /usr >install.log || fail "see install.log"
 packed() { (cd "$1" && find . -not -type d) | sort; }
 for name in "${names[@]}"; do packed "alone/${name%%=*}"; done | sort >packed
 differences=$(diff packed <(packed dest)) || fail "in packages (<) and installed (>): $differences"
 mkdir together && for name in "${names[@]}"; do cp -a "alone/${name%%=*}/." together; done
 
-# A package depends on the packages of the libraries that its files name, and on no other.
+# A package depends on exactly the packages of the libraries that its files need.
 depends_of() { dpkg-deb --field "$(deb_of "$1")" Depends | tr ',' '\n' | sed 's/^ *//; s/[ :|].*//' | sort -u; }
 needed_by() {
     find "$1" -type f -exec readelf -d {} + 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]$/\1/p' | sort -u
 }
-# provider SONAME: the package of the system that has the library, as the loader finds it.
+# provider SONAME: the package that has the library on this system, as the loader finds it.
 provider() {
     local path
     path=$(awk -v name="$1" '$1 == name { print $NF; exit }' cache)
@@ -37,31 +37,31 @@ provider() {
 "$ldconfig" -p >cache
 for name in "${names[@]}"; do
     for soname in $(needed_by "alone/${name%%=*}"); do
-        [ "$(find "alone/${name%%=*}" -name "$soname")" = "" ] || continue # its own
+        [ "$(find "alone/${name%%=*}" -name "$soname")" = "" ] || continue # in the package itself
         provider "$soname"
     done | sort -u >needed
     case $name in
-    soft_runtime=* | rtd=*) echo libopenblas0 >>needed ;; # loaded when it is used
+    soft_runtime=* | rtd=*) echo libopenblas0 >>needed ;; # loaded on first use
     dev=*) echo neuron-soft-runtime >>needed ;;
     esac
     differences=$(diff <(sort -u needed) <(depends_of "${name#*=}")) ||
         fail "${name#*=}: packages of its libraries (<) and what it depends on (>): $differences"
 done
 ! needed_by alone/tools | greps -E 'blas|grpc|absl' || fail "neuron-tools needs OpenBLAS or gRPC"
-# Builds for tests have the shared libarchive, which brings ICU (cmake/ntk_packages.cmake).
+# Builds for tests use the shared libarchive, which brings ICU (cmake/ntk_packages.cmake).
 is_static=$(sed -n 's/^NTK_ARCHIVE_STATIC_LINKS:INTERNAL=//p' "$build/CMakeCache.txt")
-# All that comes with it on a machine that has nothing yet, where apt knows packages.
+# Everything that is installed with it on a bare machine, if apt knows packages.
 : >status
 if closure=$(apt-get -s -o Dir::State::status="$scratch/status" -o Debug::NoLocking=1 --no-install-recommends \
     install "$scratch/$(deb_of neuron-tools)" 2>/dev/null); then
     ! greps -E "^Inst (libopenblas|libgrpc|libabsl${is_static:+|libicu|libxml2})" <<<"$closure" || fail "neuron-tools brings OpenBLAS, gRPC or ICU"
 fi
-# Nor do jobs that load the software runtime get ICU.
+# Jobs that load the software runtime do not get ICU either.
 for name in ${is_static:+"${names[@]}"}; do
     ! needed_by "alone/${name%%=*}" | greps -E '^lib(archive|xml2|icu)' || fail "${name#*=} needs libarchive, and that ICU"
 done
 
-# What a Debian package says about itself.
+# The fields of a Debian package.
 for name in "${names[@]}"; do
     for file in copyright changelog.Debian.gz; do
         [ -s "alone/${name%%=*}/usr/share/doc/${name#*=}/$file" ] || fail "${name#*=} has no $file"
@@ -79,7 +79,7 @@ while read -r option; do
 done <options
 greps -v '^#' <alone/tools/etc/default/neuron-monitor | greps -vx 'NEURON_MONITOR_OPTIONS=' && fail "an option is set"
 
-# The bill of materials names each file with its checksum, and the package of each library.
+# The bill of materials has each file with its checksum, and the package of each library.
 for name in "${names[@]}"; do
     folder=alone/${name%%=*} sbom=alone/${name%%=*}/usr/share/doc/${name#*=}/${name#*=}.spdx.json
     jq -e --arg name "${name#*=}" '.spdxVersion == "SPDX-2.3" and .packages[0].name == $name' "$sbom" >/dev/null || fail "$sbom is not SPDX"
@@ -87,7 +87,7 @@ for name in "${names[@]}"; do
     (cd "$folder" && sha256sum --quiet -c "$scratch/sums") || fail "$sbom has wrong checksums"
     differences=$(diff <(sed 's/^[0-9a-f]*  //' sums | sort) <(cd "$folder" && find . -type f -not -name '*.spdx.json' | sort)) ||
         fail "in $sbom (<) and in the package (>): $differences"
-    # What it depends on is what the package manager reads, but packages of this build.
+    # Its dependencies equal those of the package manager, except packages of this build.
     differences=$(diff <(jq -r '.packages[1:][].name' "$sbom" | sed 's/^libopenblas0-.*/libopenblas0/' | sort -u) \
         <(depends_of "${name#*=}" | { grep -v '^neuron-' || true; })) || fail "libraries of $sbom (<) and dependencies (>): $differences"
     [ "$(jq '[.packages[].SPDXID, .files[].SPDXID] as $ids | [.relationships[] | .spdxElementId, .relatedSpdxElement]
@@ -96,12 +96,12 @@ for name in "${names[@]}"; do
 done
 
 if [ "${NTK_PACKAGE_CHECK:-0}" = 1 ]; then
-    # A program names only libraries that it calls. The hooks name those that have the calls on older systems.
+    # A program links only libraries that it calls. The hooks also link those that have these calls on older systems.
     for file in $(find alone -type f -not -name libneuron-hooks.so -exec file {} + | sed -n '/ELF.*dynamic/s/:.*//p'); do
         unused=$(LD_LIBRARY_PATH=$scratch/together/usr/lib ldd -u "$file" | sed 1d)
         [ "$unused" = "" ] || complain "$file links libraries that it does not use: $unused"
     done
-    # One build gives the same package each time.
+    # Each build gives the same package.
     for round in 1 2; do
         (cd "$scratch" && SOURCE_DATE_EPOCH=1000000000 cpack --config "$build/CPackConfig.cmake" \
             -D CPACK_COMPONENTS_ALL=rtd -B "$scratch/round$round" >cpack.log 2>&1) || fail "see cpack.log"
@@ -118,8 +118,8 @@ for package in tools soft_runtime rtd; do
     runs "$scratch/alone/$package/usr" "${!runs_it}"
 done
 
-# dpkg installs, upgrades and removes them. Scripts run outside the root, with stand-ins for what they call.
-if [ "$(id -u)" != 0 ]; then # files with owners are not for everybody to unpack
+# dpkg installs, upgrades and removes them. Scripts run outside the root, with stand-ins for the programs they call.
+if [ "$(id -u)" != 0 ]; then # only root can unpack files with other owners
     exit 0
 fi
 mkdir -p root/var/lib/dpkg/{info,updates,triggers} root/run/systemd/system stand-in
@@ -138,7 +138,7 @@ in_root -i packages/*.deb
 greps -x ldconfig called || fail "the linker's cache does not learn of libpopef.so.1"
 ! greps invoke called || fail "the first installation starts or stops a service: $(cat called)"
 for name in "${names[@]}"; do "has_${name%%=*}" root/usr /usr; done
-has_user() { # no rights by itself, and no login
+has_user() { # no rights by default, and no login
     ! command -v systemd-sysusers >/dev/null || greps '^neuron-monitor:x:[0-9]*:[0-9]*:[^:]*:/var/lib/neuron-monitor:.*/nologin$' root/etc/passwd ||
         fail "the service has no user: $(cat root/etc/passwd)"
 }
@@ -160,7 +160,7 @@ greps -x "deb-systemd-invoke stop neuron-rtd-soft.service neuron-rtd-soft@\*.ser
 [ ! -L root/etc/systemd/system/multi-user.target.wants/neuron-monitor.service ] || fail "a removed service is still enabled"
 [ -e root/var/lib/neuron-monitor/monitor.db ] && [ -e root/etc/default/neuron-monitor ] || fail "removal deletes data"
 in_root -P "${names[@]#*=}"
-has_user # its number must not become another user's
+has_user # its number must not be reused for another user
 rm -f root/etc/{passwd,group,shadow,gshadow}{,-} root/etc/.pwd.lock
 left=$(find root/etc root/usr root/var/lib/neuron-monitor -not -type d -or -name '*.d' 2>/dev/null || true)
 [ "$left" = "" ] && [ ! -e root/var/lib/neuron-monitor ] || fail "purged packages leave $left"

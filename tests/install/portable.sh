@@ -1,5 +1,6 @@
-# portable.sh symbols - which versions of the C library's symbols each file of the archive of ./dev package --portable needs.
-# portable.sh demo    - the demo out of the archive in bare systems of Debian 11, 12 and 13.
+# portable.sh symbols - checks which versions of C library symbols each file needs in the archive of ./dev package
+# --portable.
+# portable.sh demo    - runs the demo from the archive in bare systems of Debian 11, 12 and 13.
 . "$(dirname "$0")/lib.sh"
 archive=$(find "$NTK_SOURCE_DIR/build/portable" -maxdepth 1 -name "neuron-toolkit-*-$(uname -m).tar.zst" 2>/dev/null | sort | tail -1) || archive=
 [ "$archive" != "" ] || skip "no archive: run ./dev package --portable"
@@ -8,7 +9,7 @@ tar --zstd -xf "$archive" -C "$scratch"
 top=$(echo neuron-toolkit-*)
 
 if [ "$1" = symbols ]; then
-    # Every system has these, with the C library or with its package manager.
+    # Every system has these, from the C library or from its package manager.
     system=' libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libutil.so.1 libresolv.so.2 libgcc_s.so.1 '
     find "$top" -type f -exec file {} + | sed -n '/ELF.*dynamic/s/:.*//p' >elf
     [ "$(wc -l <elf)" -gt 15 ] || fail "only these files are ELF: $(cat elf)"
@@ -49,7 +50,7 @@ for suite in bullseye bookworm trixie; do
     mkdir -p "$root/opt/stand-in"
     cp -a "$top" "$root/opt/neuron-toolkit"
     cp "$NTK_SOURCE_DIR/tests/demo/demo.sh" "$root/opt/"
-    # A bare system has neither of these programs, and SQLite of Debian 11 is too old to read the database.
+    # A bare system lacks both programs, and SQLite of Debian 11 is too old to read the database.
     cat >"$root/opt/stand-in/curl" <<'TEXT'
 #!/bin/bash
 url=${*: -1}

@@ -1,4 +1,5 @@
-# reproducible.sh BUILD - a second build of the same commit, in another folder at another time, gives the same packages.
+# reproducible.sh BUILD - a second build of the same commit, in another folder and at another time, gives the same
+# packages.
 build=$1
 . "$(dirname "$0")/lib.sh"
 [ "${NTK_PACKAGE_CHECK:-0}" = 1 ] || skip "takes long: run ./dev package --check"
@@ -8,7 +9,7 @@ recorded=$(neuron-monitor --version | sed -n 's/^commit: //p')
 [[ $commit != *-modified ]] && [ "$commit" = "$recorded" ] || skip "the build is of $recorded, the source tree of $commit"
 [ ! -e "$NTK_SOURCE_DIR/.git" ] || needs git
 
-# The time of the first build's packages; both keep it.
+# The time stamp of the first build's packages, which both builds use.
 SOURCE_DATE_EPOCH=$("$NTK_SOURCE_DIR/cmake/source.sh" time)
 export SOURCE_DATE_EPOCH
 pack() { (cd "$scratch" && umask "$2" && cpack --config "$1/CPackConfig.cmake" -B "$3" >cpack.log 2>&1) || fail "see cpack.log"; }

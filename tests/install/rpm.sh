@@ -15,7 +15,7 @@ for name in "${names[@]}"; do
     [ "$(rpm -qp --qf '%{SUMMARY}%{DESCRIPTION}' "$file" | wc -c)" -gt 80 ] || fail "${name#*=} has no description"
     rpm -qp --requires "$file" | sed 's/ *$//' >"requires-${name%%=*}"
     rpm -qp --provides "$file" >"provides-${name%%=*}"
-    # What the other package systems provide: no version of symbols that Debian adds, no library of a vendor.
+    # Requirements that other RPM systems can satisfy: no symbol versions added by Debian, no vendor library.
     ! greps -E 'CURL_|NCURSES|libnrt|libcnrt|libcnml' "requires-${name%%=*}" || fail "${name#*=} requires what only Debian has"
     ! greps -E 'lib(nrt|cnrt|cnml|neuron-hooks)' "provides-${name%%=*}" || fail "${name#*=} provides a library of a vendor"
     # Amazon Linux 2023 has glibc 2.34.

@@ -1,4 +1,4 @@
-# versions.sh - a library that is too old counts as missing, and one sentence gives the reason.
+# versions.sh - a library that is too old counts as missing, and one message gives the reason.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs pkg-config cc
 
@@ -22,10 +22,10 @@ grep -qFx -- '-- missing package: curl (pkg-config libcurl, version 7.70 or late
     fail "an old libcurl is not named"
 PKG_CONFIG_LIBDIR=$scratch/none cmake -S project -B none >none.log 2>&1 || fail "see none.log"
 grep -qFx -- '-- missing package: sqlite3 (pkg-config sqlite3, version 3.37 or later)' none.log || fail "a missing SQLite is not named"
-# Each library has its oldest version.
+# Each library has a minimum version.
 ! grep -nE '^ntk_find_package\([^ ]+ [^ )]+\)' "$NTK_SOURCE_DIR/cmake/ntk_packages.cmake" || fail "a library has no version"
 
-# The commit of a source tree: of git, of an archive that git made, and of neither.
+# The commit of a source tree: from git, from an archive made by git, and from neither.
 needs git
 mkdir -p tree/cmake
 cp "$NTK_SOURCE_DIR"/cmake/source.sh tree/cmake
@@ -50,6 +50,6 @@ says "$commit-modified" 1000000000
 git -C tree archive HEAD | { mkdir archive && tar -x -C archive; }
 rm -rf tree && mv archive tree
 says "$commit" 1000000000
-# An archive of a modified tree, as portable.sh makes it.
+# An archive of a modified tree, made as portable.sh does.
 sed -i 's/$/ -modified/' tree/SOURCE
 says "$commit-modified" 1000000000

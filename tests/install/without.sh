@@ -1,5 +1,5 @@
-# without.sh CMAKE - a system without gRPC and without what only tests need: the rest is configured, and
-# the summary names the omitted parts.
+# without.sh CMAKE - on a system without gRPC and without the test-only dependencies, the rest is configured, and the
+# summary lists the omitted parts.
 . "$(dirname "$0")/../e2e/lib.sh"
 [ "${NTK_PACKAGE_CHECK:-0}" = 1 ] || skip "takes long: run ./dev package --check"
 needs pkg-config

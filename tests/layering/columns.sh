@@ -1,12 +1,12 @@
 #!/bin/bash
-# columns - the store reads a column of the database, and sets a parameter of a statement, by its name or an enum, never by
-# a number that a new column would shift. The one number is that of ntk_store_sql_number(): its first column.
+# columns - the store accesses columns of the database and parameters of statements by name or enum, never by a
+# number that a new column would shift. The only number is in ntk_store_sql_number(): its first column.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# A parameter in SQL is ":name": neither "?1" nor a "?" that counts itself.
+# A parameter in SQL is ":name", not "?1" and not a plain "?".
 offences() {
     grep -rnE --include='*.[ch]' --include='*.def' --include='*.sql' \
         -e 'sqlite3_(column|bind)_[a-z0-9]+\([^()]*, *([a-z0-9_>.-]*(column|next|at)\+\+|[0-9])' \

@@ -1,17 +1,17 @@
 #!/bin/bash
-# layering - draws who uses whom from the #include lines. Fails when an arrow is not in allowed.txt, when folders
-# use one another in a circle, and when the table of docs/architecture.md is not the one drawn. --update rewrites
-# that table.
+# layering - derives which folder uses which from the #include lines. Fails if an arrow is not in allowed.txt, if
+# folders use one another in a circle, or if the table in docs/architecture.md differs. --update rewrites that table.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
 doc=docs/architecture.md
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Lines 'FILE:#include "TARGET"' to the table, complaints on stderr, and the arrows between folders to $1.
+# Turns lines 'FILE:#include "TARGET"' into the table, with complaints on stderr and the arrows between folders in
+# $1.
 draw() {
     awk -v allowed_file=tests/layering/allowed.txt -v arrows="$1" '
-    # The longest row that holds the path, or "".
+    # The longest row that contains the path, or "".
     function row_of(path,    i, best) {
         best = ""
         for (i = 1; i <= count; i++)
@@ -66,7 +66,7 @@ draw() {
     }'
 }
 
-# What must not be there would be found.
+# Self-test: forbidden arrows are detected.
 nowhere=top/nowhere
 while read -r line; do
     if draw "$scratch/planted" <<<"$line" >/dev/null 2>&1; then

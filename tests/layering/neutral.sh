@@ -1,7 +1,7 @@
 #!/bin/bash
-# neutral - engine, core and inspect follow every front: they know no interface's names or status
-# numbers, speak no vendor's log, and read no variable of the environment. What they may say otherwise
-# comes in options. What the snapshot, its collection and the rings hold is of every interface as well.
+# neutral - engine, core and inspect serve every front: they use no interface's names or status numbers, no vendor's
+# log, and no environment variables. Differences between fronts come in options. The snapshot, its collection and the
+# rings are also shared by all interfaces.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
 scratch=$(mktemp -d)

@@ -1,14 +1,13 @@
 #!/bin/bash
-# sizes - no function of a program or library has more than 100 lines, and none more than 8
-# parameters. Interfaces of a vendor (the fronts and what is called in their place) may have more
-# parameters; tests may have both.
+# sizes - no function of a program or library has more than 100 lines or more than 8 parameters. Vendor interfaces
+# (the fronts and the functions called in their place) may have more parameters; tests may exceed both.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fronts='^runtime-hooks/(libnrt|cnrt|cnml|interpose)/'
 
-# A function's head begins in the first column and its end is a brace there, as clang-format has it.
+# A function's head and its closing brace are in the first column, as clang-format puts them.
 offences() {
     awk -v fronts="$fronts" '
     function parameters(text,    count, depth, i, c) {

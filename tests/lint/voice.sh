@@ -1,5 +1,5 @@
 #!/bin/bash
-# voice - texts and comments have none of the phrases of tests/lint/voice, and the lint finds each of them.
+# voice - texts and comments contain none of the phrases of tests/lint/voice, and the lint finds each phrase.
 voice=$NTK_SOURCE_DIR/tests/lint/voice
 python3 "$NTK_SOURCE_DIR/tests/lint/voice_test.py" || exit 1
 git -C "$NTK_SOURCE_DIR" rev-parse --git-dir >/dev/null 2>&1 || {

@@ -35,7 +35,7 @@ KINDS = [
     ("comment.js", "f(1); // {} here\n", 1, True),
     ("CMakeLists.txt", "project(x)\n# {} here\n", 2, True),
 ]
-# No finding: code in documents, identifiers, allowed lines, good English.
+# Not findings: code in documents, identifiers, allowed lines, good English.
 CLEAN = [
     ("code.md", "```\nnobody knows\n```\n\nUse `such a file` here.\n"),
     ("name.c", "int nobody = told(1);\n"),
@@ -72,7 +72,7 @@ with tempfile.TemporaryDirectory() as folder:
             if found:
                 failures.append(f"{name}: expected nothing, found {found}")
 
-    # The whole program, on files that git knows.
+    # The whole program, on files in a git repository.
     for name in os.listdir(folder):
         os.unlink(os.path.join(folder, name))
     findings(folder, "bad.c", '\nf("nobody knows");\n', False)

@@ -60,7 +60,7 @@ neuron-monitor export --db h.db --output-folder none --to 2020-01-01T00:00:00Z -
     fail "--to is not heeded"
 neuron-monitor export --tables help | greps '^core_minute ' || fail "expected a list of tables"
 
-# ---- names that would have a meaning in a path ----
+# ---- names with a meaning in a path ----
 questions=()
 mkdir -p a/b # a name that leaves the folder would end up here
 : >wanted

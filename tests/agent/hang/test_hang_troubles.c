@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made ranks, one of which was lost earlier, and the troubles reported for them. */
+/* Method: hand-made ranks, one already lost, and the troubles reported for them. */
 #include "agent/hang/hang_troubles.h"
 
 #include <string.h>

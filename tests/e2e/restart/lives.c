@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives NEFF - a process that closes the runtime and begins again. Lines of standard input say what
- * it does: "open" (begins, loads the NEFF), "run N" (executes N times), "close"; it answers each
- * with "did" and the line.
+ * lives NEFF - a process that closes the runtime and starts it again. Lines of standard input are
+ * commands: "open" (starts the runtime, loads the NEFF), "run N" (executes N times), "close". It
+ * answers each with "did" and the line.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ struct life {
     nrt_tensor_set_t *outputs;
 };
 
-/* nrt_close() frees what it has. */
+/* nrt_close() also frees the model and its tensors. */
 static void life_open(struct life *life, const char *path)
 {
     nrt_tensor_info_array_t *info = NULL;

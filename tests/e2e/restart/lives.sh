@@ -1,6 +1,6 @@
 #!/bin/bash
-# lives - a process that closes the runtime and begins again is one process: whoever adds up what it did says the same,
-# also when agents with --db are killed and begin again at any moment of its lives.
+# lives - a process that closes the runtime and starts it again remains one process: every sum of its executions is
+# the same, also when agents with --db are killed and restarted at any moment of its lives.
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 curl python3
 
@@ -40,10 +40,10 @@ kill_agent() {
     wait "$agent" 2>/dev/null || true
 }
 
-# ---- what is reported about it ----
+# ---- what is reported about the process ----
 
 sql() { sqlite3 -readonly "$db" "$1"; }
-# What the database has: samples, totals of cores, the two views.
+# The sums from the database: samples, totals of cores, the two views.
 by_rows() {
     sql 'SELECT (SELECT coalesce(sum(completed), 0) FROM execution_sample) +
         (SELECT coalesce(sum(completed), 0) FROM unwatched), (SELECT coalesce(sum(completed), 0) FROM core_total)'
@@ -83,7 +83,7 @@ wait_for_count() {
     wait_for says by_rows "$1|$1"
     wait_for says by_reports "$1"
 }
-# expect WHEN COUNT BY...: each says the count, those of two figures twice.
+# expect WHEN COUNT BY...: each source reports the count; rows, views and latencies report it twice.
 expect() {
     local by said when=$1 count=$2
     shift 2
@@ -96,11 +96,11 @@ expect() {
 
 begin_case() {
     case=$1 db=$1.db reports=()
-    rm -f "$NEURON_HOOKS_DIR"/[0-9]*-* # of the case before, which its killed agent had no time to remove
+    rm -f "$NEURON_HOOKS_DIR"/[0-9]*-* # of the previous case, whose killed agent had no time to remove them
     begin_process
 }
-# end_case COUNT [UNSEEN]: the agent is there, and the process has done so much, so many of them by a model that was
-# unloaded while no agent was there.
+# end_case COUNT [UNSEEN]: the agent runs, and the process has performed COUNT executions, UNSEEN of them by a model
+# that was unloaded while no agent ran.
 end_case() {
     wait_for_count "$1"
     end_process
@@ -111,7 +111,7 @@ end_case() {
     [ "$(sql 'SELECT count(*) FROM process')" = 1 ] || fail "$case: not one process"
     [ "$(sql "SELECT cores FROM process_overview")" = 2 ] || fail "$case: not the two cores of the machine"
     kill_agent
-    # One that begins after all of it continues from there.
+    # An agent that starts after everything continues from there.
     begin_agent
     wait_for says by_page "$1"
     kill_agent
@@ -125,7 +125,7 @@ wait_for_count 7
 tell close open 'run 3'
 end_case 10
 
-# All of it between two samples: the agent is stopped meanwhile.
+# Everything between two samples: the agent is stopped meanwhile.
 begin_case one_period
 begin_agent
 tell open 'run 2'
@@ -135,7 +135,7 @@ tell 'run 5' close open 'run 1' close open 'run 2'
 kill -CONT "$agent"
 end_case 10
 
-# Killed between the lives; the second does less or more than the first before the next agent looks.
+# Killed between the lives; until the next agent looks, the second life executes less or more than the first.
 for second in 3 30; do
     begin_case "killed_between_$second"
     begin_agent
@@ -147,7 +147,7 @@ for second in 3 30; do
     end_case $((7 + second))
 done
 
-# Killed after both, and between the checks them.
+# Killed after both lives, and also between the checks.
 begin_case killed_after
 begin_agent
 tell open 'run 7'
@@ -158,7 +158,7 @@ kill_agent
 begin_agent
 end_case 10
 
-# Killed while the second continues.
+# Killed during the second life.
 begin_case killed_within
 begin_agent
 tell open 'run 7'
@@ -172,7 +172,7 @@ wait_for_count 9
 tell 'run 1'
 end_case 10
 
-# Killed before the end of the first was seen.
+# Killed before it saw the end of the first life.
 begin_case killed_before
 begin_agent
 tell open 'run 4'

@@ -4,14 +4,14 @@
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 curl
 
-# What was watched, and what the next agent found.
+# What was observed, and what the next agent found.
 stored() {
     sqlite3 -readonly "$1" 'SELECT (SELECT coalesce(sum(completed), 0) FROM execution_sample) +
         (SELECT coalesce(sum(completed), 0) FROM unwatched)' 2>/dev/null
 }
 more_than() { [ "$(stored "$1")" -gt "$2" ] && echo yes; }
 has_written() { [ -s "$1" ] && echo yes; }
-# The counters of the last agent's page are those of all three.
+# The counters on the last agent's page include those of all three agents.
 page_says() {
     [ "$(curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log)/metrics" |
         sed -n 's/^neuron_executions_total{.*status_type="completed".* //p')" = "$1" ] && echo yes

@@ -1,10 +1,11 @@
 #!/bin/bash
-# slurm - a real slurmctld and slurmd with the lines of agent/slurm: jobs that run, an array, a job
-# that is cancelled, one that is killed and one of another user; what the agent reports about each
-# meanwhile and afterwards; a node that is drained.
+# slurm - a real slurmctld and slurmd with the configuration lines of agent/slurm: jobs that run, an array, a
+# cancelled job, a killed one, and one of another user; what the agent reports about each during and after its run;
+# and a drained node.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl flock sbatch scontrol python3
-# Where the packages are: / (where /bin may come first in the path, and lead to /usr/bin) or a folder they were unpacked into.
+# The folder of the packages: / (where /bin may come first in the path, and lead to /usr/bin) or a folder they were
+# unpacked into.
 tools=$(readlink -f "$(command -v sbatch)")
 tools=${tools%/usr/bin/sbatch}
 libraries=$(find "$tools/usr/lib" -path '*/slurm-wlm/auth_none.so' -printf '%h\n' 2>/dev/null | sort | head -1 || true)
@@ -17,11 +18,11 @@ open_to_others "$scratch" # jobs of another user start here
 cp -R "$NTK_SOURCE_DIR/agent/slurm" "$scratch/others"
 chmod -R a+rX "$scratch/others/slurm"
 
-# A node of the machine that is described there: 16 devices. The daemons take what the packages call slurmctld-wlm for one of
-# their own only by the names that an installation gives them.
+# A node of the described machine: 16 devices. The daemons recognize one another's programs only by the names in an
+# installation, not by the packages' names such as slurmctld-wlm.
 mkdir sbin dev state spool jobs
 for name in slurmctld slurmd slurmstepd; do ln -s "$tools/usr/sbin/$name-wlm" "sbin/$name"; done
-for index in $(seq 0 15); do ln -s /dev/null "dev/neuron$index"; done # character devices that anybody may make
+for index in $(seq 0 15); do ln -s /dev/null "dev/neuron$index"; done # character devices that any user may create
 read -r control_port node_port < <(free_ports 2)
 user=$(id -un)
 host=${HOSTNAME%%.*}
@@ -54,12 +55,12 @@ $(sed -E "s,/usr/share/neuron-toolkit/slurm/neuron-slurm-,$scratch/,
     s,^NodeName=trn\[1-8\],NodeName=trn1 NodeHostname=$host NodeAddr=127.0.0.1,; s,trn\[1-8\],trn1,
     s,^SelectType=.*,&\nSelectTypeParameters=CR_Core," "$NTK_SOURCE_DIR/agent/slurm/slurm.conf")
 END
-# slurmd starts only with control groups, which no job here is in: a container may have none, or those of others.
+# slurmd starts only with control groups, and no job here is in one: a container may have none, or those of the host.
 mkdir cgroup
 printf '%s\n' CgroupPlugin=cgroup/v1 "CgroupMountpoint=$scratch/cgroup" >cgroup.conf
 sed -E "s,trn\[1-8\],trn1,; s,/dev/neuron,$scratch/dev/neuron," "$NTK_SOURCE_DIR/agent/slurm/gres.conf" >gres.conf
-# Slurm gives its scripts its own environment: what /etc/default/neuron-slurm says elsewhere is in
-# a file.
+# Slurm gives its scripts its own environment, so the settings of /etc/default/neuron-slurm are read from a file
+# here.
 cat >settings <<END
 export PATH=$PATH LD_LIBRARY_PATH=$LD_LIBRARY_PATH SLURM_CONF=$SLURM_CONF
 export NEURON_HOOKS_DIR=$NEURON_HOOKS_DIR NEURON_SOFT_INSTANCE=$NEURON_SOFT_INSTANCE XDG_CONFIG_HOME=$XDG_CONFIG_HOME
@@ -88,16 +89,15 @@ agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.
 wait_for agent_is_up
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 page() { curl -sf "http://127.0.0.1:$port/metrics"; }
-# held: each device that a job holds, with its job and user, as the page says.
+# held: prints each device that a job holds, with its job and user, from the metrics page.
 held() {
     page | sed -nE 's/^neuron_device_job_info\{.*job_id="([^"]*)".*neuron_device_index="([^"]*)".*user="([^"]*)".*/\2:\1:\3/p' | sort -n | paste -sd' '
 }
 holds() { [ "$(held)" = "$1" ] && echo yes; }
 now() { date +%s.%N; }
-others() { page | grep -vcE '^#|^neuron_(device_)?job_info'; } # series that are not of jobs
+others() { page | grep -vcE '^#|^neuron_(device_)?job_info'; } # series that do not belong to jobs
 
-# A job waits for its start, runs its NEFF on its assigned cores, notes them, and waits for its
-# end.
+# A job waits for its start, runs its NEFF on its assigned cores, records them, and waits for its end.
 cat >job <<'END'
 #!/bin/bash
 id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}
@@ -110,7 +110,7 @@ END
 submit() { sbatch --parsable --output=out.%j "$@"; }
 is_done() { [ -s "bench.$1" ] && jq -e . "bench.$1" >/dev/null && echo yes; }
 
-# Two jobs next to each other: the first two devices, and the third.
+# Two jobs at the same time: one on the first two devices, one on the third.
 before=$(now)
 one=$(submit --job-name='pre train' --gres=gpu:2 job 300)
 two=$(submit --job-name=eval --gres=gpu:trainium:1 job 90)
@@ -131,21 +131,20 @@ wait_for holds ""
 wait_for node_is idle
 [ -z "$(ls jobs)" ] || fail "files of jobs that have ended: $(ls jobs)"
 
-# What they made of it is what they say themselves; their time is between what we saw inside and
-# outside of it.
+# The agent's count equals that of the job itself; its time is between what we measured inside and outside of the
+# job.
 agrees() { # ID EXECUTIONS
     neuron-monitor job "$1" --db t.db --json 2>said | jq -e --argjson count "$2" '.[0] | .executions == $count and .ended != null' >/dev/null && echo yes
 }
 wait_for agrees "$one" "$(jq .executions "bench.$one")"
 wait_for agrees "$two" "$(jq .executions "bench.$two")"
-after=$(now) # the agent has noted their ends
+after=$(now) # the agent has recorded their ends
 neuron-monitor job "$one" --db t.db --json |
     jq -e --argjson inside "$(jq -n "$ending - $seen")" --argjson outside "$(jq -n "$after - $before")" '.[0] | .cores == 4 and
         .core_hours >= 4 * $inside / 3600 and .core_hours <= 4 * ($outside + 1) / 3600 and .errors == 0' >/dev/null ||
     fail "job $one between $before, $seen, $ending and $after: $(neuron-monitor job "$one" --db t.db --json)"
 
-# An array that takes the whole node, four devices a task, and a job that has to wait until it has
-# ended.
+# An array that uses the whole node, four devices per task, and a job that must wait until the array has ended.
 series=$(others)
 array=$(submit --array=0-3 --gres=gpu:4 job 40)
 late=$(submit --gres=gpu:16 job 10)
@@ -159,7 +158,7 @@ late_is_alone() { [ "$(held | grep -o ":$late:" | wc -l)" = 16 ] && echo yes; }
 wait_for late_is_alone
 [ "$(for task in $tasks; do cat "cores.$task"; done | tr ',' '\n' | sort -n | paste -sd,)" = "$(seq -s, 0 31)" ] || fail "cores of the array: $(head cores.*)"
 
-# Jobs that end before their time leave nothing behind.
+# Jobs that end early leave nothing behind.
 wait_for is_done "$late"
 scancel "$late"
 wait_for holds ""
@@ -171,7 +170,7 @@ wait_for has_begun "$killed"
 scancel --batch --signal=KILL "$killed"
 wait_for holds ""
 wait_for node_is idle
-wait_for agrees "$killed" 0 # it was never told to begin
+wait_for agrees "$killed" 0 # it never got the order to start
 
 # Tasks of a step share the cores of the job.
 srun --quiet --ntasks=2 --gres=gpu:1 --output=task.%t sh -c 'echo $NEURON_RT_VISIBLE_CORES'
@@ -187,8 +186,7 @@ if [ "$(id -u)" = 0 ]; then
     wait_for nobody_is_known
 fi
 
-# A device breaks in a job: the node that was asked to be drained takes no further job, and gives
-# the reason.
+# A device breaks during a job: the node is drained if configured, accepts no further job, and shows the reason.
 echo 'export NEURON_SLURM_HEALTH=drain' >>settings
 srun --quiet --gres=gpu:1 true || fail "a healthy node takes no job"
 wait_for node_is idle

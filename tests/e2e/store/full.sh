@@ -1,7 +1,6 @@
 #!/bin/bash
-# full - the disk of the database is full: the agent says so once, continues reporting and serving,
-# stores again when there is room, and ends with a failure when it could not. A limit on the size of
-# files stands for the disk.
+# full - the disk of the database is full: the agent reports that once, continues reporting and serving, stores again
+# when there is room, and exits with a failure if it could not. A file size limit simulates the disk.
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 curl prlimit
 
@@ -10,7 +9,8 @@ says() { grep -q "$2" "$1" && echo yes; }
 samples() { sqlite3 -readonly "$1" 'SELECT count(*) FROM machine_sample' 2>/dev/null; }
 more_samples() { [ "$(samples "$1")" -gt "$2" ] && echo yes; }
 
-# run NAME [OPTION]: an agent whose files may not grow above the limit, its reports through a pipe; sets agent.
+# run NAME [OPTION]: starts an agent whose files cannot grow beyond the limit, its reports through a pipe; sets
+# agent.
 run() {
     mkfifo "$1.pipe"
     cat "$1.pipe" >"$1.jsonl" &
@@ -20,7 +20,7 @@ run() {
     pids+=("$agent")
     wait_for more_samples "$1.db" 0
 }
-# The log next to the file is the first to grow.
+# The write-ahead log next to the file grows first.
 fill() { prlimit --pid "$agent" --fsize=$(($(stat -c %s "$1.db-wal") + 1)): || fail "no limit can be set"; }
 
 neuron-packager example memcpy -o memcpy.neff
@@ -42,8 +42,8 @@ wait "$agent" || fail "the agent failed"
 [ "$(grep -c 'monitoring continues' room.log)" = 1 ] || fail "expected one message"
 [ "$(sqlite3 -readonly room.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
 
-# It stays full: what was stored stays, what could not be is reported, also next to another
-# output's failure.
+# The disk stays full: stored rows remain, rows that could not be stored are reported, also together with the failure
+# of another output.
 run stays --otlp=http://127.0.0.1:1
 fill stays
 wait_for says stays.log 'monitoring continues'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# store - the database as a user meets it: questions while it is written, a second agent, a damaged and a
-# newer file, how long it keeps what.
+# store - the database from a user's view: queries while it is written, a second agent, a damaged and a newer file,
+# and how long it keeps rows.
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3
 
@@ -17,7 +17,7 @@ wait_for sh -c "sqlite3 -readonly a.db 'SELECT 1 FROM machine_sample LIMIT 1' 2>
 neuron-bench exec memcpy.neff --count 300 --rate 300 >bench.txt
 wait_for has_stored a.db 300
 
-# Asked while the agent writes: the same as the file says, and the same in every form.
+# Queried while the agent writes: the same answer as from the file, and the same in every form.
 [ "$(neuron-monitor query latency --db a.db --json --model memcpy | jq '.[0].completed')" = 300 ] ||
     fail "latency does not count 300 executions"
 [ "$(neuron-monitor query executions --db a.db --json --step 1s | jq '[.[].completed // 0] | add')" = 300 ] ||
@@ -25,7 +25,7 @@ wait_for has_stored a.db 300
 neuron-monitor query executions --db a.db --csv | greps ',300,0,' || fail "CSV lacks 300 executions"
 neuron-monitor query latency --db a.db | greps '^memcpy ' || fail "the table lacks the model"
 
-# A second agent is refused in one message and leaves the first alone.
+# A second agent is rejected with one message and does not disturb the first.
 code=0
 neuron-monitor --quiet --db a.db --count 1 2>second.txt || code=$?
 [ $code = 1 ] || fail "a second agent exits with $code"
@@ -35,7 +35,7 @@ kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 [ ! -s agent.txt ] || fail "the agent complains: $(cat agent.txt)"
 
-# A file gives the same values in a view and in an answer, also for unwatched time.
+# A view and an answer give the same values for a file, also for unwatched time.
 neuron-bench exec memcpy.neff --count 77 >bench.txt
 neuron-monitor --quiet --db a.db 2>agent.txt &
 agent=$!
@@ -68,14 +68,14 @@ grep -q 'damaged.db is damaged (.*): renamed to damaged.db.damaged-' damaged.txt
 [ "$(sha256sum <damaged.db.damaged-*Z)" = "$before" ] || fail "the damaged file was changed"
 [ "$(sqlite3 damaged.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "nothing was stored"
 
-# How long to keep rows is set in one option; a wrong list is a usage error.
+# One option sets how long rows are kept; an invalid list is a usage error.
 neuron-monitor --quiet --db a.db --db-keep 1s,1h --db-size 64M --count 1 || fail "--db-keep stops the agent"
 code=0
 neuron-monitor --quiet --db a.db --db-keep 1h,x --count 1 2>keep.txt || code=$?
 [ $code = 2 ] || fail "a wrong --db-keep exits with $code"
 grep -q 'one to three times' keep.txt || fail "$(cat keep.txt)"
 
-# A newer schema is refused in one message, the file untouched.
+# A newer schema is rejected with one message, and the file is not modified.
 sqlite3 a.db 'PRAGMA user_version = 99'
 for command in "neuron-monitor --quiet --count 1" "neuron-monitor query latency"; do
     code=0

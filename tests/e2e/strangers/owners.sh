@@ -1,7 +1,7 @@
 #!/bin/bash
-# owners - two users run jobs with the same names, and one of them forges what a segment may say:
-# each job keeps its own ranks, totals and captures, and no device is judged by a process that does
-# not hold its cores. In its own mount namespace, since folders of several users are in /dev/shm.
+# owners - two users run jobs with the same names, and one of them forges every field of a segment. Each job keeps
+# its own ranks, totals and captures, and no device is judged by a process that does not hold its cores. Runs in a
+# private mount namespace, because folders of several users are in /dev/shm.
 if [ -z "${NTK_OWNERS_APART:-}" ]; then
     [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
     NTK_OWNERS_APART=1 exec unshare -m --propagation private bash "$0"
@@ -17,12 +17,12 @@ export NEURON_RT_LOG_LEVEL=QUIET
 export -n NEURON_HOOKS_DIR # each user has a folder
 rank=$NTK_BIN_DIR/${rank##*/}
 
-as() { # USER COMMAND...: in the background
+as() { # USER COMMAND...: runs in the background
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_RT_NUM_CORES=1 NEURON_PROCESS_TAG=job \
         NEURON_RT_ROOT_COMM_ID=127.0.0.1:46834 "${@:2}" &
     pids+=("$!")
 }
-# world USER [FAULT]: two ranks at the default place; rank 1 has the fault.
+# world USER [FAULT]: starts two ranks at the default rendezvous; rank 1 has the fault.
 world() {
     as "$1" "$rank" 0 2 1000000 5
     as "$1" "$rank" 1 2 1000000 5 "${2:-}"
@@ -30,8 +30,8 @@ world() {
 neuron-packager example mlp -s 128 -o m.neff >/dev/null
 chmod 644 m.neff
 
-# One user's ranks wait for each other; the other user's ranks at the same place continue. They are
-# two communicators.
+# The ranks of one user wait for each other; the other user's ranks at the same rendezvous continue. They are two
+# communicators.
 world 1001 sleep@20 2>/dev/null
 hangs() {
     neuron-monitor hang --json --all --after 300ms >hang.json || true
@@ -41,8 +41,8 @@ wait_for hangs "hangs arrived elsewhere"
 world 1002 2>/dev/null
 wait_for hangs "goes_on arrived arrived, hangs arrived elsewhere"
 
-# A process is believed only about cores that it has, and a node is not taken out of service for what processes say. Here two
-# users share a hooks folder; each has a software machine, and the agent judges root's.
+# A process is trusted only about cores that it holds, and claims of processes never take a node out of service. Here
+# two users share a hooks folder; each has a software machine, and the agent judges root's.
 mkdir -m 1777 "$memory/all"
 chmod 755 "$memory"
 export NEURON_HOOKS_DIR=$memory/all
@@ -50,7 +50,7 @@ neuron-bench machine >/dev/null
 neuron-monitor --period 200ms >reports.jsonl 2>agent.log &
 pids+=("$!")
 wait_for has_reports reports.jsonl
-# fails USER TAG: a job whose execution hangs on core 0 of its machine, as the reports have it.
+# fails USER TAG: runs a job whose execution hangs on core 0 of its machine, as the reports show it.
 fails() {
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_PROCESS_TAG="$2" NEURON_SOFT_FAULT=hang:at=1 \
         neuron-bench exec "$scratch/m.neff" -n 2 --cores 0 >bench.out 2>&1 && fail "no execution fails"
@@ -64,9 +64,9 @@ fails 0 own
 is_unhealthy() { greps '^unhealthy execution_timeout' <<<"$(verdicts)" && echo yes; }
 wait_for is_unhealthy
 
-# Another user's process with the name of root's job: one that is asked already, one that does not answer. Root's is recorded,
-# and the exit code says that not all were.
-busy() { # USER CORE: the pid of a job that runs on and on is in $job
+# Another user's process with the name of root's job: one already has a request, one does not answer. Root's is
+# recorded, and the exit code shows that not all were.
+busy() { # USER CORE: starts a job that runs for a long time; its pid is in $job
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_PROCESS_TAG=same \
         neuron-bench exec "$scratch/m.neff" --duration 600s --rate 200 --cores "$2" >"$scratch/busy$1.out" 2>&1 &
     job=$!
@@ -82,14 +82,14 @@ wait_for is_seen "$foreign"
 neuron-profile trigger --pid "$foreign" --at-execution 1000000000 --timeout 3600s -o held >/dev/null 2>&1 &
 holder=$!
 pids+=("$holder")
-# The segment names the process that asks, as four bytes. Any of them may be a newline.
+# The segment names the asking process in four bytes. Any of them may be a newline.
 is_held() {
     python3 -c 'import sys
 asker = int(sys.argv[1]).to_bytes(4, "little")
 print("yes" if any(asker in open(path, "rb").read() for path in sys.argv[2:]) else "no")' "$holder" "$NEURON_HOOKS_DIR/$foreign"-*
 }
 wait_for is_held
-own_is_recorded() { # asked again where it got no processor in time
+own_is_recorded() { # asks again if it got no processor in time
     code=0
     rm -rf busy
     neuron-profile trigger --job same -o busy --json >busy.json 2>err || code=$?
@@ -110,7 +110,7 @@ has_own() { greps "^process $own .* in 1 file" text && echo yes; }
 wait_for has_own
 [ ! -s err ] || fail "root's job waited for another user's"
 
-# A user who may not read a process does not claim that there is none.
+# A user who may not read a process does not report it as missing.
 unreadable() { # COMMAND: its output is in text
     local code=0
     setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor "$@" >text 2>err || code=$?

@@ -1,7 +1,7 @@
 #!/bin/bash
-# service_user - the agent as its unit runs it: a user with four capabilities. It counts the jobs of every user, removes what they
-# leave, and answers all of them; no other user passes for it. In its own mount namespace, since folders of several users are in
-# /dev/shm and the folder of the service is in /run.
+# service_user - the agent as its unit runs it: a user with four capabilities. It counts the jobs of every user,
+# removes what they leave behind, and answers all of them; no other user can pose as it. Runs in a private mount
+# namespace, because folders of several users are in /dev/shm and the folder of the service is in /run.
 if [ -z "${NTK_SERVICE_APART:-}" ]; then
     [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
     NTK_SERVICE_APART=1 exec unshare -m --propagation private bash "$0"
@@ -31,7 +31,7 @@ agent=$!
 pids+=("$agent")
 wait_for has_reports reports.jsonl
 
-# runs USER TAG: a job of three executions, which the agent counts although it has ended by its next look.
+# runs USER TAG: runs a job of three executions; the agent counts it although it has ended by the next look.
 runs() {
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_PROCESS_TAG="$2" neuron-bench exec "$scratch/m.neff" -n 3 --cores 0 >bench.out 2>&1 ||
         fail "no execution"
@@ -45,7 +45,7 @@ is_empty() { [ "$(find "$1" -name '[0-9]*-[0-9]*' | wc -l)" = 0 ] && echo yes; }
 runs 1001 first
 runs 1001 second
 wait_for is_empty /dev/shm/neuron-1001
-# In a folder of all users, where another one left what looks like the mark of an agent.
+# In a folder of all users, in which another user left a file that looks like the mark of an agent.
 mkdir -m 1777 /dev/shm/new
 as_user $stranger sh -c 'printf 1 >/dev/shm/new/.reader.lock'
 mv /dev/shm/new /dev/shm/neuron
@@ -55,14 +55,14 @@ runs 1002 third
 wait_for is_empty /dev/shm/neuron
 
 # It answers every user, but the answer about ranks is for root and the service alone.
-source_of_hang() { # USER: why it was not the agent that answered; null
+source_of_hang() { # USER: prints why the agent did not answer, or null
     setpriv --reuid "$1" --regid "$1" --clear-groups neuron-monitor hang --json >hang.json 2>hang.err || true
     jq -r '.hosts[].no_agent // empty' hang.json
 }
 [ "$(stat -c %u /run/neuron-monitor/agent.sock)" = $service ] || fail "the socket is of another user"
 [ "$(source_of_hang 0)" = "" ] || fail "root is not answered: $(cat hang.json)"
 source_of_hang 1001 | greps 'it responds only to root and its own user' || fail "what belongs to users is shown to another one: $(cat hang.json)"
-# A folder that the service manager did not make for it is not believed.
+# A folder that was not created by the service manager is not trusted.
 chown 0:0 /run/neuron-monitor
 source_of_hang 1001 | greps 'agent.sock is not a socket owned by root, the service or this user' || fail "a stranger's socket is believed: $(cat hang.json)"
 chown $service:$service /run/neuron-monitor

@@ -1,7 +1,6 @@
 #!/bin/bash
-# strangers - files in the folder of segments that are another user's, or may not be read: said
-# once, in none of the outputs, never removed, and the applications next to them are reported as
-# ever.
+# strangers - files in the folder of segments that belong to another user or cannot be read: reported once, absent
+# from all outputs, never removed, and the applications next to them are reported as usual.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl sqlite3
 
@@ -11,7 +10,7 @@ bench=$!
 pids+=("$bench")
 wait_for has_segment
 
-# A whole segment that no other user may read; root may, so there it is another user's.
+# A valid segment that no other user may read; root may read it, so there it belongs to another user.
 stranger=$NEURON_HOOKS_DIR/4242-4242
 cp "$(segment)" "$stranger"
 if [ "$(id -u)" = 0 ]; then chown 65534 "$stranger"; else chmod 000 "$stranger"; fi

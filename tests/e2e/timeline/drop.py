@@ -44,7 +44,7 @@ def check_server(address, folder):
     assert shown['title'] == 'run.ntff' and shown['sources'][0]['neff'] == 'attention', shown['sources']
     with urllib.request.urlopen(f"http://localhost:{answer['port']}/api/v1/analysis?source=0&name=tensors") as tensors:
         assert json.load(tensors)['value'], 'the NEFF of the drop is not used'
-    # Messages about the files are printed; they are shown.
+    # Messages about the files are printed, and the files are shown.
     status, text = put(address, [('run.ntff', ntff), ('other.neff', other)])
     answer = json.loads(text)
     assert status == 200 and len(answer['said']) == 1 and 'no NEFF' in answer['said'][0], text
@@ -52,7 +52,7 @@ def check_server(address, folder):
     kept = sorted(os.listdir(folder))
     assert len(kept) == 2, kept
     assert all(os.stat(os.path.join(folder, name)).st_mode & 0o077 == 0 for name in kept), 'others can read what was dropped'
-    # Files that cannot be shown are refused, with one message, and removed.
+    # Files that cannot be shown are rejected with one message, and removed.
     for what, files, status, text in (
             ('no capture', [('a.neff', neff)], 400, 'no capture (*.ntff)'),
             ('nothing', [], 400, 'no capture (*.ntff)'),
@@ -80,13 +80,13 @@ def check_server(address, folder):
     connection.putrequest('PUT', f'/api/v1/drop?file={much},a.ntff')
     connection.putheader('Content-Length', str(much))
     connection.endheaders()
-    connection.close()  # half an upload: it is gone, whatever was the matter with it
+    connection.close()  # half an upload: it is removed, whatever went wrong
     for method, status in (('OPTIONS', 405), ('POST', 405), ('GET', 404)):
         connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
         connection.request(method, '/api/v1/drop')
         assert connection.getresponse().status == status, method
     assert sorted(os.listdir(folder)) == kept, f'left: {os.listdir(folder)}'
-    # As many as may be shown, and one more; what was shown continues.
+    # The maximum number of captures, and one more; the shown ones stay.
     for _ in range(6):
         status, text = put(address, [('run.ntff', ntff)])
         assert status == 200, text

@@ -1,6 +1,6 @@
 #!/bin/bash
-# drop - captures that are dropped onto the page of another: what is shown, what is refused with which sentence, and that
-# nothing of it is left. With a browser also the gesture.
+# drop - captures that are dropped onto the page of another one: which are shown, which are rejected with which
+# message, and that no file remains. With a browser, also the gesture.
 . "$(dirname "$0")/../lib.sh"
 needs python3
 for kind in attention mlp; do
@@ -10,9 +10,9 @@ done
 mkdir page tmp
 cp attention.ntff page
 is_up() { grep -q '^View profile at ' view.log && echo yes; }
-# drops [BROWSER PROFILE]: on its own page.
+# drops [BROWSER PROFILE]: runs the checks on a separate page.
 drops() {
-    rm -f view.log # that of the one before
+    rm -f view.log # that of the previous page
     TMPDIR=$PWD/tmp neuron-profile view page/attention.ntff --port 0 --no-open >view.log 2>view.err &
     local view=$!
     pids+=("$view")

@@ -70,7 +70,7 @@ def check_functions(page, address):
         text = answer.read().decode()
     asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
     ours = set(page.browser.evaluate("(async () => Object.keys((await import('page/source.js')).server))()"))
-    other = {'host', 'drop', 'sql', 'whatIf'}  # of a folder, of files that a server keeps, of queries and estimates that it runs: a file has none
+    other = {'host', 'drop', 'sql', 'whatIf'}  # of a folder, of files that a server stores, and of queries and estimates that a server runs: a single file has none of them
     assert not page.browser.evaluate("document.querySelector('#tab-sql') !== null"), 'a tab for queries without a server'
     assert asked and asked - other == ours, f'the server has {asked - other - ours}, the file {ours - asked}'
 
@@ -169,7 +169,7 @@ def main():
         page.picture('long')
         meta = page.ask('meta()')
         assert meta['slices'] > 400000, 'that was to be a long one'
-        # Every slice is there, and the details of as many as there was room for.
+        # Every slice is in the file, and the details of as many as fit.
         known, all_of = (int(n.replace(',', '')) for n in re.fullmatch(r'operands and waits of ([\d,]+) of ([\d,]+) slices in this file', meta['note']).groups())
         assert 50000 < known < all_of == sum(about['slices'] for about in meta['tracks']), meta['note']
         assert 'operands, names and waits of ' in meta['note_more'] and '--html-size' in meta['note_more'], meta['note_more']
@@ -188,7 +188,7 @@ def main():
         track = max(counts, key=counts.get)
         last = meta['tracks'][track]['slices'] - 1
         assert page.ask(f'slice({track}, {last})')['slice'] == last, 'the last slice of the longest row'
-        # Deeper than the file goes: still a picture, and no waiting for more.
+        # Deeper than the file goes: the page still draws, and does not wait for more.
         browser.evaluate("(async () => { const { show, state } = await import('page/state.js'); show(state.meta.span / 2, state.meta.span / 1e6 / state.width); })()")
         browser.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
         browser.wait_for("document.documentElement.dataset.state === 'complete'")

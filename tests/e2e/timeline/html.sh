@@ -1,6 +1,6 @@
 #!/bin/bash
-# html - view --output-format html: a real browser opens the one file from a disk, shows what the served page shows, and
-# asks for nothing else. Pictures go to $NTK_SCREENSHOTS where that is set.
+# html - view --output-format html: a real browser opens the single file from disk; it shows the same as the served
+# page and requests nothing else. Pictures are saved in $NTK_SCREENSHOTS if it is set.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3
@@ -44,7 +44,7 @@ wait_for address_is_there
 address=$(sed -n 's/^View profile at //p' view.log)
 details=$NTK_SOURCE_DIR/tests/e2e/timeline/html_details.py
 python3 "$details" mail/a.html "$address" wait releases layer >&2 || fail "details of the file are not those served"
-# Two captures in one file: the comparison is that of diff.
+# Two captures in one file: the comparison is the same as that of diff.
 neuron-profile view -s attention.ntff -n attention.neff --compare long.ntff --compare-neff long.neff --output-format html --output-file both.html 2>err
 neuron-profile diff attention.ntff long.ntff -n attention.neff --neff-after long.neff --json >diff.json
 theirs=${NTK_VENDOR_CAPTURES:+$NTK_VENDOR_CAPTURES/v6_fused_fp32_s512}

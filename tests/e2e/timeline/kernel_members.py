@@ -65,7 +65,7 @@ def write(folder):
     os.makedirs(f'{folder}/debug_info', exist_ok=True)
     with open(f'{folder}/debug_info/debug_info_penguin.dbg_sg000000', 'wb') as file:
         file.write(text(1, b'operations') + text(3, number(1, KERNEL) + text(2, b'attention')))
-    insts.sort(key=lambda one: (len(one[0]) > 0, one[0][:1]))  # a node per iteration, engines together
+    insts.sort(key=lambda one: (len(one[0]) > 0, one[0][:1]))  # one node per iteration, for all engines
     with open(f'{folder}/kernel_debug_info.json', 'w', encoding='utf-8') as file:
         json.dump({'debug_info_files': [{'file_name': 'f.klir.debuginfo.json', 'kernel_name': FUNCTION, 'parent_tensorizer_id': KERNEL}]}, file)
     with open(f'{folder}/f.klir.debuginfo.json', 'w', encoding='utf-8') as file:

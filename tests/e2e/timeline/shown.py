@@ -82,7 +82,7 @@ class Page:
 def check_alike(page):
     """A row looks the same on both sides of a tile's end, though one side has buckets and the other slices."""
     page.run("const { reveal } = await import('/rows.js'); reveal(state.meta.tracks.findIndex(({ kind }) => kind === 'semaphore'));")
-    page.run(f"document.querySelector('#rows').scrollTop = 0; show({MIDDLE} - 200e6, 400e3);")  # 400 ns a pixel
+    page.run(f"document.querySelector('#rows').scrollTop = 0; show({MIDDLE} - 200e6, 400e3);")  # 400 ns per pixel
     forms = page.run(f"""return state.meta.tracks.flatMap(({{ kind }}, t) => (['engine', 'queue', 'semaphore'].includes(kind)
       ? [[19, 0], [19, 1]].map(([level, tile]) => state.tiles.find(t, level, tile).form) : []));""")
     assert forms and all(form == (1, 2)[i % 2] for i, form in enumerate(forms)), f'buckets, then slices: {forms}'
@@ -144,7 +144,7 @@ def check_window(page):
 def check_colours(page):
     """Each choice has a legend, whose colours are those of the rows; a link restores the choice."""
     browser = page.browser
-    page.run('show(100e6, 20e3);')  # slices, one by one
+    page.run('show(100e6, 20e3);')  # individual slices
     legend = page.legend()
     assert {'MATMUL', 'TENSOR_REDUCE', 'EVENT_SEMAPHORE'} <= set(legend), f'operations: {legend}'
     for row, name in (('Tensor', 'MATMUL'), ('Tensor', 'EVENT_SEMAPHORE'), ('Vector', 'TENSOR_REDUCE')):
@@ -171,7 +171,7 @@ def check_colours(page):
     legend = page.legend()
     assert page.colours('Tensor').get(legend['above 90%'], 0) > 500, 'EVENT_SEMAPHORE waits all its time'
     assert page.colours('Vector').get(legend['waits below 10% of waiting and working'], 0) > 500, 'TENSOR_REDUCE does not wait'
-    # Other rows keep the colours of their operations, which are numbers from 0 on.
+    # Other rows keep the colours of their operations, which are numbered from 0.
     equal('keys that are those of operations', page.run("const { entriesOf } = await import('/colours.js'); return [...entriesOf('wait', false, []).keys(), ...entriesOf('tensor', false, ['q']).keys()]"
                                                          ".filter((key) => key >= 0);"), [])
     browser.evaluate(choose.format('tensor'))  # the sample has no NEFF
@@ -285,7 +285,7 @@ def check_counts(page, summary):
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = ''; s.dispatchEvent(new Event('input')); })()")
 
 
-# Percentages without a table head or a text that names the whole.
+# Percentages without a column head or a text that names the whole.
 NAKED = r'''(() => {
   const naked = [];
   for (const table of document.querySelectorAll('#panel-box table')) {
@@ -352,7 +352,7 @@ def main():
         check_counts(page, summary)
         check_shares(page)
         check_ranks(page, ranks, ranks_file)
-        equal('complaints', [one for one in browser.said if 'getImageData' not in one and 'changes=bogus' not in one], [])  # those are this test
+        equal('complaints', [one for one in browser.said if 'getImageData' not in one and 'changes=bogus' not in one], [])  # caused by this test
     except Exception as error:
         print(f'shown: {error}\nshown: complaints: {browser.said}', file=sys.stderr)
         return 1

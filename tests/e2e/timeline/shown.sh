@@ -1,6 +1,7 @@
 #!/bin/bash
-# shown - what the timeline page draws and says is what there is: rows of a trace by construction look alike wherever they are,
-# colours and legend agree, the line below the rows names the window, gaps lead to their place, and counts are those of events.
+# shown - the timeline page shows what the trace contains: rows of a generated trace look alike wherever they are,
+# colours match the legend, the line below the rows names the window, gaps link to their place, and counts are those
+# of events.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3 jq

@@ -34,11 +34,11 @@ def check(browser, address, lines, loops, iterations):
     browser.call('Page.navigate', url=address)
     browser.wait_for("document.querySelector('#tab-lines') !== null && document.querySelector('#tab-lines[aria-selected=false]') !== null")
     click(browser, "document.querySelector('#tab-lines')")
-    # The text of the file, at the line that costs most, with its figures.
+    # The text of the file, at the most expensive line, with its figures.
     first = lines[0]
     number = first['line_number']
     browser.wait_for(f"[...document.querySelectorAll('.code .line.link')].some((e) => e.textContent.includes('text_of({number})'))")
-    # Rows are drawn with the next frame: nothing below is asked once.
+    # Rows are drawn in the next frame, so the checks below poll.
     says = read(browser, f"[...document.querySelectorAll('.code .line')].find((e) => e.textContent.includes('text_of({number})'))?.title")
     for part in (f"Instr. {first['instruction_count']}", f"in {first['function']}"):
         assert part in says, f'{part!r} is not in {says!r}'
@@ -47,7 +47,7 @@ def check(browser, address, lines, loops, iterations):
     browser.wait_for("/match(es)?$/.test(document.querySelector('#found').textContent)")
     browser.wait_for(f"document.querySelector('#found').textContent === '{first['instruction_count']} matches'")
     browser.wait_for(f"document.querySelector('.line.chosen .number')?.textContent === '{number}'")
-    # A selected instruction shows its line, in the details too, and its iteration.
+    # Selecting an instruction shows its line, also in the details, and its iteration.
     text("document.querySelector('#canvas').focus()")
     browser.key('n')
     browser.wait_for("document.querySelector('.pane-slice')?.textContent.includes('Iteration')")
@@ -55,7 +55,7 @@ def check(browser, address, lines, loops, iterations):
     click(browser, "[...document.querySelectorAll('.pane-slice .as-link')].find((e) => /[.]py:/.test(e.textContent))")
     browser.wait_for("document.querySelector('.line.here') !== null && document.querySelector('.turn.here') !== null")
     browser.wait_for(f"document.querySelector('.line.here .number')?.textContent === '{number}'")
-    if os.path.basename(first['file_path']) == 'kernel.py':  # of hardware a neighbour may be on the same pixel
+    if os.path.basename(first['file_path']) == 'kernel.py':  # in a capture of hardware, a neighbour may be on the same pixel
         check_hover(browser, path)
     # Arrow keys go from line to line.
     browser.wait_for("(() => { const e = document.querySelector('.code'); e?.focus(); return e !== null && document.activeElement === e; })()")
@@ -77,9 +77,9 @@ def check(browser, address, lines, loops, iterations):
     before = text('location.hash')
     click(browser, f"document.querySelectorAll('.loop')[{at}]?.querySelector('.slowest')")
     browser.wait_for(f"location.hash !== {json.dumps(before)}")
-    # In the order of what lines cost.
+    # Ordered by the cost of lines.
     click(browser, "[...document.querySelectorAll('.line-head button')].find((e) => e.textContent === 'Time')")
-    longest = max(one['duration'] for one in lines)  # whole ns of each row: the page has exact times
+    longest = max(one['duration'] for one in lines)  # whole ns of each row, because the page has exact times
     names = [f"{os.path.basename(one['file_path'])}:{one['line_number']}" for one in lines if one['duration'] + one['instruction_count'] >= longest]
     browser.wait_for("document.querySelector('.line-head [aria-pressed=true]')?.textContent.startsWith('Time')")
     browser.wait_for("(() => { const e = document.querySelector('.code'); if (e) e.scrollTop = 0;"
@@ -98,7 +98,7 @@ def check_hover(browser, path):
       return [left + box.x + box.width / 2, top + box.y + box.height / 2]; })()"""
     shows = "!document.querySelector('#tooltip').hidden && document.querySelector('#tooltip').textContent.includes('kv_h=')"
     end = time.monotonic() + PATIENCE
-    while not browser.evaluate(shows):  # the view may still glide there
+    while not browser.evaluate(shows):  # the view may still be moving there
         assert time.monotonic() < end, f'no tooltip at {browser.evaluate(where)}'
         browser.mouse('mouseMoved', *browser.evaluate(where))
     said = browser.evaluate("[...document.querySelectorAll('#tooltip span')].map((e) => e.textContent)")

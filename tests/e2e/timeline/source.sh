@@ -1,14 +1,14 @@
 #!/bin/bash
-# source - a real browser shows the source of a kernel next to its capture: what lines and loops cost is what
-# `neuron-profile lines` says, a line marks its instructions, and a selected instruction its line. Served and as a file. With a
-# kernel that is made here, and with a capture of hardware if there is one.
+# source - a real browser shows the source of a kernel next to its capture: the costs of lines and loops are those of
+# `neuron-profile lines`, a line marks its instructions, and a selected instruction marks its line. Served and as a
+# file. With a kernel that is made here, and with a capture of hardware if there is one.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3
 here=$NTK_SOURCE_DIR/tests/e2e/timeline
 
 address_is_there() { grep -q '^View profile at ' "$1" && echo yes; }
-show() { # NAME NTFF NEFF SOURCES: what source.py needs of a capture, and its page as files and from a server
+show() { # NAME NTFF NEFF SOURCES: what source.py needs of a capture, and its page both as files and from a server
     neuron-profile lines -s "$2" -n "$3" --json >"$1.lines"
     neuron-profile lines -s "$2" -n "$3" --loops --json >"$1.loops"
     neuron-profile view -s "$2" -n "$3" --nki-source-root "$4" --output-format html --output-file "$1.html" 2>html.err ||
@@ -19,7 +19,7 @@ show() { # NAME NTFF NEFF SOURCES: what source.py needs of a capture, and its pa
     wait_for address_is_there "$1.log"
     pages+=("$1" "file://$PWD/$1-bare.html" "$(sed -n 's/^View profile at //p' "$1.log")" "file://$PWD/$1.html")
 }
-kernel() { # NAME EXAMPLE OPTION...: a capture of NAME.neff, whose slots have positions
+kernel() { # NAME EXAMPLE OPTION...: makes a capture of NAME.neff, whose slots have positions
     local name=$1
     shift
     neuron-packager example "$@" -o plain.neff >/dev/null
@@ -34,7 +34,7 @@ mkdir empty
 kernel made attention
 show made made.ntff made.neff src
 
-# Many slices, with details in chunks: their lines are there all the same, or it says that they are not.
+# Many slices, with details in chunks: their lines are shown too, or the page says that they are missing.
 kernel long memcpy -s 4096 -r 300
 mkdir -p big/attention
 {

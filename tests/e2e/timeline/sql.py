@@ -13,9 +13,9 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'page'))
 
 ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
-# One call of one function: nothing inside SQLite could stop it.
+# One call of one function, which nothing inside SQLite can stop.
 ONE_CALL = "SELECT instr(hex(zeroblob(5000000)), hex(zeroblob(2400000)) || '1')"
-# Fails in a row that comes after more than the program keeps before it prints.
+# Fails in a row beyond what the program buffers before it prints.
 FAILS_LATE = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
               "SELECT hex(zeroblob(300)) AS h, CASE WHEN i = 900 THEN abs(-9223372036854775808) END AS x FROM n")
 WAIT_S = 240
@@ -64,7 +64,7 @@ def children(pid):
             with open(f'/proc/{pid}/task/{task}/children', encoding='ascii') as file:
                 found += file.read().split()
         except (FileNotFoundError, ProcessLookupError):
-            continue  # a thread that ended meanwhile
+            continue  # the thread has ended meanwhile
     return {int(p) for p in found}
 
 
@@ -85,7 +85,7 @@ def check_capture(server, pid, query, wanted):
     assert server.run("SELECT CAST(x'ff41' AS TEXT) AS t")['csv'].endswith('A\n')
     assert server.run('SELECT 1 AS n WHERE 0')['csv'] == 'n\n'
     rows = server.run('SELECT id FROM Instruction', rows=10)['csv'].splitlines()
-    assert len(rows) == 1 + 11, rows  # one more: there are others
+    assert len(rows) == 1 + 11, rows  # one more; other values are valid
 
     for what, sql, text in (
             ('no table', 'SELECT * FROM nowhere', 'no such table: nowhere'),
@@ -104,14 +104,14 @@ def check_capture(server, pid, query, wanted):
             ('overflow', 'SELECT abs(-9223372036854775808)', 'integer overflow')):
         expect(what, server.run(sql), 'failed', text)
     assert not os.path.exists('stolen')
-    # More than an answer may have, in many rows and in one value, and more than a value may have.
+    # More than an answer may have, both in many rows and in one value, and more than a value may have.
     series = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)'
     expect('long rows', server.run(f'{series} SELECT i, hex(zeroblob(4000)) FROM n', rows=10000), 'failed', 'larger than 16 MiB')
     expect('a long value', server.run('SELECT hex(zeroblob(20000000))'), 'failed', 'larger than 16 MiB')
     expect('more than SQLite holds', server.run('SELECT length(zeroblob(2000000000))'), 'failed', 'too big')
     assert len(server.run(f'{series} SELECT i FROM n', rows=100)['csv'].splitlines()) == 102, 'an endless table has its first rows'
 
-    # What never ends: after its time, or when it is cancelled. Others are answered meanwhile.
+    # Endless queries stop after their time limit, or when cancelled. Other requests are answered meanwhile.
     expect('an endless query', server.run(ENDLESS, seconds=1), 'failed', 'stopped after 1 s: the time limit')
     expect('an endless function', server.run(ONE_CALL, seconds=1), 'failed', 'stopped after 1 s: the time limit')
     numbers = [server.begin(sql, seconds=600) for sql in (ENDLESS, ONE_CALL, ENDLESS, ENDLESS)]
@@ -140,7 +140,7 @@ def check_capture(server, pid, query, wanted):
             ('sql_cancel', {'id': 999}, 404, 'unknown query')):
         got = server.get(path, **parameters)
         assert got[0] == status and text in got[1], (path, parameters, got)
-    # As the other routes: not for pages under a foreign name.
+    # Like the other routes: not for pages under a foreign host name.
     for path in ('sql?sql=SELECT+1&source=0&rows=1&seconds=1', 'sql_sources', 'sql_answer?id=1', 'sql_cancel?id=1', 'meta'):
         assert server.get(path, headers={'Host': 'evil.example'})[0] in (403, 421), path
     for path in ('sql?sql=SELECT+1&source=0&rows=1&seconds=1', 'sql_cancel?id=1'):
@@ -163,7 +163,7 @@ def check_no_room(server, pid):
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
-    assert get('sql_answer', id=numbers[0])[0] == 200  # this connection stays
+    assert get('sql_answer', id=numbers[0])[0] == 200  # this connection stays open
     limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     used = {int(fd) for fd in os.listdir(f'/proc/{pid}/fd')}
     most = next(n for n in range(1, 100000) if len([fd for fd in range(n) if fd not in used]) == 1)
@@ -225,7 +225,7 @@ def check_page(address, browser, profile, query, wanted):
         status('1 row in ')
         shown = page.evaluate("[...document.querySelectorAll('.sql-result tbody td')].map((cell) => cell.textContent)")
         assert shown == ['-', '', '<b>x</b>, "y"'], shown
-        # The text box stays: what is typed while a query runs is kept, and the focus too.
+        # The text box stays: text typed while a query runs is kept, and so is the focus.
         page.evaluate("(document.querySelector('#sql-text').focus(), document.querySelector('#sql-text').dataset.mark = 'same')")
         ask('SELECT 3 AS three')
         status('1 row in ')

@@ -1,6 +1,6 @@
 #!/bin/bash
-# sql - queries on the page answer what `neuron-profile query` answers, read nothing else, can be ended whatever they compute,
-# and delay no other request. With a browser also the tab.
+# sql - queries on the page give the answers of `neuron-profile query`, can read nothing else, can be stopped
+# whatever they compute, and delay no other request. With a browser, also the tab.
 . "$(dirname "$0")/../lib.sh"
 needs python3
 neuron-packager example attention -o attention.neff
@@ -8,7 +8,7 @@ neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
 neuron-profile inspect -o folder --capture-system-profiles --capture-device-profiles -- \
     neuron-bench exec attention.neff --count 3 >/dev/null 2>&1
 is_up() { grep -q '^View profile at ' "$log" && echo yes; }
-# view LOG ARGUMENT...: serves a page; $address is where, $view its process.
+# view LOG ARGUMENT...: serves a page; sets $address and $view, its process.
 view() {
     log=$1
     shift
@@ -50,7 +50,7 @@ if browser=$(command -v chromium-headless-shell || command -v chromium); then
 else
     echo "no Chromium, so the tab is not tried"
 fi
-# A query that still runs ends with the server.
+# A running query ends with the server.
 running=$(python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/sql.py" endless "$address" "$view") || fail "see above"
 kill -TERM "$view"
 wait "$view" || fail "neuron-profile ended with $?"

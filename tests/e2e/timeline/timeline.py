@@ -16,7 +16,7 @@ NAMELESS = '''[...document.querySelectorAll('button, a, canvas, input, [tabindex
   .map((e) => e.outerHTML)'''
 
 
-# Tables that lie over one another, or are wider than the pane.
+# Tables that overlap, or are wider than the pane.
 COLLIDING = '''(() => {
   const box = document.querySelector('#panel-box').getBoundingClientRect();
   const tables = [...document.querySelectorAll('#panel-box table')].map((e) => [e.getBoundingClientRect(), e.textContent.slice(0, 30)]);
@@ -106,7 +106,7 @@ def check_regions(page, analyses):
         of_row[name] = of_row.get(name, 0) + one['count']
     equal('times of the rows of regions', dict(tracks), of_row)
     page.picture('regions')
-    # The longest time is a link to it.
+    # The longest time links to its place.
     first = regions[0]
     browser.evaluate("document.querySelector('.pane-regions tbody tr .as-link').click()")
     browser.wait_for("(async () => (await import('/state.js')).state.selected?.end > 0)()")
@@ -257,12 +257,13 @@ def check_search(page):
     browser.key('N')
     browser.wait_for(f"(async () => (await import('/state.js')).state.selected.start === {first[0]})()")
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = 'softmax|qSyncIO'; s.dispatchEvent(new Event('input')); })()")
-    browser.wait_for("document.querySelector('#found').textContent === '2 repetitions, 1 row, 1 layer'") # of a region that is called after what it does
+    browser.wait_for("document.querySelector('#found').textContent === '2 repetitions, 1 row, 1 layer'") # of a region named after its operation
     equal('rows and layers', browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].map((e) => e.textContent)"), ['qSyncIO0 (NeuronCore 0)', 'softmax'])
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '(('; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelector('#found').textContent === 'invalid regular expression'")
     equal('invalid', browser.evaluate("document.querySelector('#search').getAttribute('aria-invalid')"), 'true')
-    # An instruction by its place, on every engine that has it; a tensor by its name, also where nothing else is called so.
+    # Finds an instruction by its place, on every engine that has it, and a tensor by its name, even if no other
+    # object has that name.
     pc, count, first = page.state("""await (async () => {
         const { meta, source } = state, places = [];
         for (const [t, track] of meta.tracks.entries()) {
@@ -290,7 +291,8 @@ def check_search(page):
     assert browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].at(-1).textContent").startswith(f'{tensor} ('), 'no tensor'
     browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].at(-1).click()")
     browser.wait_for("document.querySelector('[role=tab][aria-selected=true]').textContent === 'Memory'")
-    # Longer than anyone waits, and deeper than a browser goes: the page says so, and is alive.
+    # A query that takes longer than any user waits, and one nested deeper than a browser supports: the page reports
+    # it, and stays usable.
     for name, expression, said in (('slow', '((((((((.+)+)+)+)+)+)+)+)+!', 'timed out after 1 s: try a simpler expression'),
                                    ('deep', '(' * 20000 + ')' * 20000, 'this browser does not support the expression')):
         browser.evaluate(f"(() => {{ const s = document.querySelector('#search'); s.value = '{expression}'; s.dispatchEvent(new Event('input')); }})()")
@@ -378,7 +380,7 @@ def check_panes(page, summary, analyses):
     open_tab('roofline', "document.querySelector('.roofline .all') !== null")
     roofline = analyses['roofline']
     assert roofline['total']['bound'] in browser.evaluate("document.querySelector('.roofline-frame .roofline').getAttribute('aria-label')")
-    # One point for all of it and for each layer, region and line with products; the pointer names them.
+    # One point for the whole and for each layer, region and line with products; the pointer shows their names.
     for key, kind in (('layers', 'layer'), ('regions', 'region'), ('lines', 'line')):
         equal(f'points of {key}', browser.evaluate(f"document.querySelectorAll('.roofline-frame path.{kind}').length"),
               sum(row['flops'] > 0 and row['time_ns'] > 0 for row in roofline[key]))
@@ -396,7 +398,7 @@ def check_panes(page, summary, analyses):
     equal('maps', [label.split(' of ')[0] for label in labels], [{'sbuf': 'State buffer', 'psum': 'PSUM'}[space['space']] for space in spaces])
     for label, space in zip(labels, spaces):
         assert f"{space['value_count']:,} values" in label, f"{label}: not {space['value_count']}"
-    # A pointer in the middle of the rows: what is listed is what lives then.
+    # With the pointer in the middle of the rows, the list shows the values that live at that time.
     shown = browser.evaluate('''(() => {
         const rows = document.querySelector('#canvas').getBoundingClientRect();
         const map = document.querySelector('.chip-map');
@@ -498,7 +500,7 @@ def check_folder(page, address):
 def check_compare(page, address, diff):
     browser = page.browser
     page.open(address)
-    # Each row of the first capture is above that of the second, in one group for the core.
+    # Each row of the first capture is above the matching row of the second, in one group per core.
     groups = browser.evaluate("[...document.querySelectorAll('#labels .group')].map((e) => e.textContent)")
     equal('groups', groups, ['NeuronCore 0', 'Counters', 'PSUM banks', 'DMA queues', 'Semaphores'])
     for name in ('attention.ntff', 'mlp.ntff'):
@@ -523,7 +525,7 @@ def check_compare(page, address, diff):
     page.picture('compare-pane')
     shown = browser.evaluate("[...document.querySelectorAll('.pane-compare .parts table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
     near('change', float(shown.strip('+%')), diff['total'][0]['change_ratio'] * 100, 0.06)
-    # Shares refer to the time of each run, in the tables and next to the rows.
+    # Shares refer to the time of their own run, in the tables and next to the rows.
     for key, title in (('engines', 'Engines, active time'), ('path_resources', 'Critical path by engine and queue')):
         cells = browser.evaluate(f"[...[...document.querySelectorAll('.pane-compare section')].find((e) => e.querySelector('h3').textContent === {json.dumps(title)})"
                                  ".querySelectorAll('tbody tr')].map((row) => [0, 2, 4].map((i) => row.cells[i].textContent))")

@@ -1,13 +1,13 @@
 #!/bin/bash
-# timeline - a real browser shows the timeline of a capture and of a large trace by construction:
-# the page shows what the programs print, every gesture and key does what the help says, and
-# nothing breaks the policy. Pictures go to $NTK_SCREENSHOTS where that is set.
+# timeline - a real browser shows the timeline of a capture and of a large generated trace: the page shows what the
+# programs print, every gesture and key does what the help says, and nothing violates the content policy. Pictures
+# are saved in $NTK_SCREENSHOTS if it is set.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3 jq
 
 server_is_up() { [ -s server.log ] && echo yes; }
-# view LOG ARGUMENT...: serves a page; $address is where.
+# view LOG ARGUMENT...: serves a page; sets $address.
 view() {
     local log=$1
     shift

@@ -1,14 +1,14 @@
 #!/bin/bash
-# test_top_live - neuron-top next to neuron-monitor while neuron-bench runs NEFFs on software
-# cores: both say the same about every application, on the real screen (tmux) and as text; with LNC
-# 1 and LNC 2; and applications come and go. 77 without tmux or jq.
+# test_top_live - neuron-top next to neuron-monitor while neuron-bench runs NEFFs on software cores. Both show the
+# same about every application, on the real screen (tmux) and as text, with LNC 1 and LNC 2, and while applications
+# come and go. Exits with 77 without tmux or jq.
 . "$(dirname "$0")/../lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 needs tmux jq
 export LC_ALL=C.UTF-8 TERM=xterm-256color COLUMNS=200
 unset NO_COLOR
-# A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for
-# ever: leaks are searched for in the tests without a terminal.
+# A closing terminal also signals the helper of the leak sanitizer, and the process that waits for it never exits. So
+# leaks are searched for in the tests without a terminal.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 at_failure() {
     cp screen screen.log
@@ -24,7 +24,7 @@ size() {
         printf "%.1f%s", v, unit[i] }'
 }
 report() { neuron-monitor --once 2>>"$scratch/monitor.err"; }
-# The summary rows as the report says them; jq selects the runtimes.
+# The summary rows as the report has them; jq selects the runtimes.
 expected_rows() { # report, selector of a runtime
     jq -r --arg tag "$2" '
         [.neuron_runtime_data[] | select($tag == "" or .neuron_runtime_tag == $tag)
@@ -48,7 +48,7 @@ expected_rows() { # report, selector of a runtime
 }
 shown_rows() { grep -E '^(Host|Device) Used Memory' "$1" | tr -s ' ' | sed 's/ $//'; }
 
-# Report and screen have the same rows; a screen may be caught half drawn.
+# Report and screen have the same rows; polled because a screen may be half drawn.
 same_memory() { # frame tag
     local frame=$1 tag=$2
     [ "$frame" != "$scratch/screen" ] || screen_to "$frame"
@@ -79,13 +79,13 @@ run() { # physical cores per logical core, instance, cores of the first, of the 
     wait_for in_frame '\]:first.*\]:second\|\]:second.*\]:first'
     wait_for in_frame '^  *\[.\] mlp  *10001 '
     wait_for in_frame '^  *\[.\] attention  *10001 '
-    wait_for in_frame "$5" # a core that is busy in that moment
+    wait_for in_frame "$5" # a core that is busy at that moment
     wait_for same_memory "$scratch/frame" ""
     grep -q "running on i-local ($2)" "$scratch/frame" || fail "LNC $1: the title"
     grep -q "^NeuronCore $6 Utilization" "$scratch/frame" || fail "LNC $1: the version of the cores"
     [ "$(jq -r '.neuron_hardware_info.neuroncore_version' "$scratch/report.json")" = "$6" ] ||
         fail "LNC $1: the report's version of the cores"
-    # One row of cores for each device of the report.
+    # One row of cores per device of the report.
     [ "$(grep -Ec '^ND[0-9]+ ' "$scratch/frame")" = \
         "$(jq -r '.neuron_hardware_info.neuron_device_count' "$scratch/report.json")" ] || fail "LNC $1: devices"
 
@@ -102,7 +102,7 @@ run() { # physical cores per logical core, instance, cores of the first, of the 
     wait_for on_screen 'Total: .*TF)'
     tmx send-keys -t top f 1
 
-    kill -KILL "$first" # no time to say goodbye
+    kill -KILL "$first" # no time to clean up
     wait "$first" 2>/dev/null
     wait_for on_screen '>\[1\]:all< *\[2\]:second *$'
     kill -TERM "$second"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ask_late - asks a process to record from an execution that has ended already: SEGMENT PID
+/* ask_late - asks a process to record from an execution that has already ended: SEGMENT PID
  * EXECUTION FOLDER. Prints the status and the message. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
-# captures - an agent keeps captures by itself of what happens: a slow rank, an execution that is stuck, a latency; not too
-# often, and not too many.
+# captures - an agent takes captures by itself when a rank is slow, an execution is stuck, or a latency is high; not
+# too often, and not too many.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_LOG_LEVEL=QUIET
@@ -17,7 +17,7 @@ code=0
 neuron-monitor --capture-every 5m >text 2>err || code=$?
 [ $code = 2 ] && grep -q 'requires --capture-folder' err || fail "without a folder: $code"
 
-# A folder that another process has, and old captures, which give way.
+# A folder owned by another process, and old captures, which are deleted to make room.
 mkdir -p kept/20200101T000000Z-slow kept/20200102T000000Z-slow kept/mine
 head -c 3000000 /dev/urandom >kept/20200101T000000Z-slow/old.ntff
 head -c 3000000 /dev/urandom >kept/20200102T000000Z-slow/old.ntff
@@ -38,7 +38,7 @@ greps "pid_${busy}_" <<<"$capture" || fail "of another process: $capture"
 gave_way() { [ ! -e kept/20200101T000000Z-slow ] && echo yes; }
 wait_for gave_way
 [ -e kept/mine/other ] || fail "a foreign object was removed"
-# Where there is no program to take a capture, a message says so, and no folder stays.
+# If no capture program is installed, a message says so, and no folder remains.
 mkdir lonely
 cp "$NTK_BIN_DIR/neuron-monitor" lonely
 PATH=/usr/bin:/bin lonely/neuron-monitor --quiet --period 1s --capture-folder none --capture-on p99=1us 2>lonely.txt &
@@ -49,14 +49,14 @@ wait_for says lonely.txt 'no capture for p99: cannot run '\''neuron-profile'\'':
 kill "$lonely"
 wait "$lonely" || fail "the lonely agent failed: $(cat lonely.txt)"
 [ -z "$(ls none)" ] || fail "an empty folder: $(ls none)"
-# An execution that does not end has no capture, but the time before.
+# An execution that does not end yields no capture, only the time before it.
 NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec m.neff --count 40 >lone.txt 2>&1 &
 lone=$!
 pids+=("$lone")
 has_before() { [ -n "$(find kept -path "*-stuck/*_pid_$lone/*/ntrace.pb")" ] && echo yes; }
 wait_for has_before
-# Once in ten minutes, but for those that found no processor in time: the first job continued all
-# the time, and nothing more is kept of that.
+# Once in ten minutes, except for captures that got no processor in time. The first job ran all the time, and nothing
+# else of it is kept.
 incomplete=$(grep -c 'capture incomplete: see kept/.*-p99/' agent.log || true)
 [ "$(ls -d kept/*-p99 | wc -l)" -le $((1 + incomplete)) ] || fail "too often: $(ls kept)"
 kill -9 "$lone" "$busy"
@@ -64,7 +64,7 @@ kill "$agent"
 wait "$agent" || fail "the agent failed"
 greps "stuck: capturing process $lone to kept/" agent.log || fail "expected a message of the agent"
 
-# An agent of root with the powers that the unit leaves it, and two users: each has a capture, which root owns.
+# An agent of root with the capabilities of the unit, and two users: each gets a capture, which root owns.
 [ "$(id -u)" = 0 ] || exit 0
 mkdir -m 1777 "$memory/all"
 chmod 755 "$memory"

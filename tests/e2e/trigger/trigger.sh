@@ -1,6 +1,6 @@
 #!/bin/bash
-# trigger - ranks of a running job record executions on request, all from the same one on, with the
-# time before; and the messages when that cannot be.
+# trigger - ranks of a running job record executions on request, all from the same execution on, with the time before
+# it; and the messages when that is impossible.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46833
@@ -20,9 +20,9 @@ goes_on() {
 }
 wait_for goes_on
 
-# is_recorded FOLDER ARGUMENT...: asked again where a process got no processor in time.
+# is_recorded FOLDER ARGUMENT...: asks again if a process got no processor in time.
 is_recorded() { rm -rf "$1" && neuron-profile trigger "${@:2}" -o "$1" >text 2>err && echo yes; }
-# All of them, three executions each, the same ones.
+# All of them: the same three executions each.
 wait_for is_recorded out --job $job --executions 3
 [ "$(ls out/*.ntff | wc -l)" = 4 ] && [ "$(wc -l <text)" = 4 ] || fail "not four: $(cat text; ls out)"
 [ "$(ls out/*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] || fail "not the same execution: $(ls out)"
@@ -30,7 +30,7 @@ for i in 0 1 2 3; do
     greps "^process ${ranks[i]} (.*), rank $i: executions [0-9]* to [0-9]* in 1 file" text || fail "rank $i: $(cat text)"
     capture=$(ls out/pid_"${ranks[i]}"_nc_*.ntff)
     [ "$(neuron-profile view -s "$capture" -n m.neff --output-format summary-json | jq 'keys | length')" -gt 0 ] || fail "$capture cannot be read"
-    # Three executions of the same program: three times the instructions of one.
+    # Three executions of the same program have three times the instructions of one.
     neuron-profile query -s "$capture" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' >"n$i.json"
 done
 [ "$(cat n?.json | jq -s '[.[][0].n] | unique | length')" = 1 ] || fail "other numbers of instructions: $(cat n?.json)"
@@ -40,14 +40,14 @@ one=$(neuron-profile query -s one/*.ntff -n m.neff --json 'SELECT count(*) AS n 
 [ "$(jq '.[0].n' n0.json)" = $((3 * one)) ] || fail "three executions have $(cat n0.json), one has $one"
 jq -e --argjson pid "${ranks[0]}" '.execution_count == 1 and .processes[0].pid == $pid and .processes[0].file_count == 1 and .processes[0].error == ""' \
     one.json >/dev/null || fail "one.json: $(cat one.json)"
-# The time before is in it: executions with lower numbers.
+# The time before is included: executions with lower numbers.
 first=$(jq .first_execution one.json)
 before=$(jq -r '.processes[0].before' one.json)
 neuron-profile view -d "$before" --output-format json --output-file before.json
 [ "$(jq --argjson first "$first" '[.trace_event[] | select(.name == "nrt_execute" and .exec_id < $first)] | length' before.json)" -gt 3 ] ||
     fail "nothing of the time before execution $first"
 
-# One number for all, far enough ahead: how far is that depends on what else the machine does.
+# One number for all processes, far enough ahead; how far depends on the load of the machine.
 echo 100 >ahead
 is_taken_at_once() {
     local at ahead
@@ -71,8 +71,7 @@ refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-executio
 refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms
 refused "no process of job 'absent' found" --job absent
 refused 'process 1 not found' --pid 1
-# A recording that comes too late is not one: the asking program learns it at once, and asks for a
-# later one.
+# A recording that comes too late is rejected: the asking program gets the error at once, and asks for a later one.
 mkdir late
 answer=$("$NTK_BIN_DIR/../tests/tests_e2e_ask_late" "$(ls "$NEURON_HOOKS_DIR/${ranks[1]}"-*)" "${ranks[1]}" 1 "$PWD/late")
 [ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 has already started" ] && [ -z "$(ls late)" ] || fail "late: $answer $(ls late)"
@@ -83,8 +82,9 @@ code=0
 neuron-profile trigger --pid "${ranks[1]}" --executions 100001 2>err || code=$?
 [ $code = 2 ] && grep -q 'at most 100000' err || fail "too many: $code"
 
-# Root asks for another user's process: what that recorded becomes root's, with the three powers that the unit leaves it.
-# The process cannot even reach the folder. The other way round nothing is seen: a segment is for its owner.
+# Root asks for another user's process: the recording belongs to root afterwards, with the three capabilities of the
+# unit. The process cannot even access the folder. In the other direction nothing is visible: a segment is readable
+# only by its owner.
 if [ "$(id -u)" = 0 ]; then
     mkdir -m 1777 "$memory/all" theirs
     chmod 755 "$memory"
@@ -115,7 +115,7 @@ if [ "$(id -u)" = 0 ]; then
     kill "$own" "$(other)"
 fi
 
-# A bound that is too small for anything is one still: the file lacks records, and that is an error.
+# A limit that is too small for any record still applies: the file lacks records, which is an error.
 is_small() {
     code=0
     rm -rf small
@@ -125,8 +125,8 @@ is_small() {
 }
 wait_for is_small
 
-# What the time is too short for is kept as far as it came, and said.
-is_short() { # once there is an execution in that time
+# If the time is too short, the part recorded so far is kept and reported.
+is_short() { # needs an execution within that time
     code=0
     rm -rf short
     neuron-profile trigger --pid "${ranks[1]}" --executions 90000 --timeout 2s -o short --json >short.json 2>err || code=$?
@@ -136,21 +136,20 @@ wait_for is_short
 jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/dev/null || fail "a short time: $(cat short.json)"
 [ "$(jq '.processes[0].last_execution - .first_execution < 80000' short.json)" = true ] || fail "it claims more than there was: $(cat short.json)"
 
-# Two at once: one has it, the other gets its name.
+# Two requests at once: one succeeds, the other names it as the cause of its rejection.
 neuron-profile trigger --pid "${ranks[2]}" --at-execution 100000000 --timeout 600s -o two >two.txt 2>&1 &
 two=$!
 pids+=("$two")
 asks() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$1/maps")" = "$2" ] && echo yes; } # asks PID PROCESSES
-records_to() { grep -qaF "/$1" "$NEURON_HOOKS_DIR/$2"-* && echo yes; } # records_to FOLDER PID: its segment has where to
+records_to() { grep -qaF "/$1" "$NEURON_HOOKS_DIR/$2"-* && echo yes; } # records_to FOLDER PID: the segment of the process names the folder
 wait_for records_to two "${ranks[2]}"
 refused "is already handling a request from process $two" --pid "${ranks[2]}"
-# An asking program that was killed keeps no other from asking; the recording of before ends with
-# it.
+# An asking program that was killed does not block others; its recording ends.
 kill -9 "$two"
 wait "$two" 2>/dev/null || true
 wait_for is_recorded three --pid "${ranks[2]}"
 
-# A helper of a program that was killed ends, too.
+# The helper of a killed program exits, too.
 bash -c 'neuron-profile trigger --pid "$1" --at-execution 100000000 --timeout 600s --parent $$ -o orphan >orphan.txt 2>&1 & echo $! >orphan.pid; exec sleep 600' \
     parent "${ranks[2]}" &
 parent=$!
@@ -161,7 +160,7 @@ kill -9 "$parent"
 has_none() { [ ! -e "/proc/$(cat orphan.pid)" ] && echo yes; }
 wait_for has_none
 
-# A rank that dies in the middle is reported, the others have theirs.
+# A rank that dies during the recording is reported; the others have complete recordings.
 neuron-profile trigger --job $job --at-execution 100000000 --timeout 600s -o dies >dies.txt 2>dies.err &
 dies=$!
 pids+=("$dies")
@@ -174,15 +173,15 @@ code=0
 wait "$dies" || code=$?
 [ $code = 1 ] && greps "process ${ranks[3]} .* exited or closed its runtime during the request" dies.err || fail "one that dies: $code $(cat dies.txt dies.err)"
 
-# The job continued all the time, and closes as ever.
+# The job ran all the time, and closes normally.
 kill "${ranks[@]:0:3}" 2>/dev/null || true
 wait "${ranks[@]:0:3}" 2>/dev/null || true
 
-# Hooks that are off, and other runtimes, cannot be asked.
+# Processes without hooks or with other runtimes cannot record.
 NEURON_HOOKS=0 neuron-bench exec m.neff --count 1 >/dev/null || fail "runs without hooks"
 
-# Around another runtime (a stand-in of the vendor's) no process records on request: the time
-# before is kept, and the other processes of the job record all the same.
+# Around another runtime (a stand-in for the vendor's) no process records on request. The time before is kept, and
+# the other processes of the job still record.
 if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then # the sanitizer's library must come first
     export NEURON_PROCESS_TAG=mixed
     unset NEURON_RT_ROOT_COMM_ID

@@ -1,6 +1,7 @@
 #!/bin/bash
-# trigger_hosts - processes of one job on three machines (a hooks folder and an agent each) record the same executions when one
-# person asks the agents, and their files come back. Then agents that refuse, vanish, lie, or are none.
+# trigger_hosts - processes of one job on three machines (a hooks folder and an agent each) record the same
+# executions when one user asks the agents, and their files are transferred. Then agents that reject, vanish or lie,
+# and servers that are not agents.
 . "$(dirname "$0")/../lib.sh"
 needs jq python3 curl
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_LOG_LEVEL=QUIET
@@ -10,7 +11,7 @@ printf 'a-token-of-these-machines\n' >token
 printf 'another-token-of-no-machine\n' >wrong
 agents=()
 hosts=()
-# Machine K: its folder, its agent, and a process of the job that this machine alone sees.
+# Machine K: its folder, its agent, and a process of the job that only this machine sees.
 for k in 0 1 2; do
     mkdir -m 700 "$memory/m$k"
     NEURON_HOOKS_DIR=$memory/m$k NEURON_PROCESS_TAG=train "$rank" 0 1 1000000 10 '' m.neff 2>"rank$k.err" &
@@ -27,12 +28,12 @@ wait_for are_up
 for k in 0 1 2; do hosts+=(--host "127.0.0.1:$(port_of $k)"); done
 trigger() { neuron-profile trigger --job train --token-file token "${@}"; }
 
-# Where they are.
+# Lists the processes.
 looks() { trigger "${hosts[@]}" --look --json >look.json 2>err && jq -e '[.hosts[].processes[].execution | . > 5] == [true, true, true]' look.json >/dev/null && echo yes; }
 wait_for looks
 
-# The same four executions on all of them, and their files here.
-# An agent that gets no processor does not answer in time, so that asking is repeated.
+# Records the same four executions on all machines, and transfers their files.
+# An agent that gets no processor does not answer in time, so the request is repeated.
 all_are_recorded() { rm -rf out && trigger "${hosts[@]}" --executions 4 -o out --json >all.json 2>err && echo yes; }
 wait_for all_are_recorded
 jq -e '(.hosts | length) == 3 and .execution_count == 4 and ([.hosts[].error] | unique) == [""] and
@@ -49,7 +50,7 @@ for k in 0 1 2; do
     [ -n "$before" ] || fail "machine $k: nothing of the time before: $(find "$folder")"
 done
 [ "$(jq -s '[.[][0].n] | unique | length' n?.json)" = 1 ] && [ "$(jq '.[0].n' n0.json)" -gt 0 ] || fail "other numbers of instructions: $(cat n?.json)"
-# What people read says the same; one process alone, by its number.
+# The text output has the same facts; also one process alone, by its number.
 are_recorded() { rm -rf readable && trigger "${hosts[@]}" -o readable >text 2>err && echo yes; }
 wait_for are_recorded
 for k in 0 1 2; do greps "^127.0.0.1:$(port_of $k): process ${ranks[k]} (.*), rank 0: executions [0-9]* to [0-9]*$" text || fail "machine $k: $(cat text)"; done
@@ -84,7 +85,7 @@ ln -s /etc/passwd "kept0/$id/link"
 [ "$(asks "$api/$id/file?name=link")" = 404 ] || fail "a link is followed"
 [ "$(asks "$api/../captures/$id")" != 500 ] && [ "$(asks "$api/nothing")" = 404 ] || fail "an invalid id: $(cat said)"
 
-# An agent that takes none for others; one that is gone; the rest is recorded all the same.
+# One agent does not allow recordings by others, one is gone; the rest still records.
 NEURON_HOOKS_DIR=$memory/m1 neuron-monitor --quiet --http 127.0.0.1:0 --http-token-file token --verbose 1 2>agent3.log &
 pids+=($!)
 closed_is_up() { [ -n "$(port_of 3)" ] && echo yes; }
@@ -100,8 +101,7 @@ some_are_recorded() {
 wait_for some_are_recorded
 grep -q "127.0.0.1:$(port_of 3): the agent returned HTTP" err || fail "the refusing side"
 
-# A peer that lies: names that lead elsewhere, sizes without end, an id that is a path, invalid
-# JSON.
+# A lying peer: names that lead elsewhere, sizes without end, an id that is a path, invalid JSON.
 cat >liar.py <<'END'
 import http.server, json, sys
 word = sys.argv[1]

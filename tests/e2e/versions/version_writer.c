@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * version_writer - an application that executes until SIGTERM, and counts outside of what agents
- * know: version_writer FILE keeps two numbers of 64 bits there, executions started and done.
+ * version_writer - an application that executes until SIGTERM, and counts independently of agents:
+ * version_writer FILE keeps two numbers of 64 bits in FILE, executions started and done.
  */
 #include <fcntl.h>
 #include <signal.h>

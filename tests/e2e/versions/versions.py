@@ -13,9 +13,9 @@ import sys
 import time
 
 SWAPS = int(os.environ.get("NTK_VERSION_SWAPS", "400"))
-PERIOD = 0.02  # a swap
+PERIOD = 0.02  # of one swap
 PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
-FILES_MAX = 100  # of 128 that wait for agents; applications that end then leave none
+FILES_MAX = 100  # of the 128 that may wait for agents; beyond that, applications that exit leave none
 BIN, TESTS = os.environ["NTK_BIN_DIR"], os.path.join(os.environ["NTK_BUILD_DIR"], "tests")
 MONITOR = {1: f"{TESTS}/version_monitor_1", 2: f"{BIN}/neuron-monitor"}
 TOP = {1: f"{TESTS}/version_top_1", 2: f"{BIN}/neuron-top"}
@@ -65,10 +65,10 @@ class Slot:
             failures.append(f"{self.name} of version {self.version} does not end")
             self.process.kill()
             code = self.process.wait()
-        # A program that is just starting has no handler yet.
+        # A program that is just starting has no signal handler yet.
         allowed = {-self.sent, 0} if self.sent else {0}
         if self.name.startswith("asks"):
-            allowed |= {1}  # there is no database yet
+            allowed |= {1}  # the database does not exist yet
         if code not in allowed:
             failures.append(f"{self.name} of version {self.version}: ended with {code} after signal {self.sent}")
         self.process = None
@@ -156,9 +156,8 @@ def main():
         slot.start()
     wait_until(lambda: all(map(has_looked, (1, 2))))  # their marks are in the folder
     begin = time.monotonic()
-    # A program that is always killed at once keeps nothing. Nor does an agent without a database
-    # wait for one that is away while that of the other version is there, so these two are swapped
-    # one after the other.
+    # A program that is always killed at once keeps nothing. An agent without a database does not wait for one that
+    # is gone while that of the other version exists, so these two are swapped one after the other.
     weights = {"stores-1": 1, "stores-2": 1, "reaps": 0}
     most = 0
     for i in range(SWAPS):

@@ -1,6 +1,6 @@
-# cloudwatch.sh - neuron-monitor-cloudwatch against a fake of the service that computes signatures
-# again with botocore, checks requests by its model of the service, throttles, fails and cuts
-# connections: every request is taken, once, but where the answer was truncated.
+# cloudwatch.sh - neuron-monitor-cloudwatch against a fake service that verifies signatures with botocore, checks
+# requests by the published model of the service, throttles, fails and cuts connections. Every request is accepted
+# exactly once, except when its answer was truncated.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor-cloudwatch neuron-bench jq
@@ -14,8 +14,8 @@ agent=$!
 pids+=("$agent")
 wait_for has_reports all.jsonl
 NEURON_PROCESS_TAG=mine neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 600 >/dev/null
-# Ten reports from the application's first: its whole life. A single report may have an execution whose latency is in the
-# next, so only all of them fit together, and only when each is repeated as often as the others.
+# Ten reports from the first one of the application: its whole life. The latency of an execution may be in the report
+# after it, so only all ten fit together, and only if each is repeated equally often.
 take_ten() {
     sed -n '/"neuron_runtime_tag":"mine"/,$p' all.jsonl | head -10 >base.jsonl
     [ "$(wc -l <base.jsonl)" = 10 ] && echo yes
@@ -24,7 +24,7 @@ wait_for take_ten
 kill "$agent" && wait "$agent"
 [ "$(completed_in_reports base.jsonl)" = 300 ] || fail "ten reports have $(completed_in_reports base.jsonl) of 300 executions"
 
-start_fake() { # NAME [PORT]: its folder; the port is in $port
+start_fake() { # NAME [PORT]: starts the service in folder NAME; sets $port
     mkdir -p "$1"
     /usr/bin/python3 "$here/fake_aws.py" "$1" ${2:-} >"$1/port" 2>"$1/err" &
     fake=$!
@@ -37,7 +37,8 @@ has_port() { [ -s "$1" ] && echo yes; }
 taken() { [ "$(cat "$1/taken" 2>/dev/null | wc -l)" = "$2" ] && echo yes; }
 clean() { [ ! -e "$1/wrong" ] || fail "$1: $(head -c 2000 "$1/wrong")"; }
 cw() { neuron-monitor-cloudwatch --region eu-west-1 "$@"; }
-# feed COUNT REPORTS ERR COMMAND...: its input stays open until COUNT requests were taken, however long that lasts.
+# feed COUNT REPORTS ERR COMMAND...: keeps the input open until COUNT requests were accepted, however long that
+# takes.
 feed() {
     rm -f in && mkfifo in
     "${@:4}" <in 2>"$3" &
@@ -51,7 +52,7 @@ feed() {
 }
 at_least() { [ "$(cat bad/taken 2>/dev/null | wc -l)" -ge "$1" ] && echo yes; }
 
-# What is to be sent: ten minutes of three reports.
+# The input: ten minutes of three reports.
 /usr/bin/python3 "$here/reports.py" base.jsonl 30 20 >reports
 cw --dry-run <reports >expected
 requests=$(wc -l <expected)
@@ -77,8 +78,8 @@ code=0
 cw --dry-run --label le=7 <reports >/dev/null 2>label.err || code=$?
 [ $code = 2 ] && grep -q 'choose a different name' label.err || fail "a label that is taken: code $code"
 
-# All that can go wrong on the way.
-start_fake bad "$(free_ports 1)" # it comes back at the same port
+# Everything that can go wrong on the way.
+start_fake bad "$(free_ports 1)" # it restarts on the same port
 echo 'AKIDEXAMPLE wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY a+session/token==' >bad/keys
 echo 'take throttle throttle fail take early early take late lost take deny deny expire take late' >bad/plan
 feed "$requests" reports bad.err env AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SESSION_TOKEN=a+session/token== \
@@ -90,7 +91,7 @@ grep -q 'Rate exceeded' bad.err || fail "throttling is not reported"
 grep -q gzip bad/taken || fail "expected a compressed request, found none"
 ! grep -q 'wJalr\|session/token' bad.err || fail "keys are in the output"
 
-# Data that CloudWatch rejects is dropped and logged; the rest is sent. Keys of a profile.
+# Data that CloudWatch rejects is dropped and logged; the rest is sent. The keys are those of a profile.
 mkdir .aws
 printf '[default]\naws_access_key_id = NOT\naws_secret_access_key = this\n[prod]\naws_access_key_id=AKPROD\naws_secret_access_key=sEcret # old\n' >.aws/credentials
 echo 'AKPROD sEcret' >bad/keys
@@ -99,7 +100,7 @@ feed $((requests - 2)) reports refused.err cw --profile prod
 clean bad
 [ "$(taken bad $((requests - 1)))" = yes ] || fail "$(cat bad/log)"
 grep -q 'rejected and dropped: status 400, InvalidParameterValueException' refused.err || fail "see refused.err"
-# The clock of the service is an hour ahead, or behind.
+# The clock of the service is an hour ahead, then an hour behind.
 for skew in 3600 -3600; do
     rm bad/taken bad/log && echo $skew >bad/skew
     feed $((requests - 1)) reports skew.err cw --profile prod
@@ -107,7 +108,7 @@ for skew in 3600 -3600; do
     [ "$(grep -c skewed bad/log)" = 1 ] || fail "the clock is not learnt: $(cat bad/log)"
 done
 rm bad/skew
-# Keys that end while it runs: the file has new ones when the service says so.
+# Keys that expire while it runs: the file has new ones when the service asks for them.
 rm bad/taken in && mkfifo in
 cw --profile prod --high-resolution-metrics <in 2>renewed.err &
 last=$!
@@ -122,7 +123,7 @@ wait "$last" || fail "code $?"
 clean bad
 [ ! -s renewed.err ] || fail "renewed keys are in the output"
 
-# Other places of keys: a container, a web identity, the instance, which tells its region too.
+# Other sources of keys: a container, a web identity, and the instance, which also names its region.
 later=$(date -u -d '+6 hours' +%Y-%m-%dT%H:%M:%SZ)
 object="\"AccessKeyId\":\"AKTEMP\",\"SecretAccessKey\":\"temp\",\"Token\":\"tok\",\"Expiration\":\"$later\""
 echo "{$object}" >bad/container.json
@@ -131,7 +132,7 @@ echo "<R><Credentials><AccessKeyId>AKTEMP</AccessKeyId><SecretAccessKey>temp</Se
 echo 'AKTEMP temp tok' >bad/keys
 echo web-token >web.token
 mv .aws .none
-one() { # NAME REGION VARIABLE...: one request with keys of that place
+one() { # NAME REGION VARIABLE...: sends one request with keys from that source
     rm -f bad/taken
     head -1 reports | env "${@:3}" neuron-monitor-cloudwatch 2>one.err || fail "$1: code $?"
     clean bad
@@ -141,7 +142,7 @@ one container eu-north-1 AWS_REGION=eu-north-1 AWS_CONTAINER_CREDENTIALS_FULL_UR
     AWS_CONTAINER_AUTHORIZATION_TOKEN='Bearer pod'
 one identity us-west-2 AWS_DEFAULT_REGION=us-west-2 AWS_WEB_IDENTITY_TOKEN_FILE=web.token AWS_ROLE_ARN=arn:aws:iam::1:role/x
 grep -qx 'STS arn:aws:iam::1:role/x web-token' bad/log || fail "$(cat bad/log)"
-# A role, taken with keys that a command gives; profiles of the config file.
+# A role, assumed with keys that a command prints; profiles of the config file.
 mkdir .aws
 cat >.aws/config <<'EOF'
 [profile vault]
@@ -160,7 +161,7 @@ one process us-gov-west-1 AWS_PROFILE=job AWS_REGION=us-gov-west-1
 mv .aws .once
 one instance eu-south-2 AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE_ENDPOINT="$AWS_ENDPOINT_URL/"
 
-# An outage: what could not be sent waits in files and goes first the next time.
+# An outage: what could not be sent is kept in files and sent first the next time.
 kill "$fake" && wait "$fake" 2>/dev/null || true
 export AWS_ACCESS_KEY_ID=AKTEMP AWS_SECRET_ACCESS_KEY=temp AWS_SESSION_TOKEN=tok
 cw --spool spool <reports 2>outage.err || fail "code $?"
@@ -173,20 +174,20 @@ clean bad
 head -n "$requests" bad/taken >first && /usr/bin/python3 "$here/same.py" expected first 0
 [ "$(cat bad/taken | wc -l)" -gt "$requests" ] || fail "the new reports are not sent"
 
-# A folder with lines for an agent is none with requests.
+# A spool with lines for an agent is not accepted as one with requests.
 neuron-monitor-cloudwatch --emf --emf-output tcp://127.0.0.1:1 --spool mixed <base.jsonl 2>mixed.err &
 last=$!
 pids+=("$last")
 unreachable() { grep -q 'retrying' mixed.err && echo yes; }
 wait_for unreachable
-kill "$last" # it does not wait for the peer then
-wait "$last" || true # all is safe in the folder, in time or not
+kill "$last" # now it does not wait for the peer
+wait "$last" || true # everything is in the folder, whether in time or not
 ls mixed/*.msg >/dev/null || fail "no lines in the spool"
 cw --spool mixed <base.jsonl 2>mixed.err || fail "code $?"
 grep -q 'rejected and dropped: the spool contains data from a different exporter' mixed.err || fail "see mixed.err"
 clean bad
 
-# Lines for an agent: standard output, a file that is moved away, datagrams, connections that end.
+# Lines for an agent: to standard output, a file that is moved away, datagrams, and connections that close.
 cw --emf <reports >lines
 [ "$(jq -s "[.[] | select(.StatusType == \"completed\") | .ExecutionStatus] | add" lines)" = "$completed" ] || fail "EMF loses"
 jq -es 'all(._aws.Timestamp > 1e12 and (. as $line | all(._aws.CloudWatchMetrics[]; (.Namespace == "Neuron") and
@@ -225,7 +226,7 @@ for kind in udp tcp; do
         echo "$report" >&7
         total=$(($(cat got.want 2>/dev/null | wc -l) + $(echo "$report" | cw --emf | tee -a got.want | wc -l)))
         wait_for lines_are got.$kind
-        [ $kind = udp ] || { kill -USR1 $agent && closed=$((closed + 1)) && wait_for is_closed; } # a connection that ends
+        [ $kind = udp ] || { kill -USR1 $agent && closed=$((closed + 1)) && wait_for is_closed; } # a connection that closes
     done < <(head -6 reports)
     exec 7>&-
     wait "$last" || fail "code $?"
@@ -233,7 +234,7 @@ for kind in udp tcp; do
     rm got.want
 done
 
-# Wrong use, with one message each.
+# Wrong usage: one message each.
 wrong() { # CODE SENTENCE OPTION...
     local code=0
     neuron-monitor-cloudwatch "${@:3}" <reports >wrong.out 2>wrong.err || code=$?
@@ -257,6 +258,6 @@ wrong 1 '.aws/config: line 3 is neither' --profile other
 code=0
 neuron-monitor-cloudwatch --dry-run </dev/null 2>wrong.err || code=$?
 [ $code = 1 ] && grep -q 'ended without a neuron-monitor report' wrong.err || fail "code $code"
-# Its output has no reader any more: it ends, and that is not a failure.
+# The reader of its output has gone: it exits, and that is not a failure.
 cat reports reports reports 2>/dev/null | { code=0; cw --emf 2>closed.err || code=$?; echo $code >closed.code; } | head -1 >/dev/null || true
 [ "$(cat closed.code)" = 0 ] && [ ! -s closed.err ] || fail "a closed pipe: $(cat closed.code closed.err)"

@@ -140,7 +140,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.close()
 
-    # -- where keys come from
+    # -- sources of keys
 
     def do_PUT(self):
         note("log", f"PUT {self.path}")

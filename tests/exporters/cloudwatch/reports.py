@@ -11,6 +11,6 @@ first = time.time() - 60 - count * step
 for i in range(count):
     report = reports[i % len(reports)]
     report["time_ns"] = int((first + i * step) * 1e9)
-    report["instance_info"]["error"] = "nobody was asked"  # so that nothing waits for an answer
+    report["instance_info"]["error"] = "nobody was asked"  # so that no program waits for a response
     report["neuron_ext"]["period_ns"] = int(step * 1e9)
     print(json.dumps(report), flush=True)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: snapshots to requests and lines, parsed again; bounds of the service; what answers
- * mean. */
+/* Method: snapshots to requests and lines, which are parsed again; limits of the service; and how
+ * responses are interpreted. */
 #include "exporters/cloudwatch/cloudwatch.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 #define TEXT_BYTES 400
 #define MANUAL_COLUMNS 78
 
-/* All requests of a test as one list of metrics. */
+/* All requests of a test as a single list of metrics. */
 struct sent {
     json_t *metrics;
     size_t request_count;
@@ -100,7 +100,7 @@ static void dimensions_of(const json_t *metric, char text[TEXT_BYTES])
     }
 }
 
-/* Sum and number of what was sent under the name and dimensions. */
+/* Sum and number of the values sent with this name and dimensions. */
 static double sum_of(const struct sent *sent, const char *name, const char *dimensions,
                      double *out_count)
 {
@@ -204,7 +204,7 @@ static void every_group_has_its_metrics(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Sixteen devices, one with an event. */
+/* Sixteen devices, one of them with an event. */
 static void errors_of_memory_are_five_metrics_and_those_that_happened(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
@@ -278,7 +278,7 @@ static void assert_taken(const char *name)
     }
 }
 
-/* Lines have metrics, dimensions and labels side by side as keys. */
+/* Lines have metrics, dimensions and labels as keys of one object. */
 static void a_label_of_the_user_is_not_called_as_a_metric_or_dimension(void **state)
 {
     struct ntk_labels labels = { .count = 1, .rows = { { "team", "ml" } } };
@@ -287,7 +287,7 @@ static void a_label_of_the_user_is_not_called_as_a_metric_or_dimension(void **st
 
     encode(&data, snapshot);
     snapshot->instance.id = "";
-    snapshot->runtimes[0].uid++; /* another user's of that tag */
+    snapshot->runtimes[0].uid++; /* the same tag of another user */
     encode(&data, snapshot);
     ntk_map_each(entry, &data.series) {
         const struct ntk_cloudwatch_series *series = entry->value;
@@ -378,7 +378,7 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
     for (int i = 0; i < TAGS; i++) {
         memset(tags[i], 'x', sizeof tags[i] - 1);
         snprintf(tags[i], sizeof tags[i], "%d", i);
-        tags[i][strlen(tags[i])] = '"'; /* long, and longer as JSON */
+        tags[i][strlen(tags[i])] = '"'; /* long, and even longer as JSON */
         runtimes[i] =
             (struct ntk_runtime_sample){ .has = NTK_RUNTIME_HAS_CPU, .tag = tags[i], .user = "" };
         for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
@@ -391,7 +391,7 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
     for (int i = 0; i < TAGS; i++) {
         snapshot->runtimes = &runtimes[i];
         encode(&data, snapshot);
-        ntk_points_page_fini(data.page); /* as if it were its own step: all have series */
+        ntk_points_page_fini(data.page); /* as if it were a separate step: all have series */
         free(data.page);
         data.page = NULL;
     }
@@ -430,7 +430,7 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
 
 struct steps {
     uint64_t time_ms[8];
-    size_t value_count[8]; /* of the series with the most */
+    size_t value_count[8]; /* of the series with the most values */
     size_t count;
 };
 
@@ -479,10 +479,10 @@ static void a_minute_goes_when_the_next_report_is_beyond_it(void **state)
     assert_int_equal(steps.time_ms[0], MINUTE_MS);
     assert_int_equal(steps.value_count[0], 3);
     put_at(&gather, MINUTE_MS + 61000);
-    put_at(&gather, MINUTE_MS + 121000); /* it came late */
+    put_at(&gather, MINUTE_MS + 121000); /* it arrived late */
     assert_int_equal(steps.count, 2);
     assert_int_equal(steps.time_ms[1], MINUTE_MS + 60000);
-    put_at(&gather, MINUTE_MS + 1000); /* the clock went back */
+    put_at(&gather, MINUTE_MS + 1000); /* the clock was set back */
     assert_int_equal(steps.count, 3);
     assert_int_equal(ntk_cloudwatch_gather_flush(&gather, &err), 0);
     assert_int_equal(ntk_cloudwatch_gather_flush(&gather, &err), 0);
@@ -542,7 +542,7 @@ static void applications_beyond_the_bound_share_series(void **state)
 
 static void two_users_with_one_tag_are_never_summed(void **state)
 {
-    /* The third has no name, the last one that of the second. */
+    /* The third user has no name, the last one has the name of the second. */
     static const char *const users[] = { "", "mallory", "", "mallory" };
     static const char *const shown[] = { "", "mallory", "1003", "1004" };
     enum { COUNT = sizeof users / sizeof *users };
@@ -664,7 +664,7 @@ static void a_group_that_is_not_due_adds_nothing(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Method: the second user's process is the only one in the second report of a step. */
+/* Method: in the second report of a step there is only the second user's process. */
 static void the_first_user_of_a_tag_keeps_it_for_the_step(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
@@ -705,15 +705,15 @@ static void executions_that_are_not_counted_have_no_metric(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Where CloudWatch deliberately differs from the page of Prometheus. */
+/* Where CloudWatch intentionally differs from the page for Prometheus. */
 
 static void take_cpu_share(const struct ntk_point *point, void *ctx)
 {
     *(double *)ctx += point->number;
 }
 
-/* One metric of the whole machine, all that is not idle; Prometheus has a series each of user and
- * system time. A sum of rounded parts is not more than the machine. */
+/* One metric for the whole machine, everything but idle time; Prometheus has separate series of
+ * user and system time. A sum of rounded parts does not exceed the machine. */
 static void the_cpu_of_the_machine_is_one_value_without_idle_time(void **state)
 {
     static const double shares[][NTK_CPU_FIELD_COUNT] = {
@@ -748,7 +748,7 @@ static void the_cpu_of_the_machine_is_one_value_without_idle_time(void **state)
     }
 }
 
-/* FLOPs are those that count, without transposes; Prometheus has a counter of each. */
+/* FLOPs are the effective ones, without transposes; Prometheus has a counter for both. */
 static void flops_are_the_effective_ones(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
@@ -807,7 +807,7 @@ static void a_line_has_at_most_100_values_of_a_metric(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* The series of a metric and its dimensions in the line, as encode() names it. */
+/* The series of a metric and its dimensions in the line, with the names of encode(). */
 static const struct ntk_cloudwatch_series *series_of(const struct ntk_cloudwatch_data *data,
                                                      const char *name, const json_t *dimensions,
                                                      const json_t *line)
@@ -831,7 +831,7 @@ static const struct ntk_cloudwatch_series *series_of(const struct ntk_cloudwatch
     return found;
 }
 
-/* Two series of a metric need two lines, and so do two applications. */
+/* Two series of one metric need two lines, and so do two applications. */
 static size_t fewest_lines(const struct ntk_cloudwatch_data *data,
                            const struct ntk_snapshot *snapshot)
 {
@@ -902,7 +902,7 @@ static void lines_have_every_series_once_and_are_as_few_as_possible(void **state
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Lines have no counts of values, so requests alone have the series of every execution. */
+/* Lines have no counts of values, so only requests have the series of every execution. */
 static void lines_have_percentiles_of_executions_but_not_each(void **state)
 {
     static const struct ntk_cloudwatch_emf_options options = { "N", NULL, MINUTE_MS, false };
@@ -1039,7 +1039,8 @@ static void its_manual_has_the_list_of_metrics(void **state)
     ntk_buf_fini(&list);
 }
 
-/* Method: three processes, watched in three ways; the unknown values of two of them are poison. */
+/* Method: three processes, watched in three ways; the unknown values of two are filled with
+ * poison. */
 static void values_unknown_to_hooks_around_calls_have_no_metric(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
@@ -1062,7 +1063,7 @@ static void values_unknown_to_hooks_around_calls_have_no_metric(void **state)
                      !strstr(dimensions, "NeuronCore=0;"));
     }
     assert_true(memory_types > 0);
-    assert_int_equal(hosts, 2); /* no source says what the attached one has there */
+    assert_int_equal(hosts, 2); /* the attached one has no source for that */
     free(text);
     json_decref(sent.metrics);
     ntk_cloudwatch_data_fini(&data);

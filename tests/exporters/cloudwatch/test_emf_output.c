@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a bound on the size of files (RLIMIT_FSIZE) is the full disk, lifted it has room
+/* Method: a file size limit (RLIMIT_FSIZE) simulates a full disk; without it the disk has room
  * again. */
 #include "exporters/cloudwatch/emf_output.h"
 
@@ -20,13 +20,13 @@
 #define FIRST "{\"_aws\":{},\"n\":1}\n"
 #define SECOND "{\"_aws\":{},\"n\":2}\n"
 #define THIRD "{\"_aws\":{},\"n\":3}\n"
-#define HALF ((off_t)(sizeof FIRST - 1 + 8)) /* the first line and a piece of the second */
+#define HALF ((off_t)(sizeof FIRST - 1 + 8)) /* the first line and a part of the second */
 
 struct fixture {
     char *folder;
     char *path;
     struct ntk_emf_output *output;
-    int stdout_fd; /* the test's own, while a file replaces it; -1 */
+    int stdout_fd; /* the original stdout while a file replaces it, or -1 */
 };
 
 static int set_up(void **state)
@@ -103,7 +103,7 @@ static int has_size(void *ctx)
     return stat(awaited->path, &info) == 0 && info.st_size == awaited->bytes;
 }
 
-/* The outbox has its own thread: waits for what it does. */
+/* The outbox has a separate thread: waits for its effect. */
 static void wait_for_size(const char *path, off_t bytes)
 {
     assert_true(test_wait_until(has_size, &(struct awaited){ path, bytes }));

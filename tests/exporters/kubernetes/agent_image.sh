@@ -1,9 +1,9 @@
 #!/bin/bash
-# agent_image - what Dockerfile.agent has in its image runs as a user without rights, with nothing else in its root folder.
+# agent_image - the files of Dockerfile.agent run as an unprivileged user with nothing else in their root folder.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 skip_sanitized
 "$NTK_SOURCE_DIR/exporters/kubernetes/agent-image.sh" "$NTK_BUILD_DIR" image
-is_static=$(sed -n 's/^NTK_ARCHIVE_STATIC_LINKS:INTERNAL=//p' "$NTK_BUILD_DIR/CMakeCache.txt") # else libarchive brings ICU
+is_static=$(sed -n 's/^NTK_ARCHIVE_STATIC_LINKS:INTERNAL=//p' "$NTK_BUILD_DIR/CMakeCache.txt") # otherwise libarchive brings ICU
 [ "$(find image -name 'sh' -o -name 'bash' -o -name 'dpkg' -o -name 'libopenblas*' -o -name 'libgrpc*' ${is_static:+-o -name 'libicu*'})" = "" ] ||
     fail "the image has more than the agent: $(find image -type f)"
 du -sm image/ | sed 's/\t.*/ MiB: the image of the agent/'

@@ -44,7 +44,7 @@ def device(name, number):
 slices = [slice_of(NODE, DRIVER, NODE, [device(f"neuron-device-{i}", i) for i in range(16)]),
           slice_of(NODE, "gpu.example.com", NODE, [device("gpu-0", 0)]),
           slice_of("other-node", DRIVER, "other-node", [device("neuron-device-0", 0)])]
-# A rule of an administrator for the same device, and one that an agent of the other node has made.
+# A rule of an administrator for the same device, and one made by an agent of the other node.
 rules["by-hand"] = {"metadata": {"name": "by-hand"},
                     "spec": {"deviceSelector": {"driver": DRIVER, "pool": NODE, "device": "neuron-device-1"},
                              "taint": {"key": "example.com/broken", "effect": "NoExecute"}}}
@@ -53,7 +53,7 @@ rules["neuron-monitor-other-node-neuron-device-0"] = {
                  "annotations": {"neuron-monitor/node": "other-node"}},
     "spec": {"deviceSelector": {"driver": DRIVER, "pool": "other-node", "device": "neuron-device-0"},
              "taint": {"key": "neuron-monitor/unhealthy", "value": "dma_abort", "effect": "NoSchedule"}}}
-# One that an earlier agent of this node left behind, of a device that is well.
+# One that an earlier agent of this node left behind, for a device that is healthy.
 rules["neuron-monitor-left"] = {
     "metadata": {"name": "neuron-monitor-left", "labels": {"app.kubernetes.io/managed-by": "neuron-monitor"},
                  "annotations": {"neuron-monitor/node": NODE}},

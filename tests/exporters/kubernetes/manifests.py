@@ -19,7 +19,7 @@ try:
 except ImportError:
     jsonschema = None
 
-# The one folder of the host that may be written to.
+# The only writable folder of the host.
 WRITABLE = {"/dev/shm/neuron"}
 CAPABILITIES = {"DAC_READ_SEARCH"}
 
@@ -36,7 +36,7 @@ def check(condition, text):
 def check_schema(path, document, validator):
     problems = sorted(validator.iter_errors(document), key=lambda error: len(error.absolute_path))
     for problem in problems:
-        # For the kinds that it may be, the one that it says it is.
+        # Of several possible kinds, only errors about the declared one matter.
         inner = [e for e in problem.context or [] if not ({"kind", "apiVersion"} & set(e.absolute_path))]
         worst = max(inner, key=lambda error: len(error.absolute_path), default=problem)
         place = ".".join(map(str, worst.absolute_path))
@@ -157,7 +157,7 @@ def main():
     options = set(re.findall(r"--[a-z0-9.-]+", pathlib.Path(sys.argv[1]).read_text()))
     check("--quiet" in options, "the help text has no options")
     table = pathlib.Path(__file__).resolve().parents[3] / "shared/abi/machine.def"
-    # Those with a dot are types of nodes; the others are software machines alone.
+    # Names with a dot are instance types; the others are software machines only.
     machines = re.findall(r'(?m)^NTK_MACHINE\("([^".]+\.[^"]+)"', table.read_text())
     check(machines, "the table of machines is empty")
     validator = None

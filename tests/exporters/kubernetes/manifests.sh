@@ -1,13 +1,13 @@
 #!/bin/bash
-# manifests - the example manifests ask for little and fit together and neuron-monitor; the check itself notices what is
-# spoilt. The components fit, and kustomize makes the same objects of them where it is there.
+# manifests - the example manifests request few rights, and match each other and neuron-monitor. The check itself
+# detects damaged manifests. The components fit, and kustomize builds the same objects from them if it is installed.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 here=$NTK_SOURCE_DIR/tests/exporters/kubernetes
 folder=$NTK_SOURCE_DIR/exporters/kubernetes
 needs_python yaml
 
 neuron-monitor --help >help
-# spoilt SED WORDS: the manifests after the edit are refused with the words.
+# spoilt SED WORDS: the manifests are rejected with WORDS after the edit.
 count=0
 spoilt() {
     count=$((count + 1))
@@ -33,7 +33,7 @@ spoilt 's/^FROM debian:12-slim$/FROM debian:latest/' 'may be any image'
 spoilt 's/--no-install-recommends//' 'only recommended'
 spoilt 's/^EXPOSE 8000/EXPOSE 80/' 'another port'
 spoilt 's/image: neuron-toolkit:latest/image: other/' 'the Dockerfile makes neuron-toolkit:latest'
-# What only a schema notices.
+# Errors that only a schema detects.
 if "$python" -c 'import jsonschema' 2>/dev/null; then
     spoilt 's/readOnlyRootFilesystem:/readOnlyRootFileSystem:/' "DaemonSet spec.template.spec.*readOnlyRootFileSystem"
     spoilt 's/containerPort: 8000/containerPort: "8000"/' "DaemonSet spec.template.spec.containers.0.ports.0.containerPort"
@@ -54,8 +54,7 @@ while IFS=$'\t' read -r edit words; do
     grep "^spoilt.$number: " said | greps -e "$words" || fail "after $edit: $(grep "^spoilt.$number: " said)"
 done <expected
 
-# What is installed: the same files, and the rules as the operator takes them, which kustomize puts
-# together.
+# The installed files are the same, and the rules have the form that the operator reads and kustomize assembles.
 installed=$NTK_BUILD_DIR/share/kubernetes
 for file in "$folder"/*.yaml "$folder"/*/*.yaml "$folder"/Dockerfile{,.agent} "$folder/node-problem-detector.json"; do
     cmp "$file" "$installed/${file#"$folder"/}" || fail "$installed has another ${file#"$folder"/}"
@@ -67,7 +66,7 @@ rule = yaml.safe_load((folder / "prometheus-rule.yaml").read_text())
 assert rule["kind"] == "PrometheusRule" and rule["spec"] == yaml.safe_load(open(sys.argv[2])), "other rules"
 END
 
-# Each choice of components, and all of them: what kustomize makes is what overlays.py makes.
+# For each component, and for all of them, kustomize and overlays.py build the same objects.
 mkdir overlays
 "$python" "$here/overlays.py" "$installed" help overlays || fail "the components do not fit"
 [ "$(ls overlays/*.json | wc -l)" -ge 6 ] || fail "only these choices: $(ls overlays)"
@@ -85,7 +84,7 @@ END
     done
 fi
 
-# The pod of a job in docs/kubernetes.md mounts what it names.
+# The pod of a job in docs/kubernetes.md mounts every volume that it names.
 "$python" - "$NTK_SOURCE_DIR/docs/kubernetes.md" <<'END' || fail "the YAML of docs/kubernetes.md"
 import re, sys, yaml
 pod = yaml.safe_load(re.search(r"```yaml\n(.*?)```", open(sys.argv[1]).read(), re.S).group(1))["spec"]

@@ -1,6 +1,6 @@
 #!/bin/bash
-# node_health - the agent tells an API server of a device that breaks and is mended; a real client of Kubernetes reads it.
-# The server has the rights that the manifests give, a token that changes, and moods.
+# node_health - the agent reports to an API server that a device breaks and is repaired; a real Kubernetes client
+# reads it. The server enforces the rights of the manifests, rotates its token, and fails at times.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq node openssl
 here=$NTK_SOURCE_DIR/tests/exporters/kubernetes
@@ -40,11 +40,11 @@ agent() {
     agent=$!
     pids+=("$agent")
 }
-# others: the rules of an administrator and of another node; never touched.
+# others: the rules of an administrator and of another node, which must not change.
 others='["by-hand","ip-10-0-0-1.ec2.internal","neuron-device-1","example.com/broken","","NoExecute"],
     ["neuron-monitor-other-node-neuron-device-0","other-node","neuron-device-0","neuron-monitor/unhealthy","dma_abort","NoSchedule"]'
 
-# Well from the beginning: the condition, no event; a rule that an earlier agent left behind goes.
+# Healthy from the start: the condition and no event; a rule that an earlier agent left behind is deleted.
 agent
 wait_for sees '.condition.status == "False" and .condition.reason == "NeuronHasNoError" and .condition.message == "no Neuron errors" and .ready == "KubeletReady"'
 wait_for sees ".taints == [$others]"
@@ -62,8 +62,8 @@ rule="[\"neuron-monitor-$node-neuron-device-2\",\"$node\",\"neuron-device-2\",\"
 wait_for sees ".taints == ([$others, $rule] | sort)"
 wait_for sees '.events == [["Warning", "NeuronHasError_HBM_UNCORRECTABLE_ERROR", "ip-10-0-0-1.ec2.internal"]]'
 
-# An agent that starts again says nothing twice, and continues with what there is; with another
-# effect the rule is changed.
+# An agent that restarts repeats nothing and continues with the existing rules; with another effect the rule is
+# changed.
 kill "$agent"
 wait "$agent" || fail "the agent ends with $?"
 seen | jq -c .condition.transition >before
@@ -72,8 +72,7 @@ wait_for sees ".taints == ([$others, ($rule | .[5] = \"NoExecute\")] | sort)"
 seen | jq -c .events >events
 [ "$(jq length events)" = 1 ] && [ "$(seen | jq -c .condition.transition)" = "$(cat before)" ] || fail "an agent that starts reports news"
 
-# Moods of the server: each is logged once, the agent continues, and what came meanwhile is sent
-# afterwards.
+# Failures of the server: each is logged once, the agent continues, and changes made meanwhile are sent afterwards.
 looks() { curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log | tail -1)/metrics"; }
 said=0
 for words in 'error=HTTP 500: etcdserver: ' 'busy=429: too many requests' 'garbage=response of the API server is not a JSON object' \
@@ -91,13 +90,13 @@ for words in 'error=HTTP 500: etcdserver: ' 'busy=429: too many requests' 'garba
     said=$(wc -l <agent.log)
 done
 ! grep -q $'\x1b' agent.log || fail "the server's text reaches the terminal"
-# The token is another one from now on; the file is read again.
+# The token changes; the file is read again.
 echo second >server/token
 cp server/token token.new && mv token.new token
 seen >well.json
 wait_for later
 
-# The device is reset: well, another event, no taint.
+# The device is reset: healthy, another event, no taint.
 NEURON_SOFT_FAULT= neuron-bench machine --remove >/dev/null 2>&1 || true
 neuron-bench machine >/dev/null
 wait_for sees '.condition.status == "False" and .events[-1] == ["Normal", "NeuronHasNoError", "ip-10-0-0-1.ec2.internal"]'
@@ -105,7 +104,7 @@ wait_for sees ".taints == [$others]"
 kill "$agent"
 wait "$agent" || fail "the agent ends with $?"
 
-# What cannot be: options alone, invalid names, no address of the server.
+# Errors: options without their requirements, invalid names, no address of the server.
 refused() { # STATUS SENTENCE ARGUMENT...
     local status=0
     env -u KUBERNETES_SERVICE_HOST -u NODE_NAME neuron-monitor --once --quiet "${@:3}" >said 2>&1 || status=$?

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rules are made, changed, kept and deleted. Method: lists as a server gives them, verdicts
- * next to them. */
+/* Which rules are created, changed, kept and deleted. Method: lists as a server returns them, with
+ * verdicts. */
 #include "exporters/kubernetes/device_taint.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@
 
 static const struct ntk_taint_options options = { "n1", "k/v", "NoSchedule" };
 
-/* One letter and the name of each rule: K, C(reate), P(atch), D(elete). */
+/* One letter and the name of each rule: K(eep), C(reate), P(atch), D(elete). */
 static size_t plan(const char *rules_text, const char *slices_text,
                    const struct ntk_device_verdicts *verdicts, char *out, size_t out_bytes)
 {
@@ -108,7 +108,7 @@ static void devices_of_others_are_none_of_ours(void **state)
     assert_string_equal(said, "");
 }
 
-/* A driver that is being loaded publishes nothing: that is not a report about any device. */
+/* A driver that is loading publishes nothing; that is not a report about any device. */
 static void without_devices_rules_stay(void **state)
 {
     const struct ntk_device_verdicts verdicts = { .count = 1,

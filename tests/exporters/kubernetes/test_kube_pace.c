@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When Kubernetes gets reports, at times that the test sets. */
+/* When reports are sent to Kubernetes, at times that the test sets. */
 #include "exporters/kubernetes/kube_pace.h"
 
 #include <errno.h>
@@ -38,7 +38,8 @@ static void a_change_waits_for_the_gap_and_nothing_for_the_heartbeat(void **stat
     pace.is_wanted = true;
     assert_int_equal(due(&pace), NOW + NTK_KUBERNETES_GAP_NS);
     assert_int_equal(ntk_kube_pace_due_ns(&pace, SECOND, 0, false), NOW + SECOND);
-    assert_int_equal(ntk_kube_pace_due_ns(&pace, HEARTBEAT, 0, true), 0); /* the end is near */
+    /* At the exit of the agent. */
+    assert_int_equal(ntk_kube_pace_due_ns(&pace, HEARTBEAT, 0, true), 0);
 }
 
 static void pauses_after_failures_grow_are_bounded_and_heed_the_server(void **state)
@@ -58,7 +59,7 @@ static void pauses_after_failures_grow_are_bounded_and_heed_the_server(void **st
     assert_int_equal(due(&pace), NOW + 2 * SECOND);
 }
 
-/* The program ends: that is not a failure. */
+/* The program exits, which is not a failure. */
 static void a_question_that_was_given_up_changes_no_pause(void **state)
 {
     struct ntk_kube_pace pace = { .is_sending = true };

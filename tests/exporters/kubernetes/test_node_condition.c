@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a snapshot is as a node's condition, patch and event. */
+/* A snapshot as the condition of a node, as a patch and as an event. */
 #include "exporters/kubernetes/node_condition.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* Devices of these verdicts, the unhealthy ones for this reason. */
+/* Devices with these verdicts; the unhealthy ones have this reason. */
 static void make(struct ntk_node_condition *condition, size_t count, const uint32_t *verdicts,
                  enum ntk_health_reason reason)
 {
@@ -49,7 +49,8 @@ static void the_worst_device_is_the_condition(void **state)
     assert_string_equal(condition.reason, "NeuronHealthIsUnknown");
 }
 
-/* Method: a device that only a process accuses, then one that the driver accuses as well. */
+/* Method: a device that only a process reports as faulty, then one that the driver reports as
+ * well. */
 static void a_process_alone_makes_no_problem_of_a_node(void **state)
 {
     struct ntk_node_condition condition;

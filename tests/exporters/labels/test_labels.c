@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of labels: what is taken, in which order, and what is refused with which words. */
+/* Which labels are accepted, in which order, and which are rejected with which message. */
 #include "exporters/labels/labels.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
-# efa - counters of EFA adapters, from files of the kernel to a report, a page and a pipe, by our names and by Observer's; what an
-# adapter does not count is absent, and files that are none are nothing.
+# efa - counters of EFA adapters, from files of the kernel to a report, a page and a pipe, by our names and by
+# Observer's. Counters that an adapter lacks are absent, and files that are not counters are ignored.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs curl jq
 
@@ -23,10 +23,10 @@ counter rdmap0s6 1 tx_bytes 1000
 counter rdmap0s6 1 rx_drops 7
 counter rdmap0s6 1 lifespan 12
 counter rdmap0s6 2 tx_bytes 2000
-counter rdmap1s6 1 tx_bytes 18446744073709551615 # as much as a counter holds
+counter rdmap1s6 1 tx_bytes 18446744073709551615 # the maximum of a counter
 counter rdmap1s6 1 retrans_bytes 5
 counter mlx5_0 1 tx_bytes 3000
-# Nothing of this is a number, and it causes no wait.
+# None of this is a number, and none of it blocks.
 counter broken 1 tx_bytes 18446744073709551616
 counter broken 1 rx_bytes -1
 counter broken 1 tx_pkts ''
@@ -55,7 +55,7 @@ has page neuron_efa_rx_drops_total "$first" 7 || fail "Observer's name: $(grep e
 [ "$(grep -c '^neuron_efa_.*{' page)" = 10 ] || fail "five counters, twice each: $(grep efa page)"
 ! grep -E 'mlx5_0|broken|lifespan' page || fail "an invalid value is reported as a metric"
 
-# The report has it whole; a pipe shows what the agent shows.
+# The report has the exact value; a pipe shows what the agent shows.
 jq -es 'map(.neuron_ext.efa // empty) | last == [
     {device: "rdmap0s6", port: 1, hw_counters: {tx_bytes: 1000, rx_drops: 7}}, {device: "rdmap0s6", port: 2, hw_counters: {tx_bytes: 2000}},
     {device: "rdmap1s6", port: 1, hw_counters: {tx_bytes: 9223372036854775807, retrans_bytes: 5}}]' reports >/dev/null ||
@@ -66,7 +66,7 @@ wait_for is_listening pipe.out
 is_piped() { page pipe.out piped && has piped neuron_efa_bytes_total "counter=\"tx_bytes\",$first" 1000 && echo yes; }
 wait_for is_piped
 
-# Counters continue, begin again with a driver that is loaded again, and end with their adapter.
+# Counters continue, restart when the driver is loaded again, and end with their adapter.
 counter rdmap0s6 1 tx_bytes 1500
 wait_for is_told page 1500
 counter rdmap0s6 1 tx_bytes 3

@@ -1,13 +1,13 @@
 #!/bin/bash
-# names - metrics by the names of others are those of ours, on a page, through a pipe and together;
-# a machine has its own names cards alone.
+# names - metrics under the names of other tools equal ours, on a page, through a pipe and together; the names for
+# cards appear only on a machine with cards.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs curl jq
 
 is_listening() { grep -q ' port [1-9]' "$1" && echo yes; }
 port_of() { sed -n 's/.* port //p' "$1"; }
 page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(port_of "$1")/metrics"; }
-# agent NAMES: an agent with a page, as agent and its log.
+# agent NAMES: starts an agent with a page; sets $agent and writes agent.log.
 agent() {
     rm -f agent.log
     neuron-monitor --no-imds --quiet --verbose 1 --prometheus 127.0.0.1:0 --period 500ms --pid-label ${1:+--names "$1"} 2>agent.log &
@@ -19,7 +19,7 @@ end() {
     kill "$agent"
     wait "$agent" || fail "the agent failed"
 }
-# value PAGE SERIES-PATTERN: of the one series that matches.
+# value PAGE SERIES-PATTERN: the value of the only matching series.
 value() { sed -nE "s/^$2 //p" "$1"; }
 
 code=0
@@ -34,8 +34,7 @@ NEURON_PROCESS_TAG=job neuron-bench exec memcpy.neff --rate 50 --duration 600s >
 bench=$!
 pids+=("$bench")
 
-# Both at once: what Observer has is the same figure under its own name, and what is of MLU cards is
-# not present.
+# Both at once: Observer's figures are the same under Observer's names, and those of MLU cards are absent.
 agent own,observer
 agrees() {
     page agent.log >both || return
@@ -53,7 +52,7 @@ wait_for agrees
 ! grep -q '^mlu_' both || fail "names of MLU cards on another machine"
 end
 
-# One alone; and the vendor's classic names without ours.
+# Each alone; and the vendor's classic names without ours.
 agent observer
 wait_for eval 'page agent.log | greps "^neuron_core_infer_completed_sum_total" && echo yes'
 page agent.log >observer
@@ -67,15 +66,15 @@ page agent.log >classic
 end
 kill "$bench"
 
-# Through a pipe as on a page.
+# Through a pipe, as on a page.
 neuron-monitor --no-imds --period 500ms > >(neuron-monitor-prometheus --port 0 --address 127.0.0.1 --names observer >pipe.out 2>pipe.err) 2>/dev/null &
 pids+=("$!")
 wait_for is_listening pipe.out
 wait_for eval 'page pipe.out | greps "^neuron_system_vcpu_count" && echo yes'
 ! page pipe.out | greps '^system_vcpu_count' || fail "our names in the pipe"
 
-# Cards: each with its labels, and what is free and used is what there is.
-[ -z "${NTK_SANITIZE:-}" ] || exit 0 # a client that is not built with it cannot open what is
+# Cards: each has its labels, and free plus used memory is the total.
+[ -z "${NTK_SANITIZE:-}" ] || exit 0 # a client without the sanitizer cannot load our library with it
 export NEURON_SOFT_INSTANCE=mlu270x4 NEURON_HOOKS_DIR=$memory/hooks/mlu
 mkdir -m 700 "$NEURON_HOOKS_DIR"
 cat >card.c <<'C'
@@ -99,7 +98,7 @@ is_used() {
     local used=$(value cards 'mlu_memory_used\{.*mlu="1".*\}') free=$(value cards 'mlu_memory_free\{.*mlu="1".*\}')
     [ -n "$used" ] && [ "$used" -ge $((64 << 20)) ] && [ $((used + free)) = "$(value cards 'mlu_memory_total\{.*mlu="1".*\}')" ] &&
         [ "$(value cards "mlu_process_physical_memory_used\{.*mlu=\"1\".*pid=\"$card\".*\}")" -ge $((64 << 20)) ] &&
-        [ "$(grep -c '^mlu_health{.*model="MLU270".* 1$' cards)" = 4 ] && echo yes # all cards of the tree are written by then
+        [ "$(grep -c '^mlu_health{.*model="MLU270".* 1$' cards)" = 4 ] && echo yes # all cards of the tree have been written
 }
 wait_for is_used
 [ "$(grep -c '^mlu_utilization{' cards)" = 4 ] && [ "$(grep -c '^mlu_core_utilization{' cards)" = 16 ] || fail "cards: $(cat cards)"

@@ -57,7 +57,7 @@ static bool is_of(const char *dotted, const char *name)
     return strncmp(dotted, name, bytes) == 0 && (dotted[bytes] == '\0' || dotted[bytes] == '.');
 }
 
-/* How often it is there, and how often omitted. */
+/* How many rows export it, and how many omit it. */
 static void count(const char *name, size_t *out_exported, size_t *out_absent)
 {
     *out_exported = 0;
@@ -112,7 +112,7 @@ static bool is_observers(const char *dotted)
             at += bytes;
         }
     }
-    return ntk_str_starts_with(dotted, "neuron.core.utilization_system."); /* of the node */
+    return ntk_str_starts_with(dotted, "neuron.core.utilization_system."); /* a label of the node */
 }
 
 static void no_name_of_observer_is_made_up(void **state)
@@ -127,7 +127,7 @@ static void no_name_of_observer_is_made_up(void **state)
     }
 }
 
-/* Each list alone has its own names and no others. */
+/* Each list alone yields its own names and no others. */
 static void lists_do_not_mix(void **state)
 {
     (void)state;

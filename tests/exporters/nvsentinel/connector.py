@@ -1,5 +1,6 @@
 # connector.py SOCKET FOLDER ANSWER... - a platform connector on gRPC's own server: plays one answer per request
-# ("ok" or a name of a status), then takes all. FOLDER/<n>.json is what came, by the fields of the published message.
+# ("ok" or the name of a status), then accepts everything. FOLDER/<n>.json is the n-th message, by the fields of its
+# published definition.
 import concurrent.futures
 import json
 import os

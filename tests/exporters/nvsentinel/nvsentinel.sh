@@ -1,5 +1,5 @@
-# nvsentinel.sh - neuron-monitor --nvsentinel and a platform connector on gRPC's own server: a fault of a device arrives
-# as an event, a connector that is away gets it later, and the repaired device clears it.
+# nvsentinel.sh - neuron-monitor --nvsentinel and a platform connector on gRPC's own server: a fault of a device
+# arrives as an event, a connector that is down gets it later, and the repaired device clears it.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 needs neuron-monitor neuron-bench neuron-packager jq
@@ -11,9 +11,9 @@ NODE_NAME=node-7 neuron-monitor --period 200ms --quiet --nvsentinel="$PWD/connec
 agent=$!
 pids+=($agent)
 is_away() { grep -q 'nvsentinel: .*retrying' agent.err && echo yes; }
-neuron-bench exec memcpy.neff --count 1 >/dev/null # the machine is there now
+neuron-bench exec memcpy.neff --count 1 >/dev/null # the machine exists now
 wait_for is_away
-# The connector comes up and refuses twice; it has to hear about the healthy device first.
+# The connector starts and rejects two messages; it must first receive the healthy state of the device.
 "$python" "$here/connector.py" "$PWD/connector.sock" taken UNAVAILABLE UNKNOWN 2>connector.log &
 pids+=($!)
 arrived() { [ "$(cat taken/*.json 2>/dev/null | jq -s "[.[].events[] | select($1)] | length")" -ge 1 ] && echo yes; }

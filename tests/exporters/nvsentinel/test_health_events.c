@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: snapshots with verdicts made by hand; messages are decoded. */
+/* Method: snapshots with hand-made verdicts; the messages are decoded. */
 #include "exporters/nvsentinel/health_events.h"
 
 #include <string.h>
@@ -107,7 +107,7 @@ static void an_event_says_what_where_and_what_to_do(void **state)
     ntk_buf_fini(&f.message);
 }
 
-/* A hang of collectives asks for a restart of the job: that takes no node out of service. */
+/* A hang of collectives requests a restart of the job, which takes no node out of service. */
 static void a_node_stays_when_its_job_shall_restart(void **state)
 {
     struct fixture f = { 0 };

@@ -6,7 +6,7 @@ import sys
 from decode import points
 
 INSTANCE = {"availability_zone", "instance_id", "instance_name", "instance_type", "region", "subnet_id", "ultraserver_id"}
-OWN = ("process_", "neuron_monitor_output_", "neuron_monitor_report_")  # of the program, and there are two
+OWN = ("process_", "neuron_monitor_output_", "neuron_monitor_report_")  # of the serving programs, which are two different ones
 UNITS = {"s": "seconds", "By": "bytes", "1": "ratio"}
 
 
@@ -43,7 +43,7 @@ def pushed_series(files):
             name = translated(point)
             kept = {k: v for k, v in point["attributes"].items() if k not in INSTANCE}
             if point["flags"] & 1 and name == "instance_info":
-                continue  # the words of the instance came later: another info took its place
+                continue  # the facts of the instance arrived later: another info series replaced this one
             key = (name, tuple(sorted(kept.items())))
             for what, value in values(point, kept):
                 if point["flags"] & 1:
@@ -98,7 +98,7 @@ def values(point, labels):
 
 
 page, pushed = page_series(sys.argv[1]), pushed_series(sys.argv[2:])
-if not any(k[0].endswith("_bucket") for k in pushed): # exponential buckets have no edges to compare
+if not any(k[0].endswith("_bucket") for k in pushed): # exponential buckets have no boundaries to compare
     page = {k: v for k, v in page.items() if not k[0].endswith("_bucket")}
 for key in sorted(set(page) | set(pushed)):
     if key not in page or key not in pushed:

@@ -1,12 +1,12 @@
-# grpc.sh - neuron-monitor-otlp and neuron-monitor --otlp push over gRPC to gRPC's own server: what arrives is what
-# arrives over HTTP; statuses, pauses, compression and TLS.
+# grpc.sh - neuron-monitor-otlp and neuron-monitor --otlp push over gRPC to gRPC's own server: the messages equal
+# those over HTTP; statuses, pauses, compression and TLS.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 needs neuron-monitor neuron-monitor-otlp jq openssl
 needs_python grpc
 unset "${!OTEL_@}"
 
-collector() { # PROGRAM FOLDER ARGUMENT...: the port is in $port
+collector() { # PROGRAM FOLDER ARGUMENT...: starts the receiver; sets $port
     mkdir -p "$2"
     "$python" "$here/$1" "${@:2}" 2>"$2/log" &
     last=$!
@@ -15,7 +15,7 @@ collector() { # PROGRAM FOLDER ARGUMENT...: the port is in $port
     port=$(cat "$2/port")
 }
 listens() { [ -s "$1/port" ] && echo yes; }
-feed() { # FILE FOLDER: the input ends when its last push came
+feed() { # FILE FOLDER: the input ends after its last push has arrived
     cat "$1"
     wait_for arrived "$2" "$(wc -l <"$1")"
 }
@@ -32,7 +32,7 @@ seen() { [ "$(completed_in_reports reports)" = 100 ] && [ "$(wc -l <reports)" -g
 wait_for seen
 kill $agent && wait $agent || true
 
-# Everything that HTTP brings, in the same messages; what may pass is sent again.
+# Everything that HTTP delivers, in the same messages; temporary failures are retried.
 collector receiver.py http
 neuron-monitor-otlp --endpoint "http://127.0.0.1:$port" < <(feed reports http) 2>http.err || fail "see http.err"
 collector grpc_receiver.py grpc UNAVAILABLE RESOURCE_EXHAUSTED+1 DATA_LOSS
@@ -43,7 +43,7 @@ diff <(decode http) <(decode grpc) >diff.log || fail "gRPC brings something else
 grep -q '^x-key: a b$' grpc/0001.meta && grep -q '^user-agent: neuron-toolkit' grpc/0001.meta || fail "$(cat grpc/0001.meta)"
 grep -q 'status UNAVAILABLE: not; retrying' grpc.err || fail "see grpc.err"
 
-# What will not pass is dropped, and listed once; a part of a message too.
+# Permanent failures are dropped, and reported once; so is a rejected part of a message.
 answered() { [ "$(find refused -name '*.meta' | wc -l)" -ge "$1" ] && echo yes; }
 collector grpc_receiver.py refused INVALID_ARGUMENT RESOURCE_EXHAUSTED ok partial
 neuron-monitor-otlp --protocol grpc --compression gzip --endpoint "http://127.0.0.1:$port" \

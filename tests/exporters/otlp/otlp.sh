@@ -1,12 +1,12 @@
-# otlp.sh - neuron-monitor-otlp and neuron-monitor --otlp against a fake collector: the pushes, decoded by a
-# decoder of the test, hold what the page for Prometheus of the same reports holds; answers of all kinds, a
-# cut connection, an outage with a spool, TLS with certificates on both sides, variables that cannot be meant.
+# otlp.sh - neuron-monitor-otlp and neuron-monitor --otlp against a fake collector. The pushes, decoded by a decoder
+# of the test, hold the same as the page for Prometheus of the same reports. Also answers of all kinds, a cut
+# connection, an outage with a spool, TLS with certificates on both sides, and invalid variables.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor neuron-monitor-otlp neuron-monitor-prometheus python3 jq curl openssl
 unset "${!OTEL_@}"
 
-# collector FOLDER ARGUMENT...: the port is in $port.
+# collector FOLDER ARGUMENT...: starts the collector; sets $port.
 collector() {
     mkdir -p "$1"
     rm -f "$1/port"
@@ -18,7 +18,8 @@ collector() {
 }
 listens() { [ -s "$1/port" ] && echo yes; }
 decode() { python3 "$here/decode.py" "$@"; }
-# feed FILE FOLDER KIND: the input ends when its last push came, since a program waits only some seconds for its peer then.
+# feed FILE FOLDER KIND: the input ends after its last push has arrived, because after the end a program waits only a
+# few seconds for its peer.
 feed() {
     cat "$1"
     wait_for arrived "$2" "$3" "$(wc -l <"$1")"
@@ -26,7 +27,7 @@ feed() {
 arrived() { [ "$(find "$1" -name "*.$2" | wc -l)" -ge "$3" ] && echo yes; }
 push() { neuron-monitor-otlp --endpoint "http://127.0.0.1:$port" "$@"; }
 
-# Reports of an application that comes and goes, and comes again under its name, but for the end.
+# Reports of an application that comes and goes, and comes back under its name; the last end is cut.
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 200ms >reports 2>/dev/null &
 agent=$!
@@ -37,7 +38,7 @@ wait_for has_reports reports
 work 400 && wait_for ended 400
 work 100 && wait_for ended 500
 kill $agent && wait $agent || true
-# The page for Prometheus after the last report, and after the last one that has an application.
+# The page for Prometheus after the last report, and after the last one with an application.
 lines=$(jq -c '.neuron_runtime_data | length' reports | grep -n '^[^0]' | tail -n 1 | cut -d : -f 1)
 head -n "$lines" reports >busy
 serve_page() { # REPORTS FILE: the input stays open while the page is fetched
@@ -47,15 +48,15 @@ serve_page() { # REPORTS FILE: the input stays open while the page is fetched
     server=$!
     pids+=($server)
     exec 7>in
-    sed 's/"every_ns":[0-9]*/"every_ns":3600000000000/' "$1" >&7 # the page is not stale before it is read
+    sed 's/"every_ns":[0-9]*/"every_ns":3600000000000/' "$1" >&7 # so that the page is not stale before it is read
     # No two collections took the same time.
     seconds=$(tail -n 1 "$1" | jq '.neuron_ext.collect_duration_ns / 1e9')
     wait_for page_has "$seconds" "$2"
     exec 7>&-
     wait $server || fail "no page"
 }
-steady() { grep -Ev "^(process_|neuron_monitor_report_age_seconds)" "$1"; } # what does not change with the time
-page_has() { # The last report is on it, and no last counts of what ended, when four such answers are one.
+steady() { grep -Ev "^(process_|neuron_monitor_report_age_seconds)" "$1"; } # lines that do not change with time
+page_has() { # The last report is on it, and no last counts of ended runtimes, once four pages in a row are equal.
     local at
     at=$(sed -n 's/.* port //p' prometheus.out)
     curl -sf "http://127.0.0.1:$at/metrics" >"$2" &&
@@ -71,12 +72,12 @@ page_has() { # The last report is on it, and no last counts of what ended, when 
 serve_page reports page.end
 serve_page busy page.busy
 
-# It has some seconds to give up: examined in the end.
+# It needs a few seconds to give up, so it is checked at the end.
 neuron-monitor-otlp --endpoint http://me:s3cret@127.0.0.1:1 <busy 2>lost.err &
 lost=$!
 pids+=($lost)
 
-# Every series and value; what ended says so once. Retried without a loss: 503, 429, and a cut connection.
+# Every series and value; what ended is marked once. Retried without loss: 503, 429, and a cut connection.
 collector all 503:1 cut 429:date 502
 push < <(feed reports all pb) 2>all.err || fail "see all.err"
 python3 "$here/compare.py" page.end all/*.pb >count || fail "the end differs"
@@ -94,14 +95,14 @@ jq -se '[.[] | select(.name == "neuron_execution_latency" and .flags == 0)] | (m
     fail "a histogram that began anew has no separate start"
 jq -se 'all(.[]; .resource["service.name"] == "neuron-monitor" and .resource["os.type"] == "linux" and (.resource["host.name"] | length) > 0)' \
     all.jsonl >/dev/null || fail "the resource is not described"
-if command -v protoc >/dev/null; then # a decoder that others wrote, with the fields that the exporter means
+if command -v protoc >/dev/null; then # an independent decoder, to confirm the fields of the exporter
     for file in all/*.pb; do
         protoc --proto_path="$NTK_SOURCE_DIR/exporters/otlp" --decode=ntk.otlp.Request otlp.proto <"$file" >text || fail "protoc refuses $file"
         ! grep -qE '^ *[0-9]+[ :{]' text || fail "protoc finds unknown fields in $file"
     done
 fi
 
-# gzip, exponential histograms, words of the user; while the application runs.
+# gzip, exponential histograms, labels of the user; while the application runs.
 collector packed
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://127.0.0.1:$port/a/path \
     OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_HEADERS='x-key=a%20b%2Cc, x-empty=' \
@@ -113,13 +114,13 @@ grep -q '^POST /a/path HTTP' packed/0001.head && grep -qi '^Content-Encoding: gz
     grep -q '^x-key: a b,c$' packed/0001.head && grep -q '^x-empty:' packed/0001.head || fail "$(cat packed/0001.head)"
 decode packed/*.pb | jq -se 'all(.[]; .resource["service.name"] == "mine" and .resource.team == "a=b" and .resource["host.name"] == "mine")
     and any(.[]; .kind == "exponential" and .count > 0 and .scale <= 6)' >/dev/null || fail "the user's words are not in the resource"
-# An option goes before a variable; an interval pushes the first and the last.
+# An option overrides a variable; an interval pushes the first and the last report.
 collector explicit
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 push --histograms explicit --interval 1h <busy || fail "options do not count"
 python3 "$here/compare.py" page.busy explicit/*.pb >count || fail "explicit buckets differ"
 [ "$(ls explicit/*.pb | wc -l)" = 2 ] || fail "$(ls explicit/*.pb | wc -l) pushes in an interval"
 
-# Partly refused, refused: told once, counted, never again.
+# Rejected in part or in full: reported once, counted, never retried.
 collector refused partial status 500 garbage partial
 push < <(feed reports refused head) 2>refused.err || fail "see refused.err"
 [ "$(ls refused/*.head | wc -l)" = "$(wc -l <reports)" ] || fail "a refused request was sent again"
@@ -129,13 +130,13 @@ collector status status
 push < <(feed busy status head) 2>status.err || fail "see status.err"
 grep -q 'dropped: status 400: no good one' status.err || fail "see status.err"
 
-# An answer without an end is not read to it, and asking again would bring the same.
+# An endless answer is not read to its end, and a retry would bring the same.
 collector long long long
 push < <(feed busy long head) 2>long.err || fail "see long.err"
 grep -q 'dropped: .*the response is longer than' long.err || fail "see long.err"
 [ "$(ls long/*.head | wc -l)" = "$(wc -l <busy)" ] || fail "a request with a long answer was sent again"
 
-# The agent pushes by itself; through an outage with a spool nothing is lost.
+# The agent pushes directly; nothing is lost through an outage with a spool.
 collector agent
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port neuron-monitor --otlp --otlp-spool spool --pid-label --zero-fill --period 200ms >agent.jsonl 2>agent.err &
 agent=$!
@@ -148,7 +149,7 @@ wait_for is_retrying
 work 50
 counted() { [ "$(completed_in_reports agent.jsonl)" = 50 ] && echo yes; }
 wait_for counted
-kill $agent # it tries for some seconds; meanwhile:
+kill $agent # it tries for a few seconds; meanwhile:
 
 # TLS: the authority and the certificate of the client are files.
 authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>/dev/null; }
@@ -181,7 +182,7 @@ jq -se '[.[] | select(.name == "execution_status") | .attributes.pid] | length >
 jq -se 'any(.[]; .name == "neuroncore_utilization" and (.attributes.runtime_tag // "") == "" and .attributes.neuroncore == "1")' later.jsonl >/dev/null ||
     fail "--zero-fill does not count"
 
-# Two signals end it at once: no failure when all is kept, one when it is lost.
+# Two signals stop it at once: not a failure if everything is kept, a failure if data is lost.
 for kept in 'spooled 0' 'unspooled 1'; do
     read -r name wanted <<<"$kept"
     mkfifo "$name.in"
@@ -192,11 +193,11 @@ for kept in 'spooled 0' 'unspooled 1'; do
     cat reports >&8
     tries() { grep -q 'retrying' "$1.err" && echo yes; }
     wait_for tries "$name"
-    # All of them are in files before anybody ends it.
+    # All of them are in files before the program is stopped.
     is_kept() { [ "$(ls spooled.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] && echo yes; }
     [ "$name" = unspooled ] || wait_for is_kept
     kill "$last"
-    is_over() { ! kill "$last" 2>/dev/null && echo yes; } # signal after signal, until it is gone
+    is_over() { ! kill "$last" 2>/dev/null && echo yes; } # signal after signal, until it has exited
     wait_for is_over
     code=0
     wait "$last" || code=$?
@@ -210,8 +211,8 @@ grep -q 'stopped before everything was sent; [0-9]* data points lost' unspooled.
 cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
 cat reports | OTEL_METRICS_EXPORTER=none neuron-monitor-otlp || fail "expected success with nothing to do"
 
-# What cannot work gets one line with the name, and exit code 1; wrong usage with 2.
-refused() { # CODE TEXT OPTION... with variables before
+# Invalid settings get one line with their name, and exit code 1; wrong usage gets 2.
+refused() { # CODE TEXT OPTION... with variables before them
     local code=0 wanted=$1 text=$2
     shift 2
     neuron-monitor-otlp "$@" <busy >/dev/null 2>refused.err || code=$?
@@ -228,7 +229,7 @@ code=0
 neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
 [ $code = 2 ] && grep -q 'requires --otlp' usage.err || fail "see usage.err"
 
-# Without a spool losses are logged, and the password of the URL is not.
+# Without a spool losses are logged, but the password of the URL is not.
 code=0
 wait $lost || code=$?
 [ $code = 1 ] && grep -q 'data points lost' lost.err || fail "code $code"

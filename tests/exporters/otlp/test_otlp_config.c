@@ -16,7 +16,7 @@ struct variable {
     const char *value;
 };
 
-static const struct variable *variables; /* ended by a NULL name */
+static const struct variable *variables; /* terminated by a NULL name */
 
 static char *get(const char *name)
 {
@@ -125,7 +125,7 @@ static void lists_are_decoded_and_the_variable_of_the_signal_goes_first(void **s
     ntk_otlp_config_fini(&config);
 }
 
-/* A server and its method; paths of HTTP are none. */
+/* A server and its method; an HTTP path is not a method. */
 static void over_grpc_the_url_is_a_method(void **state)
 {
 #define METHOD "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
@@ -168,7 +168,7 @@ static void switched_off_looks_at_nothing_else(void **state)
         ntk_otlp_config_fini(&config);
     }
     struct ntk_otlp_config config = read_good(on, NULL);
-    assert_false(config.is_disabled); /* only "true" is true */
+    assert_false(config.is_disabled); /* only "true" counts as true */
     ntk_otlp_config_fini(&config);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots to a page, the page to requests, read back with the generated reader
- * (the bytes themselves are for otlp.sh, which has its own decoder). */
+/* Method: hand-made snapshots to a page, the page to requests, which the generated reader reads
+ * back (otlp.sh checks the bytes themselves with its own decoder). */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static int keep(struct ntk_buf *request, uint64_t point_count, void *ctx, struct
     return f->code;
 }
 
-/* Takes the snapshot, which is then of the time, and encodes. */
+/* Takes ownership of the snapshot, gives it the time, and encodes it. */
 static void push(struct fixture *f, struct ntk_snapshot *snapshot, uint64_t second)
 {
     struct ntk_err err = { 0 };
@@ -104,7 +104,7 @@ static const Ntk__Otlp__Metric *find(const struct fixture *f, const char *name)
             f->requests[i]->resource_metrics[0]->scope_metrics[0];
         for (size_t k = 0; k < scope->n_metrics; k++) {
             if (!strcmp(scope->metrics[k]->name, name)) {
-                assert_null(found); /* one metric of a name */
+                assert_null(found); /* each metric has one entry */
                 found = scope->metrics[k];
             }
         }
@@ -192,11 +192,11 @@ static void a_series_that_ends_says_so_once_and_its_total_goes_on(void **state)
     point = find_number(f, "execution_status", "status_type", "completed");
     assert_int_equal(point->as_int, 2 * first);
     assert_int_equal(point->start_time_unix_nano, 99 * SECOND);
-    latency = find(f, "neuron_execution_latency"); /* this one begins again */
+    latency = find(f, "neuron_execution_latency"); /* this one starts again */
     assert_int_equal(latency->histogram->data_points[0]->start_time_unix_nano, 109 * SECOND);
 }
 
-/* Method: an application of several ranks comes ten seconds after the exporter. */
+/* Method: an application of several ranks starts ten seconds after the exporter. */
 static void counters_of_an_application_begin_with_it(void **state)
 {
     static const char *const names[] = { "execution_status", "neuron_collective_operations",
@@ -222,7 +222,7 @@ static void counters_of_an_application_begin_with_it(void **state)
         }
     }
     assert_true(find(f, "neuron_collective")->sum->data_points[0]->as_double == 2);
-    /* What is counted of the host has been counted from the beginning. */
+    /* The figures of the host count from the start of the exporter. */
     assert_int_equal(
         find(f, "neuron_monitor_events_read")->sum->data_points[0]->start_time_unix_nano,
         99 * SECOND);
@@ -244,14 +244,14 @@ static void explicit_buckets_are_not_cumulative(void **state)
     }
     assert_int_equal(point->count, 40);
     assert_int_equal(sum, 40);
-    /* 39 of 2^20 ns and one of 2^21: above the edges 2^20 and 2^21, edges are 2^10 ... */
+    /* 39 of 2^20 ns and one of 2^21: above the edges 2^20 and 2^21; edges are 2^10 ... */
     assert_int_equal(point->bucket_counts[11], 39);
     assert_int_equal(point->bucket_counts[12], 1);
     assert_true(fabs(point->sum - 41 * 1048576e-9) < 1e-12);
 }
 
-/* Method: what is recorded in any place of the range is in a bucket that is right but for the
- * widths of both kinds of buckets. */
+/* Method: a value anywhere in the range is recorded in a correct bucket, within the widths of both
+ * kinds of buckets. */
 static void exponential_buckets_hold_every_value_nearby(void **state)
 {
     static struct ntk_histogram_dense dense;
@@ -286,7 +286,7 @@ static void exponential_buckets_merge_until_they_fit(void **state)
         below_second += ns <= 1000000000;
     }
     ntk_otlp_buckets_make(&dense, &buckets);
-    assert_int_equal(buckets.scale, 2); /* 38 octaves of at most 4 */
+    assert_int_equal(buckets.scale, 2); /* 38 octaves of at most 4 buckets */
     assert_true(buckets.bucket_count <= NTK_OTLP_BUCKETS_MAX && buckets.offset < 0);
     for (uint32_t i = 0; i < buckets.bucket_count; i++) {
         sum += buckets.bucket[i];
@@ -295,7 +295,7 @@ static void exponential_buckets_merge_until_they_fit(void **state)
     assert_int_equal(buckets.zero_count, 1);
     assert_int_equal(sum + 1, dense.count);
     assert_int_equal(buckets.count, dense.count);
-    assert_int_equal(below_second, 0); /* the edge of 1 s is one at every scale */
+    assert_int_equal(below_second, 0); /* 1 s is a boundary at every scale */
     ntk_histogram_dense_reset(&dense);
     ntk_otlp_buckets_make(&dense, &buckets);
     assert_true(buckets.count == 0 && buckets.bucket_count == 0);
@@ -323,7 +323,7 @@ static void exponential_histograms_add_up(void **state)
     assert_int_equal(f->page.fine_count, 0);
 }
 
-/* The rule of the translation, written down once more: unit, then _total. */
+/* The translation rule, written down a second time: unit, then _total. */
 static void names_come_back_by_the_translation_to_prometheus(void **state)
 {
     static const char *const words[][2] = { { "s", "_seconds" }, { "By", "_bytes" } };
@@ -413,7 +413,7 @@ static void many_points_are_several_requests(void **state)
     assert_int_equal(f->request_count, (f->point_count - 1) / NTK_OTLP_POINTS_MAX + 1);
     uint64_t all = f->point_count;
     push(f, test_idle_snapshot(), 101);
-    assert_int_equal(f->point_count, all); /* the same ones, without a value */
+    assert_int_equal(f->point_count, all); /* the same points, without a value */
     push(f, test_idle_snapshot(), 102);
     assert_true(f->point_count < 100 && f->request_count == 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a real pipe and real signals; the sink counts and fails on order. */
+/* Method: a real pipe and real signals; the sink counts and fails on command. */
 #include "exporters/pipe/pipe.h"
 
 #include <errno.h>
@@ -21,13 +21,13 @@ struct counting {
     size_t drain_count;
     size_t drains_wanted; /* calls until nothing is left; SIZE_MAX: never */
     int put_code;         /* what put returns */
-    int signal_in_put;    /* raised in each put, 0 for none */
+    int signal_in_put;    /* raised in each put; 0: none */
     int signal_in_drain;
     size_t at_once_count;
-    int at_once_code; /* what drain returns at once */
+    int at_once_code; /* what an immediate drain returns */
     uint64_t instance_wait_ns;
     const struct ntk_clock *clock;
-    char instances[64]; /* the last digit of each put one's id, '-' without */
+    char instances[64]; /* the last digit of the instance id per put, '-' without one */
 };
 
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
@@ -64,7 +64,7 @@ static int drain(void *ctx, bool in_haste, struct ntk_err *err)
     return counting->drain_count >= counting->drains_wanted;
 }
 
-/* Runs over the text; the writing side stays open when keep_open. */
+/* Runs the pipe over the text; the writing end stays open if keep_open. */
 static int run(const char *text, struct counting *counting, int keep_open, struct ntk_err *err)
 {
     const struct ntk_pipe_sink sink = { put, drain, counting, counting->instance_wait_ns,
@@ -87,7 +87,7 @@ static int run(const char *text, struct counting *counting, int keep_open, struc
     return ret;
 }
 
-/* A report for each letter: of the instance with that digit, '-' of none, '!' where it cannot be
+/* One report per letter: from the instance with that digit, '-' from none, '!' if it cannot be
  * known. */
 static char *reports_of(const char *instances)
 {
@@ -105,7 +105,7 @@ static char *reports_of(const char *instances)
     return ntk_buf_take(&buf, NULL);
 }
 
-/* What came before the answer has its name; without an answer nothing is kept back for good. */
+/* Reports before the answer get its name; without an answer, no report is held back forever. */
 static void test_the_first_reports_wait_for_the_instance(void **state)
 {
     static const char *const rows[][2] = {
@@ -124,7 +124,7 @@ static void test_the_first_reports_wait_for_the_instance(void **state)
     }
 }
 
-/* The input stays open and nothing comes any more: what waits goes when its time is up. */
+/* The input stays open and silent: waiting reports are passed on when the time is up. */
 static void test_no_report_waits_for_good(void **state)
 {
     struct test_clock clock;

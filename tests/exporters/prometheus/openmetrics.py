@@ -1,5 +1,5 @@
-# openmetrics.py FILE - reads a page with the reference parser of OpenMetrics, which is strict about
-# order, grouping and names; prints what it found, or fails with what it says.
+# openmetrics.py FILE - reads a page with the reference parser of OpenMetrics, which is strict about order, grouping
+# and names; prints what it found, or fails with the parser's message.
 import sys
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families

@@ -1,13 +1,13 @@
-# pipe.sh - neuron-monitor-prometheus behind a pipe: forms of the page, HTTPS with rotation, users,
-# certificates of clients, what it says about bad files and bad input.
+# pipe.sh - neuron-monitor-prometheus reading from a pipe: forms of the page, HTTPS with rotation, users, client
+# certificates, and messages about bad files and bad input.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor neuron-monitor-k8s-info neuron-monitor-prometheus curl openssl
 
-# One: a page that changes between two questions of this script would be no surprise. It says that the next one comes in
-# an hour, so that it does not become stale.
+# One report, so that the page does not change between two requests of this script. It announces the next one in an
+# hour, so that it does not become stale.
 neuron-monitor --count 1 --period 100ms | sed 's/"every_ns":[0-9]*/"every_ns":3600000000000/' >reports
-# start NAME OPTION...: serves the report, and the input stays open. The port is in $port.
+# start NAME OPTION...: serves the report, and the input stays open. Sets $port.
 start() {
     local name=$1
     shift
@@ -21,7 +21,7 @@ start() {
     port=$(sed -n 's/.* port //p' "$name.out")
 }
 listening() { grep -q ' port [0-9]' "$1.out" && echo yes; }
-# get URL CURL-OPTION...: the body; the status is the last line.
+# get URL CURL-OPTION...: prints the body; the status is the last line.
 get() { curl -s -w '\n%{http_code}\n' --max-time "$patience" "$@" || true; }
 ready() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$@")" = 200 ] && echo yes; }
 
@@ -31,7 +31,7 @@ wait_for ready "http://127.0.0.1:$port/-/ready"
 for path in / /metrics /anything; do
     get "http://127.0.0.1:$port$path" | greps '^# TYPE system_memory_total_bytes gauge' || fail "no page at $path"
 done
-aside='^process_|^neuron_monitor_report_age_seconds{' # changes with the time
+aside='^process_|^neuron_monitor_report_age_seconds{' # changes with time
 curl -s "http://127.0.0.1:$port/metrics" | grep -Ev "$aside" >text
 curl -s "http://127.0.0.1:$port/metrics" -H 'Accept-Encoding: gzip' -o text.gz
 gzip -dc text.gz | grep -Ev "$aside" | cmp - text || fail "the page as gzip is another page"
@@ -46,7 +46,7 @@ exec 7>&-
 wait "$last" || fail "the end of the input is not a failure"
 grep -q 'skipped line 2' plain.err || fail "the bad line is not reported"
 
-# A program that hangs: after three periods without a report its values are not served as new ones.
+# A program that hangs: after three periods without a report its values are not served as new.
 start stale
 series() { curl -s "http://127.0.0.1:$port/metrics" | grep -c "^$1" || true; }
 [ "$(series system_vcpu_count)" = 1 ] || fail "no page"
@@ -61,7 +61,7 @@ wait_for ready "http://127.0.0.1:$port/-/ready"
 exec 7>&-
 wait "$last" || fail "the end of the input is not a failure"
 
-# The agent's own page is collected for the request, however long the period of the reports is.
+# The agent collects for each request of its own page, however long the period of the reports is.
 neuron-monitor --period 1h --no-imds --quiet --prometheus 127.0.0.1:0 --verbose 1 2>long.err &
 pids+=($!)
 listens() { sed -n 's/.*serving metrics on port //p' long.err | grep . >/dev/null && echo yes; }
@@ -69,14 +69,14 @@ wait_for listens
 port=$(sed -n 's/.*serving metrics on port //p' long.err)
 wait_for ready "http://127.0.0.1:$port/-/ready"
 ages() { curl -s "http://127.0.0.1:$port/metrics" | sed -n 's/^neuron_monitor_report_age_seconds{.*} //p'; }
-is_older() { [ "$(ages | tr -d .e-)" -gt 0 ] && echo yes; } # a page that was served before ...
-is_newer() { awk -v "old=$old" -v "age=$(ages)" 'BEGIN { exit !(age < old) }' && echo yes; } # ... and one that is newer
+is_older() { [ "$(ages | tr -d .e-)" -gt 0 ] && echo yes; } # a page served earlier ...
+is_newer() { awk -v "old=$old" -v "age=$(ages)" 'BEGIN { exit !(age < old) }' && echo yes; } # ... and a newer one
 wait_for is_older
 old=$(ages)
 wait_for is_newer
 
-# By a foreign name it is asked on loopback only where that name is given; a port for others knows
-# no names.
+# On loopback, a request under a foreign host name is accepted only if that name is configured; a port for other
+# hosts checks no names.
 asked() { curl -s -o /dev/null -w '%{http_code}' -H "Host: $1" "http://127.0.0.1:$port/metrics"; }
 start named --http-host evil.example
 wait_for ready "http://127.0.0.1:$port/-/ready"
@@ -85,8 +85,8 @@ start open --address 0.0.0.0
 wait_for ready "http://127.0.0.1:$port/-/ready"
 [ "$(asked other.example)" = 200 ] || fail "a service's name is refused"
 
-# The vendor's pipe of three: without --k8s-info at its beginning pods are not asked for, and one
-# message says so.
+# The vendor's pipe of three programs: without --k8s-info on the first one, pods are unknown, and one message says
+# so.
 for count in 2 3 5; do
     for _ in $(seq $count); do cat reports; done |
         neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err | neuron-monitor-k8s-info --period 15
@@ -97,7 +97,7 @@ for _ in 1 2 3 4; do sed "s/}$/,\"neuron_k8s_info\":$told}/" reports; done |
     neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err >/dev/null
 [ ! -s pods.err ] || fail "the reports contain pods"
 
-# HTTPS: two authorities, a server certificate of each, a client certificate of the first.
+# HTTPS: two authorities, a server certificate from each, a client certificate from the first.
 authority() { # NAME
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>/dev/null
 }
@@ -124,7 +124,7 @@ curl -sf --cacert second.pem "https://127.0.0.1:$port/" >/dev/null || fail "the 
 kill "$last" && wait "$last" || fail "a signal is not a failure"
 exec 7>&-
 
-# The web configuration: users (the password is s3cret), headers, certificates of clients.
+# The web configuration: users (the password is s3cret), headers, client certificates.
 cat >web.yml <<'YML'
 tls_server_config:
   cert_file: one.pem
@@ -153,7 +153,7 @@ grep -qi '^x-frame-options: deny' web.head || fail "the header is missing: $(cat
 sed -i 's/scraper:/other:/' web.yml
 [ "$(status $all -u scraper:s3cret)" = 401 ] || fail "a removed user is let in"
 [ "$(status $all -u other:s3cret)" = 200 ] || fail "a new user is not let in"
-sed -i 's/one\.\(pem\|key\)/three.\1/' web.yml # files that come a moment later
+sed -i 's/one\.\(pem\|key\)/three.\1/' web.yml # files that appear a moment later
 [ "$(status $all -u other:s3cret)" = 500 ] || fail "a configuration without its certificate is used"
 cp one.key three.key && cp one.pem three.pem
 [ "$(status $all -u other:s3cret)" = 200 ] || fail "the certificate came and the server stays broken"
@@ -162,7 +162,7 @@ echo 'nonsense: 1' >>web.yml
 exec 7>&-
 wait "$last" || true
 
-# What cannot work gets one line and exit code 1; wrong usage with 2.
+# Invalid settings get one line and exit code 1; wrong usage gets 2.
 refused() { # CODE TEXT OPTION...
     local code=0 wanted=$1 text=$2
     shift 2

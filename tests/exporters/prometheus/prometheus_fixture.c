@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_fixture - a page that hand-made snapshots are put to, and its text. */
+/* prometheus_fixture - a page filled from hand-made snapshots, and its text. */
 #include "tests/exporters/prometheus/prometheus_fixture.h"
 
 #include <string.h>

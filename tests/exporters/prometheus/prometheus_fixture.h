@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_fixture - a page that hand-made snapshots are put to, and its text.
+ * prometheus_fixture - a page filled from hand-made snapshots, and its text.
  *
  * Owner:   set_up() / tear_down(), for cmocka; what encode() returns is the caller's.
  */
@@ -20,15 +20,15 @@
 extern struct ntk_points_page page;
 int set_up(void **state);
 int tear_down(void **state);
-/* A machine outside of Kubernetes. */
+/* A machine outside Kubernetes. */
 struct ntk_snapshot *sample(uint32_t lnc);
 void update(struct ntk_snapshot *snapshot);
-/* Freed by the caller. */
+/* The caller frees the result. */
 char *encode_as(enum ntk_prometheus_format format, bool vendor_only);
 char *encode(bool vendor_only);
 void assert_line(const char *text, const char *line);
 void assert_no(const char *text, const char *part);
-/* The snapshot as a program behind a pipe has it. */
+/* The snapshot as a program that reads a pipe gets it. */
 struct ntk_snapshot *through_a_pipe(struct ntk_snapshot *snapshot);
 struct ntk_snapshot *sample_without_runtimes(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When a page is too old to be believed, by a clock that the test moves. */
+/* When a page becomes stale, by a clock that the test moves. */
 #include "exporters/exporter.h"
 #include "exporters/prometheus/prometheus.h"
 #include "shared/metrics/snapshot.h"
@@ -34,7 +34,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A report of a period; every_ns: when it says that the next one comes. */
+/* A report of a period; every_ns: the announced time until the next one. */
 static void put(struct fixture *f, uint64_t period_ns, uint64_t every_ns)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -45,7 +45,7 @@ static void put(struct fixture *f, uint64_t period_ns, uint64_t every_ns)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Not a moment before. */
+/* Stale after ns, and not earlier. */
 static void assert_stale_after(struct fixture *f, uint64_t ns)
 {
     test_clock_advance(&f->clock, ns);
@@ -58,7 +58,7 @@ static void a_page_is_stale_after_three_periods_that_the_report_says(void **stat
 {
     struct fixture *f = *state;
 
-    assert_false(ntk_exporter_prometheus.is_stale(f->page)); /* none came yet */
+    assert_false(ntk_exporter_prometheus.is_stale(f->page)); /* no report yet */
     put(f, SECOND, 5 * SECOND);
     assert_stale_after(f, 15 * SECOND);
     put(f, SECOND, 5 * SECOND);
@@ -73,8 +73,8 @@ static void a_period_counts_as_a_second_at_least(void **state)
     assert_stale_after(f, 3 * SECOND);
 }
 
-/* Method: a program that does not specify when its next report comes: first one report, then two,
- * where the second covers more than the time between them. */
+/* Method: a program that does not announce its next report: first one report, then two, where the
+ * second covers more than the time between them. */
 static void a_report_that_does_not_say_has_the_period_of_those_before(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: snapshots with jobs to a page, its lines counted: what a job adds are its own series. */
+/* Method: snapshots with jobs to a page, whose lines are counted: a job adds its own series and no
+ * others. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A machine of one device with four cores, and jobs of one core each, two of them on the last. */
+/* A machine of one device with four cores, and jobs on one core each, two of them on the last
+ * core. */
 static char *page_of(uint32_t job_count, uint32_t first_id)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -55,7 +57,7 @@ static char *page_of(uint32_t job_count, uint32_t first_id)
     return ntk_buf_take(&text, NULL);
 }
 
-/* Series whose line has both texts. */
+/* Counts the series of the family whose line contains part. */
 static size_t count_lines(const char *text, const char *family, const char *part)
 {
     size_t count = 0;
@@ -110,13 +112,13 @@ static void jobs_multiply_no_other_series(void **state)
 
         assert_int_equal(count_others(text), others);
         assert_int_equal(count_lines(text, "neuron_job_info{", ""), i % 6 < 4 ? i % 6 : 4);
-        assert_int_equal(count_lines(text, "", "job_id") > 0, i % 6 > 0); /* gone with the job */
+        assert_int_equal(count_lines(text, "", "job_id") > 0, i % 6 > 0); /* removed with the job */
         free(text);
     }
     free(without);
 }
 
-/* Method: a rank of this machine, two that no process reports, and all ranks together. */
+/* Method: a rank of this machine, two that no process reports, and the sum of all ranks. */
 static void a_verdict_on_ranks_names_job_and_host(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);

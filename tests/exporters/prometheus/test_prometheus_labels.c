@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Labels of series: of the user, instance, pod, and application. */
+/* Labels of series: from the user, and of instance, pod and application. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void tell(struct ntk_instance instance, const char *expected)
     free(text);
 }
 
-/* The firmware first, then the metadata service piece by piece, then the machine is renamed. */
+/* First the firmware, then the metadata service piece by piece, then the machine is renamed. */
 static void labels_of_the_instance_come_late_and_stay(void **state)
 {
     struct ntk_instance instance = { .texts = { "", "", "", "", "", "", "", "", "" }, .error = "" };
@@ -95,7 +95,7 @@ static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **s
         "\"," I_HEAD "latency_type=\"total\",le=\"0.001048576\",model_name=\"bert_base.neff\","
         "namespace=\"ml\",pod_name=\"bert-0\",region=\"\",runtime_tag=\"" TAG
         "\",subnet_id=\"\"} 0",
-        /* of the machine: the owner of the core or device */
+        /* series of the machine: the owner of the core or device */
         "neuroncore_total_utilization_ratio{availability_zone=\"\",container_name=\"serve,side\","
         "" I_HEAD "namespace=\"ml\",neuroncore=\"1\",pod_name=\"bert-0\",region=\"\","
         "subnet_id=\"\"}",
@@ -124,7 +124,7 @@ static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **s
     }
     free(text);
 
-    /* The core was returned. */
+    /* The core was released. */
     snapshot = test_sample_snapshot(1);
     snapshot->k8s = (struct ntk_k8s){ .period_ns = 1, .error = "" };
     update(snapshot);
@@ -248,7 +248,8 @@ static void applications_beyond_the_bound_share_series_and_are_counted(void **st
     assert_completed("b", "10");
     assert_completed(NTK_EXPORTER_OTHER, "40");
     assert_others("3\n");
-    update_tags(then, 5); /* a has ended: the oldest of the rest has its place in the next one */
+    /* a has ended: the oldest application of the rest takes its place in the next page. */
+    update_tags(then, 5);
     assert_completed(NTK_EXPORTER_OTHER, "80");
     update_tags(then, 5);
     assert_completed("b", "30");
@@ -260,7 +261,7 @@ static void applications_beyond_the_bound_share_series_and_are_counted(void **st
     free(text);
 }
 
-/* No user hides the applications of others. */
+/* No user can displace the applications of others. */
 static void one_user_leaves_room_for_the_applications_of_others(void **state)
 {
     static const uint32_t uids[] = { 1001, 1001, 1001, 1001, 1002, 1002, 1003 };
@@ -285,7 +286,8 @@ static void one_user_leaves_room_for_the_applications_of_others(void **state)
     assert_others("3\n");
 }
 
-/* However many users take all they can get, one with two applications is not among the rest. */
+/* However many users take everything they can get, a user with two applications is not in the
+ * rest. */
 static void the_last_places_are_for_users_with_few_applications(void **state)
 {
     enum { GREEDY = 3, EACH = NTK_EXPORTER_APPLICATIONS, COUNT = GREEDY * EACH + 2 };
@@ -303,12 +305,12 @@ static void the_last_places_are_for_users_with_few_applications(void **state)
     update(snapshot);
     assert_completed("first", "10");
     assert_completed("second", "10");
-    assert_others("134\n"); /* 48, 8 and 2 of the greedy ones have their own series */
+    assert_others("134\n"); /* 48, 8 and 2 applications of the greedy users have their own series */
 }
 
 #define OTHER_COMPLETED "runtime_tag=\"" NTK_EXPORTER_OTHER "\",status_type=\"completed\""
 
-/* Series appear once, or Prometheus drops one of the two. */
+/* Each series appears once; otherwise Prometheus drops one of the two. */
 static void an_application_called_as_the_rest_is_of_the_rest(void **state)
 {
     static const char *const tags[] = { NTK_EXPORTER_OTHER, "a", "b", "c" };

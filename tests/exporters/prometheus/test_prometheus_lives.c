@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Series of machines and runtimes that come, go and come back. */
+/* Series of machines and runtimes that appear, disappear and return. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
-/* Method: an agent that was there before the software machine, which the first application
- * makes. */
+/* Method: an agent that started before the software machine, which the first application
+ * creates. */
 static void series_before_the_machine_end_when_it_comes(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
@@ -51,12 +51,12 @@ static void gauges_of_a_runtime_end_with_its_last_report_and_its_last_counts_are
     free(text);
 }
 
-/* A job shorter than a period would have been nowhere. */
+/* A job shorter than a period would otherwise be in no page. */
 static void a_runtime_that_was_in_no_other_report_has_gauges_in_its_last(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
-    update(sample(1)); /* one of the same tag, before */
+    update(sample(1)); /* an earlier one with the same tag */
     snapshot->runtimes[0].ended = true;
     snapshot->runtimes[0].first = true;
     update(snapshot);
@@ -75,7 +75,7 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
     update(sample(1));
     update(sample_without_runtimes());
     char *text = encode(false);
-    /* Gauges are gone; the last counts are there until two scrapes had them. */
+    /* Gauges are gone; the last counts stay until two scrapes have delivered them. */
     assert_no(text, "neuroncore_utilization_ratio{");
     assert_no(text, "neuron_runtime_memory_used_bytes{");
     assert_line(text,
@@ -83,7 +83,7 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
                 "region=\"\",runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 70");
     assert_non_null(strstr(text, "neuron_execution_latency_seconds_count{"));
     free(text);
-    /* Scrapes of a stale page do not count: it has none of them. */
+    /* Scrapes of a stale page do not count, as it does not contain them. */
     page.age = (struct ntk_points_age){ .is_known = true, .is_stale = true };
     for (int scrape = 0; scrape < 3; scrape++) {
         assert_false(ntk_points_page_delivered(&page));
@@ -131,7 +131,7 @@ static void earlier_counts_are_shown_when_a_process_gets_its_tag(void **state)
     free(text);
 }
 
-/* Method: the tag table is filled beyond its bound by tags that come and go. */
+/* Method: tags that come and go fill the tag table beyond its limit. */
 static void ended_tags_are_forgotten_oldest_first(void **state)
 {
     for (int i = 0; i < NTK_POINTS_TAGS_MAX + 10; i++) {

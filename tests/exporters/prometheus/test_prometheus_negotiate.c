@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: headers as real scrapers send them, and what no scraper should. */
+/* Method: headers as real scrapers send them, and some that no scraper should send. */
 #include "exporters/prometheus/prometheus_negotiate.h"
 #include "tests/support/unit.h"
 
@@ -40,7 +40,8 @@ static void test_format(void **state)
         { "application/openmetrics-text;version=2.0.0", TEXT },
         { "application/openmetrics-text;q=0.2,text/plain;q=0.9", TEXT },
         { "application/openmetrics-text;q=0", TEXT },
-        { "application/openmetrics-text;q=0.5,text/plain;q=0.5", OPEN }, /* the first of equals */
+        /* The first of several equal ones. */
+        { "application/openmetrics-text;q=0.5,text/plain;q=0.5", OPEN },
         { "text/plain;q=0.5,application/openmetrics-text;q=0.5", TEXT },
         { ",,;;=;q=,application/openmetrics-text;q=0.001", OPEN },
         { "application/openmetrics-text;q=abc", OPEN },

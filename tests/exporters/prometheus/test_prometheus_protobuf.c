@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots to a page, the page to protobuf, and that taken apart again as a
- * scraper does. */
+/* Method: hand-made snapshots to a page, and the page to protobuf, which is decoded as a scraper
+ * does. */
 #include "exporters/prometheus/prometheus_protobuf.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ static void update(struct fixture *f, struct ntk_snapshot *snapshot)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Each family after its length. */
+/* Each family is preceded by its length. */
 static void encode(struct fixture *f, bool vendor_only)
 {
     struct ntk_buf buf = { 0 };
@@ -87,7 +87,7 @@ static const Ntk__Prometheus__MetricFamily *find(const struct fixture *f, const 
     return NULL;
 }
 
-/* Series in the sense of the text: an edge, +Inf, sum and count are one each. */
+/* Series as the text counts them: a bucket, +Inf, sum and count are one each. */
 static size_t series_count(const struct fixture *f)
 {
     size_t count = 0;
@@ -125,8 +125,8 @@ static const Ntk__Prometheus__Histogram *total_latency(struct fixture *f)
     return family->metric[0]->histogram;
 }
 
-/* Native buckets by index from `first`, which is not larger than any of them; returns their sum and
- * the zeros. */
+/* Fills native buckets by index from `first`, the smallest index; returns their sum plus the
+ * zeros. */
 static uint64_t unfold(const Ntk__Prometheus__Histogram *histogram, int32_t first, uint64_t *bucket,
                        size_t room)
 {
@@ -211,15 +211,15 @@ static void a_series_without_whole_histogram_has_classic_buckets_alone(void **st
     assert_true(histogram->zero_threshold == 0 && !histogram->n_positive_span);
 }
 
-/* The bound of the documentation: the end of the bucket that holds a rank, and its begin, differ
- * from the percentile by less than base - 1, at every schema that a spread leads to. */
+/* The limit in the documentation: the boundaries of the bucket that holds a rank differ from the
+ * percentile by less than base - 1, at every schema that a spread leads to. */
 static void quantiles_stay_within_the_stated_error(void **state)
 {
     static const double growth[] = { 1.001, 1.01, 1.02, 1.05 };
     struct fixture *f = *state;
     static struct ntk_histogram_dense dense;
     static uint64_t bucket[4096];
-    unsigned schemas = 0; /* that were seen, a bit each */
+    unsigned schemas = 0; /* schemas seen, one bit each */
 
     update(f, test_sample_snapshot(1));
     for (size_t g = 0; g < sizeof growth / sizeof *growth; g++) {
@@ -255,7 +255,7 @@ static void quantiles_stay_within_the_stated_error(void **state)
             if (rank < histogram->zero_count) {
                 continue;
             }
-            double high = pow(base, index - 1); /* the loop went one on */
+            double high = pow(base, index - 1); /* the loop has already advanced by one */
             double low = high / base;
             double seconds = expected_ns / 1e9;
             if (seconds <= low * (1 - 1e-12) || seconds > high * (1 + 1e-12)) {

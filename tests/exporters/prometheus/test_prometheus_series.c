@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which series a page has: by their exact lines, and the whole by the checker of Prometheus. */
+/* Which series a page has: some by their exact lines, all by the checker of Prometheus. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,7 +164,7 @@ static void the_outputs_of_the_process_are_reported(void **state)
     free(text);
 }
 
-/* What a device is unhealthy for is next to its verdict, and ends with it. */
+/* The reason for an unhealthy device is next to its verdict, and ends with it. */
 static void the_health_of_a_device_has_reasons_while_it_is_not_well(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
@@ -241,7 +241,7 @@ static void hostile_texts_cannot_break_the_page(void **state)
     free(text);
 }
 
-/* promtool knows one finding: the vendor's own name system_vcpu_count. */
+/* promtool has one finding: the vendor's own name system_vcpu_count. */
 static void the_checker_of_prometheus_finds_nothing(void **state)
 {
     if (system("command -v promtool >/dev/null 2>&1") != 0) {
@@ -270,8 +270,8 @@ static void the_checker_of_prometheus_finds_nothing(void **state)
                                "have \"_count\" suffix\n");
 }
 
-/* The samples are those of the older text; families have other names and types, a counter's
- * beginning is behind it, and the page ends. */
+/* The samples equal those of the older text format; families have other names and types, a
+ * counter's start time follows it, and the page has an end marker. */
 static void openmetrics_says_the_same(void **state)
 {
     static const char *const lines[] = {
@@ -331,7 +331,7 @@ static void the_machine_may_come_in_parts(void **state)
     free(text);
 }
 
-/* The line of the name with all of the labels; NULL: there is none. */
+/* The line of the name with all of the labels; NULL if there is none. */
 static const char *find_line(const char *text, const char *name, const char *const labels[2])
 {
     size_t length = strlen(name);
@@ -349,7 +349,8 @@ static const char *find_line(const char *text, const char *name, const char *con
     return NULL;
 }
 
-/* Method: three processes, watched in three ways; the unknown values of two of them are poison. */
+/* Method: three processes, watched in three ways; the unknown values of two are filled with
+ * poison. */
 static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
 {
     static const struct {
@@ -399,7 +400,7 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
     }
     free(text);
 
-    /* What was counted before the hooks gave up is not a total. */
+    /* Executions counted before the hooks stopped counting are not a total. */
     struct ntk_snapshot *given_up = test_mixed_snapshot();
     given_up->runtimes[MIXED_PRELOADED].executions_counted = NTK_EXECUTIONS_PART;
     given_up->runtimes[MIXED_PRELOADED].has &= ~(uint32_t)NTK_RUNTIME_HAS_EXECUTIONS;
@@ -417,7 +418,7 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
                   (const char *const[2]){ "executions_counted=\"part\"", "\"preloaded\"" }));
     free(text);
 
-    /* Nor is a core without measurements idle. */
+    /* A core without measurements is not idle. */
     struct ntk_snapshot *untimed = test_mixed_snapshot();
     untimed->cores[MIXED_ATTACHED].has &= ~(uint32_t)NTK_CORE_HAS_BUSY;
     untimed->runtimes[MIXED_ATTACHED].cores[0].has &= ~(uint32_t)NTK_CORE_HAS_BUSY;
@@ -430,7 +431,7 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
     free(text);
 }
 
-/* What is counted of a core by number leaves by every door, or by outcome for all runtimes. */
+/* Every counter of a numbered core reaches every output, or all runtimes' by outcome. */
 static void every_counter_of_a_core_has_a_series(void **state)
 {
     update(sample(1));

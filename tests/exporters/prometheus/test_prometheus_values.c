@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What series say from snapshot to snapshot: counters, and gauges of what fails or is not due. */
+/* Values of series from snapshot to snapshot: counters, and gauges of sources that fail or are not
+ * due. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,11 @@ static void counters_add_up_over_snapshots(void **state)
                 "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 104");
     free(text);
     text = encode(true);
-    assert_no(text, "repairable"); /* readers of the vendor's page have no name for it */
+    assert_no(text, "repairable"); /* the vendor's page has no name for it */
     free(text);
 }
 
-/* As on the first generation. */
+/* As on the first generation of devices. */
 static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
 {
     for (int piped = 0; piped < 2; piped++) {
@@ -58,7 +59,7 @@ static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
     }
 }
 
-/* Method: the driver's counter ran ahead of the periods of this page. */
+/* Method: the driver's counter is ahead of the periods of this page. */
 static void ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods(void **state)
 {
     for (int piped = 0; piped < 2; piped++) {
@@ -78,12 +79,12 @@ static void ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods(voi
     }
 }
 
-/* Method: the age as who serves the page sets it. */
+/* Method: the age as the server of the page sets it. */
 static void a_stale_page_has_the_metrics_of_the_program_alone(void **state)
 {
     update(sample(1));
     char *text = encode(false);
-    assert_no(text, "neuron_monitor_report_age_seconds{"); /* of a page that is pushed: none */
+    assert_no(text, "neuron_monitor_report_age_seconds{"); /* none for a page that is pushed */
     free(text);
     page.age = (struct ntk_points_age){ .is_known = true, .seconds = 7.5, .period_seconds = 5 };
     text = encode(false);
@@ -111,8 +112,8 @@ static void a_stale_page_has_the_metrics_of_the_program_alone(void **state)
     }
 }
 
-/* The vendor's tool lists every core of the machine as in use, and memory of those that the process
- * has. */
+/* The vendor's tool lists every core of the machine as in use, with memory only for those of the
+ * process. */
 static void a_report_that_lists_memory_by_core_has_memory_of_these_cores_only(void **state)
 {
     static const char line[] =
@@ -146,11 +147,11 @@ static void a_report_that_lists_memory_by_core_has_memory_of_these_cores_only(vo
     }
     assert_int_equal(utilization, 2);
     assert_int_equal(memory, 5);
-    assert_no(text, "neuron_device_memory_size"); /* which this report does not tell */
+    assert_no(text, "neuron_device_memory_size"); /* which this report does not contain */
     free(text);
 }
 
-/* Before, among and behind the labels that series have by themselves. */
+/* User labels that sort before, among and after the built-in labels. */
 static void labels_of_the_user_are_on_every_series(void **state)
 {
     struct ntk_labels labels = { 0 };
@@ -195,7 +196,7 @@ static void a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing(void **s
     free(text);
 }
 
-/* Method: what could be read in the first period fails in the second one. */
+/* Method: sources that were readable in the first period fail in the second. */
 static void a_group_that_fails_has_no_gauges_of_before(void **state)
 {
     static const char *const gone[] = { "system_vcpu_count{", "system_vcpu_usage_ratio{",
@@ -225,7 +226,7 @@ static void a_group_that_fails_has_no_gauges_of_before(void **state)
     free(text);
 }
 
-/* Core 3 is the second application's; the sample's device has four. */
+/* Core 3 belongs to the second application; the device of the sample has four cores. */
 static void unused_cores_are_shown_at_zero_on_request(void **state)
 {
     static const char idle[] = "neuroncore_utilization_ratio{availability_zone=\"\"," I_HEAD
@@ -247,7 +248,7 @@ static void unused_cores_are_shown_at_zero_on_request(void **state)
     assert_no(text, "neuroncore=\"4\"");
     free(text);
 
-    snapshot = sample(1); /* an idle machine: all of them */
+    snapshot = sample(1); /* an idle machine: all cores */
     snapshot->runtime_count = 0;
     update(snapshot);
     text = encode(true);

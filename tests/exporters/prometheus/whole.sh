@@ -1,20 +1,20 @@
-# whole.sh - the pipe and the agent's own page show the same series with the same values, on the largest machines with every
-# core busy: stdout by itself has all that the agent knows.
+# whole.sh - the pipe and the agent's own page show the same series with the same values, on the largest machines
+# with every core busy: stdout alone has everything that the agent knows.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs neuron-monitor neuron-monitor-prometheus curl
 
 at_failure() { diff own piped >difference.log; }
 is_listening() { grep -q ' port [1-9]' "$1" && echo yes; }
 port_of() { sed -n 's/.* port //p' "$1"; }
-# The series of a page without those of the serving process; shares of CPUs as exactly as reports
-# have them.
+# The series of a page without those of the serving process; CPU shares with the precision of reports.
 series() {
     curl -sf --max-time "$patience" "http://127.0.0.1:$(port_of "$1")/metrics" |
         sed -E '/^#/d; /^(process_|neuron_monitor_(output|report)_)/d' |
         awk '/_vcpu_usage_ratio/ { $NF = sprintf("%.4f", $NF) } 1' | sort
 }
-# Reports come every two seconds: both pages show one report when no value of either differs, and then all of them agree. The
-# agent collects again for a page that is older than a second (with a database), so it is asked right after a report only.
+# Reports come every two seconds. Both pages show the same report when no value differs, and then all must agree. The
+# agent collects again for a page that is older than a second (with a database), so it is queried only right after a
+# report.
 is_new() {
     curl -sf "http://127.0.0.1:$(port_of pipe.out)/metrics" |
         awk '/^neuron_monitor_report_age_seconds/ { new = $NF < 0.5 } END { exit !new }'
@@ -24,7 +24,7 @@ are_same() {
     [ "$(grep -c '^neuroncore_total_utilization_ratio' own)" = "$cores" ] && grep -q 'runtime_tag="busy"' own &&
         [ "$(sed -n 's/^neuron_executions_total{.*="completed".* //p' own)" -gt "$cores" ] && cmp -s own piped && echo yes
 }
-# All cores of a machine: TYPE CORES LNC
+# Uses all cores of a machine: TYPE CORES LNC
 compare() {
     cores=$2
     neuron-packager example memcpy --lnc "$3" -o memcpy.neff

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a peer of two requests for each page, and no receiver: where the items are, is
- *         counted. */
+/* Method: a peer with two requests per page, and no receiver; counts where the items are. */
 #include "exporters/push/push.h"
 
 #include <errno.h>
@@ -141,7 +140,7 @@ static void an_interval_lets_reports_pass_and_the_end_sends_the_last(void **stat
     assert_int_equal(peer.pages, 3);
     assert_int_equal(put_at(push, 901, &err), 0);
     assert_int_equal(peer.pages, 3);
-    assert_true(ntk_push_drain(push, true, &err) < 0); /* no peer is there */
+    assert_true(ntk_push_drain(push, true, &err) < 0); /* without a peer */
     assert_int_equal(peer.pages, 4);
     assert_int_equal(peer.time_ns, 901 * NTK_NS_PER_SECOND);
     assert_int_equal(peer.seen, 5);

@@ -1,5 +1,5 @@
-# remote_write.sh - the real Prometheus receives: what it answers is what the reports say, also after an
-# outage with a spool over two runs of the agent.
+# remote_write.sh - a real Prometheus receives: its answers equal the reports, also after an outage with a spool over
+# two runs of the agent.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs prometheus neuron-monitor jq curl
 
@@ -28,34 +28,34 @@ pids+=("$agent")
 wait_for has_reports first.jsonl
 NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count 500 --rate 500 >/dev/null
 wait_for answers 'neuron_executions_total{job="neuron-monitor",status_type="completed"}' 500
-wait_for answers 'count({runtime_tag="pushed"})' none # it ended, and its series say so
+wait_for answers 'count({runtime_tag="pushed"})' none # it ended, and stale markers end its series
 [ "$(query 'max(max_over_time(execution_status_total{runtime_tag="pushed",status_type="completed"}[5m]))')" = 500 ] ||
     fail "the counter of the application is not there"
-# Latencies are there in both forms, with the same count, and both end.
+# Latencies exist in both forms, with the same count, and both end.
 latency='neuron_execution_latency_seconds'
 of_pushed='{runtime_tag="pushed",latency_type="total"}'
 counted=$(query "max(max_over_time(${latency}_count$of_pushed[5m]))")
 curl -sfG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$latency$of_pushed[5m]" |
-    jq '.data.result[0].histograms[-2:][][1]' >native.json # the last, and perhaps that it is the last
+    jq '.data.result[0].histograms[-2:][][1]' >native.json # the last value, and possibly the stale marker after it
 native=$(jq -rs 'map(.count) | max_by(tonumber)' native.json)
 width=$(jq -s '.[0].buckets[0] | (.[2] | tonumber) / (.[1] | tonumber) - 1' native.json)
 [ "$counted" = 500 ] && [ "$native" = 500 ] || fail "$counted classic latencies, $native native ones"
 jq -en --argjson width "$width" '$width > 0 and $width < 0.05' >/dev/null || fail "native buckets are $width wide"
 [ "$(query "count($latency$of_pushed)")" = none ] || fail "the native histogram does not end"
-# The slowest executions are exemplars, by the number that traces and the list of errors have.
+# The slowest executions are exemplars, with the number that traces and the list of errors use.
 curl -sfG "http://127.0.0.1:$port/api/v1/query_exemplars" --data-urlencode "query=${latency}_bucket$of_pushed" \
     -d start=$(($(date +%s) - 300)) -d end=$(($(date +%s) + 60)) | jq '[.data[].exemplars[]]' >exemplars.json
 jq -e 'length > 0 and all(.[]; (.labels.execution_id | tonumber) >= 0 and (.labels.pid | tonumber) > 0 and (.value | tonumber) > 0)' \
     exemplars.json >/dev/null || fail "$(cat exemplars.json)"
-# This server knows 1.0 only and does not report it: nothing was lost by that.
+# This server only knows version 1.0 and does not report that; nothing was lost.
 grep -q 'understands version 1.0 only' first.log || fail "see first.log"
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"
 items='neuron_monitor_output_items_total{output="remote write",result'
 [ "$(query "$items=\"sent\"}")" -gt 100 ] && [ "$(query "$items=\"lost\"}")" = 0 ] || fail "the output has no metrics of its own work"
 
-# An outage: the agent says it once and continues; what it could not push waits in files.
-before=$(grep -c 'retrying' first.log || true) # a server that gets no processor may have been late
+# An outage: the agent reports it once and continues; what it could not push is kept in files.
+before=$(grep -c 'retrying' first.log || true) # a server without a processor may have been late
 kill "$server" && wait "$server" 2>/dev/null || true
 said() { grep -E 'retrying|sending again' first.log | tail -1 | greps retrying && echo yes; }
 wait_for said

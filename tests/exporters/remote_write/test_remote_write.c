@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a receiver of the test's own that answers each request with the next status of a list; a
- * real Prometheus is asked in remote_write.sh. */
+/* Method: a receiver of the test that answers each request with the next status of a list;
+ * remote_write.sh uses a real Prometheus. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -27,13 +27,13 @@
 struct receiver {
     int fd;
     pthread_t thread;
-    const int *statuses; /* ended by 0 */
+    const int *statuses; /* terminated by 0 */
     const char *written; /* header of answers to messages of 2.0; NULL: none */
-    atomic_int count;    /* answered */
+    atomic_int count;    /* requests answered */
     char heads[REQUESTS_MAX][HEAD_BYTES];
 };
 
-/* Reads the head of a request to its empty line, and as much body as it announces. */
+/* Reads the head of a request up to its empty line, and the announced number of body bytes. */
 static void read_request(int fd, char *head)
 {
     size_t used = 0;
@@ -135,8 +135,7 @@ static int has_all(void *ctx)
     return receiver->statuses[atomic_load(&receiver->count)] == 0;
 }
 
-/* As many snapshots, each its own request; the receiver answers with these statuses and no more
- * come. */
+/* Pushes snapshots, one request each; the receiver answers with exactly these statuses. */
 static void push(struct fixture *f, int snapshots, const int *statuses, const char *token_file)
 {
     const struct ntk_exporter_options options = { 0 };
@@ -158,7 +157,7 @@ static void push(struct fixture *f, int snapshots, const int *statuses, const ch
     do {
         drained = ntk_exporter_remote_write.drain(f->state, false, &err);
     } while (drained == 0);
-    assert_int_equal(drained, 1); /* nothing waits: another request would find no peer */
+    assert_int_equal(drained, 1); /* nothing is waiting: another request would find no peer */
 }
 
 static void what_may_pass_is_sent_again_what_will_not_is_dropped(void **state)
@@ -179,8 +178,8 @@ static struct ntk_output_counts counts(void)
     return rows[0];
 }
 
-/* 415, or taken without a word on what was written: the same samples come as 1.0, then all others.
- * A retry comes as 1.0, too. */
+/* After 415, or a success without counts of written samples, the same samples are sent as 1.0,
+ * then all others. A retry is sent as 1.0, too. */
 static void a_receiver_of_1_0_gets_messages_of_1_0(void **state)
 {
     static const int rows[][7] = {
@@ -202,7 +201,8 @@ static void a_receiver_of_1_0_gets_messages_of_1_0(void **state)
     }
 }
 
-/* A receiver that took 2.0, and one whose version the user knows, are believed when they refuse. */
+/* A receiver that accepted 2.0, and one whose version the user configured, are trusted when they
+ * reject. */
 static void a_receiver_of_2_0_may_refuse(void **state)
 {
     static const int known[] = { 204, 400, 204, 0 };
@@ -221,7 +221,7 @@ static void a_receiver_of_2_0_may_refuse(void **state)
     ntk_remote_write_target.protocol = "2.0";
     push(f, 2, fixed, NULL);
     assert_true(is_v2(f->receiver.heads[0]) && is_v2(f->receiver.heads[1]));
-    assert_int_equal(counts().sent_items, 0); /* 204, but nothing says that samples were read */
+    assert_int_equal(counts().sent_items, 0); /* 204, but nothing confirms that samples were read */
     ntk_exporter_remote_write.destroy(f->state);
     f->state = NULL;
     ntk_remote_write_target.protocol = "1.0";
@@ -231,7 +231,7 @@ static void a_receiver_of_2_0_may_refuse(void **state)
     ntk_remote_write_target.protocol = NULL;
 }
 
-/* An old replica or a proxy in between answers once. */
+/* An old replica or a proxy answers one request. */
 static void one_refusal_does_not_change_what_is_known(void **state)
 {
     static const int statuses[] = { 204, 415, 204, 204, 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots to a page, the page to requests, which are taken apart again and held
- * against the page's text and its protobuf form. */
+/* Method: hand-made snapshots to a page, and the page to requests, which are decoded and compared
+ * with the page's text and its protobuf form. */
 #include "exporters/remote_write/remote_write_encode.h"
 
 #include <errno.h>
@@ -94,7 +94,7 @@ static int encode(struct fixture *f)
     return ntk_remote_write_encode(f->encoder, &f->page, TIME_MS, false, take, f, &err);
 }
 
-/* As the text has it, without job, instance and the timestamp. */
+/* In the form of the text, without job, instance and the timestamp. */
 static void name_series(const Ntk__RemoteWrite__TimeSeries *series, struct ntk_buf *text)
 {
     bool has_label = false;
@@ -154,7 +154,7 @@ static size_t series_count(const struct fixture *f, bool is_native)
     return count;
 }
 
-/* The line without labels that are empty, and without its value. */
+/* Removes empty labels and the value from the line. */
 static void strip(char *line)
 {
     char *empty;
@@ -170,7 +170,7 @@ static void strip(char *line)
             rest++;
         } else if (start[-1] == ',') {
             start--;
-        } else { /* the only one */
+        } else { /* the only label */
             start--;
             rest++;
         }
@@ -205,7 +205,7 @@ static void the_series_are_those_of_the_text(void **state)
     ntk_buf_fini(&text);
 }
 
-/* All counts are in the buckets, and the schema is the one of the page's protobuf form. */
+/* All counts are in the buckets, and the schema is that of the page's protobuf form. */
 static void latencies_are_native_histograms_too(void **state)
 {
     struct fixture *f = *state;
@@ -236,7 +236,7 @@ static void latencies_are_native_histograms_too(void **state)
     assert_int_equal(histogram->timestamp, TIME_MS);
 }
 
-/* Bits: a marker that went through arithmetic is not a marker. */
+/* Compares bits: a marker changed by arithmetic is not a marker. */
 static uint64_t bits_of(double value)
 {
     uint64_t bits;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a hand-made snapshot to requests of 2.0, decoded by the published message
- * (write_v2.proto) and held against the requests of 1.0 of the same page. */
+/* Method: a hand-made snapshot to requests of 2.0, decoded with the published message
+ * (write_v2.proto) and compared with the requests of 1.0 of the same page. */
 #include "exporters/remote_write/remote_write_request.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static int take(struct ntk_buf *request, uint64_t sample_count, void *ctx, struc
     return 0;
 }
 
-/* Every model took slowest_ns once; 0: nothing is known of its executions. */
+/* Every model took slowest_ns once; 0: its executions are unknown. */
 static void encode_period(struct fixture *f, bool is_v2, uint64_t slowest_ns)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -196,7 +196,7 @@ static void a_message_is_the_published_one(void **state)
     ntk_buf_fini(&labels);
 }
 
-/* On the bucket that counts it, and on the native histogram; nowhere else. */
+/* On the bucket that counts it, and on the native histogram, but nowhere else. */
 static void has_exemplar(struct fixture *f, uint64_t slowest_ns, const char *edge)
 {
     struct ntk_buf labels = { 0 };
@@ -234,12 +234,12 @@ static void the_slowest_execution_is_an_exemplar(void **state)
     struct fixture *f = *state;
 
     has_exemplar(f, SLOWEST_NS, "le,0.004194304;");
-    /* At an edge: buckets count what is below theirs. */
+    /* On a boundary: a bucket counts values below its boundary. */
     has_exemplar(f, (UINT64_C(1) << 22) - 1, "le,0.004194304;");
     has_exemplar(f, UINT64_C(1) << 22, "le,0.008388608;");
     has_exemplar(f, UINT64_C(1) << 40, "le,+Inf;");
 
-    /* It is of its period. */
+    /* An exemplar belongs to its period only. */
     encode_period(f, true, 0);
     ntk_vec_each(struct ntk_buf, message, &f->messages) {
         request_v2 *request = read_v2(message);
@@ -286,7 +286,7 @@ static void a_message_of_2_0_becomes_the_same_of_1_0(void **state)
         write_v1(&made, &converted);
         ntk_buf_fini(&made);
     }
-    /* The same page once more: it was not updated. */
+    /* The same page again: it was not updated. */
     forget(f);
     assert_int_equal(ntk_remote_write_encode(f->encoder, &f->page, TIME_MS, false, take, f, &err),
                      0);

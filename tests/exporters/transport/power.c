@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* power - replaces fsync() and fdatasync() of the C library and keeps copies of what they saw. */
+/* power - replaces fsync() and fdatasync() of the C library, and keeps copies of the synced
+ * files. */
 #include "tests/exporters/transport/power.h"
 
 #include <dirent.h>
@@ -17,8 +18,8 @@
 #define FILE_BYTES_MAX 2048
 #define NAME_BYTES 64
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* everything below */
-/* An inode alone is given to another file soon. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects everything below */
+/* An inode number alone is soon reused for another file. */
 struct identity {
     ino_t inode;
     struct timespec changed;
@@ -41,7 +42,7 @@ static struct identity identity_of(const struct stat *stat)
     return (struct identity){ stat->st_ino, stat->st_mtim };
 }
 
-/* The number of a synced file, file_count without. */
+/* The number of a synced file, or file_count if it was not synced. */
 static size_t file_of(struct identity id)
 {
     size_t i = 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * power - a disk that forgets: fsync() and fdatasync() of the test's program note what would
- * outlive a power cut. Files that were never synced keep their name, when that was synced, and lose
- * their bytes.
- *
+ * power - simulates a disk that loses data: fsync() and fdatasync() of the test program record what
+ * would survive a power cut. Files that were never synced keep their name, if it was synced, and
+ * lose their bytes.
  * Threads: any.
  */
 #ifndef TESTS_EXPORTERS_TRANSPORT_POWER_H
@@ -11,11 +10,11 @@
 
 #include <stddef.h>
 
-/* Makes the folder what a power cut leaves of it. */
+/* Leaves in the folder what a power cut leaves. */
 void test_power_cut_make(const char *folder);
-/* Files whose bytes and name are safe, of those that were synced so far. */
+/* The number of synced files whose bytes and name are safe. */
 size_t test_power_safe_count(void);
-/* From now on syncing fails with this errno; 0: no more. */
+/* From now on syncing fails with this errno; 0: succeeds again. */
 void test_power_fail(int error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: answers made by hand, by the table of the standard. */
+/* Method: hand-made answers, following the table of the standard. */
 #include "exporters/transport/grpc_call.h"
 
 #include <errno.h>
@@ -92,7 +92,7 @@ static void without_a_status_http_decides(void **state)
     assert_int_equal(judge(200, "grpc-status: x\n").result, NTK_OUTBOX_RETRY);
 }
 
-/* A server may compress what it answers to a compressed request. */
+/* A server may compress its answer to a compressed request. */
 static void a_message_is_read_from_its_frame(void **state)
 {
     struct ntk_buf body = { 0 };
@@ -124,7 +124,7 @@ static void a_message_is_read_from_its_frame(void **state)
     assert_int_equal(ntk_http_gzip(large, sizeof large, &packed), 0);
     assert_int_equal(ntk_grpc_frame(packed.bytes, packed.bytes_count, true, &body), 0);
     assert_int_equal(ntk_grpc_message(&body, &message), -EMSGSIZE);
-    assert_string_equal(ntk_buf_text_get(&message), "packed"); /* as it was */
+    assert_string_equal(ntk_buf_text_get(&message), "packed"); /* unchanged */
     ntk_buf_fini(&body);
     ntk_buf_fini(&packed);
     ntk_buf_fini(&message);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a peer that does what the test says with each message, and remembers what it took. */
+/* Method: a peer that handles each message as the test sets, and remembers what it accepted. */
 #include "exporters/transport/outbox.h"
 
 #include <errno.h>
@@ -22,11 +22,11 @@ struct peer {
     pthread_cond_t changed;
     atomic_int result;       /* enum ntk_outbox_result of each delivery */
     atomic_int send_count;   /* deliveries, successful or not */
-    uint64_t refused_items;  /* of each message that it takes */
+    uint64_t refused_items;  /* of each message that it accepts */
     uint64_t retry_after_ns; /* what the peer answers */
     bool is_slow;            /* waits for cancel */
     bool is_cancelled;
-    char taken[4096]; /* messages one after the other */
+    char taken[4096]; /* the accepted messages, concatenated */
 };
 
 static void peer_send(void *ctx, const void *bytes, size_t bytes_count,
@@ -82,7 +82,7 @@ static int set_up(void **state)
                                               .ctx = &f->peer,
                                               .clock = &f->clock.clock };
     test_clock_init(&f->clock);
-    f->clock.passes_waits = true; /* a peer that is away is asked without end */
+    f->clock.passes_waits = true; /* retries a missing peer without end */
     *state = f;
     return 0;
 }
@@ -135,7 +135,7 @@ static int was_tried(void *ctx)
     return atomic_load(&f->peer.send_count) >= 3;
 }
 
-/* A peer that claims to have refused more than there was is not believed. */
+/* A peer that claims to have rejected more items than it got is not trusted. */
 static void test_partly_refused(void **state)
 {
     struct fixture *f = *state;
@@ -258,7 +258,7 @@ static void test_memory_is_bounded(void **state)
     assert_non_null(strstr(err.text, "3 items lost"));
 }
 
-/* Three runs with a peer that is away in the first two: everything comes, in order. */
+/* Three runs, the peer is missing in the first two: everything arrives, in order. */
 static void test_spool_over_runs(void **state)
 {
     struct fixture *f = *state;
@@ -272,8 +272,8 @@ static void test_spool_over_runs(void **state)
     put(f, "a");
     assert_true(test_wait_until(was_tried, f));
     put(f, "bb");
-    put(f, "ccc"); /* beyond the memory */
-    put(f, "d");   /* behind the spool */
+    put(f, "ccc"); /* does not fit into memory */
+    put(f, "d");   /* queued after the spool */
     while ((ret = ntk_outbox_drain(f->outbox, false, &err)) == 0) {
     }
     assert_int_equal(ret, 1); /* safe */
@@ -290,7 +290,8 @@ static void test_spool_over_runs(void **state)
     assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 0);
 }
 
-/* A peer that is away when the program is asked to end at once: kept, or lost and said so. */
+/* The peer is missing when the program is asked to exit at once: messages are kept, or lost and
+ * reported. */
 static void test_at_once(void **state)
 {
     struct fixture *f = *state;
@@ -313,7 +314,7 @@ static void test_at_once(void **state)
     assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 3);
 }
 
-/* A spool that has no room is not an excuse for success. */
+/* A spool without room does not turn a loss into success. */
 static void test_at_once_with_a_full_spool(void **state)
 {
     struct fixture *f = *state;
@@ -325,7 +326,7 @@ static void test_at_once_with_a_full_spool(void **state)
     atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
     create(f);
     put(f, "123");
-    put(f, "123456"); /* with a header of 32 bytes one of the two has room */
+    put(f, "123456"); /* with a header of 32 bytes there is room for one of the two */
     assert_int_equal(ntk_outbox_drain(f->outbox, true, &err), -EINTR);
     assert_string_equal(err.text, "peer: stopped before everything was sent; the spool is full; "
                                   "3 items lost");
@@ -339,14 +340,14 @@ static int was_tried_once(void *ctx)
     return ntk_outbox_counts_get(f->outbox).retry_count >= 1;
 }
 
-/* The file of a message that is being sent makes room for a newer one; then it is sent after
- * all. */
+/* The file of a message that is being sent is dropped for a newer one; then the message is
+ * delivered after all. */
 static void test_sent_though_its_file_is_gone(void **state)
 {
     struct fixture *f = *state;
 
     f->options.spool_folder = f->spool;
-    f->options.spool_bytes_max = 40; /* of one message */
+    f->options.spool_bytes_max = 40; /* room for one message */
     atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
     create(f);
     put(f, "123");
@@ -368,7 +369,8 @@ static int is_safe(void *ctx)
     return test_power_safe_count() >= *count;
 }
 
-/* While the peer is away, what waits reaches the disk without anybody ending the program. */
+/* While the peer is missing, waiting messages are written to disk, even if the program is not
+ * stopped. */
 static void test_power_cut(void **state)
 {
     struct fixture *f = *state;
@@ -397,7 +399,7 @@ static void test_power_cut(void **state)
     free(copy);
 }
 
-/* A message that the peer took just when the outbox ended is not sent by the next run. */
+/* A message that the peer accepted just when the outbox was closed is not sent by the next run. */
 static void test_end_while_sending(void **state)
 {
     struct fixture *f = *state;
@@ -408,13 +410,13 @@ static void test_end_while_sending(void **state)
     put(f, "a");
     put(f, "b");
     f->options.spool_folder = f->spool;
-    create(f); /* ends the first: the peer takes "a" (or nothing, when it was not started) */
+    create(f); /* closes the first: the peer accepts "a" (or nothing, if it was not started) */
     peer_cancel(&f->peer);
     assert_true(test_wait_until(is_drained, f));
     assert_string_equal(f->peer.taken, "ab");
 }
 
-/* A peer that takes nothing, asked once, and a clock that does not move. */
+/* A peer that accepts nothing, asked once, and a clock that does not move. */
 static void begin_to_wait(struct fixture *f)
 {
     f->clock.passes_waits = false;
@@ -423,7 +425,7 @@ static void begin_to_wait(struct fixture *f)
     put(f, "a");
 }
 
-/* Pauses vary by an eighth. The message is sent when one has ended, and not before. */
+/* Pauses vary by an eighth. The message is sent when the pause has ended, and not before. */
 static void assert_pause(struct fixture *f, uint64_t ns)
 {
     uint64_t pause_ns = test_clock_await(&f->clock);
@@ -464,7 +466,7 @@ static void test_the_peer_sets_the_time(void **state)
     assert_int_equal(test_clock_await(&f->clock), f->peer.retry_after_ns);
 }
 
-/* A peer that is content with less than the outbox has in mind does not make it hurry. */
+/* A peer that asks for a shorter pause than the outbox planned does not shorten it. */
 static void test_the_peer_may_not_hurry(void **state)
 {
     struct fixture *f = *state;
@@ -476,7 +478,7 @@ static void test_the_peer_may_not_hurry(void **state)
     assert_pause(f, NTK_NS_PER_SECOND);
 }
 
-/* Method: the end is asked repeatedly, as programs do, while the clock moves. */
+/* Method: the drain is called repeatedly, as programs do, while the clock moves. */
 static void test_the_end_waits_for_the_peer_until_the_limit(void **state)
 {
     struct fixture *f = *state;

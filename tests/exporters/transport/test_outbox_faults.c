@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the peer is away and every allocation and file call of an outbox fails in turn; then its
- * spool is read without faults. */
+/* Method: the peer is missing, and every allocation and file call of an outbox fails in turn; then
+ * its spool is read without faults. */
 #include <errno.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 struct world {
     char *folder;
     char *path;
-    sem_t was_tried; /* send() runs */
-    sem_t may_fail;  /* and gives up */
+    sem_t was_tried; /* send() is running */
+    sem_t may_fail;  /* send() gives up */
     uint64_t put_items;
     struct ntk_outbox_counts counts;
 };
@@ -37,10 +37,10 @@ static void send_nowhere(void *ctx, const void *bytes, size_t bytes_count,
     (void)sem_post(&world->was_tried);
     while (sem_wait(&world->may_fail) != 0) {
     }
-    (void)sem_post(&world->may_fail); /* for those that follow */
+    (void)sem_post(&world->may_fail); /* for later calls */
 }
 
-/* What waits in the spool, which is empty afterwards; UINT64_MAX when something is damaged. */
+/* The items in the spool, which is empty afterwards; UINT64_MAX if one is damaged. */
 static uint64_t items_take(const struct world *world)
 {
     struct ntk_spool *spool = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: sources that add what the test says. */
+/* Method: sources that add what the test sets. */
 #include "exporters/transport/output_counts.h"
 
 #include <stdio.h>

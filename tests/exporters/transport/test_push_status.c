@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: every status there may be, counted by its meaning; then the words. */
+/* Method: every possible status, counted by its meaning; then the messages. */
 #include "exporters/transport/push_status.h"
 
 #include <string.h>

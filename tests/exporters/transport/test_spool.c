@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a folder of the test's own, opened repeatedly, with files damaged in between. */
+/* Method: a folder of the test, opened repeatedly, with files damaged in between. */
 #include "exporters/transport/spool.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static void put(struct fixture *f, const char *text, uint64_t items)
     assert_int_equal(lost, 0);
 }
 
-/* The oldest message is this one; it is removed. */
+/* Checks that this is the oldest message, and removes it. */
 static void assert_first(struct fixture *f, const char *text, uint64_t items)
 {
     struct ntk_buf buf = { 0 };
@@ -76,7 +76,7 @@ static void assert_first(struct fixture *f, const char *text, uint64_t items)
     assert_string_equal(ntk_buf_text_get(&buf), text);
     assert_int_equal(message.item_count, items);
     assert_int_equal(damaged, 0);
-    ntk_spool_remove(f->spool, message.number + 1); /* another: nothing happens */
+    ntk_spool_remove(f->spool, message.number + 1); /* a different one: no effect */
     ntk_spool_remove(f->spool, message.number);
     ntk_buf_fini(&buf);
 }
@@ -126,7 +126,7 @@ static void test_bound(void **state)
     assert_int_equal(ntk_spool_put(f->spool, kilobyte, 1024, 8, &lost, &err), 0);
     assert_int_equal(lost, 1);
     assert_int_equal(ntk_spool_item_count(f->spool), 14);
-    /* 3 of 1056 bytes leave 928: with its header this one has no room, without it would. */
+    /* 3 of 1056 bytes leave 928: this message does not fit with its header, without it would. */
     assert_int_equal(ntk_spool_put(f->spool, kilobyte, 928 - 16, 8, &lost, &err), 0);
     assert_int_equal(lost, 2);
     assert_int_equal(ntk_spool_item_count(f->spool), 20);
@@ -143,7 +143,8 @@ static void test_one_at_a_time(void **state)
     assert_non_null(strstr(err.text, f->path));
 }
 
-/* Every way to damage the second of three files: the others come, the damaged one is counted. */
+/* Every way to damage the second of three files: the others are read, the damaged one is
+ * counted. */
 static void test_damage(void **state)
 {
     struct fixture *f = *state;
@@ -156,9 +157,9 @@ static void test_damage(void **state)
             char name[64];
 
             if (!is_cut && at >= 16 && at < 24) {
-                continue; /* how many items there were is believed */
+                continue; /* the recorded number of items is trusted */
             }
-            reopen(f); /* an empty folder: numbers begin again */
+            reopen(f); /* an empty folder: numbers restart */
             put(f, "a", 1);
             put(f, "bb", 1);
             put(f, "c", 1);
@@ -189,7 +190,7 @@ static void test_damage(void **state)
     }
 }
 
-/* A file that continues behind what it says it holds. */
+/* A file with more bytes than its header announces. */
 static void test_more_bytes_than_announced(void **state)
 {
     struct fixture *f = *state;
@@ -228,13 +229,14 @@ static void test_foreign_files(void **state)
     assert_first(f, "a", 1);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = test_scratch_path(f->path, names[i]);
-        bool is_cut_off = strstr(names[i], ".new") != NULL; /* ours, of a run that was killed */
+        /* Our own, from a run that was killed. */
+        bool is_cut_off = strstr(names[i], ".new") != NULL;
         assert_int_equal(access(path, F_OK), is_cut_off ? -1 : 0);
         free(path);
     }
 }
 
-/* Another program may have made the folder: neither a FIFO nor a link nor a folder is a message. */
+/* Another program may have created the folder: a FIFO, a link or a folder is not a message. */
 static void test_no_plain_files(void **state)
 {
     struct fixture *f = *state;
@@ -254,7 +256,7 @@ static void test_no_plain_files(void **state)
     put(f, "a", 1);
     assert_int_equal(ntk_spool_first(f->spool, &buf, &message, &damaged), 1);
     assert_string_equal(ntk_buf_text_get(&buf), "a");
-    assert_int_equal(damaged, 2); /* a link is not even examined */
+    assert_int_equal(damaged, 2); /* a link is not even opened */
     assert_int_equal(access(outside, F_OK), 0);
     ntk_buf_fini(&buf);
     free(fifo);
@@ -263,7 +265,8 @@ static void test_no_plain_files(void **state)
     free(outside);
 }
 
-/* The oldest is being sent while newer ones push all out: what was sent is not one of those. */
+/* The oldest message is being sent while newer ones displace all others: a sent one is not counted
+ * as displaced. */
 static void test_sent_while_pushed_out(void **state)
 {
     struct fixture *f = *state;
@@ -288,7 +291,7 @@ static void test_sent_while_pushed_out(void **state)
     assert_first(f, "d", 4);
 }
 
-/* A peer that is always a little behind: messages come and go, and their order stays. */
+/* A peer that is always slightly behind: messages come and go in order. */
 static void test_never_empty(void **state)
 {
     struct fixture *f = *state;
@@ -319,7 +322,7 @@ static void sync_all(struct fixture *f)
     assert_int_equal(ntk_spool_sync_end(f->spool, &numbers, &err), 0);
 }
 
-/* What was synced is there, and what was removed after that, too; all else is gone or damaged. */
+/* Synced messages survive, also those removed since the sync; all others are gone or damaged. */
 static void test_power_cut(void **state)
 {
     struct fixture *f = *state;
@@ -334,7 +337,7 @@ static void test_power_cut(void **state)
     put(f, "d", 4);
     assert_first(f, "a", 1);
     assert_int_equal(ntk_spool_sync_begin(f->spool, &numbers), 0);
-    assert_int_equal(numbers.count, 1); /* "d" alone: the others are safe */
+    assert_int_equal(numbers.count, 1); /* only "d": the others are safe */
     put(f, "e", 5);                     /* while the disk writes */
     assert_int_equal(ntk_spool_sync_end(f->spool, &numbers, &err), 0);
     assert_true(ntk_spool_has_changes(f->spool));

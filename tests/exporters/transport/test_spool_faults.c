@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: every allocation and file call of a use of the spool fails in turn; then the folder is
- * opened without faults. */
+/* Method: every allocation and file call of a spool fails in turn; then the folder is opened
+ * without faults. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 struct world {
     char *path;
     bool was_put;
-    char taken[8]; /* the messages that run() got */
+    char taken[8]; /* the messages that run() received */
     uint64_t damaged;
 };
 
@@ -32,7 +32,7 @@ static struct ntk_spool *open_now(const struct world *world)
     return spool;
 }
 
-/* Takes all messages, each a letter; how many were damaged. */
+/* Takes all messages, one letter each; returns how many were damaged. */
 static uint64_t take_all(const struct world *world, char *text, size_t text_bytes)
 {
     struct ntk_spool *spool = open_now(world);
@@ -136,7 +136,7 @@ static const char *holds_what_was_not_taken(void *ctx, int ret)
     if (take_all(world, text, sizeof text) != 0) {
         return "a message is damaged";
     }
-    /* A disk that cannot read a file has damaged it; a process that cannot has not. */
+    /* A file that the disk cannot read is damaged; one that the process cannot read is not. */
     if (world->damaged > 0) {
         return fault_error() == EIO || fault_error() == EACCES || fault_error() == ENOSPC
                    ? NULL
@@ -145,7 +145,7 @@ static const char *holds_what_was_not_taken(void *ctx, int ret)
     if (ret > 0 && strcmp(world->taken, "a") != 0) {
         return "the oldest is not the first";
     }
-    /* A file that cannot be removed comes again. */
+    /* A file that could not be removed is read again. */
     return strcmp(text, "ab") == 0 || (ret > 0 && strcmp(text, "b") == 0) ? NULL
                                                                           : "a message is lost";
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as Accept and Accept-Encoding: one of the forms, and the first one is preferred. */
+/* Any text as Accept and Accept-Encoding: the choice is a known form, and the first one is the
+ * default. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(text, first, sizeof first - 1);
     if (size) {
-        memcpy(text + sizeof first - 1, data, size); /* to the first NUL of the data, as a header */
+        /* Up to the first NUL of the data, as a header. */
+        memcpy(text + sizeof first - 1, data, size);
     }
     const char *header = text + sizeof first - 1;
     if (ntk_prometheus_negotiate_format(header) >= NTK_PROMETHEUS_FORMAT_COUNT ||

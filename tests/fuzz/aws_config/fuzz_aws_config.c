@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a credentials or config file, and as an answer with keys: refused with a message, or
- * read to values that may be in a header. */
+/* Any bytes as a credentials or config file, and as a response with keys: rejected with a message,
+ * or parsed to values that are valid in a header. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void check_keys(int ret, struct ntk_aws_keys *keys, const struct ntk_err 
 {
     if (ret < 0) {
         if (!err->text[0]) {
-            abort(); /* a refusal has a message */
+            abort(); /* a rejection has a message */
         }
         return;
     }
@@ -34,7 +34,7 @@ static void check_keys(int ret, struct ntk_aws_keys *keys, const struct ntk_err 
     ntk_aws_keys_fini(keys);
 }
 
-/* Words are never longer than what they were made of. */
+/* Words are never longer than their source. */
 static void split_words(const char *text, size_t size)
 {
     char *command = strndup(text, size);

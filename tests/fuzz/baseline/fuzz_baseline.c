@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a baseline: refused with a message, or what is read is written and read alike. */
+/* Any bytes as a baseline: rejected with a message, or read, written and read again with the same
+ * result. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a process's cgroups: nothing, or what looks like a container and a pod. */
+/* Any bytes as a process's cgroups: the result is empty, or a valid container and pod. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

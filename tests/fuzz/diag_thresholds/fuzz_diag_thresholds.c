@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a file of thresholds: refused with a message or read, and what was read judges a
- * figure as its side says.
+ * Any bytes as a file of thresholds: rejected with a message, or read, and then applied to a figure
+ * in the right direction.
  */
 #include <stdint.h>
 #include <stdlib.h>

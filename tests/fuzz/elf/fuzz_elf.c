@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a program or a library: refused, or all that it tells is in bounds. */
+/* Any bytes as a program or a library: rejected, or every result is in bounds. */
 #include <elf.h>
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as NEURON_SOFT_FAULT: refused with a message, or taken and asked. */
+/* Any bytes as NEURON_SOFT_FAULT: rejected with a message, or accepted and queried. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     if (ntk_core_faults_parse(text, &faults, &err) < 0) {
         if (err.text[0] == '\0') {
-            abort(); /* a refusal has a message */
+            abort(); /* a rejection has a message */
         }
     } else {
         for (uint32_t i = 0; i < 16; i++) {

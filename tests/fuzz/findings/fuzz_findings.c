@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as a file of findings: what is taken from it is a core of a device. */
+/* Any text as a file of findings: every accepted entry is a core of a device. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the memory of an interpreter: what is read ends, and is in bounds. */
+/* Any bytes as the memory of an interpreter: reading terminates and stays in bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

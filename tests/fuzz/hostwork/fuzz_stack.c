@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as registers and stack of a thread of this program: unwinding ends, and its addresses
- * are as many as there is room for. Files of code are this program's: damaged ones are why all of
- * this happens in a child process, see resolve.h.
+ * Any bytes as registers and stack of a thread of this program: unwinding terminates, and returns
+ * at most the requested number of addresses. The code files are those of this program; unwinding
+ * runs in a child process because they may be damaged, see resolve.h.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A program counter that leads to code, so that there is something to unwind. */
+/* A program counter inside code, so that there is something to unwind. */
 static uint64_t code_of(const struct ntk_host_modules *modules, uint64_t number)
 {
     const struct ntk_host_module *module =

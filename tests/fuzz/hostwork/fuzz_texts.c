@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the mappings of a process, as the map file of a compiler, as the kernel's symbols
- * and as the answer of the child that resolves stacks. */
+/* Any bytes as the mappings of a process, as the map file of a compiler, as the kernel's symbols,
+ * and as the response of the child that resolves stacks. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of a job-mapping folder: refused with a message, or jobs within their bounds,
- * each with an id, each once; and as the name of one. */
+/* Any bytes as a file of a job-mapping folder: rejected with a message, or jobs within their
+ * limits, each with a unique id. Also any bytes as the name of a file. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

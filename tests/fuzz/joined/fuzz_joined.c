@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_joined - any bytes as what a few ranks on two machines did: it ends, parts of a rank are its
- * span, causes what it waited, and the path is as long as its parts. */
+/* fuzz_joined - any bytes as the events of a few ranks on two machines: the analysis terminates,
+ * the parts of a rank add up to its span, causes add up to its wait, and the path is as long as its
+ * parts. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static void span_fill(const uint8_t *bytes, struct ntk_system_span *out)
                                      .worker = bytes[1] & 7,
                                      .device_core = bytes[1] >> 7,
                                      .exec_id = bytes[2] & 31,
-                                     /* now and then at the end of all time */
+                                     /* sometimes at the largest possible time */
                                      .start_ns = (uint64_t)start << (bytes[3] % 34),
                                      .end_ns = 0 };
     out->end_ns = out->start_ns + ((uint64_t)length << (bytes[10] % 48));

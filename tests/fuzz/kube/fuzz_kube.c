@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Any document as an API server's answer about a node, its devices and the existing rules: whatever
- * is planned is about rules of ours, with names that may be in a path. The document's "rules" and
- * "slices" are the two lists. */
+/* Any document as an API server's response about a node, its devices and the existing rules: every
+ * planned change is about our own rules, with names that are valid in a path. The document's
+ * "rules" and "slices" are the two lists. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the loader's cache: refused, or each path that it tells is in bounds. */
+/* Any bytes as the loader's cache: rejected, or each path in it is in bounds. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_listing - any text as the lines of an engine in a listing.
- *
- * Input: one byte (the engine), then the text. What is refused has a message; what is read prints
- * to a listing that gives the same bytes again.
+ * Input: one byte (the engine), then the text. A rejection has a message; accepted text is printed
+ * as a listing that yields the same bytes again.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1 || size > 65536) {
         return 0;
     }
-    copy = malloc(size); /* of its own, so that asan sees a read beyond its end */
+    copy = malloc(size); /* its own allocation, so that asan detects a read beyond its end */
     if (!copy) {
         return 0;
     }

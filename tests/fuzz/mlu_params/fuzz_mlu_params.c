@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a parameter file: refused with a message, or arrays that can be read to their last
- * element, which is a number unless the type has others. */
+/* Any bytes as a parameter file: rejected with a message, or arrays that can be read to their last
+ * element, which is a number if the type has numbers. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a symbol file: refused with a message, or cut into segments whose operators are in
- * order, in one segment each. */
+/* Any bytes as a symbol file: rejected with a message, or divided into segments whose operators are
+ * in order, each in one segment. */
 #include <stdint.h>
 #include <stdlib.h>
 

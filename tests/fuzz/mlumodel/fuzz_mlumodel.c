@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as an offline model: refused, or every function is in bounds and can be written. */
+/* Any bytes as an offline model: rejected, or every function is in bounds and can be written. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

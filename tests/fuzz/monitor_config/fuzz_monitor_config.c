@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a configuration file: refused or taken, and what was taken can be asked. */
+/* Any bytes as a configuration file: rejected, or accepted and queried. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ntk_log_set_level(NTK_LOG_ERROR);
     if (ntk_monitor_config_parse(&config, (const char *)data, size, &err) < 0) {
         if (err.text[0] == '\0') {
-            abort(); /* a refusal has a message */
+            abort(); /* a rejection has a message */
         }
         return 0;
     }

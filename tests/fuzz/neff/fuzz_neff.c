@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a NEFF, as the archive of one, as instructions, or as a constant: the first byte
- * chooses. A file is opened twice, the second time with constants that land elsewhere: both must
- * agree. Seeds are uncompressed, so that a changed byte reaches the parsers.
+ * Any bytes as a NEFF, as its archive, as instructions, or as a constant: the first byte chooses. A
+ * file is opened twice, the second time with constants at another address: both must agree. Seeds
+ * are uncompressed, so that a changed byte reaches the parsers.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-/* Reads what a loader would read; the sum keeps it from being optimised away. */
+/* Reads what a loader would read; the sum prevents the compiler from removing it. */
 static uint64_t walk(const struct ntk_neff *neff)
 {
     uint64_t sum = 0;
@@ -43,7 +43,7 @@ static uint64_t walk(const struct ntk_neff *neff)
     return sum;
 }
 
-/* Memory of exactly the size that is asked for; freed when the file is closed. */
+/* Memory of exactly the requested size; freed when the file is closed. */
 struct landed {
     void *blocks[64];
     size_t count;
@@ -96,7 +96,7 @@ static void try_file(const uint8_t *bytes, size_t count)
         sum = walk(neff);
         ntk_neff_close(neff);
     } else if (err.text[0] == '\0') {
-        abort(); /* every refusal has a message */
+        abort(); /* every rejection has a message */
     }
     (void)ntk_neff_hash_check(bytes, count, &hash, NULL);
     try_landing(bytes, count, ret, sum);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the debug members of a NEFF: the first two tell how long the member of slots is, the
- * third how many slots the program has, the rest is that of instructions, then that of the middle
- * end, in halves of what is left. The result keeps the promises of neff_debug.h.
+ * Any bytes as the debug members of a NEFF: the first two are the length of the member of slots,
+ * the third is the number of slots of the program. The rest is the member of instructions, then
+ * that of the middle end, half of the remaining bytes each. The result keeps the promises of
+ * neff_debug.h.
  */
 #include <stdint.h>
 #include <stdlib.h>

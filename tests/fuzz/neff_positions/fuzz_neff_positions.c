@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the members that source positions come from. The first six tell how long the members
- * of slots, of instructions and of frames are, the seventh how many slots the program has; the rest
- * is the kernel tree. The model keeps the promises of neff_positions.h.
+ * Any bytes as the members that source positions come from. The first six are the lengths of the
+ * members of slots, instructions and frames, the seventh is the number of slots of the program; the
+ * rest is the kernel tree. The model keeps the promises of neff_positions.h.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     }
     size_t left = count - 7;
     const uint8_t *from = bytes + 7;
-    for (int i = 0; i < 5; i++) { /* each alone, so that a byte too far is found */
+    for (int i = 0; i < 5; i++) { /* a separate allocation each, so that an overrun is detected */
         size_t size = i < 3 ? bytes[2 * i] | (size_t)bytes[2 * i + 1] << 8 : left;
         size = size < left ? size : left;
         const void *content = i == 4 ? (const void *)list : from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_ntff - any bytes as a capture: opened, paired, summarised, analysed, printed, written out.
+ * fuzz_ntff - any bytes as a capture: opened, paired, summarised, analysed, printed and exported.
  * Lists are sorted, and are the same when they do not fit in memory.
  */
 #include <stddef.h>
@@ -73,7 +73,7 @@ static void print_records(const struct ntk_trace *trace)
     }
 }
 
-/* The steps of the critical path lie end to end, whatever the times are. */
+/* The steps of the critical path are contiguous, whatever the times are. */
 static void analyse(const struct ntk_trace *trace)
 {
     struct ntk_analyses *analyses = NULL;
@@ -93,7 +93,7 @@ static void analyse(const struct ntk_trace *trace)
         (void)ntk_analyses_put(analyses, i, NULL, &json);
         ntk_buf_reset(&out);
     }
-    /* The greatest times there are, and faster and slower parts at once. */
+    /* The largest possible times, with faster and slower parts at once. */
     require(ntk_what_if_changes_add(&analyses->changes,
                                     "dma=0.001,engines=0.001,latency=1000000,wait:3,tensor,"
                                     "dma-latency=0.001,transposes=0.5",
@@ -103,7 +103,7 @@ static void analyse(const struct ntk_trace *trace)
     ntk_analyses_destroy(analyses);
 }
 
-/* What a table says that every row has, every row has. */
+/* A column that a table promises for every row is present in every row. */
 static int check_row(void *ctx, const void *row)
 {
     const struct ntk_table *table = ctx;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_ntrace - any bytes as each of the files of an inspection; what is taken for sound is
- * walked. */
+/* fuzz_ntrace - any bytes as each file of an inspection; files accepted as valid are walked. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static volatile size_t sink; /* so that the walks are not omitted */
+static volatile size_t sink; /* so that the walks are included */
 
 static size_t trace_walk(const NtkNtracePb__Trace *trace)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the variables of OTLP (the first byte says which one) and as the answer of a
- * collector: refused with a message, or taken. */
+/* Any bytes as the variables of OTLP (the first byte selects one) and as the response of a
+ * collector: rejected with a message, or accepted. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +36,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (ntk_otlp_config_read(&config, NULL, get, &err) < 0 && err.text[0] == '\0') {
-        abort(); /* a refusal has a message */
+        abort(); /* a rejection has a message */
     }
     ntk_vec_each(struct ntk_otlp_pair, pair, &config.headers) {
         if (strpbrk(pair->name, "\r\n: ") || strpbrk(pair->value, "\r\n")) {
-            abort(); /* a header that breaks the request */
+            abort(); /* a header that would break the request */
         }
     }
     ntk_otlp_config_fini(&config);

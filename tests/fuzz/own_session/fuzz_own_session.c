@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_own_session - any bytes as the ntrace.pb of our folder of an inspection: its spans are in
- * order, parts of times add up, and its ranks are joined piece by piece. */
+/* fuzz_own_session - any bytes as ntrace.pb in our folder of an inspection: its spans are in order,
+ * the parts of times add up, and its ranks are joined piece by piece. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char folder[64]; /* "": it is not made yet */
+static char folder[64]; /* "": not created yet */
 static char path[80];
 
 static void folder_remove(void)
@@ -23,7 +23,7 @@ static void folder_remove(void)
     (void)rmdir(folder);
 }
 
-/* In memory if there is some: thousands of files are written to it. */
+/* In memory if there is enough of it: the fuzzer writes thousands of files. */
 static bool folder_make(void)
 {
     if (folder[0]) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a kubelet's answer: refused with a message, or rows within their bounds. */
+/* Any bytes as a kubelet's response: rejected with a message, or rows within their limits. */
 #include <stdint.h>
 #include <stdlib.h>
 

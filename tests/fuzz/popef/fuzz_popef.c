@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of blobs: refused with a message, or all that it tells is in bounds, and no
- * stream gives more than was announced. */
+/* Any bytes as a file of blobs: rejected with a message, or every result is in bounds, and no
+ * stream yields more bytes than announced. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define READ_BYTES_MAX (1u << 20) /* of one stream: what is zipped small may be large */
+/* of one stream: a small compressed stream may unpack to many bytes */
+#define READ_BYTES_MAX (1u << 20)
 
 static void check(int is_so)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as what an executable holds: refused with a message, or programs that are inside. */
+/* Any bytes as the contents of an executable: rejected with a message, or programs within its
+ * bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static void check(int is_so)
     }
 }
 
-/* The data as the one executable of a file. */
+/* The data as the only executable of a file. */
 static uint8_t *file_make(const uint8_t *data, size_t size, size_t *out_count)
 {
     struct ntk_popef_info info = { .name = "m" };
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check(run_programs_find(&programs, program->index) != NULL);
             check((program->kind == RUN_NEFF) == (program->neff != NULL));
             for (size_t i = 0; i < program->neff_bytes; i++) {
-                sum += program->neff[i]; /* all of it is there */
+                sum += program->neff[i]; /* all of it is readable */
             }
             check(program->kind != RUN_NEFF ||
                   (program->core_count >= 1 && program->core_count <= RUN_REPLICAS_MAX));

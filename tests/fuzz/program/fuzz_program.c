@@ -2,11 +2,11 @@
 /*
  * fuzz_program - an engine binary against a fixed definition, loaded and run.
  *
- * Input: one byte, then the bytes of one engine's binary. The byte counts, the fastest first:
+ * Input: one byte, then the bytes of one engine's binary. The byte encodes, fastest varying first:
  * engine (5), core generation (4), whether two cores run the binary together (2), whether the last
- * group belongs to the function "f" (2). The other engines are empty. What loads is run with a
- * small limit of device time, so that an input cannot keep the fuzzer busy with large but harmless
- * tiles.
+ * group belongs to the function "f" (2). The other engines are empty. A program that loads runs
+ * with a small limit of device time, so that the fuzzer does not spend its time on large but
+ * harmless tiles.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     has_function = data[0] / 40 % 2;
     groups[1] = groups[0];
     groups[1].function_start = "f";
-    code = malloc(size); /* of its own, so that asan sees a read beyond its end */
+    code = malloc(size); /* its own allocation, so that asan detects a read beyond its end */
     if (!code) {
         return 0;
     }
@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ntk_engine_run_together(members, is_pair ? 2 : 1, results, &err);
         ntk_engine_program_destroy(program);
     } else if (err.text[0] == 0) {
-        abort(); /* refused without a message */
+        abort(); /* rejected without a message */
     }
     free(code);
     return 0;

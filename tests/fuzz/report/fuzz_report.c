@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a report: what is taken can be written, and reads back to the same line; its ranks
+/* Any bytes as a report: an accepted one can be written, and reads back to the same line; its ranks
  * are judged. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static struct ntk_buf write_line(const struct ntk_snapshot *snapshot)
     return buf;
 }
 
-/* Their descriptions are as large as they are. */
+/* Uses the sizes that the descriptions claim. */
 static void judge(const struct ntk_snapshot *snapshot)
 {
     const struct ntk_ranks_clock clock = { .ahead_ns = INT64_MIN, .error_ns = UINT64_MAX };
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ntk_buf first = write_line(snapshot);
     ntk_snapshot_destroy(snapshot);
     if (ntk_report_read(first.bytes, first.bytes_count, &again, &err) < 0) {
-        abort(); /* what we write, we read */
+        abort(); /* our own output must be readable */
     }
     ntk_snapshot_destroy(again);
     ntk_buf_fini(&first);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as neuron-monitor's stream: in pieces and at once they are the same reports and
+/* Any bytes as neuron-monitor's stream: in pieces and as a whole they yield the same reports and
  * messages. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void take_all(struct ntk_report_stream *stream)
         if (ret > 0) {
             ntk_snapshot_destroy(snapshot);
         } else if (err.text[0] == '\0') {
-            abort(); /* what is skipped has a message */
+            abort(); /* a skipped part has a message */
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as the request of a method: refused, or a message that survives being packed. The
- * method is named in the first line, as seeds do it, or chosen by the first byte. */
+/* Any bytes as the request of a method: rejected, or a message that survives packing. The first
+ * line names the method, as in seeds, or the first byte selects it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static ProtobufCMessage *read_again(const ProtobufCMessageDescriptor *type, cons
     return again;
 }
 
-/* How many bytes that took. */
+/* Returns how many bytes that took. */
 static size_t method_choose(const uint8_t *data, size_t size, const struct ntk_rpc_method **method)
 {
     const uint8_t *end = memchr(data, '\n', size);

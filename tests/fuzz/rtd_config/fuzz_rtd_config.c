@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of the daemon, of either kind: refused with a message, or taken within
- * bounds. */
+/* Any bytes as a configuration file of the daemon, of either kind: rejected with a message, or
+ * accepted within limits. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

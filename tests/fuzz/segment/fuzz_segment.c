@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sound segment with patches: the input is a row of (offset u32, value u64) of 12 bytes each, and
- * offsets fold into the part of the file that readers look at. Then everything is asked.
+ * A valid segment with patches: the input is a sequence of (offset u32, value u64) of 12 bytes
+ * each; offsets wrap into the part of the file that readers read. Then every function of the reader
+ * is called.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (fd < 0) {
         fd = exercise_make_segment(&segment_bytes, &segment_count);
-        /* Tables and the histograms of the first cores. */
+        /* Up to the tables and the histograms of the first cores. */
         reach = ((struct ntk_segment_header *)(void *)segment_bytes)
                     ->section[NTK_SECTION_HISTOGRAMS]
                     .offset +

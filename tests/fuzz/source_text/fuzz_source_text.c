@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the source member of a NEFF. The first two tell which line is asked for, the third
- * how long the recorded path is, which follows. No text leaves the member, and all of it is clean.
+ * Any bytes as the source member of a NEFF. The first two are the requested line, the third is the
+ * length of the recorded path, which follows. No text from outside the member is returned, and all
+ * text is valid.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -53,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     strcat(path, ".c");
     snprintf(name, sizeof name, NTK_SOURCE_TEXT_MEMBER, path);
     count -= 3 + (size_t)bytes[2];
-    /* Of its own, so that a byte too far is found. */
+    /* A separate allocation, so that an overrun is detected. */
     member = (struct ntk_neff_member){ .name = name,
                                        .bytes = malloc(count ? count : 1),
                                        .bytes_count = count };

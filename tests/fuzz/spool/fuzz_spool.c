@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of a spool in front of a good one: its message, or counted as damaged; the
- * other comes, and nothing is left. */
+/* Any bytes as a file of a spool before a valid one: its message is returned, or the file is
+ * counted as damaged; the other is returned, and nothing remains. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

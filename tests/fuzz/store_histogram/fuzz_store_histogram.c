@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a histogram of the database: refused without a trace, or written again as it was
+/* Any bytes as a histogram of the database: rejected without side effects, or written again as
  * read. */
 #include <stdint.h>
 #include <stdlib.h>

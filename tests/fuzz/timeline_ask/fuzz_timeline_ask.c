@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a question of the page, NAME?PARAMETER=VALUE&...: an answer is well-formed and of
+ * Any bytes as a query of the page, NAME?PARAMETER=VALUE&...: an answer is well-formed and of
  * bounded size, an error is one message.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "profiler/timeline/timeline_tile.h"
 #include "tests/support/trace_sample.h"
 
-#define SLICES 700 /* of a row: more than a tile gives one by one */
+#define SLICES 700 /* of a row: more than a tile lists individually */
 #define ANSWER_BYTES_MAX ((size_t)8 << 20)
 #define PARAMETERS_MAX 16
 
@@ -37,7 +37,7 @@ static const char *value_of(const char *name, void *ctx)
     return NULL;
 }
 
-/* Cuts the text up; what is too much is omitted. */
+/* Splits the text into parameters; excess ones are dropped. */
 static void parse(char *text, struct question *out)
 {
     char *next = strchr(text, '?');
@@ -61,7 +61,7 @@ static void parse(char *text, struct question *out)
 static struct ntk_timeline_ask *make(void)
 {
     struct trace_sample *sample = trace_sample_create(SLICES);
-    /* So far on that times have more than 53 bits. */
+    /* So far out that times have more than 53 bits. */
     struct ntk_timeline_source sources[] = {
         { .trace = &sample->trace, .name = "first" },
         { .trace = &sample->trace, .name = "second", .offset_ps = (INT64_C(1) << 55) + 5 },
@@ -134,8 +134,7 @@ static void check_error(int ret, const struct ntk_err *err)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct ntk_timeline_ask
-        *ask; /* for all questions; a leak that is none, since it stays reachable */
+    static struct ntk_timeline_ask *ask; /* for all queries; not a leak, since it stays reachable */
     struct question question = { 0 };
     struct ntk_timeline_query query = { value_of, &question };
     char *text = strndup((const char *)data, size);

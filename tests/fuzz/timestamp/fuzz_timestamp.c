@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as a moment: refused with a message, or one that 64 bits of nanoseconds hold. */
+/* Any text as a time: rejected with a message, or a time that fits into 64 bits of nanoseconds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

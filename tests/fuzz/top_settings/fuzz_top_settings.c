@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a file of settings: read as far as they are good, a change is written into them, and
- * the file that this makes has the change and says otherwise what it said; without a change not a
- * byte differs.
+ * Any bytes as a settings file: its valid part is read, and a change is written into it. The new
+ * file contains the change and is otherwise equivalent to the old one; without a change not a byte
+ * differs.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_vendor_session - any bytes as each stream of the vendor's folder, paired to spans, accounts,
- * clocks and rounds; what comes out must be in order and in its bounds. */
+ * clocks and rounds; the results must be in order and in bounds. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -62,7 +62,8 @@ static void names_add(struct ntk_system_trace *trace)
     ntk_buf_fini(&buf);
 }
 
-/* A point is found at its own time, or one of the same time; an execution has a life of a clock. */
+/* A point is found at its own time, or at an equal one; an execution belongs to one life of a
+ * clock. */
 static void check_clocks(const struct ntk_system_trace *trace)
 {
     struct ntk_system_tables tables;

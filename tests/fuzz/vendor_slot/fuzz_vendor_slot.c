@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_vendor_slot - any bytes as a set of activation functions, or as slots of hardware: each has
- * a text, bytes that fit into what its counts can name, and places that have bytes. */
+ * a text, byte counts within what its fields can express, and ranges that are not empty. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void read_slot(const uint8_t *slot, const struct ntk_vendor_names *names)
         ntk_vendor_slot_work(slot, (enum ntk_metrics_version)version, &work);
         if (!work.is_known &&
             (work.sbuf_read_bytes || work.hbm_read_bytes || work.psum_write_bytes)) {
-            abort(); /* what is unknown is not counted */
+            abort(); /* unknown work is not counted */
         }
         if (work.is_known && work.may_use_psum) {
             abort();
@@ -48,7 +48,8 @@ static void read_slot(const uint8_t *slot, const struct ntk_vendor_names *names)
     ntk_buf_fini(&text);
 
     bool is_counted =
-        slot[0] != NTK_VENDOR_OPCODE_TENSOR_TENSOR; /* of it, that it is not counted is known */
+        /* For this opcode it is known that nothing is counted. */
+        slot[0] != NTK_VENDOR_OPCODE_TENSOR_TENSOR;
     for (int as_reported = 0; as_reported < 2; as_reported++) {
         struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
         int count = ntk_vendor_slot_ranges(slot, as_reported, ranges);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_vendor_trace - any bytes as each of the vendor's files of an inspection: streams and
- * trace_info.pb; what is taken for sound is walked and looked up. */
+ * trace_info.pb; files accepted as valid are walked and searched. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static volatile size_t sink; /* so that the walks are not omitted */
+static volatile size_t sink; /* so that the walks are included */
 
 static int record_take(const uint8_t *bytes, size_t count, uint64_t offset, void *ctx)
 {

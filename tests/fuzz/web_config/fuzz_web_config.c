@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a web configuration: refused with a message, or taken within its bounds. */
+/* Any bytes as a web configuration: rejected with a message, or accepted within its limits. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (ntk_http_security_config_parse((const char *)data, size, &config, &err) < 0) {
         if (err.text[0] == '\0') {
-            abort(); /* a refusal has a message */
+            abort(); /* a rejection has a message */
         }
         return 0;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: spans put together by hand over ten pieces of 100 ns; ten programs of one engine over
- * four pieces of 250 ns. */
+/* Method: hand-made spans over ten pieces of 100 ns; ten programs of one engine over four pieces of
+ * 250 ns. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void work_lies_in_the_pieces_that_it_crosses(void **state)
     hand_trace_end(&h);
     assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 10, &a), 0);
 
-    assert_int_equal(a.row_count, 2); /* what never works is omitted */
+    assert_int_equal(a.row_count, 2); /* a row that never works is omitted */
     assert_int_equal(a.rows[0].engine, NTK_NTFF_ENGINE_SCALAR);
     expect_pieces(&a.rows[0], engine);
     assert_true(fabs(a.rows[0].busy_ratio - 0.37) < 1e-9);
@@ -57,7 +57,7 @@ static void work_lies_in_the_pieces_that_it_crosses(void **state)
     assert_true(fabs(a.rows[1].busy_ratio - 0.085) < 1e-9);
     ntk_activity_over_time_fini(&a);
 
-    /* One piece is the whole. */
+    /* A single piece is the whole. */
     assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 1, &a), 0);
     assert_true(fabsf(a.rows[0].pieces[0] - 0.37F) < 1e-5F);
     ntk_activity_over_time_fini(&a);
@@ -89,7 +89,7 @@ static void rows_are_by_core_and_rings_without_a_name_by_kind(void **state)
     hand_trace_fini(&h);
 }
 
-/* 177 / (236 / 40) is a little less than 30, where the thirty-first piece begins. */
+/* 177 / (236 / 40) is slightly less than 30, where the thirty-first piece starts. */
 static void a_start_on_an_edge_is_not_lost_by_rounding(void **state)
 {
     struct hand_trace h;
@@ -112,7 +112,7 @@ static void a_start_on_an_edge_is_not_lost_by_rounding(void **state)
     hand_trace_fini(&h);
 }
 
-/* Runs from, to in ns of 1000; how much of each piece they cover follows by hand. */
+/* Runs from, to in ns of 1000; their shares of each piece are computed by hand. */
 static const struct {
     const char *what;
     int64_t runs[3][2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: hand-made traces with one fault, and one without; the advice has the number of the
+ * Method: hand-made traces with one fault, and one without; the advice contains the figure of the
  * injected fault.
  */
 #include <errno.h>
@@ -29,7 +29,7 @@ static void ask_with(struct hand_trace *h, struct ntk_neff_positions *positions,
         a->all.program, &a->all.idle, &a->all.path, &a->all.costs,
         &a->all.dma,    hbm,          tensors,      &a->all.transfers
     };
-    if (h->cores[0].instruction_count == 0) { /* packets alone: no gains are known */
+    if (h->cores[0].instruction_count == 0) { /* only packets: gains are unknown */
         input.path = NULL;
     }
     assert_int_equal(ntk_analysis_advice(&input, &a->advice), 0);
@@ -74,7 +74,7 @@ static void expect(const struct answers *a, enum ntk_advice_rule rule, double va
     }
 }
 
-/* Shares of the execution. */
+/* Gain and bound are shares of the execution. */
 static void expect_gain(const struct answers *a, enum ntk_advice_rule rule, double gain,
                         double bound)
 {
@@ -87,7 +87,7 @@ static void expect_gain(const struct answers *a, enum ntk_advice_rule rule, doub
     }
 }
 
-/* Three engines share the path evenly and wait for no other. */
+/* Three engines share the path evenly and never wait for each other. */
 static void a_program_without_a_fault_gets_no_advice(void **state)
 {
     struct hand_trace h;
@@ -132,7 +132,8 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "qSyncIO0");
     expect(&a, NTK_ADVICE_WAIT, 0.5,
            "Tensor of core 0 is busy for 50.0% of the execution and idle for 50.0%");
-    expect_gain(&a, NTK_ADVICE_PATH_DMA, 0.5, 0.7); /* Tensor works until 200; 50 start it */
+    /* Tensor works until 200; the first 50 start it. */
+    expect_gain(&a, NTK_ADVICE_PATH_DMA, 0.5, 0.7);
     expect_gain(&a, NTK_ADVICE_WAIT, 0.5, 0.5);
     assert_null(find(&a, NTK_ADVICE_PATH_ENGINE));
     assert_int_equal(a.advice.items[0].rule, NTK_ADVICE_INCOMPLETE); /* no packet */
@@ -188,7 +189,8 @@ static void sentences_name_the_line_that_waits_and_the_one_it_waits_for(void **s
     done(&h, &a);
 }
 
-/* One engine does it all, with gaps between its instructions: nothing is handed over. */
+/* One engine does everything, with gaps between its instructions, so no engine waits for
+ * another. */
 static void one_engine_and_its_issue(void **state)
 {
     struct hand_trace h;
@@ -211,8 +213,9 @@ static void one_engine_and_its_issue(void **state)
     done(&h, &a);
 }
 
-/* GpSimd works 0 to 970 and alone decides; Scalar works 0 to 900 next to it. GpSimd twice as fast
- * ends at 485, so Scalar decides: 70 ns are won, not half of the 970. */
+/* GpSimd works 0 to 970 and is the only bottleneck; Scalar works 0 to 900 in parallel. At twice the
+ * speed GpSimd ends at 485, and Scalar becomes the bottleneck: the gain is 70 ns, not half of the
+ * 970. */
 static void a_gain_ends_where_another_engine_decides(void **state)
 {
     struct hand_trace h;
@@ -230,8 +233,8 @@ static void a_gain_ends_where_another_engine_decides(void **state)
     done(&h, &a);
 }
 
-/* As dma_on_the_path_and_the_engine_that_waits_for_it. Vector only waits while data moves, which is
- * not work: 500 ns are free, except for the 10 before its wait. */
+/* As in dma_on_the_path_and_the_engine_that_waits_for_it. Vector only waits while data moves, which
+ * is not work: 500 ns are idle, minus the 10 before its wait. */
 static void an_engine_that_only_waits_hides_no_transfer(void **state)
 {
     struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
@@ -254,7 +257,7 @@ static void an_engine_that_only_waits_hides_no_transfer(void **state)
     done(&h, &a);
 }
 
-/* ACT starts 300 ns after PE let it go. */
+/* ACT starts 300 ns after PE released it. */
 static void hand_overs_that_take_long(void **state)
 {
     struct hand_trace h;
@@ -273,8 +276,8 @@ static void hand_overs_that_take_long(void **state)
     done(&h, &a);
 }
 
-/* 40 products of 128 by 128 by 444 in bfloat16, one every 188 ns, weights meanwhile: 94% of what
- * the engine is capable of. Only less work would help. */
+/* 40 products of 128 by 128 by 444 in bfloat16, one every 188 ns, with weights loaded meanwhile:
+ * 94% of the engine's capacity. Only less work would help. */
 static void a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles(void **state)
 {
     static const uint8_t product[64] = {
@@ -355,7 +358,7 @@ static void packets_spills_and_reloads(void **state)
     expect(&a, NTK_ADVICE_SMALL_PACKETS, 0.5, "50.0% of the packets of qSyncIO0 (1 of 2)");
     expect(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.25, "qScalarSpillReload0 moved 25.0%");
     expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5% of the device memory traffic (2.2KB)");
-    assert_true(fabs(find(&a, NTK_ADVICE_SPILL)->share - 0.4) < 1e-9); /* each moment once */
+    assert_true(fabs(find(&a, NTK_ADVICE_SPILL)->share - 0.4) < 1e-9); /* each moment counts once */
     expect(&a, NTK_ADVICE_RELOAD, 2.5, "input x is read 2.50 times");
     /* A quarter of the bytes, in the 680 ns of DMA. */
     assert_true(fabs(find(&a, NTK_ADVICE_RELOAD)->share - 0.25 * 0.68) < 1e-9);
@@ -407,9 +410,8 @@ static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
     expect_gain(&a, NTK_ADVICE_RUNTIME, 0.35, 0.7);
     expect_gain(&a, NTK_ADVICE_IDLE_CORE, 0.15, 0.45); /* half of the 300 ns that are work */
     assert_false(find(&a, NTK_ADVICE_THROTTLING)->has_gain);
-    assert_int_equal(a.advice.items[0].rule, NTK_ADVICE_RUNTIME); /* not the idle core */
-    assert_null(
-        find(&a, NTK_ADVICE_PATH_ENGINE)); /* what the runtime does is not an engine's work */
+    assert_int_equal(a.advice.items[0].rule, NTK_ADVICE_RUNTIME); /* ranked above the idle core */
+    assert_null(find(&a, NTK_ADVICE_PATH_ENGINE)); /* work of the runtime is not an engine's work */
     done(&h, &a);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: one program with a transfer and waits, whose records are taken away kind by kind. Tensor
+ * Method: one program with a transfer and waits, whose records are removed kind by kind. Tensor
  * works 0 to 200 ns and 700 to 1000, after a load that Sync starts at 0.
  */
 #include <string.h>
@@ -28,7 +28,7 @@ enum lack {
     DROPPED_INSTRUCTIONS
 };
 
-/* How often each slot ran: that between the two of Tensor did not. */
+/* How often each slot ran: the slot between the two of Tensor did not. */
 static uint64_t pe_counts[] = { 1, 0, 1 };
 static uint64_t sp_counts[] = { 1, 0, 0 };
 
@@ -76,12 +76,12 @@ static void ask(struct made *m, enum lack lack, bool is_part)
     if (lack != NO_PACKETS) {
         hand_trace_packet(h, 0, 0, 1, NTK_TRACE_DMA_IO, packet_bytes, 370, 690);
     }
-    if (lack == NO_CHANGE) { /* another one is there */
+    if (lack == NO_CHANGE) { /* a different one is present */
         hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 30, 1, 150);
     } else if (lack != NO_EVENTS) {
         hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
     }
-    if (lack == DROPPED_CHANGES) { /* of a semaphore that an instruction of hardware increments */
+    if (lack == DROPPED_CHANGES) { /* of a semaphore that a hardware instruction increments */
         const uint8_t slot[NTK_NTFF_SLOT_BYTES] = {
             [0] = NTK_NTFF_OPCODE_NOP, [1] = 0x10, [6] = NTK_VENDOR_SIGNAL_INC, [7] = 40
         };
@@ -173,7 +173,7 @@ static void each_lack_comes_first_and_omits_what_needs_it(void **state)
     }
 }
 
-/* Disk space brings back what was truncated, not what the device dropped. */
+/* Disk space prevents truncated records, not records that the device dropped. */
 static void the_remedy_depends_on_where_records_were_lost(void **state)
 {
     const char *what = ntk_advice_what(NTK_ADVICE_INCOMPLETE);
@@ -191,8 +191,8 @@ static void a_window_may_have_no_records(void **state)
     done(&m);
 }
 
-/* Absent is not zero: nothing of the kind that lacks records, and no collectives in a truncated
- * file, which may have lost theirs. */
+/* Absent is not zero: no advice of the kind that lacks records, and none about collectives in a
+ * truncated file, which may lack theirs. */
 static void the_summary_omits_what_records_lack(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: measures and limits written down by hand. */
+/* Method: hand-written measures and limits. */
 #include "profiler/analysis/baseline.h"
 
 #include <errno.h>
@@ -112,7 +112,7 @@ static void sides_free(struct ntk_measures *sides[2], size_t count)
     }
 }
 
-/* What the limit says about the execution that took `before` and takes `after`. */
+/* The verdict of the limit about an execution that took `before` and now takes `after`. */
 static bool is_beyond(const double *before, const double *after, size_t count, const char *text)
 {
     struct ntk_baseline_limit limit = limit_of(text);
@@ -147,7 +147,7 @@ static void what_grew_by_more_is_beyond(void **state)
     assert_false(is_beyond(before, less, 1, "total=5%"));
     assert_true(is_beyond(before, six, 1, "total/execution=5us"));
     assert_false(is_beyond(before, six, 1, "total/execution=6us"));
-    /* What was not there is beyond each share, and within an amount. */
+    /* A new measure exceeds every percentage, but not every amount. */
     assert_true(is_beyond(before, same, 1, "queue_bytes=1000%"));
     assert_false(is_beyond(before, same, 1, "queue_bytes=10"));
     assert_true(is_beyond(before, same, 1, "queue_bytes=9"));
@@ -174,7 +174,7 @@ static bool use_is_beyond(double before, double after, const char *text)
     return beyond;
 }
 
-/* Less is worse: of 40 % of the peak 36 are left, then 35. */
+/* Lower is worse: of 40 % of the peak, 36 remain, then 35. */
 static void a_use_of_the_chip_that_shrank_is_beyond(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void what_may_be_chance_is_not_beyond(void **state)
 
     assert_false(is_beyond(before, noisy, 5, "total=5%")); /* 10 % more, p is large */
     assert_true(is_beyond(before, slower, 5, "total=5%"));
-    assert_true(is_beyond(before, noisy, 1, "total=5%")); /* one of each: the limit alone */
+    assert_true(is_beyond(before, noisy, 1, "total=5%")); /* one of each: only the limit counts */
 }
 
 static void a_limit_of_nothing_is_an_error(void **state)
@@ -208,7 +208,7 @@ static void a_limit_of_nothing_is_an_error(void **state)
     assert_int_equal(ntk_baseline_check(&comparison, limits, 2, &result, &err), -ENOENT);
     assert_string_equal(err.text, "engines/Tenser has a limit, but neither the baseline nor the "
                                   "captures contain it");
-    /* Of several limits of one measure the last one holds. */
+    /* Of several limits of one measure the last one applies. */
     free(limits[1].name);
     limits[1] = limit_of("total=7%");
     assert_int_equal(ntk_baseline_check(&comparison, limits, 2, &result, NULL), 0);
@@ -255,7 +255,7 @@ static void what_is_written_is_read(void **state)
     assert_true(ntk_measures_find(second, NTK_MEASURE_USE, "MFU")->value == 0.25);
     assert_true(ntk_measures_find(second, NTK_MEASURE_BYTES, "q")->value == 0);
     ntk_baseline_fini(&again);
-    /* Each beginning of it is refused with a message. */
+    /* Each prefix of the file is rejected with a message. */
     for (size_t i = 0; i + 2 < file.bytes_count; i++) {
         err.text[0] = '\0';
         assert_int_equal(ntk_baseline_read_bytes(file.bytes, i, "there", &again, &err), -EBADMSG);
@@ -302,7 +302,7 @@ static void an_invalid_baseline_is_refused(void **state)
     }
 }
 
-/* A name cannot end its attribute. */
+/* A name cannot close its attribute. */
 static void names_are_quoted_for_xml(void **state)
 {
     const struct ntk_comparison_row row = { .kind = NTK_MEASURE_LAYER,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: programs put together by hand, where every gap of every engine is known: where it is, how
- * long, and what caused it. hand_answers also asserts for each that gaps add up to the idle time.
+ * Method: hand-made programs in which every gap of every engine is known: where it is, how long it
+ * is, and its cause. hand_answers also asserts for each that gaps add up to the idle time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct wanted {
     enum ntk_idle_reason reason;
 };
 
-/* The gap of the engine that begins then; NULL: there is none. */
+/* The gap of the engine that starts at this time; NULL if there is none. */
 static const struct ntk_bubble *gap_at(const struct ntk_bubbles *bubbles, unsigned engine,
                                        int64_t start_ns)
 {
@@ -44,7 +44,7 @@ static const struct ntk_bubble *gap_at(const struct ntk_bubbles *bubbles, unsign
     return NULL;
 }
 
-/* These gaps and no other. */
+/* These gaps and no others. */
 static void expect(const struct ntk_bubbles *bubbles, const struct wanted *wanted, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -80,7 +80,7 @@ static const struct ntk_bubble_cause *cause_of(const struct ntk_bubbles *bubbles
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-/* PE works from 0 to the end, alone. */
+/* PE works alone from 0 to the end. */
 static void an_engine_that_never_stops_has_no_gap(void **state)
 {
     struct hand_trace h;
@@ -104,7 +104,8 @@ static void an_engine_that_never_stops_has_no_gap(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Instructions overlap: no time in between is a gap, whatever the ends of the first ones are. */
+/* Instructions overlap: time covered by another instruction is not a gap, wherever the first ones
+ * end. */
 static void instructions_that_overlap_leave_no_gap(void **state)
 {
     struct hand_trace h;
@@ -120,7 +121,7 @@ static void instructions_that_overlap_leave_no_gap(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* PE begins every 100 ns and works 70: nine gaps of 30 ns, and one at the end. */
+/* PE starts every 100 ns and works for 70: nine gaps of 30 ns, and one at the end. */
 static void a_bubble_after_each_instruction_is_issue(void **state)
 {
     struct hand_trace h;
@@ -136,11 +137,11 @@ static void a_bubble_after_each_instruction_is_issue(void **state)
     assert_int_equal(issue->count, 9);
     assert_int_equal(issue->gaps_ps, NS(270));
     assert_int_equal(issue->cause_ps, NS(270));
-    assert_int_equal(issue->bubbles[0].start_ps, NS(70)); /* equal ones in order of time */
+    assert_int_equal(issue->bubbles[0].start_ps, NS(70)); /* equal gaps in order of time */
     assert_int_equal(issue->bubbles[8].start_ps, NS(870));
     assert_int_equal(cause_of(&a.bubbles, NTK_IDLE_END)->gaps_ps, NS(30));
     assert_int_equal(a.bubbles.idle_ps, NS(300));
-    assert_ptr_equal(issue, &a.bubbles.causes[0]); /* nothing left to do comes last */
+    assert_ptr_equal(issue, &a.bubbles.causes[0]); /* nothing left to do is last */
     hand_answers_done(&h, &a);
 }
 
@@ -173,7 +174,7 @@ static void a_wait_and_its_issue_are_one_gap(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* ACT is free at 280, PE signals at 300, ACT begins at 400 only: most of the gap is issue. */
+/* ACT is free at 280, PE signals at 300, but ACT starts only at 400: most of the gap is issue. */
 static void the_cause_is_what_takes_most_of_the_gap(void **state)
 {
     struct hand_trace h;
@@ -209,7 +210,7 @@ static void a_ping_pong_gives_each_side_a_gap_per_round(void **state)
         hand_trace_change(&h, 0, SCALAR, 8, i + 1U, 200 * i + 200);
     }
     hand_answers_ask(&h, &a);
-    /* ACT waits 10 times for PE, PE 9 times for ACT, and has nothing left to do at the end. */
+    /* ACT waits 10 times for PE, PE 9 times for ACT, which has nothing left to do at the end. */
     assert_int_equal(a.bubbles.count, 20);
     assert_int_equal(a.bubbles.cause_count, 3);
     assert_int_equal(a.bubbles.causes[0].maker.engine, TENSOR);
@@ -222,7 +223,7 @@ static void a_ping_pong_gives_each_side_a_gap_per_round(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Loads that arrive after PE is free, by one queue and two semaphores of the same program: one
+/* Loads by one queue and two semaphores of the same program that arrive after PE is free: one
  * cause. */
 static void waits_for_one_queue_are_one_cause(void **state)
 {
@@ -251,7 +252,7 @@ static void waits_for_one_queue_are_one_cause(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* DVE works 0-600, SP waits for it and begins a load, whose data is there at 1000; PE waits for the
+/* DVE works 0-600; SP waits for it and starts a load, whose data arrives at 1000; PE waits for the
  * load from 100 on. The cause is the queue, the root is DVE. */
 static void a_gap_names_the_root_behind_its_cause(void **state)
 {
@@ -288,7 +289,7 @@ static void a_gap_names_the_root_behind_its_cause(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* DVE's own wait was lost: PE's gap goes back to it, and no further. */
+/* The record of DVE's own wait was lost: the chain of PE's gap ends there. */
 static void a_gap_whose_root_was_lost_says_so(void **state)
 {
     struct hand_trace h;
@@ -309,7 +310,7 @@ static void a_gap_whose_root_was_lost_says_so(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* What came after the last record of a cut file is lost, and so is the cause of its last gap. */
+/* What follows the last record of a truncated file is lost, and so is the cause of its last gap. */
 static void the_end_of_a_cut_file_is_no_known_gap(void **state)
 {
     struct hand_trace h;
@@ -324,7 +325,7 @@ static void the_end_of_a_cut_file_is_no_known_gap(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The runtime's code begins at 600, the program's at 750. */
+/* The runtime's code starts at 600, the program's at 750. */
 static void the_start_by_the_runtime_is_a_cause(void **state)
 {
     struct hand_trace h;
@@ -344,8 +345,8 @@ static void the_start_by_the_runtime_is_a_cause(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* A vendor's EVENT_SEMAPHORE waits while it runs: 0-100 issue, 100-310 for PE, 310-500 its end, and
- * then nothing: one gap of all of it, since waiting is idle. */
+/* A vendor's EVENT_SEMAPHORE waits while it runs: 0-100 issue, 100-310 for PE, 310-500 its end,
+ * then nothing. All of it is one gap, since waiting is idle. */
 static void a_semaphore_instruction_does_not_split_a_gap(void **state)
 {
     static const uint8_t barrier[64] = { [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [36] = 1 };
@@ -391,8 +392,8 @@ static void the_same_queue_on_two_cores_is_one_cause(void **state)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Gaps of 1, 2 ... 60 ns, in an order that is none: with a limit the longest are listed, and all
- * are counted. */
+/* Gaps of 1, 2 ... 60 ns in shuffled order: with a limit the longest are listed, and all are
+ * counted. */
 static void a_limit_keeps_the_longest_and_counts_all(void **state)
 {
     struct hand_trace h;
@@ -402,7 +403,7 @@ static void a_limit_keeps_the_longest_and_counts_all(void **state)
     hand_trace_begin(&h, 1, "trn2.3xlarge", 60 * 100);
     uint32_t work = hand_trace_nop(&h, 0, PE, NONE, 0, NONE);
     for (int64_t i = 0; i < 60; i++) {
-        int64_t gap = 1 + (i * 37) % 60; /* before each but the first */
+        int64_t gap = 1 + (i * 37) % 60; /* before each run except the first */
         hand_trace_run(&h, 0, PE, work, i ? 100 * i + gap - 60 : 0, 100 * i + 40);
     }
     hand_answers_ask(&h, &a);

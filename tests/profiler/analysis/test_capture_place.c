@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: one execution, sync points put together by hand, and where the window of a capture
- *         lands. */
+/* Method: one execution and hand-made sync points; checks where the window of a capture is
+ * placed. */
 #include <string.h>
 
 #include "profiler/analysis/capture_place.h"
@@ -46,7 +46,7 @@ static void point(struct made *m, uint32_t nc, uint32_t core, uint64_t device_ns
     assert_int_equal(ntk_vec_push(&m->trace.sync_points, &sync), 0);
 }
 
-/* Host time of the window, less what it would be without a drift. */
+/* Host time of the window, minus what it would be without drift. */
 static int64_t off_of(struct made *m, uint64_t window_ns)
 {
     uint64_t host_ns = ntk_capture_place(&m->trace, &m->tables, &m->ntff, 1, NULL);
@@ -61,7 +61,7 @@ static void between_points_near_each_other_the_last_counts(void **state)
 
     begin(&m, 500000000);
     point(&m, 1, 6, 100, 7);
-    point(&m, 1, 6, 1000000100, 1007); /* a second later: not more */
+    point(&m, 1, 6, 1000000100, 1007); /* a second later: no extrapolation */
     assert_int_equal(off_of(&m, 500000000), 7);
 }
 
@@ -108,7 +108,7 @@ static void points_of_the_physical_core_are_taken(void **state)
     assert_int_equal(off_of(&m, 5000), 2);
 }
 
-/* A clock that jumps is not drawn out. */
+/* A clock that jumps is not interpolated. */
 static void a_clock_that_is_far_off_is_not_interpolated(void **state)
 {
     struct made m;
@@ -119,8 +119,8 @@ static void a_clock_that_is_far_off_is_not_interpolated(void **state)
     assert_int_equal(off_of(&m, 3000000000), 5);
 }
 
-/* The device time of the window passes again after a reset: the points of the other life are not
- * asked. */
+/* After a reset the device clock passes the time of the window again; points of the other life are
+ * not used. */
 static void points_before_and_after_a_reset_are_apart(void **state)
 {
     const int64_t later_ns = 10000000000;
@@ -145,14 +145,14 @@ static void without_points_the_run_on_the_device_counts(void **state)
     struct made m;
 
     begin(&m, 5000);
-    assert_int_equal(off_of(&m, 5000), 0); /* the window begins 400 ns before the run */
+    assert_int_equal(off_of(&m, 5000), 0); /* the window starts 400 ns before the run */
     begin(&m, 5000);
-    m.trace.is_vendor = false; /* there a capture begins with the run */
+    m.trace.is_vendor = false; /* a capture there starts with the run */
     m.tables.is_vendor = false;
     m.ntff.model_id = m.execution.model_id;
     assert_int_equal(off_of(&m, 5000), 400);
     begin(&m, 5000);
-    m.execution.device_start_ns = 4999; /* the run began before the window: another execution */
+    m.execution.device_start_ns = 4999; /* the run started before the window: another execution */
     assert_int_equal(ntk_capture_place(&m.trace, &m.tables, &m.ntff, 1, NULL), 0);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: programs whose cores, types of products, DMA engines and work are written in a table. The
- * rates that bound them, and how much of the roofline they reach, follow by hand from the figures
- * of the machines (shared/abi/machine.def).
+ * Method: programs defined in a table by cores, types of products, DMA engines and work. Their
+ * limiting rates, and their share of the roofline, are computed by hand from the figures of the
+ * machines (shared/abi/machine.def).
  */
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct products {
     unsigned count;
 };
 
-struct packets { /* one on each of some engines, in their order */
+struct packets { /* one packet on each of these engines, in order */
     unsigned first, count;
     enum ntk_trace_dma_class dma_class;
     uint32_t bytes;
@@ -42,7 +42,7 @@ static const struct program {
     unsigned transposes; /* on core 0 */
     struct packets packets[2];
     bool is_cut;
-    /* ---- what follows ---- */
+    /* ---- expected results ---- */
     size_t ran;
     double flops_per_second, bytes_per_second;
     size_t types;
@@ -333,8 +333,8 @@ static void ceilings_follow_from_the_cores_types_and_engines_that_ran(void **sta
         assert_int_equal(ceilings.type_count, program->types);
         assert_int_equal(ceilings.dma_engine_count, program->engines);
         assert_int_equal(ceilings.dma_engines_known, program->engines_known);
-        /* All work at the ceiling takes the least time, whatever the mix. */
-        /* Packets of no transfer: how many bytes of device memory is unknown. */
+        /* All work at the ceiling takes the minimum time, whatever the mix. */
+        /* Packets without a transfer: their bytes of device memory are unknown. */
         assert_int_equal(a.has_roofline, program->packets[0].count == 0);
         if (a.has_roofline && a.roofline.total.flops) {
             NEAR(a.roofline.total.least_ps,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made copies between places, whose lives are known without a program. */
+/* Method: hand-made copies between places, with lifetimes that are known without a program. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -80,8 +80,8 @@ static void assert_life(const struct ntk_chip_life *life, uint32_t low, uint32_t
 }
 
 /*
- * Load 256 bytes a partition (0-100), copy them to PSUM (200-300), from there 128 bytes to
- * elsewhere (300-400), store them (500-600). 1000 ns in total.
+ * Load 256 bytes per partition (0-100), copy them to PSUM (200-300), copy 128 bytes from there to
+ * another place (300-400), store them (500-600). 1000 ns in total.
  */
 static void values_live_from_their_making_to_their_last_use(void **state)
 {
@@ -151,7 +151,7 @@ static void unread_and_overwritten_values_do_not_count(void **state)
     done(&h, &a);
 }
 
-/* A product in two steps: the sum lives from the first one. */
+/* A product in two steps: the sum lives from the first step on. */
 static void what_is_added_to_goes_on_living(void **state)
 {
     struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
@@ -169,7 +169,8 @@ static void what_is_added_to_goes_on_living(void **state)
             copy(ntk_isa_sbuf(4096, 128, 64, NTK_DTYPE_FLOAT32), product.operand[NTK_ISA_DST]),
             "out", 500, 600);
     ask(&h, &a);
-    assert_int_equal(a.memory.space_count, 1); /* nothing wrote the factors: unknown since when */
+    /* Nothing wrote the factors, so their start is unknown. */
+    assert_int_equal(a.memory.space_count, 1);
     assert_int_equal(a.memory.spaces[0].space, NTK_CHIP_PSUM);
     assert_int_equal(a.memory.spaces[0].peak_bytes, 256);
     assert_int_equal(a.memory.spaces[0].peak_ps, NS(100));
@@ -178,8 +179,8 @@ static void what_is_added_to_goes_on_living(void **state)
     done(&h, &a);
 }
 
-/* Two groups have one number; the trigger names the second instance: only that one is written, and
- * signals. */
+/* Two groups have the same number; the trigger names the second instance, so only that one is
+ * written, and signals. */
 static void a_trigger_starts_the_groups_of_its_instance(void **state)
 {
     static const char *instances[] = { "ring0", "ring1" };
@@ -224,8 +225,8 @@ static void a_trigger_starts_the_groups_of_its_instance(void **state)
     done(&h, &a);
 }
 
-/* For one element a dimension's step says nothing, whatever it is; lengths that add up to more than
- * there are numbers are those of the whole partition. */
+/* With a single element the step of a dimension does not matter, whatever its value. Lengths whose
+ * sum overflows count as the whole partition. */
 static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
 {
     static struct ntk_neff_var var = { .name = "sb", .type = NTK_NEFF_VAR_STATE_BUFFER };
@@ -259,7 +260,7 @@ static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
     done(&h, &a);
 }
 
-/* Values that end long after those made later, more of them than the least memory of a sorter
+/* Values that end long after later ones were made, more of them than the minimum memory of a sorter
  * holds. */
 static void lives_in_files_are_reported_like_those_in_memory(void **state)
 {
@@ -281,7 +282,7 @@ static void lives_in_files_are_reported_like_those_in_memory(void **state)
             }
             hand_trace_run(&h[i], 0, NTK_ISA_ENGINE_DVE, slots[k % 48], k * 4, k * 4 + 3);
         }
-        h[i].trace.list_bytes = i; /* 0: what its own trace has */
+        h[i].trace.list_bytes = i; /* 0: that of its own trace */
         ask(&h[i], &a[i]);
     }
     assert_int_equal(a[0].memory.space_count, 1);
@@ -300,7 +301,8 @@ static void lives_in_files_are_reported_like_those_in_memory(void **state)
     done(&h[1], &a[1]);
 }
 
-/* Of two sizes, the larger ones last and more than are reported: no smaller one is. */
+/* Of two sizes, the larger values come last and exceed the limit of the list: no smaller one is
+ * listed. */
 static void values_with_most_bytes_times_time_are_listed(void **state)
 {
     enum { SMALL = 20, LARGE = NTK_CHIP_LIVES_MAX + 10 };
@@ -332,7 +334,7 @@ static void values_with_most_bytes_times_time_are_listed(void **state)
     done(&h, &a);
 }
 
-/* In the encoding of hardware: MATMUL begins a sum, MATMUL continues with it, COPY takes it out to
+/* In the encoding of hardware: one MATMUL starts a sum, the next continues it, COPY moves it to
  * where the next product reads. */
 static void values_of_a_program_of_hardware_are_those_of_its_slots(void **state)
 {
@@ -364,7 +366,8 @@ static void values_of_a_program_of_hardware_are_those_of_its_slots(void **state)
     assert_int_equal(s->value_count, 1);
     assert_life(&s->lives[0], 0x1000, 0x1100, 2, 400, 600);
     s = &a.memory.spaces[1];
-    assert_int_equal(s->value_count, 1); /* the sum is one value, of who began it */
+    /* The sum is a single value of the instruction that started it. */
+    assert_int_equal(s->value_count, 1);
     assert_life(&s->lives[0], 0x800, 0x900, 0, 100, 400);
     done(&h, &a);
 }
@@ -392,7 +395,7 @@ static void programs_that_cannot_be_read_have_no_answer(void **state)
     }
 }
 
-/* Two of one opcode and one of another: the first by engine and place is named. */
+/* Two of one opcode and one of another: the first in order of engine and slot is named. */
 static void what_is_not_decoded_is_named(void **state)
 {
     static const uint8_t slots[3][NTK_NTFF_SLOT_BYTES] = { { [0] = 0x77, [1] = 0x10 },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: slots of hardware and copies of the open encoding between places made by hand, whose uses
+ * Method: hand-made hardware slots and copies of the open encoding between places, with uses that
  * are known without a program; and random ones, checked byte by byte.
  */
 #include <math.h>
@@ -66,8 +66,8 @@ static void expect_psum(const struct ntk_chip_usage *row, int64_t time_ns, unsig
     }
 }
 
-/* 256 bytes at 0x1000 written (0-100), read (300-400) by what writes 128 bytes without readers;
- * a third reads what was never written. */
+/* 256 bytes at 0x1000, written (0-100), read (300-400) by an instruction that writes 128 bytes
+ * without readers; a third instruction reads bytes that were never written. */
 static void what_is_written_is_in_use_until_it_was_read(void **state)
 {
     struct hand_trace h;
@@ -89,7 +89,7 @@ static void what_is_written_is_in_use_until_it_was_read(void **state)
     hand_trace_fini(&h);
 }
 
-/* Written (0-100), read (50-300); overwritten at 200: the uses touch. */
+/* Written (0-100), read (50-300), overwritten at 200: the uses are adjacent. */
 static void uses_that_touch_are_one_and_each_write_has_a_row(void **state)
 {
     struct hand_trace h;
@@ -97,7 +97,8 @@ static void uses_that_touch_are_one_and_each_write_has_a_row(void **state)
 
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     copy(&h, 0x1000, 0x8000, 16, 0, 100);
-    make_copy(slot, COPY, PSUM + 2048 - 4, 0x1000, 16, FP32); /* the last of bank 0, and bank 1 */
+    /* The last element of bank 0, and bank 1. */
+    make_copy(slot, COPY, PSUM + 2048 - 4, 0x1000, 16, FP32);
     run(&h, NTK_NTFF_ENGINE_SCALAR, slot, 50, 300);
     copy(&h, 0x1000, 0x8000, 16, 200, 250);
     struct rows *r = ask(&h, BOTH);
@@ -142,7 +143,7 @@ static void matmul_writes_four_bytes_an_element(void **state)
     hand_trace_fini(&h);
 }
 
-/* Columns of weights go backwards: as in the original the range ends at the address. */
+/* Columns of weights are read backwards: as in the vendor's tool the range ends at the address. */
 static void ldweights_reads_up_to_its_address(void **state)
 {
     uint8_t slot[64] = { 0x01, 0x10 };
@@ -190,7 +191,7 @@ static void dma_of_hardware_does_not_count(void **state)
     hand_trace_fini(&h);
 }
 
-/* Of our own programs: partitions 0 to 63 alone; and a load, which is DMA. */
+/* In our own programs: partitions 0 to 63 alone; and a load, which is DMA. */
 static void partitions_are_distinguished_where_slots_name_them(void **state)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
@@ -247,7 +248,7 @@ struct reported {
     bool has_row[TIMES];
 };
 
-/* When a byte is used. */
+/* When a byte is in use. */
 static void tell_byte(struct reported *reported, const struct execution *all, unsigned byte)
 {
     for (size_t w = 0; w < RUNS; w++) {
@@ -271,7 +272,7 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
 
         memset(reported, 0, sizeof *reported);
         begin_random(&h, &seed, 4, all);
-        h.trace.list_bytes = round % 2; /* 0: what its own trace has; else in files */
+        h.trace.list_bytes = round % 2; /* 0: that of its own trace; otherwise in files */
         for (int i = 0; i < RUNS; i++) {
             reported->has_row[all[i].start] = true;
         }

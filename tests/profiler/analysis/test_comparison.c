@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: measures written down by hand on both sides; and the measures of a trace put together by
- * hand. */
+/* Method: hand-written measures on both sides; and the measures of a hand-made trace. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +28,8 @@ static const struct ntk_comparison_row *row(const struct ntk_comparison *c, cons
     return NULL;
 }
 
-/* Five executions a side: one operation is slower in each, one varies, one is gone, one is new. */
+/* Five executions per side: one operation is slower in each, one varies, one is gone, one is
+ * new. */
 static void changes_are_distinguished_from_variation(void **state)
 {
     static const double varying[] = { 10, 14, 11, 13, 12 };
@@ -65,7 +65,7 @@ static void changes_are_distinguished_from_variation(void **state)
     assert_true(row(&c, "same")->p >= 1);
     ntk_comparison_fini(&c);
 
-    /* One of each: the same medians, no test. */
+    /* One execution each: the same medians, no test. */
     assert_int_equal(ntk_analysis_comparison(before, 1, after, 1, &c), 0);
     assert_false(c.can_tell);
     assert_false(row(&c, "slower")->has_p);
@@ -125,7 +125,8 @@ static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
     hand_trace_fini(&h);
 }
 
-/* A run of 100 us with 50 in an engine, and one of 50 us with 40: half and four fifths. */
+/* A run of 100 us with 50 in an engine, and one of 50 us with 40: shares of a half and four
+ * fifths. */
 static void shares_are_of_the_time_of_the_own_run(void **state)
 {
     struct ntk_measures before = { 0 };
@@ -147,7 +148,7 @@ static void shares_are_of_the_time_of_the_own_run(void **state)
     assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
     assert_true(ntk_comparison_share(&c, row(&c, "Tensor"), false, &share) && share == 0.5);
     assert_true(ntk_comparison_share(&c, row(&c, "Tensor"), true, &share) && share == 0.8);
-    for (size_t i = 0; i < c.row_count; i++) { /* no part of a run, or of none on that side */
+    for (size_t i = 0; i < c.row_count; i++) { /* not part of a run, or absent on that side */
         const struct ntk_comparison_row *one = &c.rows[i];
         bool is_part =
             one->kind == NTK_MEASURE_ENGINE || (one->kind == NTK_MEASURE_QUEUE && one->has_after);
@@ -184,7 +185,7 @@ static void measure_sample(enum ntk_metrics_version version, struct ntk_measures
     ntk_ntff_close(ntff);
 }
 
-/* Of a program without products: MFU alone depends on the version. */
+/* In a program without products only MFU depends on the version. */
 static void measures_are_the_same_in_each_version_of_metrics(void **state)
 {
     struct ntk_measures current;
@@ -207,7 +208,7 @@ static void measures_are_the_same_in_each_version_of_metrics(void **state)
 #define LAYERS 8
 #define REPEATS 6
 
-/* Numbers that look like chance and are the same on every machine (splitmix64). */
+/* Numbers that look random and are the same on every machine (splitmix64). */
 static double draw(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
@@ -217,9 +218,9 @@ static double draw(uint64_t *state)
     return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
 }
 
-/* How executions vary, and which layer of some is slower by which factor. */
+/* How executions vary, and in some cases which layer is slower and by which factor. */
 struct world {
-    double noise, outliers; /* up to so much more; so many take twice as long */
+    double noise, outliers; /* up to this share longer; this share takes twice as long */
     int slowed;
     double factor;
 };
@@ -265,8 +266,8 @@ static enum ntk_comparison_verdict compare(uint64_t *chance, const struct world 
     return verdict;
 }
 
-/* Of 400 comparisons of a program with itself 5 % may find something: 20, and by chance not twice
- * as many. */
+/* Of 400 comparisons of a program with itself, 5 % may find something: 20, and hardly ever twice as
+ * many. */
 static void repeated_executions_of_one_program_are_not_a_change(void **state)
 {
     const struct world world = { 0.06, 0.02, -1, 1 };
@@ -281,11 +282,11 @@ static void repeated_executions_of_one_program_are_not_a_change(void **state)
         found += verdict != NTK_COMPARISON_CHANCE;
     }
     assert_true(found < 40);
-    assert_true(found > 0); /* or it can not find anything at all */
+    assert_true(found > 0); /* otherwise it could not find anything */
 }
 
-/* A third more of one layer is seen in the length of the execution; where a few executions vary
- * much more than that, the layer is named all the same. */
+/* One layer that is a third slower shows in the length of the execution. If a few executions vary
+ * much more than that, the layer is still named. */
 static void a_slowed_layer_is_named(void **state)
 {
     static const struct world worlds[] = { { 0.06, 0, 0, 1.33 }, { 0.06, 0.02, 0, 1.33 } };
@@ -299,7 +300,7 @@ static void a_slowed_layer_is_named(void **state)
             char most[32];
             char wanted[16];
 
-            world.slowed = 4 + i % 4; /* a seventh of the execution or more */
+            world.slowed = 4 + i % 4; /* at least a seventh of the execution */
             slower += compare(&chance, &world, most, sizeof most) == NTK_COMPARISON_SLOWER;
             (void)snprintf(wanted, sizeof wanted, "layer %d", world.slowed);
             named += strcmp(most, wanted) == 0;
@@ -309,7 +310,7 @@ static void a_slowed_layer_is_named(void **state)
     }
 }
 
-/* Before and after exchanged: every change turns its sign, p and what is significant stay. */
+/* With before and after exchanged, every change turns its sign; p and significance stay. */
 static void a_comparison_backwards_is_its_mirror(void **state)
 {
     const struct world world = { 0.06, 0, 6, 1.5 };
@@ -343,7 +344,7 @@ static void a_comparison_backwards_is_its_mirror(void **state)
     }
 }
 
-/* One execution each tells that something differs, not that it is more than chance. */
+/* One execution each shows a difference, but not whether it is more than chance. */
 static void the_verdict_of_single_executions_says_what_differs(void **state)
 {
     struct ntk_measures before = { 0 };
@@ -374,7 +375,7 @@ static void the_verdict_of_single_executions_says_what_differs(void **state)
     ntk_measures_fini(&after);
 }
 
-/* Layers and regions are a program's own; engines, queues and names in parentheses are not. */
+/* Layers and regions belong to a program; engines, queues and names in parentheses do not. */
 static void two_programs_with_nothing_in_common_are_unrelated(void **state)
 {
     struct ntk_measures before = { 0 };
@@ -390,7 +391,7 @@ static void two_programs_with_nothing_in_common_are_unrelated(void **state)
     put(&after, NTK_MEASURE_TOTAL, "execution", 110e6);
     put(&after, NTK_MEASURE_LAYER, "(no layer)", 20e6);
     assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
-    assert_false(c.is_unrelated); /* one side has its own none: unknown */
+    assert_false(c.is_unrelated); /* one side has no layers: unknown */
     ntk_comparison_fini(&c);
     put(&after, NTK_MEASURE_LAYER, "mlp", 90e6);
     put(&after, NTK_MEASURE_ENGINE, "Tensor", 50e6);

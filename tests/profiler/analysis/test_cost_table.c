@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a trace put together by hand with a loaded, a multiplied and an activated layer; costs,
- * roofline and tensors follow from it by hand.
+ * Method: a hand-made trace with a loaded, a multiplied and an activated layer; costs, roofline and
+ * tensors are computed by hand.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 /*
  * SP loads x of 128 x 256 bytes twice (0-100, 300-400; layer "load"); PE multiplies 128 x 128 by 64
  * columns twice (200-500, layer "product") and transposes 64 columns (500-600, layer "turn"); 1000
- * ns in total. The load's data is there at 200.
+ * ns in total. The load's data arrives at 200.
  */
 static void build(struct hand_trace *h, const char *instance_type)
 {
@@ -81,7 +81,7 @@ static void costs_follow_from_the_trace(void **state)
     const struct ntk_cost_row *product = layer(&a, "product");
     assert_int_equal(product->count, 2);
     assert_int_equal(product->instruction_ps, NS(400));
-    assert_int_equal(product->active_ps, NS(300)); /* overlap once */
+    assert_int_equal(product->active_ps, NS(300)); /* overlaps count once */
     assert_int_equal(product->path_ps, NS(300));
     assert_int_equal(product->start_ps, NS(200));
     assert_int_equal(product->end_ps, NS(500));
@@ -103,7 +103,7 @@ static void costs_follow_from_the_trace(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Runs from, to in ns of one operation of the scalar engine; its cost follows by hand. */
+/* Runs from, to in ns of one operation of the scalar engine; its cost is computed by hand. */
 static const struct {
     const char *what;
     int64_t runs[3][2];
@@ -253,7 +253,7 @@ static void data_that_no_instruction_moves_takes_the_tensors_away(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, slot, 0, 10);
     hand_trace_packet(&h, 0, 0, 14, NTK_TRACE_DMA_INSTRUCTION, 16384, 0, 400);
     hand_answers_ask(&h, &a);
-    assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), 0); /* really none */
+    assert_int_equal(ntk_analysis_tensor_traffic(a.program, &tensors), 0); /* none at all */
     assert_int_equal(tensors.row_count, 0);
     ntk_tensor_traffic_fini(&tensors);
 

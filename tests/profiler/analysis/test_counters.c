@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a load, a product, a copy out of PSUM and a store, put together by hand: what is on the
- * chip, how much the tensor engine does, and what moves, is known at each moment by construction.
+ * Method: a hand-made load, product, copy out of PSUM, and store. By construction, the use of
+ * on-chip memory, the work of the tensor engine and the moved bytes are known at each moment.
  *
  *     0- 50  SP begins the load of 32768 bytes; its packets move from 100 to 300
  *   400-440  PE multiplies what was loaded, into bank 0 of PSUM, from 440 to 460 into bank 1
@@ -165,12 +165,12 @@ static void memory_on_the_chip_is_what_is_still_needed(void **state)
     (void)state;
     begin(&h);
     ask(&h, &seen);
-    /* What was loaded is needed until the transposition, the result until it is stored. */
+    /* The loaded data is needed until the transposition, the result until it is stored. */
     ASSERT_POINTS(&seen, NTK_COUNTER_SBUF, { 50, 256 }, { 480, 0 }, { 600, 2048 }, { 660, 0 });
     ASSERT_POINTS(&seen, NTK_COUNTER_PSUM, { 440, 2048 }, { 460, 4096 }, { 600, 0 });
     ASSERT_POINTS(&seen, NTK_COUNTER_PSUM_BANK, { 440, 2048 }, { 600, 0 });
     ASSERT_POINTS(&seen, NTK_COUNTER_PSUM_BANK + 1, { 460, 2048 }, { 600, 0 });
-    for (unsigned bank = 2; bank < NTK_CHIP_BANKS; bank++) { /* nothing reads the transposition */
+    for (unsigned bank = 2; bank < NTK_CHIP_BANKS; bank++) { /* nothing reads the transposed data */
         assert_int_equal(seen.counts[NTK_COUNTER_PSUM_BANK + bank], 0);
     }
 }
@@ -220,7 +220,7 @@ static void transfers_are_pending_from_their_instruction_to_their_last_packet(vo
     ASSERT_POINTS(&seen, NTK_COUNTER_PENDING, { 0, 1 }, { 300, 0 }, { 650, 1 }, { 800, 0 });
 }
 
-/* One byte too few: the transfers of the queue do not fit their packets. */
+/* One byte less, and the transfers of the queue do not match their packets. */
 static void device_memory_is_absent_where_packets_are_unknown(void **state)
 {
     struct hand_trace h;
@@ -232,7 +232,7 @@ static void device_memory_is_absent_where_packets_are_unknown(void **state)
     ask(&h, &seen);
     assert_int_equal(seen.counts[NTK_COUNTER_HBM_READ], 0);
     assert_int_equal(seen.counts[NTK_COUNTER_HBM_WRITE], 0);
-    assert_true(seen.counts[NTK_COUNTER_SBUF] > 0); /* what is known stays */
+    assert_true(seen.counts[NTK_COUNTER_SBUF] > 0); /* known parts stay */
     assert_true(seen.counts[NTK_COUNTER_MFU] > 0);
 }
 
@@ -249,7 +249,7 @@ static void mfu_is_absent_where_the_chip_is_unknown(void **state)
     assert_true(seen.counts[NTK_COUNTER_HBM_READ] > 0);
 }
 
-/* A slot of no known encoding: what it touches, and what it does, is unknown. */
+/* A slot of an unknown encoding: its memory accesses and its operation are unknown. */
 static void what_an_unknown_instruction_may_do_is_absent(void **state)
 {
     static const uint8_t slot[NTK_NTFF_SLOT_BYTES] = { [0] = 0x77, [1] = 0x10 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand with one chain that decides and others that do not; the steps
- * must lie end to end from the start of the execution to its end.
+ * Method: hand-made traces with one decisive chain and others that do not matter; the steps must be
+ * contiguous from the start of the execution to its end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +22,9 @@ static void expect_step(const struct hand_answers *a, size_t index, enum ntk_pat
 }
 
 /*
- * SP begins a load 0-50 (layer "load"), its data is there at 500. PE multiplies 510-700 (layer
+ * SP starts a load 0-50 (layer "load"), its data arrives at 500. PE multiplies 510-700 (layer
  * "product", semaphore 9). ACT works 0-600 on something else and waits for PE: 700-900. DVE 0-300
- * decides nothing.
+ * does not matter.
  */
 static void the_chain_goes_through_the_load_and_the_product(void **state)
 {
@@ -63,18 +63,19 @@ static void the_chain_goes_through_the_load_and_the_product(void **state)
     expect_step(&a, 3, NTK_PATH_INSTRUCTION, 510, 700);
     expect_step(&a, 4, NTK_PATH_INSTRUCTION, 700, 900);
     expect_step(&a, 5, NTK_PATH_END, 900, 1000);
-    assert_int_equal(a.path.resources.shares[0].path_ps, NS(450)); /* the queue, the longest */
+    assert_int_equal(a.path.resources.shares[0].path_ps, NS(450)); /* the queue, which is longest */
     assert_string_equal(a.path.resources.shares[0].name, "qSPIO0");
     assert_string_equal(a.path.layers.shares[0].name, "load");
     assert_int_equal(a.path.layers.shares[0].path_ps, NS(500));
-    assert_string_equal(a.path.layers.shares[1].name, "(no layer)"); /* ACT; the end is nobody's */
+    /* ACT; the end belongs to no layer. */
+    assert_string_equal(a.path.layers.shares[1].name, "(no layer)");
     assert_int_equal(a.path.layers.shares[1].path_ps, NS(200));
-    assert_string_equal(a.path.layers.shares[2].name, "product"); /* with its latency */
+    assert_string_equal(a.path.layers.shares[2].name, "product"); /* including its latency */
     assert_int_equal(a.path.layers.shares[2].path_ps, NS(200));
     hand_answers_done(&h, &a);
 }
 
-/* The engine's own instruction before it ended later than the change: that one was in the way. */
+/* The engine's own previous instruction ended later than the change, so that was the obstacle. */
 static void a_change_that_came_early_is_not_on_the_path(void **state)
 {
     struct hand_trace h;
@@ -98,8 +99,8 @@ static void a_change_that_came_early_is_not_on_the_path(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Two that overlap on one engine, so that 5 ns of its instructions are drain, and a chain of 100
- * that each wait for the other engine: ACT has two steps each time, but for the last. */
+/* Two instructions overlap on one engine, so that 5 ns of them are drain, followed by a chain of
+ * 100 that each wait for the other engine: ACT has two steps each time, except for the last. */
 static void long_and_overlapping_chains_come_to_an_end(void **state)
 {
     struct hand_trace h;
@@ -128,7 +129,7 @@ static void long_and_overlapping_chains_come_to_an_end(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The runtime's EVENT_SEMAPHORE waits while it runs: the path leaves it where it was let go. */
+/* The runtime's EVENT_SEMAPHORE waits while it runs: the path leaves it where it was released. */
 static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
 {
     static const uint8_t barrier[64] = {
@@ -156,7 +157,7 @@ static void a_barrier_of_the_runtime_is_left_where_it_was_opened(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* A change long after the only instruction that signals it has another maker: the path waits, and
+/* A change long after the only instruction that signals it has another source: the path waits, and
  * does not invent 5 us of latency. */
 static void a_change_without_a_maker_is_waited_for(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: packets put together by hand on two queues and a ring without a name; ten programs of one
- * queue with the answer known by construction. */
+/* Method: hand-made packets on two queues and a ring without a name; ten programs of one queue with
+ * a known answer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,8 @@ static void queues_have_their_packets_sizes_and_rates(void **state)
     assert_int_equal(dma.rows[1].size_counts[NTK_DMA_SIZE_SMALL], 1);
     assert_null(dma.rows[2].name);
     assert_int_equal(dma.rows[2].dma_class, NTK_TRACE_DMA_INSTRUCTION);
-    assert_true(dma.rows[2].efficiency == 1); /* more than the published rate is all of it */
+    /* Capped: more than the published rate counts as 100 %. */
+    assert_true(dma.rows[2].efficiency == 1);
     assert_true(dma.rows[2].wasted_bytes == 0);
     assert_true(dma.has_spill);
     assert_int_equal(dma.spill_bytes, 612);
@@ -70,7 +71,7 @@ static const struct {
     const char *what;
     unsigned packets[4][4];
     uint64_t bytes_count;
-    int64_t active_ns, busy_ns; /* overlaps count once; each engine alone */
+    int64_t active_ns, busy_ns; /* overlaps count once; each engine is separate */
     double efficiency;
 } programs[] = {
     { "one at the full rate", { { 0, 2300, 0, 100 } }, 2300, 100, 100, 1 },

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: programs, changes and packets put together by hand, from which records are taken away:
- * how many is known by construction.
+ * Method: hand-made programs, changes and packets from which a known number of records is removed.
  */
 #include "profiler/analysis/dropped.h"
 
@@ -39,7 +38,7 @@ static void expect(struct hand_trace *h, const char *what, uint64_t instructions
 
 /* ---- instructions ---- */
 
-/* n: one slot; o: with two operands; b: branch; h: second half of the one before; f: begins a
+/* n: one slot; o: with two operands; b: branch; h: second half of the previous one; f: starts a
  * function; r: returns. */
 static uint32_t add(struct hand_trace *h, char kind)
 {
@@ -54,7 +53,7 @@ static uint32_t add(struct hand_trace *h, char kind)
         return hand_trace_slot(h, 0, NTK_ISA_ENGINE_DVE, vendor);
     case 'f':
         instr = ntk_isa_instr_make(NTK_ISA_OP_FUNCTION);
-        instr.name_id = 1; /* it has to have one */
+        instr.name_id = 1; /* a function must have one */
         break;
     case 'r':
         instr = ntk_isa_instr_make(NTK_ISA_OP_RETURN);
@@ -109,7 +108,7 @@ static void records_of_instructions(void **state)
         h.cores[0].has_slot_counts = true;
         h.cores[0].slot_counts[NTK_NTFF_ENGINE_VECTOR] = counts;
         expect(&h, rows[i].what, rows[i].lost, 0, 0);
-        h.trace.is_part = true; /* what a window lacks is elsewhere */
+        h.trace.is_part = true; /* a window lacks records that exist elsewhere */
         expect(&h, "a window", 0, 0, 0);
         hand_trace_fini(&h);
     }

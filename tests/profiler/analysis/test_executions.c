@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: instructions of two engines put together by hand, an execution after the other. */
+/* Method: hand-made instructions of two engines, one execution after another. */
 #include "profiler/analysis/executions.h"
 
 #include "tests/support/unit.h"
@@ -16,7 +16,7 @@ static void add(uint8_t engine, uint32_t slot, int64_t start_ps)
     };
 }
 
-/* A program of a loop of `turns` on engine 0, and of three instructions on engine 4. */
+/* A program with a loop of `turns` on engine 0, and three instructions on engine 4. */
 static void run(int64_t at_ps, unsigned turns)
 {
     add(0, 100, at_ps);
@@ -70,16 +70,16 @@ static void what_does_not_fit_together_is_not_counted(void **state)
 {
     (void)state;
     core.instruction_count = 0;
-    assert_int_equal(find().count, 0); /* nothing */
+    assert_int_equal(find().count, 0); /* no instructions */
 
     run(0, 1);
-    add(0, 100, 2000); /* begins again, and ends elsewhere than before */
+    add(0, 100, 2000); /* starts again, and ends elsewhere than before */
     add(0, 102, 2010);
     assert_int_equal(find().count, 0);
 
     core.instruction_count = 0;
     run(0, 1);
-    add(4, 7, 2000); /* one engine alone continued */
+    add(4, 7, 2000); /* only one engine continued */
     add(4, 8, 2010);
     add(4, 9, 2020);
     assert_int_equal(find().count, 0);

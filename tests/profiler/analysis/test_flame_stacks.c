@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand, whose stacks and times follow by construction, and as text
+ * Method: hand-made traces with stacks and times that are known by construction, as text
  * "outermost;...;innermost busy_ns instructions". Busy times of an engine always add up to its
  * active time.
  */
@@ -128,7 +128,7 @@ static void waiting_in_a_semaphore_is_not_busy(void **state)
            "Scalar;EVENT_SEMAPHORE 0 1\n");
 }
 
-/* 10.6 ns each: 10, then what is left of 21.2 and 31.8; the sum is truncated once. */
+/* 10.6 ns each: 10, then the rest of 21.2 and of 31.8; the sum is truncated once. */
 static void parts_of_a_nanosecond_add_up(void **state)
 {
     static const enum ntk_isa_op ops[] = { NTK_ISA_OP_TENSOR_COPY, NTK_ISA_OP_DRAIN,
@@ -189,7 +189,7 @@ static void parts_of_a_layer_are_frames(void **state)
            "Scalar;enc;attention;values;COPY 30 1\n");
 }
 
-/* Slot 0 is in a function that another calls, slot 1 has a line alone, slot 2 nothing. */
+/* Slot 0 is in a function that another one calls, slot 1 has only a line, slot 2 has neither. */
 static void functions_and_lines_are_frames_with_their_places(void **state)
 {
     struct ntk_neff_positions *positions = hand_positions("/k/attn.py", 1, 3, 40);
@@ -226,7 +226,7 @@ static void functions_and_lines_are_frames_with_their_places(void **state)
     done(&h, &asked);
 }
 
-/* The same work on two cores at the same time: each core has its own. */
+/* The same work on two cores at the same time is counted for each core. */
 static void cores_are_apart(void **state)
 {
     struct hand_trace h;

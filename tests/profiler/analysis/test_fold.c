@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: sequences whose repeats are known by construction, as tokens that take one ps each; long
- * ones must stay within a bound of comparisons that a slow machine keeps in seconds.
+ * Method: sequences with repeats that are known by construction, as tokens of one ps each; long
+ * ones must stay within a limit of comparisons that even a slow machine performs in seconds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct tally {
     struct ntk_fold fold;
     uint64_t iterations;
     uint64_t tokens;
-    uint32_t next; /* token */
+    uint32_t next; /* the next token */
     int64_t last_start_ps[64];
 };
 
@@ -23,7 +23,7 @@ static int count(void *ctx, uint32_t body, const struct ntk_fold_token *iteratio
     struct tally *tally = ctx;
 
     tally->iterations++;
-    if (body < 64) { /* in order, and apart */
+    if (body < 64) { /* in order, and not overlapping */
         assert_true(iteration->start_ps >= tally->last_start_ps[body]);
         tally->last_start_ps[body] = iteration->end_ps;
     }
@@ -58,7 +58,7 @@ static void add_text(struct tally *tally, const char *text)
     }
 }
 
-/* Iterations of each body, in the order that they were found in: "abab" has one body, twice. */
+/* Iterations of each body, in the order in which they were found: "abab" has one body, twice. */
 static void assert_bodies(struct tally *tally, const uint64_t *instances, const size_t *lengths,
                           size_t body_count)
 {
@@ -231,7 +231,7 @@ static void a_million_different_tokens_have_no_repeated_body(void **state)
     ntk_fold_fini(&tally.fold);
 }
 
-/* f(n) = f(n - 1) f(n - 2): squares begin nearly everywhere, cubes too. */
+/* f(n) = f(n - 1) f(n - 2): squares start nearly everywhere, and so do cubes. */
 static void fibonacci_word_ends_in_bounded_time(void **state)
 {
     struct tally tally;

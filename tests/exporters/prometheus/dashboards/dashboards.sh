@@ -1,5 +1,5 @@
-# dashboards.sh - every query of every dashboard, every variable and every recording rule returns data from
-# a live machine in a real Prometheus, by classic buckets and by native histograms.
+# dashboards.sh - every query of every dashboard, every variable and every recording rule returns data from a live
+# machine in a real Prometheus, with classic buckets and with native histograms.
 . "$(dirname "$0")/../../../e2e/lib.sh"
 . "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
@@ -15,7 +15,7 @@ done
 
 cp "$source/rules/neuron.rules.yml" .
 agent_is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
-# Whether a query has at least one value that is a number, or a native histogram.
+# Whether a query returns at least one number or native histogram.
 has_data() {
     server_answers "$1" |
         greps -E '"histogram":|"value":\[[0-9.]+,"[^N]' && echo yes
@@ -31,13 +31,13 @@ scrape_configs:
   - { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log)" ] } ] }
 END
 neuron-packager example conv -s 4 -o conv.neff
-# A device that is not healthy has the panels of those.
+# An unhealthy device, so that the panels about unhealthy devices have data.
 NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec conv.neff --count 1 >/dev/null 2>&1 && fail 'a fault that is none'
 NEURON_PROCESS_TAG=shown neuron-bench exec conv.neff --cores 0-1 --rate 50 --duration 10m >/dev/null &
 pids+=($!)
 
-# All of them; those of ranks and jobs are tried in tests/e2e/hang/alerts.sh, with ranks that hang, and those of serving
-# in ../serving.
+# All dashboards. Those of ranks and jobs are tested in tests/e2e/hang/alerts.sh, with ranks that hang, and those of
+# serving in ../serving.
 mapfile -t tried < <(ls "$dashboards"/neuron-*.json | grep -vE '/neuron-(ranks|serving).json$')
 try_all() {
     local features=$1 count=0 query record
@@ -50,7 +50,7 @@ try_all() {
     done < <(jq -r '(.panels[].targets[].expr), (.templating.list[] |
         select(.type == "query") | "count by (\(.name)) (\(.query.query | capture("label_values\\((?<of>[^,]*),").of))")' \
         "${tried[@]}" | sed 's/\$__rate_interval/10s/g; s/\$[a-z_]*/.*/g' | sort -u)
-    # The lists of unhealthy devices omit devices whose health is only unknown.
+    # The lists of unhealthy devices omit devices whose health is unknown.
     while IFS= read -r query; do
         [[ $query == *'verdict="unhealthy"'* ]] || fail "other devices than unhealthy ones: $query"
     done < <(jq -r '.panels[] | select(.title == "Unhealthy devices").targets[].expr' "$dashboards"/neuron-*.json)

@@ -1,7 +1,8 @@
-# inhibit.py INHIBIT config - a configuration of Alertmanager with these rules.
-# inhibit.py INHIBIT alerts - for each rule its sources, and each of its targets twice: with the labels of the source,
-# and with others.
-# inhibit.py INHIBIT check ANSWER - the first of each two is silenced, the second is not, and no source is.
+# inhibit.py INHIBIT config - prints a configuration of Alertmanager with these rules.
+# inhibit.py INHIBIT alerts - prints for each rule its sources, and each of its targets twice: with the labels of the
+# source, and with other labels.
+# inhibit.py INHIBIT check ANSWER - checks that the first of each two is silenced, the second is not, and no source
+# is.
 import json
 import re
 import sys
@@ -21,7 +22,7 @@ LABELS = ["instance", "job", "neuron_device_index"]
 def alerts():
     for number, rule in enumerate(rules):
         for source in names(rule["source_matchers"]):
-            # Rules are kept apart by their machines, devices and jobs. Labels that are not compared differ.
+            # Rules are separated by their machines, devices and jobs. Labels that are not compared differ.
             def alert(name, place):
                 own = {label: f"{number}-{source}-{name}-{place}" for label in LABELS}
                 return {"alertname": name, **own, **{label: f"{number}-{source}-{place}" for label in rule["equal"]}}

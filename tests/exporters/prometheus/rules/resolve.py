@@ -1,6 +1,7 @@
-# resolve.py FILE - tests for promtool from a table: each alert fires at one time and has resolved at another. Rows
-# that begin with an alert have these two times; the indented rows below are its series and their values, one per minute.
-# Writes resolve.test.yml, evaluated each minute, and resolve-hours.test.yml, each five minutes, for alerts that take hours.
+# resolve.py FILE - writes tests for promtool from a table: each alert fires at one time and is resolved at another.
+# Rows that start with an alert have these two times; the indented rows below are its series and their values, one
+# per minute. Writes resolve.test.yml, evaluated every minute, and resolve-hours.test.yml, every five minutes, for
+# alerts that take hours.
 import sys
 import yaml
 

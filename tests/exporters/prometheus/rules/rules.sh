@@ -1,5 +1,5 @@
-# rules.sh - the alert rules by promtool: each fires, and each resolves. What Alertmanager inhibits is asked of a real
-# Alertmanager. Ten minutes of a healthy job without an alert are in tests/e2e/hang/alerts.sh.
+# rules.sh - tests the alert rules with promtool: each fires, and each is resolved. A real Alertmanager shows which
+# alerts it inhibits. tests/e2e/hang/alerts.sh runs a healthy job for ten minutes without an alert.
 . "$(dirname "$0")/../../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 source=$NTK_SOURCE_DIR/exporters/prometheus
@@ -13,7 +13,7 @@ promtool test rules {neuron,hours}.test.yml >check.log 2>&1 || fail "see check.l
 for alert in $(sed -n 's/ *- alert: //p' neuron.rules.yml); do
     grep -A 3 "alertname: $alert" {neuron,hours}.test.yml | greps exp_labels || fail "no case in which $alert fires"
 done
-# What Alertmanager inhibits are alerts that are there, and actions are those of health.
+# Alertmanager inhibits only alerts that exist, and actions are those of the health page.
 for alert in $(grep -o 'Neuron[A-Za-z]*' "$source/rules/inhibit.yml" | sort -u); do
     greps "alert: $alert\$" neuron.rules.yml || fail "inhibit.yml names no alert: $alert"
 done
@@ -24,7 +24,7 @@ diff <(actions '(action="|What to do: )[a-z_]+' neuron.rules.yml) \
 
 
 alerts=$(sed -n 's/ *- alert: //p' neuron.rules.yml)
-# Every alert leads to its section of the runbook, with the severity of that section.
+# Every alert links to its section of the runbook, with the severity of that section.
 "$python" - <<'END' || fail "see above"
 import os, re, sys, yaml
 runbook = open(os.environ["NTK_SOURCE_DIR"] + "/docs/alerts.md").read()
@@ -36,8 +36,8 @@ for rule in rules:
         sys.exit(f"{name}: {url or 'no runbook_url'}, severity {rule['labels']['severity']}, in the runbook {sections.get(name)}")
 END
 
-# Each fires when it should and resolves afterwards: a row of resolve.txt is an alert, when it fires, when it has resolved,
-# and the series that do both.
+# Each fires when it should and is resolved afterwards: a row of resolve.txt has an alert, when it fires, when it is
+# resolved, and the series that cause both.
 "$python" "$here/resolve.py" "$here/resolve.txt" || fail "see resolve.txt"
 diff <(sort <<<"$alerts") <(grep -o '^Neuron[A-Za-z]*' "$here/resolve.txt" | sort) || fail "resolve.txt lacks an alert"
 promtool test rules {resolve,resolve-hours}.test.yml >check.log 2>&1 || fail "see check.log"
@@ -47,7 +47,8 @@ command -v prometheus-alertmanager >/dev/null || skip "prometheus-alertmanager i
 "$python" "$here/inhibit.py" "$source/rules/inhibit.yml" config >alertmanager.yml
 amtool check-config alertmanager.yml >check.log 2>&1 || fail "see check.log"
 port=$(free_ports 1)
-# The template of Debian's package has a fixed place: where it is only unpacked, a private namespace has it there.
+# Debian's package reads its template from a fixed place. If the package is only unpacked, a private namespace
+# provides that place.
 template=/usr/share/prometheus/alertmanager
 unpacked=$NTK_SOURCE_DIR/build/tools$template
 in_place=()
@@ -64,7 +65,7 @@ is_up() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
 wait_for is_up
 "$python" "$here/inhibit.py" "$source/rules/inhibit.yml" alerts >alerts.json
 curl -sf -H 'Content-Type: application/json' -d @alerts.json "http://127.0.0.1:$port/api/v2/alerts" || fail "Alertmanager refuses the alerts"
-# Those that have the other device, machine or job of a source stay; all others are silent.
+# Alerts with a different device, machine or job than the source stay; all others are silenced.
 answered() {
     curl -sf "http://127.0.0.1:$port/api/v2/alerts" >answer.json &&
         [ "$(jq '[.[] | select(.status.state != "unprocessed")] | length' answer.json)" = "$(jq length alerts.json)" ] && echo yes

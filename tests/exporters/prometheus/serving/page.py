@@ -1,6 +1,6 @@
-# page.py promtool [WATTS] - a test for promtool of the pages *.prom next to this file, on host a with different ports:
-# counters grow by their value every second.
-# page.py serve FILE PORT_FILE - serves this kind of page; counters grow by their value every second.
+# page.py promtool [WATTS] - prints a test for promtool from the pages *.prom next to this file, on host a with
+# different ports: counters grow by their value every second.
+# page.py serve FILE PORT_FILE - serves a page like this; counters grow by their value every second.
 import glob
 import http.server
 import os
@@ -40,7 +40,7 @@ def serve(path, port_file):
     server.serve_forever()
 
 
-# Of the pages: 200 tokens and 10 requests per second, two cores held, one core's worth of work, half the power of 400 W.
+# From the pages: 200 tokens and 10 requests per second, two cores held, one core's worth of work, half of 400 W.
 EXPECTED = {
     'host:neuroncores_held:count{host="a"}': 2,
     'host:neuroncores_busy:sum{host="a"}': 1,

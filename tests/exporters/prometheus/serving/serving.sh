@@ -1,5 +1,5 @@
-# serving.sh - the rules that join vLLM and Ray Serve with the cores of their host, on pages of both: exact values by
-# promtool, and every panel of the dashboard has data in a real Prometheus.
+# serving.sh - the rules that join vLLM and Ray Serve with the cores of their host, on pages of both: exact values
+# with promtool, and every panel of the dashboard has data in a real Prometheus.
 . "$(dirname "$0")/../../../e2e/lib.sh"
 . "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -8,7 +8,7 @@ dashboard=$NTK_BIN_DIR/../share/neuron-toolkit/grafana/neuron-serving.json
 needs prometheus promtool python3 jq curl
 
 promtool check rules "$source/rules/serving.rules.yml" >check.log 2>&1 || fail "see check.log"
-# Without the power of a device, only energy is absent.
+# Without the power of a device, only the energy is absent.
 cp "$source/rules/serving.rules.yml" .
 python3 "$here/page.py" promtool 0 >serving.test.yml
 promtool test rules serving.test.yml >check.log 2>&1 || fail "see check.log"
