@@ -37,6 +37,13 @@ enum {
 #include "exporters/names/names.def"
 };
 
+/* A label with dots in its OTLP name. */
+enum {
+    NTK_NAME_ATTRIBUTE_COUNT = 0
+#define NTK_NAME_ATTRIBUTE(...) +1
+#include "exporters/names/names.def"
+};
+
 /* A name of another list that is not exported. */
 enum {
     NTK_NAME_ABSENT_COUNT = 0
@@ -58,12 +65,16 @@ enum ntk_name_how {
     NTK_NAME_CORES,
     NTK_NAME_MINUS,
     NTK_NAME_SHARE,
+    NTK_NAME_NOT,
 };
 
 struct ntk_name_row {
     struct ntk_metric_row metric; /* the catalogue's row, but with the Prometheus name */
     enum ntk_name_list list;
-    const char *dotted; /* of OTLP */
+    const char *dotted;    /* of OTLP */
+    const char *otlp_unit; /* UCUM; NULL: by the unit of the metric */
+    bool is_up_down;       /* a gauge that OTLP has as a sum */
+    bool is_part;          /* another part of the metric of the row before */
     enum ntk_metric source;
     const char *where;
     enum ntk_name_how how;
@@ -72,6 +83,10 @@ struct ntk_name_row {
     const char *labels;
 };
 const struct ntk_name_row *ntk_name_get(size_t index);
+/* NULL after the last one. */
+const struct ntk_name_row *ntk_name_next(const struct ntk_name_row *row);
+/* The OTLP name of a label of a row. */
+const char *ntk_name_attribute(const struct ntk_name_row *row, const char *label);
 /* The names row of a metric row; NULL: it belongs to the catalogue, or to another list. */
 const struct ntk_name_row *ntk_name_of(const struct ntk_metric_row *metric);
 
@@ -87,8 +102,8 @@ extern int (*const ntk_names_call)(const char *value, struct ntk_err *err);
     {                                                                                         \
         0, "names", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_names_call,                 \
             "export metrics under these names, separated by commas: own (default), classic, " \
-            "observer, mlu",                                                                  \
-            "own classic observer mlu"                                                        \
+            "observer, mlu, otel",                                                            \
+            "own classic observer mlu otel"                                                   \
     }
 
 #ifdef __cplusplus

@@ -270,6 +270,7 @@ static void flush(struct ntk_otlp *state)
 static void end_metric(struct ntk_otlp *state)
 {
     char name[NTK_OTLP_NAME_BYTES];
+    const struct ntk_name_row *names = ntk_name_of(state->row);
     size_t count = state->points.count;
     Ntk__Otlp__Metric *metric = count ? take(state, 1, sizeof *metric) : NULL;
     void *points = metric ? take_array(state, &state->points) : NULL;
@@ -297,6 +298,8 @@ static void end_metric(struct ntk_otlp *state)
     metric->member->aggregation_temporality = NTK__OTLP__TEMPORALITY__CUMULATIVE;
     if (state->row->kind == NTK_METRIC_KIND_COUNTER) {
         SET_DATA(SUM, sum, CUMULATIVE(sum) metric->sum->is_monotonic = true;);
+    } else if (names && names->is_up_down) {
+        SET_DATA(SUM, sum, CUMULATIVE(sum));
     } else if (state->row->kind != NTK_METRIC_KIND_HISTOGRAM) {
         SET_DATA(GAUGE, gauge, );
     } else if (state->options.has_exponential) {
@@ -474,6 +477,7 @@ static struct attributes read_key(struct ntk_otlp *state, char *key)
     struct attributes attributes = {
         take(state, NTK_POINTS_LABELS_MAX + NTK_INSTANCE_TEXTS, sizeof(void *)), 0
     };
+    const struct ntk_name_row *row = ntk_name_of(state->row);
 
     while (*key && attributes.rows) {
         char *name = key + 1;
@@ -483,8 +487,9 @@ static struct attributes read_key(struct ntk_otlp *state, char *key)
         char separator = *key;
         *key = '\0';
         if (*value) {
+            const char *dotted = row ? ntk_name_attribute(row, name) : name;
             attributes.rows[attributes.count] =
-                make_attribute(state, name, take_text(state, value));
+                make_attribute(state, dotted, take_text(state, value));
             attributes.count += attributes.rows[attributes.count] != NULL;
         }
         *key = separator;

@@ -40,7 +40,7 @@ const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_N
         cut_end(name, "_total");
     }
     if (other) { /* an alternative name has its unit, if any, only here */
-        return units[row->unit].without;
+        return other->otlp_unit ? other->otlp_unit : units[row->unit].without;
     }
     return cut_end(name, units[row->unit].suffix) ? units[row->unit].code
                                                   : units[row->unit].without;

@@ -23,11 +23,19 @@ struct group {
     uint64_t began_ns; /* the earliest */
 };
 
+/* What series differ by, in addition to the labels of the row. */
+enum component {
+    COMPONENT_NONE,
+    COMPONENT_CARD, /* the labels of MLU cards */
+    COMPONENT_DEVICE,
+    COMPONENT_PORT, /* of a network adapter */
+};
+
 struct view {
     const struct ntk_points_page *page;
     const struct ntk_name_row *row;
     bool is_other; /* the walk has reached the second family */
-    bool is_of_cards;
+    enum component component;
     struct ntk_map groups; /* by label values, each followed by a separator */
     struct ntk_buf key;
 };
@@ -110,35 +118,68 @@ static void add_key(struct view *view, const char *value)
     ntk_buf_add_format(&view->key, "%s%c", value, SEPARATOR);
 }
 
+/* One of the labels of a row. */
+struct spec {
+    const char *name;
+    size_t name_bytes;
+    const char *from; /* our label, or the value */
+    size_t from_bytes;
+    bool is_value;
+};
+
+/* False at the end of the row's labels. */
+static bool next_spec(const char **at, struct spec *out)
+{
+    size_t bytes = strcspn(*at, " ");
+
+    if (bytes == 0 || **at == '-') {
+        return false;
+    }
+    out->name = *at;
+    out->name_bytes = strcspn(*at, "=: ");
+    out->is_value = out->name[out->name_bytes] == ':';
+    out->from = out->name_bytes < bytes ? *at + out->name_bytes + 1 : *at;
+    out->from_bytes = bytes - (size_t)(out->from - *at);
+    *at += bytes;
+    *at += **at == ' ';
+    return true;
+}
+
+static bool is_of_device(const struct view *view)
+{
+    return view->component == COMPONENT_CARD || view->component == COMPONENT_DEVICE;
+}
+
 static bool make_key(struct view *view, const struct ntk_point *point)
 {
     const char *at = view->row->labels;
+    struct spec spec;
     uint64_t card = 0;
     uint64_t core = 0;
     char number[24];
 
     ntk_buf_reset(&view->key);
-    if (view->is_of_cards) {
+    if (is_of_device(view)) {
         if (!card_of(view, point, &card, &core)) {
             return false;
         }
         snprintf(number, sizeof number, "%u", (unsigned)card);
         add_key(view, number);
+    } else if (view->component == COMPONENT_PORT) {
+        add_key(view, ntk_points_label_get(point, "efa_device", strlen("efa_device")));
+        add_key(view, ntk_points_label_get(point, "efa_port", strlen("efa_port")));
     }
-    while (*at && *at != '-') {
-        size_t bytes = strcspn(at, " ");
-        const char *equals = memchr(at, '=', bytes);
-        const char *from = equals ? equals + 1 : at;
-        size_t from_bytes = bytes - (size_t)(from - at);
-
-        if (view->is_of_cards && from_bytes == 4 && memcmp(from, "core", 4) == 0) {
+    while (next_spec(&at, &spec)) {
+        if (spec.is_value) {
+            continue;
+        }
+        if (view->component == COMPONENT_CARD && spec.from_bytes == 4 &&
+            memcmp(spec.from, "core", 4) == 0) {
             snprintf(number, sizeof number, "%u", (unsigned)core);
             add_key(view, number);
         } else {
-            add_key(view, ntk_points_label_get(point, from, from_bytes));
+            add_key(view, ntk_points_label_get(point, spec.from, spec.from_bytes));
         }
-        at += bytes;
-        at += *at == ' ';
     }
     ntk_buf_add_char(&view->key, '\0');
     return ntk_buf_ok(&view->key);
@@ -211,9 +252,15 @@ static bool make_value(const struct view *view, const struct group *group, struc
         }
         value /= group->other;
         break;
+    case NTK_NAME_NOT:
+        out->is_integer = group->is_integer && group->integer <= 1;
+        value = 1 - value;
+        break;
     }
     out->number = value * view->row->scale;
-    out->integer = out->is_integer ? group->integer : 0;
+    out->integer = !out->is_integer                 ? 0
+                   : view->row->how == NTK_NAME_NOT ? 1 - group->integer
+                                                    : group->integer;
     return true;
 }
 
@@ -225,18 +272,44 @@ static int by_name(const void *a, const void *b)
                   ((const struct ntk_points_label *)b)->name);
 }
 
+/* Texts of labels that are not borrowed. */
+struct label_texts {
+    char names[LABELS_MAX][32];
+    char values[LABELS_MAX][32];
+    char id[NTK_POINTS_LABEL_BYTES];
+};
+
+/* Takes the next part of a key. */
+static const char *cut(char **key)
+{
+    char *part = *key;
+    char *end = strchr(part, SEPARATOR);
+
+    *end = '\0';
+    *key = end + 1;
+    return part;
+}
+
+static const struct ntk_points_device *device_of(const struct view *view, const char *card)
+{
+    const struct ntk_points_page *page = view->page;
+    const struct ntk_points_device *device = NULL;
+    uint64_t index = 0;
+
+    for (size_t i = 0; i < page->device_sample_count && ntk_str_parse_u64(card, &index) == 0; i++) {
+        device = page->devices[i].index == index ? &page->devices[i] : device;
+    }
+    return device;
+}
+
 /* The common labels of a card's series. */
 static size_t card_labels(const struct view *view, const char *card,
                           struct ntk_points_label *labels)
 {
     const struct ntk_points_page *page = view->page;
-    const struct ntk_points_device *device = NULL;
-    uint64_t index = 0;
+    const struct ntk_points_device *device = device_of(view, card);
     size_t count = 0;
 
-    for (size_t i = 0; i < page->device_sample_count && ntk_str_parse_u64(card, &index) == 0; i++) {
-        device = page->devices[i].index == index ? &page->devices[i] : device;
-    }
     labels[count++] = (struct ntk_points_label){ "driver", page->driver_version };
     labels[count++] = (struct ntk_points_label){ "mlu", card };
     labels[count++] = (struct ntk_points_label){ "model", device ? device->name : "" };
@@ -246,42 +319,83 @@ static size_t card_labels(const struct view *view, const char *card,
     return count;
 }
 
-/* Cuts the key up. */
+/* Those of a device by the conventions of OpenTelemetry. */
+static size_t device_labels(const struct view *view, const char *index, struct label_texts *texts,
+                            struct ntk_points_label *labels)
+{
+    const struct ntk_points_page *page = view->page;
+    const struct ntk_points_device *device = device_of(view, index);
+    size_t count = 0;
+
+    snprintf(texts->id, sizeof texts->id, "%s%s", page->has_cards ? "mlu" : "neuron", index);
+    labels[count++] = (struct ntk_points_label){ "hw_driver_version", page->driver_version };
+    labels[count++] = (struct ntk_points_label){ "hw_id", texts->id };
+    labels[count++] = (struct ntk_points_label){ "hw_model", device ? device->name : "" };
+    labels[count++] = (struct ntk_points_label){ "hw_name", texts->id };
+    labels[count++] =
+        (struct ntk_points_label){ "hw_serial_number", device ? device->serial_number : "" };
+    labels[count++] = (struct ntk_points_label){ "hw_type", "gpu" };
+    labels[count++] =
+        (struct ntk_points_label){ "hw_vendor", page->has_cards ? "Cambricon" : "AWS" };
+    return count;
+}
+
+static size_t port_labels(const char *adapter, const char *port, struct label_texts *texts,
+                          struct ntk_points_label *labels)
+{
+    size_t count = 0;
+
+    snprintf(texts->id, sizeof texts->id, "%s/%s", adapter, port);
+    labels[count++] = (struct ntk_points_label){ "hw_id", texts->id };
+    labels[count++] = (struct ntk_points_label){ "hw_name", adapter };
+    labels[count++] = (struct ntk_points_label){ "hw_type", "network" };
+    labels[count++] = (struct ntk_points_label){ "hw_vendor", "AWS" };
+    return count;
+}
+
+/* The labels of the group's component and of the row; cuts the key up. */
+static size_t group_labels(const struct view *view, char *key, struct label_texts *texts,
+                           struct ntk_points_label *labels)
+{
+    const char *at = view->row->labels;
+    struct spec spec;
+    size_t count = 0;
+
+    if (is_of_device(view)) {
+        const char *card = cut(&key);
+        count = view->component == COMPONENT_CARD ? card_labels(view, card, labels)
+                                                  : device_labels(view, card, texts, labels);
+    } else if (view->component == COMPONENT_PORT) {
+        const char *adapter = cut(&key);
+        const char *port = cut(&key);
+        count = port_labels(adapter, port, texts, labels);
+    }
+    for (size_t own = 0; own < LABELS_MAX && next_spec(&at, &spec); own++) {
+        snprintf(texts->names[own], sizeof *texts->names, "%.*s", (int)spec.name_bytes, spec.name);
+        snprintf(texts->values[own], sizeof *texts->values, "%.*s", (int)spec.from_bytes,
+                 spec.from);
+        labels[count++] =
+            (struct ntk_points_label){ texts->names[own],
+                                       spec.is_value ? texts->values[own] : cut(&key) };
+    }
+    return count;
+}
+
 static void emit(const struct view *view, char *key, const struct group *group,
                  void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
 {
     struct ntk_points_label labels[NTK_POINTS_LABELS_MAX + 1] = { { 0 } };
-    char names[LABELS_MAX][32];
+    struct label_texts texts;
     const struct ntk_labels *said = view->page->labels;
     struct ntk_point point = { .has_instance_labels = view->row->list != NTK_NAME_LIST_MLU,
                                .labels = labels,
                                .began_ns = group->began_ns };
-    const char *at = view->row->labels;
-    size_t count = 0;
-    size_t own = 0;
     size_t kept = 0;
 
     if (!make_value(view, group, &point)) {
         return;
     }
-    if (view->is_of_cards) {
-        char *end = strchr(key, SEPARATOR);
-        *end = '\0';
-        count = card_labels(view, key, labels);
-        key = end + 1;
-    }
-    while (*at && *at != '-' && own < LABELS_MAX) {
-        size_t bytes = strcspn(at, " ");
-        char *end = strchr(key, SEPARATOR);
-
-        snprintf(names[own], sizeof names[own], "%.*s",
-                 (int)(memchr(at, '=', bytes) ? strcspn(at, "=") : bytes), at);
-        *end = '\0';
-        labels[count++] = (struct ntk_points_label){ names[own++], key };
-        key = end + 1;
-        at += bytes;
-        at += *at == ' ';
-    }
+    size_t count = group_labels(view, key, &texts, labels);
     /* an empty label is absent; a user's label replaces ours */
     for (size_t i = 0; i < count; i++) {
         bool is_said = false;
@@ -300,17 +414,25 @@ static void emit(const struct view *view, char *key, const struct group *group,
     visit(&point, ctx);
 }
 
-void ntk_points_view_walk(const struct ntk_points_page *page, const struct ntk_name_row *row,
-                          void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
+static enum component component_of(const struct ntk_name_row *row)
 {
-    bool is_of_cards = row->list == NTK_NAME_LIST_MLU;
-    struct view view = { .page = page,
-                         .row = row,
-                         .is_of_cards = is_of_cards && row->labels[0] != '-' };
-
-    if (is_of_cards && !page->has_cards) {
-        return;
+    switch (row->list) {
+    case NTK_NAME_LIST_MLU:
+        return row->labels[0] == '-' ? COMPONENT_NONE : COMPONENT_CARD;
+    case NTK_NAME_LIST_OTEL:
+        return row->source == NTK_METRIC_EFA_BYTES || row->source == NTK_METRIC_EFA_EVENTS
+                   ? COMPONENT_PORT
+                   : COMPONENT_DEVICE;
+    default:
+        return COMPONENT_NONE;
     }
+}
+
+static void walk_row(const struct ntk_points_page *page, const struct ntk_name_row *row,
+                     void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
+{
+    struct view view = { .page = page, .row = row, .component = component_of(row) };
+
     ntk_points_walk(page, row->source, take, &view);
     view.is_other = true;
     if (row->other < NTK_METRIC_COUNT) {
@@ -322,4 +444,16 @@ void ntk_points_view_walk(const struct ntk_points_page *page, const struct ntk_n
     }
     ntk_map_fini(&view.groups);
     ntk_buf_fini(&view.key);
+}
+
+void ntk_points_view_walk(const struct ntk_points_page *page, const struct ntk_name_row *row,
+                          void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
+{
+    if (row->list == NTK_NAME_LIST_MLU && !page->has_cards) {
+        return;
+    }
+    do {
+        walk_row(page, row, visit, ctx);
+        row = ntk_name_next(row);
+    } while (row && row->is_part);
 }

@@ -42,6 +42,10 @@ bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, s
     if (page->age.is_stale && !is_of_program(family)) {
         return false;
     }
+    if (family >= NTK_POINTS_OWN_FAMILIES &&
+        ntk_name_get(family - NTK_POINTS_OWN_FAMILIES)->is_part) {
+        return false; /* the first part shows it */
+    }
     return ntk_names_have(page->names, vendor_only, ntk_points_family_get(family));
 }
 

@@ -35,7 +35,7 @@ mkdir tree/class/infiniband/broken/ports/1/hw_counters/send_bytes tree/class/inf
 mkfifo tree/class/infiniband/broken/ports/1/hw_counters/recv_bytes
 head -c 1000000 /dev/zero >tree/class/infiniband/broken/ports/1/hw_counters/send_wrs
 
-neuron-monitor --no-imds --verbose 1 --sysfs-root tree --prometheus 127.0.0.1:0 --names own,observer --period 300ms >reports 2>agent.log &
+neuron-monitor --no-imds --verbose 1 --sysfs-root tree --prometheus 127.0.0.1:0 --names own,observer,otel --period 300ms >reports 2>agent.log &
 agent=$!
 pids+=("$agent")
 is_listening() { grep -q ' port [1-9]' "$1" && echo yes; }
@@ -52,6 +52,9 @@ has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap0s6",efa_po
 has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap1s6",efa_port="1"' 18446744073709551615 || fail "the largest: $(grep efa page)"
 has page neuron_efa_tx_bytes_total "$first" 1000 || fail "Observer's name: $(grep efa page)"
 has page neuron_efa_rx_drops_total "$first" 7 || fail "Observer's name: $(grep efa page)"
+port='hw_id="rdmap0s6/1",hw_name="rdmap0s6",hw_type="network",hw_vendor="AWS"'
+has page hw_network_io_bytes_total "$port.*network_io_direction=\"transmit\"" 1000 || fail "OpenTelemetry's name: $(grep ^hw_ page)"
+has page hw_errors_total "error_type=\"rx_drops\",$port.*network_io_direction=\"receive\"" 7 || fail "OpenTelemetry's name: $(grep ^hw_ page)"
 [ "$(grep -c '^neuron_efa_.*{' page)" = 10 ] || fail "five counters, twice each: $(grep efa page)"
 ! grep -E 'mlx5_0|broken|lifespan' page || fail "an invalid value is reported as a metric"
 

@@ -64,6 +64,27 @@ wait_for eval 'page agent.log | greps "^execution_status_total" && echo yes'
 page agent.log >classic
 ! grep -E '^(neuron_core_|mlu_|neuron_executions_total)' classic || fail "other names in addition to the classic ones"
 end
+
+# The conventions of OpenTelemetry: the same figures by device.
+agent own,otel
+agrees_by_device() {
+    page agent.log >both || return
+    local own other device='hw_id="neuron0",hw_model="[^"]+",hw_name="neuron0",.*hw_type="gpu",hw_vendor="AWS"'
+    other=$(value both "hw_gpu_io_bytes_total\{.*$device.*network_io_direction=\"receive\".*\}")
+    own=$(sed -n 's/^neuroncore_host_to_device_bytes_total{.*} //p' both | jq -s add)
+    [ -n "$other" ] && [ "$other" = "$own" ] || return # transfers before the agent do not count
+    own=$(sed -n 's/^neurondevice_memory_used_bytes{.*} //p' both | jq -s add)
+    other=$(value both "hw_gpu_memory_usage_bytes\{.*$device.*\}")
+    [ "$other" -gt 0 ] && [ "$other" = "$own" ] || return
+    own=$(sed -n 's/^neuroncore_total_utilization_ratio{.*} //p' both | jq -s 'add / length')
+    other=$(value both "hw_gpu_utilization_ratio\{.*$device.*\}")
+    jq -ne "$own > 0 and ($own - $other | fabs) < 1e-9" >/dev/null &&
+        [ "$(value both 'hw_status\{.*hw_state="ok".*\}') $(value both 'hw_status\{.*hw_state="failed".*\}')" = '1 0' ] && echo yes
+}
+wait_for agrees_by_device
+[ "$(grep -c '^# TYPE hw_errors_total counter' both) $(grep -c '^hw_errors_total{.*error_type="\(un\)*corrected"' both)" = '1 2' ] ||
+    fail "errors by type: $(grep hw_errors both)"
+end
 kill "$bench"
 
 # Through a pipe, as on a page.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the names of Neuron Observer as its documentation lists them, against the rows of
- * names.def: each is exported, or omitted with a reason. */
+/* Method: the names of Neuron Observer and of OpenTelemetry as their documentation lists them,
+ * against the rows of names.def: each is exported, or omitted with a reason. */
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +71,16 @@ static void count(const char *name, size_t *out_exported, size_t *out_absent)
     }
 }
 
+static size_t absent_in(enum ntk_name_list list)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < NTK_NAME_ABSENT_COUNT; i++) {
+        found += ntk_names_absent[i].list == list;
+    }
+    return found;
+}
+
 static void each_name_of_observer_leaves_or_is_omitted_with_a_reason(void **state)
 {
     size_t known = 0;
@@ -95,7 +105,7 @@ static void each_name_of_observer_leaves_or_is_omitted_with_a_reason(void **stat
         }
     }
     assert_int_equal(known, 134);
-    assert_int_equal(absent_count, NTK_NAME_ABSENT_COUNT);
+    assert_int_equal(absent_count, absent_in(NTK_NAME_LIST_OBSERVER));
 }
 
 static bool is_observers(const char *dotted)
@@ -125,6 +135,87 @@ static void no_name_of_observer_is_made_up(void **state)
             fail_msg("Observer has no %s", row->dotted);
         }
     }
+}
+
+/* The metrics of docs/hardware/{common,gpu,network}.md of the conventions: unit and instrument. */
+static const struct {
+    const char *name;
+    const char *unit;
+    enum { GAUGE, COUNTER, UP_DOWN } instrument;
+    const char *prometheus; /* by the translation of OTLP; NULL: not exported */
+} hardware[] = {
+    { "hw.energy", "J", COUNTER, NULL },
+    { "hw.errors", "{error}", COUNTER, "hw_errors_total" },
+    { "hw.gpu.io", "By", COUNTER, "hw_gpu_io_bytes_total" },
+    { "hw.gpu.memory.limit", "By", UP_DOWN, "hw_gpu_memory_limit_bytes" },
+    { "hw.gpu.memory.usage", "By", UP_DOWN, "hw_gpu_memory_usage_bytes" },
+    { "hw.gpu.memory.utilization", "1", GAUGE, "hw_gpu_memory_utilization_ratio" },
+    { "hw.gpu.utilization", "1", GAUGE, "hw_gpu_utilization_ratio" },
+    { "hw.network.bandwidth.limit", "By/s", UP_DOWN, NULL },
+    { "hw.network.bandwidth.utilization", "1", GAUGE, NULL },
+    { "hw.network.io", "By", COUNTER, "hw_network_io_bytes_total" },
+    { "hw.network.packets", "{packet}", COUNTER, "hw_network_packets_total" },
+    { "hw.network.up", "1", UP_DOWN, NULL },
+    { "hw.power", "W", GAUGE, NULL },
+    { "hw.status", "1", UP_DOWN, "hw_status" },
+};
+
+static void names_of_opentelemetry_have_the_units_and_instruments_of_the_conventions(void **state)
+{
+    size_t found = 0;
+    size_t absent = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof hardware / sizeof *hardware; i++) {
+        size_t parts = 0;
+
+        for (size_t k = 0; k < NTK_NAME_COUNT; k++) {
+            const struct ntk_name_row *row = ntk_name_get(k);
+
+            if (row->list != NTK_NAME_LIST_OTEL || strcmp(row->dotted, hardware[i].name) != 0) {
+                continue;
+            }
+            assert_non_null(hardware[i].prometheus);
+            assert_string_equal(row->metric.name, hardware[i].prometheus);
+            assert_string_equal(row->otlp_unit, hardware[i].unit);
+            assert_int_equal(row->metric.kind == NTK_METRIC_KIND_COUNTER,
+                             hardware[i].instrument == COUNTER);
+            assert_int_equal(row->is_up_down, hardware[i].instrument == UP_DOWN);
+            assert_int_equal(row->is_part, parts > 0);
+            parts++;
+        }
+        assert_int_equal(parts > 0, hardware[i].prometheus != NULL);
+        found += parts;
+        for (size_t k = 0; k < NTK_NAME_ABSENT_COUNT; k++) {
+            if (strcmp(ntk_names_absent[k].dotted, hardware[i].name) == 0) {
+                assert_int_equal(parts, 0);
+                absent++;
+            }
+        }
+    }
+    for (size_t k = 0; k < NTK_NAME_COUNT; k++) {
+        found -= ntk_name_get(k)->list == NTK_NAME_LIST_OTEL;
+    }
+    assert_int_equal(found, 0); /* no name is made up */
+    assert_int_equal(absent, absent_in(NTK_NAME_LIST_OTEL));
+}
+
+static void labels_of_opentelemetry_have_dots_and_those_of_others_do_not(void **state)
+{
+    const struct ntk_name_row *status = NULL;
+    const struct ntk_name_row *observers = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < NTK_NAME_COUNT; i++) {
+        const struct ntk_name_row *row = ntk_name_get(i);
+
+        status = row->list == NTK_NAME_LIST_OTEL ? row : status;
+        observers = row->list == NTK_NAME_LIST_OBSERVER ? row : observers;
+    }
+    assert_string_equal(ntk_name_attribute(status, "hw_serial_number"), "hw.serial_number");
+    assert_string_equal(ntk_name_attribute(status, "network_io_direction"), "network.io.direction");
+    assert_string_equal(ntk_name_attribute(status, "my_team"), "my_team");
+    assert_string_equal(ntk_name_attribute(observers, "error_type"), "error_type");
 }
 
 /* Each list alone yields its own names and no others. */
@@ -159,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_name_of_observer_leaves_or_is_omitted_with_a_reason),
         cmocka_unit_test(no_name_of_observer_is_made_up),
+        cmocka_unit_test(names_of_opentelemetry_have_the_units_and_instruments_of_the_conventions),
+        cmocka_unit_test(labels_of_opentelemetry_have_dots_and_those_of_others_do_not),
         cmocka_unit_test(lists_do_not_mix),
     };
 

@@ -336,13 +336,16 @@ static void names_come_back_by_the_translation_to_prometheus(void **state)
         const char *unit = ntk_otlp_name(row, name);
         const char *suffix = "";
 
-        if (!row->name[0]) {
+        const struct ntk_name_row *other = ntk_name_of(row);
+
+        if (!row->name[0] || (other && other->is_part)) {
             continue;
         }
         for (size_t k = 0; k < 2; k++) {
             suffix = !strcmp(unit, words[k][0]) ? words[k][1] : suffix;
         }
-        if (!strcmp(unit, "1") && row->kind == NTK_METRIC_KIND_GAUGE) {
+        if (!strcmp(unit, "1") && row->kind == NTK_METRIC_KIND_GAUGE &&
+            !(other && other->is_up_down)) {
             suffix = "_ratio";
         }
         snprintf(translated, sizeof translated, "%s%s%s", name, suffix,
@@ -355,6 +358,58 @@ static void names_come_back_by_the_translation_to_prometheus(void **state)
         ntk_map_put(&seen, name, &seen);
     }
     ntk_map_fini(&seen);
+}
+
+/* The number of the only point that has the state of a device. */
+static int64_t state_of(const struct fixture *f, const char *device, const char *word)
+{
+    const Ntk__Otlp__Metric *metric = find(f, "hw.status");
+    int64_t found = -1;
+
+    for (size_t i = 0; metric && i < metric->sum->n_data_points; i++) {
+        const Ntk__Otlp__NumberPoint *point = metric->sum->data_points[i];
+
+        if (has_attribute(point->attributes, point->n_attributes, "hw.id", device) &&
+            has_attribute(point->attributes, point->n_attributes, "hw.state", word)) {
+            assert_int_equal(found, -1);
+            assert_true(has_attribute(point->attributes, point->n_attributes, "hw.type", "gpu"));
+            found = point->as_int;
+        }
+    }
+    return found;
+}
+
+static void the_state_of_a_device_is_a_sum_by_the_hardware_conventions(void **state)
+{
+    static const enum ntk_health_verdict verdicts[] = { NTK_HEALTH_HEALTHY, NTK_HEALTH_UNHEALTHY,
+                                                        NTK_HEALTH_UNKNOWN };
+    struct fixture *f = *state;
+
+    f->page.names = 1u << NTK_NAME_LIST_OTEL;
+    for (size_t i = 0; i < 3; i++) {
+        struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+        snapshot->devices[0].has |= NTK_DEVICE_HAS_HEALTH;
+        snapshot->devices[0].verdict = verdicts[i];
+        push(f, snapshot, 100 + i);
+        if (verdicts[i] == NTK_HEALTH_UNKNOWN) {
+            break;
+        }
+        bool is_well = verdicts[i] == NTK_HEALTH_HEALTHY;
+        assert_int_equal(state_of(f, "neuron0", "ok"), is_well);
+        assert_int_equal(state_of(f, "neuron0", "failed"), !is_well);
+        const Ntk__Otlp__Metric *metric = find(f, "hw.status");
+        assert_int_equal(metric->data_case, NTK__OTLP__METRIC__DATA_SUM);
+        assert_false(metric->sum->is_monotonic);
+        assert_string_equal(metric->unit, "1");
+    }
+    const Ntk__Otlp__Metric *metric = find(f, "hw.status"); /* both series end */
+    for (size_t i = 0; i < metric->sum->n_data_points; i++) {
+        const Ntk__Otlp__NumberPoint *point = metric->sum->data_points[i];
+        assert_true(point->flags == 1 ||
+                    !has_attribute(point->attributes, point->n_attributes, "hw.id", "neuron0"));
+    }
+    assert_null(find(f, "execution_status")); /* no other list */
 }
 
 static void the_resource_takes_the_words_of_the_user_first(void **state)
@@ -467,6 +522,7 @@ int main(void)
         CASE(sums_are_monotonic_and_begin_with_the_first_period),
         CASE(a_series_that_ends_says_so_once_and_its_total_goes_on),
         CASE(counters_of_an_application_begin_with_it),
+        CASE(the_state_of_a_device_is_a_sum_by_the_hardware_conventions),
         CASE(explicit_buckets_are_not_cumulative),
         CASE(exponential_buckets_hold_every_value_nearby),
         CASE(exponential_buckets_merge_until_they_fit),

@@ -38,7 +38,29 @@ static void add_table(struct ntk_buf *page, enum ntk_metric_origin origin)
 }
 
 static const char *const hows[] = { "sum of",           "mean of",       "largest of", "number of",
-                                    "mean per core of", "difference of", "ratio of" };
+                                    "mean per core of", "difference of", "ratio of",   "1 minus" };
+
+/* The short name of the labels of a series' component. */
+static const char *component_of(const struct ntk_name_row *row)
+{
+    switch (row->list) {
+    case NTK_NAME_LIST_MLU:
+        return row->labels[0] != '-' ? "M" : "";
+    case NTK_NAME_LIST_OTEL:
+        return row->source == NTK_METRIC_EFA_BYTES || row->source == NTK_METRIC_EFA_EVENTS ? "P"
+                                                                                           : "D";
+    default:
+        return "";
+    }
+}
+
+/* "new:value" is written as in Prometheus. */
+static void add_labels(struct ntk_buf *page, const char *labels)
+{
+    for (; *labels && *labels != '-'; labels++) {
+        ntk_buf_add_char(page, *labels == ':' ? '=' : *labels);
+    }
+}
 
 static void add_names(struct ntk_buf *page, enum ntk_name_list list)
 {
@@ -74,11 +96,25 @@ static void add_names(struct ntk_buf *page, enum ntk_name_list list)
         if (row->scale != 1) {
             ntk_buf_add_format(page, " × %g", row->scale);
         }
-        ntk_buf_add_format(page, " | %s%s%s | %s |\n",
-                           list == NTK_NAME_LIST_MLU && row->labels[0] != '-' ? "M " : "",
-                           row->labels[0] == '-' ? "–" : row->labels,
-                           list != NTK_NAME_LIST_MLU && !row->labels[0] ? "–" : "",
+        const char *component = component_of(row);
+        bool is_one = row->labels[0] == '-';
+        ntk_buf_add_format(page, " | %s%s", component,
+                           component[0] && row->labels[0] && !is_one ? " " : "");
+        add_labels(page, row->labels);
+        ntk_buf_add_format(page, "%s | %s |\n",
+                           is_one || (!component[0] && !row->labels[0]) ? "–" : "",
                            row->metric.help);
+    }
+}
+
+static void add_absent(struct ntk_buf *page, enum ntk_name_list list, const char *whose)
+{
+    ntk_buf_add_format(page, "\nThese %s names are omitted:\n\n| OTLP | why |\n|---|---|\n", whose);
+    for (size_t i = 0; i < NTK_NAME_ABSENT_COUNT; i++) {
+        if (ntk_names_absent[i].list == list) {
+            ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_names_absent[i].dotted,
+                               ntk_names_absent[i].why);
+        }
     }
 }
 
@@ -105,12 +141,22 @@ static void render_names(struct ntk_buf *page)
         "temperatures and\nclocks. CloudWatch has separate names "
         "([formats/cloudwatch.md](formats/cloudwatch.md)).\n");
     add_names(page, NTK_NAME_LIST_OBSERVER);
-    ntk_buf_add_text(page, "\nThese Observer names are omitted:\n\n| OTLP | why |\n|---|---|\n");
-    for (size_t i = 0; i < NTK_NAME_ABSENT_COUNT; i++) {
-        ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_names_absent[i].dotted,
-                           ntk_names_absent[i].why);
-    }
+    add_absent(page, NTK_NAME_LIST_OBSERVER, "Observer");
     add_names(page, NTK_NAME_LIST_MLU);
+    add_names(page, NTK_NAME_LIST_OTEL);
+    ntk_buf_add_text(
+        page,
+        "\nThe source is the section on hardware of open-telemetry/semantic-conventions. These "
+        "conventions are\nin development and have no type for accelerators: `hw.type` of a device "
+        "is "
+        "`gpu`. D means `hw_id`\n(`neuron0`), `hw_name`, `hw_type`, `hw_vendor` and, if known, "
+        "`hw_model`, `hw_serial_number` and\n`hw_driver_version`. P means `hw_id` (`rdmap0s6/1`: "
+        "adapter and port), `hw_name`, `hw_type` and\n`hw_vendor`.\n\n"
+        "In OTLP, names and labels have dots (`hw.gpu.io`, `hw.id`, `network.io.direction`) and no "
+        "unit at\nthe end, and the resource describes the instance. `hw.status`, "
+        "`hw.gpu.memory.limit` and\n`hw.gpu.memory.usage` are sums that are not monotonic. "
+        "`verdict` counts as 1 for a healthy device.\n");
+    add_absent(page, NTK_NAME_LIST_OTEL, "OpenTelemetry");
 }
 
 static void render(struct ntk_buf *page)
@@ -156,6 +202,26 @@ static void the_page_of_metrics_is_drawn_from_the_catalogue(void **state)
     ntk_buf_fini(&page);
 }
 
+/* Rows with one name are parts of one metric: they follow each other and differ in nothing but what
+ * they are made of. */
+static void check_part(size_t which, size_t earlier)
+{
+    const struct ntk_name_row *row = ntk_name_get(which);
+    const struct ntk_name_row *first = ntk_name_get(earlier);
+
+    for (size_t i = earlier + 1; i <= which; i++) {
+        assert_true(ntk_name_get(i)->is_part);
+    }
+    assert_int_equal(row->list, first->list);
+    assert_int_equal(row->metric.kind, first->metric.kind);
+    assert_int_equal(row->metric.unit, first->metric.unit);
+    assert_int_equal(row->is_up_down, first->is_up_down);
+    assert_string_equal(row->otlp_unit, first->otlp_unit);
+    assert_string_equal(row->metric.help, first->metric.help);
+    assert_true(row->source != first->source || row->how != first->how ||
+                strcmp(row->where, first->where) != 0);
+}
+
 /* No list has a name twice, nor one that the families of the same page have. */
 static void names_of_others_are_unique_and_say_what_they_are_made_of(void **state)
 {
@@ -172,7 +238,9 @@ static void names_of_others_are_unique_and_say_what_they_are_made_of(void **stat
         assert_int_equal(row->other < NTK_METRIC_COUNT,
                          row->how == NTK_NAME_MINUS || row->how == NTK_NAME_SHARE);
         for (size_t k = 0; k < i; k++) {
-            assert_string_not_equal(row->metric.name, ntk_name_get(k)->metric.name);
+            if (strcmp(row->metric.name, ntk_name_get(k)->metric.name) == 0) {
+                check_part(i, k);
+            }
         }
         for (size_t k = 0; k < NTK_METRIC_COUNT; k++) {
             assert_string_not_equal(row->metric.name, ntk_metrics[k].name);
@@ -190,8 +258,8 @@ static void lists_of_names_are_reported_by_their_words(void **state)
     assert_true(ntk_names_parse("", &lists, &err) < 0);
     assert_true(ntk_names_parse("own,", &lists, &err) < 0);
     assert_true(ntk_names_parse("dcgm", &lists, &err) < 0);
-    assert_string_equal(err.text,
-                        "expected own, classic, observer or mlu, separated by commas, not 'dcgm'");
+    assert_string_equal(
+        err.text, "expected own, classic, observer, mlu or otel, separated by commas, not 'dcgm'");
 }
 
 static void names_are_unique_and_follow_the_conventions(void **state)
