@@ -3,6 +3,7 @@
  * bench_archive - what archiving an hour of the largest machine costs (128 cores, one row per
  * second: 460,800 rows of core_sample), compared with SQLite stepping through the same rows and
  * returning their values: CPU time, bytes per row, and memory.
+ *
  * Method: runs the agent's own archive in this thread, into a folder in memory. Time is the
  * thread's CPU time, so the disk does not count. Memory is the peak of the process beyond what
  * reading alone needs. The values resemble those of busy cores: busy shares and bytes that change

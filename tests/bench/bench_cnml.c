@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench_cnml - operators of libcnml on one software core against OpenBLAS on one thread.
+ *
  * The peer of a convolution is im2col in float32 and one product with its bias; the peer of a dense
  * layer is one product. The candidate is a forward call until its queue is empty: instructions and
  * float16 data through device memory, state buffer and PSUM, and products of tiles. CPU time of the

@@ -3,6 +3,7 @@
  * bench_collect - what collecting costs. Compares recording and quantiles of histograms with
  * reading the events, and the collector's CPU time at 10,000 executions per second over 32 cores
  * with that of a collector that watches nothing.
+ *
  * BENCH_SECONDS sets longer rounds (default 3).
  */
 #include <signal.h>

@@ -4,6 +4,7 @@
  * hooks off, with counters, and with everything. They take turns, so that all meet the same state
  * of the machine. Where the kernel places the pages of a process matters more than the hooks, so
  * there are several such sets, and the best process of each mode counts.
+ *
  * That difference is a hundred ns out of twenty thousand, and the result may be a percent or two
  * too high or too low. So the calls are also timed by themselves, with as much memory moved between
  * begin and end as the NEFF moves. That figure includes what the caches have lost by then, and

@@ -5,6 +5,7 @@
  * Each measurement is its own process, so that none reuses pages that another one touched. They
  * take turns, and count processor time. The floor inflates into a buffer that stays in the cache:
  * it never touches memory for the result.
+ *
  * The constants are float32 weights of a normal distribution. NTK_BENCH_LOAD_MIB sets their size in
  * MiB: 256 by default, 1024 for the size of the target.
  */

@@ -3,13 +3,16 @@
  * bench_ranks - how well and how soon slow ranks are found: real jobs of two to eight ranks on
  * software cores, each with the fault that its seed selects, watched from outside by the code of
  * the agent and of neuron-monitor slow.
+ *
  * A rank is a process: each step it reads for a while, executes a model and waits for its device
  * time (NEURON_SOFT_PACE=1), then gathers with the others. Faults are those of NEURON_SOFT_FAULT; a
  * slow host is a rank that reads longer. The verdict that counts is that of a window of 30 steps.
  * The number of steps until the first verdict names the rank is measured by a look at every second
  * step.
+ *
  * In some jobs all ranks become slower together after 50 steps, and are watched for 50 more. There
  * the change must be reported and no rank named; in all other jobs no change may be reported.
+ *
  * Precision: the injected share of what was reported (a rank, or that all are slower). Recall: the
  * reported share of what was injected. BENCH_CASES sets the number of seeds (default 500),
  * BENCH_SEED the first one (default 1).

@@ -3,6 +3,7 @@
  * bench_store - what storing costs on the largest machine (128 cores, 32 runtimes, all cores busy):
  * CPU time per stored second compared with a bare loop of INSERTs into the same schema, bytes on
  * the disk, and the time of questions about a day.
+ *
  * Method: runs the parts of the writer in this thread, one transaction per second as in the agent.
  * Time is the thread's CPU time, so disk syncs do not count. The day has one row per second at its
  * ends, where a question reads seconds, and one per minute in between.

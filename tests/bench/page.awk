@@ -1,5 +1,6 @@
 # page.awk - writes docs/performance.md from a run of all benches: its table of targets
 # (VERDICT<tab>BENCH<tab>TARGET<tab>FIGURES) as Markdown.
+# -v machine=TEXT -v os=TEXT -v date=TEXT -v load=TEXT: where and when it ran.
 BEGIN {
     FS = "\t"
     print "<!-- Written by ./dev bench --page; do not edit. -->\n# Performance\n"

@@ -1,5 +1,6 @@
-# targets.awk - checks the targets of one bench: what it printed (first file) against the list in targets.txt (second
-# file).
+# targets.awk - checks the targets of one bench: what it printed (first file) against the list in targets.txt (second file).
+# -v bench=NAME; -v cause=REASON for targets that it did not print. Prints "VERDICT<tab>BENCH<tab>TARGET<tab>FIGURES",
+# and "unlisted" as the verdict of a target that is missing from the list.
 BEGIN { FS = "  +"; OFS = "\t" }
 FILENAME == ARGV[1] && /  target / {
     sub(/^ +/, "")

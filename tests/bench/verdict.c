@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * verdict - prints one figure of a script in the form of the benches in C; lib.sh calls it.
+ *
+ * verdict NAME VALUE UNIT [most|least|exact TARGET], verdict NAME missing REASON. Exit code 1:
+ * missed.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recorder - writes everything that this project outputs about a machine into one folder.
+ *
  * It proves that a change keeps every output: run it before and after, and compare the two folders
  * with diff -r. Input: the machines of machines.h and those of tests/support. Nothing in the output
  * depends on time, host or process.

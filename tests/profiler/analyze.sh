@@ -1,8 +1,8 @@
 #!/bin/bash
-# analyze - questions to a capture of an example, as a user asks them: sums that must hold, names that only the NEFF
+# analyze - analyze on the capture of an example, as users call it: sums that must hold, names that only the NEFF
 # has, and wrong usage.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
-# Every key that was printed is in the page of the format.
+# The page of the format documents every printed key.
 keys_are_documented() {
     local key
     for key in $(jq -r '[paths[-1] | strings] | unique[]' printed |
@@ -15,7 +15,7 @@ analyze() { # EXIT-CODE ARGUMENT...
     ends "$1" neuron-profile analyze "${@:2}"
 }
 filters=()
-holds() { # FILTER: jq's, true; one jq judges all of what was printed
+holds() { # FILTER: a jq filter that must be true; one jq run checks the whole output
     filters+=("$1")
 }
 judge() {
@@ -27,7 +27,7 @@ judge() {
     done
     filters=()
 }
-# What adds up in every capture of a program with layers.
+# Sums that hold in every capture of a program with layers.
 sums_hold() {
     holds '.idle as $i | all($i.engines[]; (.busy_ns + .idle_ns - $i.total_ns | fabs) < 0.01 and
         (([.idle_by_reason_ns[]] | add) - .idle_ns | fabs) < 0.01 and (([.waits[].idle_ns] | add) - .idle_ns | fabs) < 0.01)'
@@ -126,7 +126,7 @@ for name in $(awk '/^  / { print $1 }' printed); do
         complain "the man page does not describe $name"
 done
 
-# ---- what the host did: two processes, a core each ----
+# ---- host activity: two processes with one core each ----
 neuron-profile inspect -o out -- sh -c 'for core in 0 1; do
         NEURON_RT_VISIBLE_CORES=$core neuron-bench exec a.neff --count 4 &
     done; wait' >/dev/null 2>err || complain "inspect"
@@ -156,7 +156,7 @@ grep -q "analysis 'idle' does not apply to this kind of input" err || complain "
 analyze 2 -d out -s a.ntff
 analyze 1 -d "$NEURON_HOOKS_DIR"
 
-# ---- two ranks of one world that wait for each other five times at a barrier and in a collective ----
+# ---- two ranks of one world that wait for each other in five barriers and collectives ----
 neuron-profile inspect -o world -- sh -c 'for rank in 0 1; do
         NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 5 || exit 1 &
         ranks="$ranks $!"
@@ -165,8 +165,7 @@ analyze 0 -d world --json ranks
 holds '[.ranks[].type] | sort == ["cc_exec_barrier", "cc_running"]'
 holds 'all(.ranks[]; .step_count == 5 and ([.workers[].worker_gid] == [0, 1]) and all(.workers[]; .span_count == 5))'
 holds 'all(.ranks[]; ([.workers[].last_count] | add) == 5 and .skew_ns == ([.workers[].behind_ns] | add))'
-# Of two, one waits for as long as the other is behind; and no rank leaves before the last one
-# came.
+# Of two ranks, one waits for as long as the other is late; and no rank leaves before the last one has arrived.
 holds 'all(.ranks[]; .workers as [$a, $b] | $a.waited_ns == $b.behind_ns and $b.waited_ns == $a.behind_ns)'
 holds 'all(.ranks[].workers[]; .total_ns >= .waited_ns)'
 analyze 0 -d world ranks
@@ -174,7 +173,7 @@ grep -Eq '^cc_running: 5 steps of 2 workers; ' printed || complain "collectives 
 
 # ---- four ranks, where rank 2 idles for 30 ms before each of five barriers ----
 mkdir -m 700 many
-# Recorded again where another rank got no processor for longer than that.
+# Recorded again if another rank got no processor for longer than that.
 rank_2_is_late() {
     rm -rf late
     NEURON_HOOKS_DIR=$scratch/many NEURON_SOFT_INSTANCE=trn1.32xlarge neuron-profile inspect -o late -- sh -c 'for rank in 0 1 2 3; do
@@ -206,17 +205,17 @@ analyze 2 -d late --what-if wait=2 joined
 analyze 2 -d late --what-if link=2 host-gaps
 analyze 2 -s a.ntff --what-if link=2
 
-# ---- two ranks that execute, with captures: next to their ranks, or omitted with a message ----
+# ---- two ranks that execute, with captures: placed next to their ranks, or omitted with a message ----
 mkdir -p -m 700 hooks
 neuron-packager example spin -o spin.neff -s 1 || exit 1
-for format in own vendor; do # in our layout, and placed by the clock of the core in the vendor's
+for format in own vendor; do # in our layout, and in the vendor's, where the clock of the core places them
     began=$(date +%s%N)
     NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.32xlarge neuron-profile inspect -o beside_$format --format $format \
         --capture-system-profiles --capture-device-profiles -- sh -c 'for rank in 0 1; do
             NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 3 0 spin.neff || exit 1 &
             ranks="$ranks $!"
         done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect two ranks that execute: $format"
-    took=$(($(date +%s%N) - began)) # no core of theirs began farther from a collective of theirs
+    took=$(($(date +%s%N) - began)) # none of their executions can start farther from one of their collectives than this
     first=$(dirname "$(find beside_$format -name ntrace.pb | sort | head -1)")
     cp "$first"/*_vnc_0.ntff "$first/copy.ntff"
     for named in joined ''; do # read piece by piece, and as a whole
@@ -231,7 +230,7 @@ mv beside_own beside
 analyze 0 -d beside joined
 [ "$(grep -c '^Capture .*: worker [01], its core started ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is omitted: ' printed || complain "captures of ranks"
 
-# ---- diff: the same attention with spilt scores, once, then four executions on each side ----
+# ---- diff: the same attention with spilt scores, once, then with four executions per side ----
 diff_() { # EXIT-CODE ARGUMENT...
     judge
     ends "$1" neuron-profile diff "${@:2}"

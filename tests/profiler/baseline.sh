@@ -1,5 +1,5 @@
 #!/bin/bash
-# baseline - a check in CI as its user meets it: exit codes, what is printed, what a CI system reads.
+# baseline - a check in CI from a user's view: exit codes, the output, and what a CI system reads.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 export NEURON_SOFT_INSTANCE=trn2.3xlarge
 baseline() { ends "$1" neuron-profile baseline "${@:2}"; } # EXIT-CODE ARGUMENT...
@@ -17,7 +17,7 @@ baseline 0 save kept.json "${fast[@]}" attention
 says printed 'kept.json: 4 executions'
 jq -e '.format == "neuron-profile-baseline" and .version == 1 and (.executions | length) == 4 and
     .instance_type == "trn2.3xlarge" and (.neff_uuid | length) == 32' kept.json >/dev/null || complain 'the file'
-# Each key of it is in the page of the format.
+# The page of the format documents each key.
 for key in $(jq -r '[paths | .[] | strings] | unique[]' kept.json); do
     grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/baseline.md" || complain "key $key is not documented"
 done
@@ -43,14 +43,14 @@ jq -e '.verdict == "beyond" and .beyond_count == 1 and .can_tell and .baseline_c
 for key in $(jq -r '[paths | .[] | strings] | unique[]' printed); do
     grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/baseline.md" || complain "key $key is not documented"
 done
-# What became faster is within, and one figure has one value in diff and check.
+# A speed-up is within limits, and diff and check report the same figure.
 baseline 0 save slow.json "${slow[@]}" attention-slow
 baseline 0 check slow.json "${fast[@]}" attention --json
 jq '.measures[0].change_ratio' printed >mine
 neuron-profile diff "${slow[@]}" --neff-after attention.neff attention-slow attention --json >printed 2>err
 jq '.total[0].change_ratio' printed | cmp -s - mine || complain 'diff says something else'
 
-# What cannot be decided is neither.
+# A comparison that is impossible is an error.
 baseline 1 check none.json "${fast[@]}" attention
 says err 'none.json'
 baseline 1 check attention.neff "${fast[@]}" attention

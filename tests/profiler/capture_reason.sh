@@ -1,5 +1,6 @@
 #!/bin/bash
-# capture_reason - a NEFF for hardware, captured without hardware: one line with the reason, and no log of the runtime.
+# capture_reason - capturing a NEFF for hardware without hardware prints one line with the reason, and no log of the
+# runtime.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 unset NEURON_RT_LOG_LEVEL
 refused() { # NEFF
@@ -9,8 +10,7 @@ refused() { # NEFF
     [ ! -e refused.ntff ] || complain "$1: a capture"
 }
 
-# A NEFF of ours that looks like a vendor's: its engine code does not record that it is in the open
-# encoding.
+# A NEFF of ours that looks like a vendor's: its engine code lacks the mark of the open encoding.
 neuron-packager example mlp -o ours.neff >printed 2>err || fail 'no example'
 neuron-packager unpack -o unpacked ours.neff >printed 2>err || fail 'not unpacked'
 sed -i 's/"nsx"/"vendor"/' unpacked/sg00/*.json
@@ -22,7 +22,7 @@ NEURON_SOFT_OPAQUE=1 ends 0 neuron-profile capture -n theirs.neff -s opaque.ntff
 ends 0 neuron-profile capture -n ours.neff -s ours.ntff
 [ -s ours.ntff ] || complain 'no capture of an open program'
 
-# One that is damaged is the runtime's to report, and a file that is none is not.
+# The runtime reports a damaged NEFF, but not a file that is not a NEFF.
 head -c 2000 ours.neff >cut.neff
 ends 1 neuron-profile capture -n cut.neff -s cut.ntff
 says err 'cut.neff'

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collective_rank RANK RANKS TIMES [MS [NEFF]] - one rank of a world on this machine: so often a
- * barrier, then all ranks' bytes gathered, which it checks. MS: it idles as long before each
- * barrier. NEFF: the example spin, which it executes there once more. For tests of what profiles
- * show of ranks.
+ * collective_rank RANK RANKS TIMES [MS [NEFF]] - one rank of a world on this machine: TIMES times a
+ * barrier, then it gathers the bytes of all ranks and checks them. MS: idles for MS before each
+ * barrier. NEFF: the example spin, which it also executes once each time. For tests of profiles of
+ * ranks.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 #!/bin/bash
-# example_lines - examples record their own source: `lines` on a capture of attention-slow names the line that reloads the
-# scores as what the softmax waits for, with its text and loops, and without any folder of sources.
+# example_lines - examples record their own source: `lines` on a capture of attention-slow names the line that
+# reloads the scores as the one that the softmax waits for, with its text and loops, without any source folder.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq
 export NEURON_SOFT_INSTANCE=trn1.2xlarge
 neuron-packager example attention-slow -s 512 -o slow.neff
 neuron-profile capture -n slow.neff -s slow.ntff >/dev/null
 
-# LINE of the source that calls what the first argument names, in the function
+# LINE of the source that calls the function named by the first argument
 line_of() { sed -n "/^static ntk_neff_token $2(/,/^}/{/$1/=}" "$NTK_SOURCE_DIR/shared/kernels/attention.c"; }
 reduce=$(line_of 'ntk_neff_kernel_emit(.*&reduce' softmax)
 reload=$(line_of 'ntk_neff_kernel_load(' spill_and_reload)

@@ -1,10 +1,10 @@
 #!/bin/bash
 # lib.sh - what test scripts of the profiler share; sources tests/e2e/lib.sh.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export LC_ALL=C.UTF-8 NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
-ends() { # EXIT-CODE COMMAND...: what it prints is in printed, what it complains of in err
+ends() { # EXIT-CODE COMMAND...: stdout goes to printed, stderr to err
     local wanted=$1
     shift
     "$@" >printed 2>err

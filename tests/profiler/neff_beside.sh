@@ -1,16 +1,15 @@
 #!/bin/bash
-# neff_beside - a capture finds its NEFF in its folder, by uuid, without -n; what does not fit is
-# reported once and not used; nothing is used with -n -. The captures of hardware too, where they
-# are there.
+# neff_beside - a capture finds its NEFF in its folder, by uuid, without -n. A NEFF that does not fit is reported
+# once and not used; -n - uses none. Also checks captures of hardware, if there are any.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 export NEURON_SOFT_INSTANCE=trn2.3xlarge
 profile() { ends "$1" neuron-profile "${@:2}"; } # EXIT-CODE ARGUMENT...
 summary() { profile 0 view "$@" --output-format summary-json; }
-is_with() { # what was printed is that of the capture with its NEFF, and nothing was to complain of
+is_with() { # the output is that of the capture with its NEFF, without any message
     cmp -s printed with.json || complain "$*: not what the NEFF adds"
     [ ! -s err ] || complain "$*: complains"
 }
-is_without() { # TEXT: without a NEFF, and the one line on stderr says so; "": no line
+is_without() { # TEXT: the output is that without a NEFF, and stderr has one line that says so; "": no line
     cmp -s printed without.json || complain "$1: not what a capture says without its NEFF"
     if [ -n "$1" ]; then
         [ "$(wc -l <err)" = 1 ] && grep -q -- "$1" err || complain "no line says: $1"
@@ -30,10 +29,10 @@ summary -s one/run.ntff -n attention.neff --display-name run
 mv printed with.json
 cmp -s with.json without.json && complain 'the NEFF adds nothing to the summary, so this test shows nothing'
 
-# Nothing there: as without, and no message about a missing file.
+# No NEFF in the folder: the output without one, and no message about a missing file.
 summary -s one/run.ntff
 is_without ''
-# NEFFs of other programs, and what is not a NEFF: one line.
+# NEFFs of other programs, and files that are not NEFFs: one line.
 cp mlp.neff one/other.neff
 echo 'no NEFF' >one/text.neff
 : >one/empty.neff
@@ -41,7 +40,8 @@ mkdir one/folder.neff
 mkfifo one/pipe.neff
 summary -s one/run.ntff
 is_without '^neuron-profile: one/run.ntff: no NEFF in one matches the capture.s uuid [0-9a-f-]*: .*-n'
-# The one of several that fits, whatever it is called; by the file, from its folder, by the folder, without -s.
+# The matching one of several, whatever its name; with a path to the file, from its folder, with the folder, and
+# without -s.
 cp attention.neff one/zebra.neff
 summary -s one/run.ntff
 is_with 'the file'
@@ -51,18 +51,18 @@ summary -s one
 is_with 'the folder'
 summary one/run.ntff
 is_with 'the operand'
-# Not where it is not wanted.
+# Not if -n - forbids it.
 summary -s one/run.ntff -n - --display-name run
 is_without ''
-# Another one than was found, by name: refused as ever.
+# A different NEFF given by name is rejected as usual.
 profile 1 view -s one/run.ntff -n mlp.neff --output-format summary-json
 grep -q 'do not match' err || complain 'a NEFF that was named is not checked'
-# One that fits by its header and cannot be read: said, and shown without.
+# A NEFF that matches by its header but cannot be read: reported, and the capture is shown without it.
 head -c 2000 attention.neff >one/zebra.neff
 summary -s one/run.ntff
 is_without '^neuron-profile: no NEFF used: one/zebra.neff: the file is truncated'
 cp attention.neff one/zebra.neff
-# Answers and the page have the names too.
+# Answers and the page also have the names.
 profile 0 analyze -s one/run.ntff --json
 mv printed found.json
 profile 0 analyze -s one/run.ntff -n attention.neff --json
@@ -93,7 +93,7 @@ profile 0 baseline save named.base -n attention.neff one/run.ntff
 profile 0 baseline save none.base -n - one/run.ntff
 figures found.base | cmp -s - <(figures named.base) || complain 'baseline does not find the NEFF'
 figures found.base | cmp -s - <(figures none.base) && complain 'the NEFF adds nothing to a baseline, so this test shows nothing'
-# Of one side alone it would make names differ: not used, and one line says so.
+# A NEFF for only one side would make names differ: it is not used, and one line says so.
 mkdir bare
 cp one/run.ntff bare
 profile 0 diff -n - one/run.ntff bare/run.ntff --json
@@ -106,7 +106,7 @@ profile 0 baseline save some.base one/run.ntff bare/run.ntff
 
 theirs=${NTK_VENDOR_CAPTURES:-}
 if [ -n "$theirs" ] && [ -e "$theirs/v5_transpose_1024.neff" ]; then
-    for capture in "$theirs"/*.ntff; do # the NEFFs of all four lie there
+    for capture in "$theirs"/*.ntff; do # the NEFFs of all four are in that folder
         neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format summary-json >with.json 2>err || complain "$capture"
         summary -s "$capture"
         is_with "$capture"

@@ -17,7 +17,7 @@ TILE = re.compile(r'(\w+)=(?:(\w+)@)?(0x[0-9a-f]+)\[([-\d,]+)\]\[([\d,]+)\]')
 DIRECT = re.compile(r'(src|dst)_elem_size=(\d+)')
 LINE = re.compile(r';     \w+ (\S+) <- (\S+)')
 SIDE = re.compile(r'SB\(\d+\)\+(\d+):\w+\[([-\d:,]+)\]')
-TWO_NS = 2.001  # start and duration of rows are whole ones
+TWO_NS = 2.001  # start and duration of rows are whole ns
 
 
 def extent(at, size, steps, counts):
@@ -58,7 +58,7 @@ def of_direct(text):
         if not address >> 37 & 1 or address >> 56 == 0x20:
             continue
         steps, counts = ([int(n) for n in group.split(',')] for group in re.search(side + r'_pattern=\[([-\d,]+)\]\[([\d,]+)\]', text).groups())
-        # The pattern's innermost dimension comes last where it stands for one element.
+        # The innermost dimension of the pattern comes last if it stands for one element.
         inside = [(step, count) for step, count in zip(steps, counts) if step % PARTITION and count > 1]
         at = address % PARTITION
         reach = sum(step * (count - 1) for step, count in inside)
@@ -156,7 +156,7 @@ def main(rows, answer, listing):
                 assert all(abs(a - b) <= TWO_NS for a, b in zip(theirs, ours)), f'{name}: {key} has {ours}, not {theirs}'
                 edges += [(ours[0], 1), (ours[1], -1)]
         peak = now = 0
-        for _, change in sorted(edges):  # ends before begins
+        for _, change in sorted(edges):  # ends before it starts
             now += change
             peak = max(peak, now)
         assert peak == space['peak_bytes'], f"{name}: peak {space['peak_bytes']}, not {peak}"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# onchip - analyze's report of the state buffer and of PSUM against each byte followed by itself,
-# on captures of real hardware where they are at hand.
+# onchip - analyze's report of the state buffer and of PSUM against an independent trace of every byte, on captures
+# of real hardware if there are any.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3
 [ -n "${NTK_VENDOR_CAPTURES:-}" ] || skip "NTK_VENDOR_CAPTURES is not set"
@@ -8,7 +8,7 @@ for capture in "$NTK_VENDOR_CAPTURES"/*.ntff; do
     neff=${capture%.ntff}.neff
     neuron-profile analyze -s "$capture" -n "$neff" --json on-chip >told.json
     if grep -q '"on-chip": *null' told.json; then
-        # Then the message names the operation that prevents it, in text and in JSON.
+        # The message names the operation that prevents it, in text and in JSON.
         why='cannot decode the operands of [A-Za-z_0-9]+ [(][A-Za-z]+, pc [0-9]+[)]'
         neuron-profile analyze -s "$capture" -n "$neff" on-chip memory >told.txt
         grep -Eq "^Unavailable: $why" told.txt || fail "$(basename "$capture"): on-chip names no operation: $(cat told.txt)"
@@ -22,7 +22,7 @@ for capture in "$NTK_VENDOR_CAPTURES"/*.ntff; do
     python3 "$NTK_SOURCE_DIR/tests/profiler/onchip.py" rows.json told.json listing.txt || fail "$(basename "$capture")"
     told=1
 done
-# Those of versions 4 and 5 are known.
+# Those of versions 4 and 5 can be decoded.
 for capture in v4_stream_256k_fd1k v5_transpose_1024; do
     neuron-profile analyze -s "$NTK_VENDOR_CAPTURES/$capture.ntff" memory | greps -E '^ *[0-9]+ +sbuf .*KB' || fail "$capture has no map"
 done

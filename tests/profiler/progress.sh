@@ -1,12 +1,13 @@
 #!/bin/bash
-# progress - long work shows how far it is: forced from the start, each step of each command goes from little to all, and the
-# answer is the same as without.
+# progress - long operations show their progress: forced from the start, each step of each command goes from little
+# to all, and the answer is the same as without progress.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 neuron-packager example memcpy -o big.neff -s 4096 -r 300 >printed 2>err || fail 'no example'
 ends 0 neuron-profile capture -n big.neff -s big.ntff
 [ -s big.ntff ] || fail 'no capture'
 
-# shows STEPS COMMAND...: the steps, one a line, appear in this order, each with shares that never fall and end at 90 % or more.
+# shows STEPS COMMAND...: the steps, one per line, appear in this order; the shares of each never fall and end at 90
+# % or more.
 shows() {
     local steps=$1
     shift

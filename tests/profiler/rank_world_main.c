@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rank_world FOLDER RANKS COLLECTIVES LATE - the inspections of a job by construction, where rank
- * LATE executes five times as long. For tests of what profiles show of many ranks.
+ * rank_world FOLDER RANKS COLLECTIVES LATE - writes the generated inspections of a job in which
+ * rank LATE executes five times as long. For tests of profiles of many ranks.
  */
 #include <stdio.h>
 #include <stdlib.h>

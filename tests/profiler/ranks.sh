@@ -1,14 +1,14 @@
 #!/bin/bash
-# ranks - a job of 70 ranks on three machines by construction: what analyze reports about it, and
-# that the page has only the ranks' rows for this many processes, and all rows for few.
+# ranks - a generated job of 70 ranks on three machines: what analyze reports about it. For this many processes the
+# page has only the rows of ranks, and for few it has all rows.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export LC_ALL=C.UTF-8
 holds() { jq -es ".[0] | $1" out >/dev/null || complain "$1"; }
 serves() { grep -q '^View profile at ' log && echo yes; }
-# What the page is made from, in out.
+# Puts the data of the page into out.
 meta() { # FOLDER
-    rm -f log err # what the one before said is not an answer
+    rm -f log err # so that the previous server's line does not count
     neuron-profile view -d "$1" --no-open --port 0 >log 2>err &
     local pid=$!
     pids+=("$pid")

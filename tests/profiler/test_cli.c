@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: the program as a user runs it, in a scratch folder that is also the hooks folder; a NEFF
- * that adds, captured on a software core and read back.
+ * Method: runs the program as a user does, in a scratch folder that is also the hooks folder; a
+ * NEFF that adds, captured on a software core and read back.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -79,7 +79,7 @@ static struct test_run run_with(const struct fixture *f, const char *const *argu
 
 #define RUN(f, ...) run_with((f), (const char *const[]){ __VA_ARGS__, NULL }, NULL)
 
-/* Exit code, and one message on stderr that holds the text. */
+/* The exit code, and one message on stderr that contains the text. */
 static void expect(struct test_run run, int exit_code, const char *text)
 {
     if (run.exit_code != exit_code || !strstr(run.err, text)) {
@@ -164,7 +164,8 @@ static void put(const struct fixture *f, const char *name, const void *bytes, si
     free(path);
 }
 
-/* Method: how such files begin, ours and the vendor's, under their own name and under others. */
+/* Method: the first bytes of such files, ours and the vendor's, under their own name and under
+ * others. */
 static void a_part_of_a_system_trace_is_named_and_belongs_to_d(void **state)
 {
     static const uint8_t ours[] = "\x08\x01\x12\x0fnc_exec_running";
@@ -207,7 +208,7 @@ static void a_cut_capture_is_shown_with_a_warning(void **state)
     test_run_fini(&run);
 }
 
-/* The number of bytes up to the middle of the records of a type. */
+/* The number of bytes up to the middle of the records of this type. */
 static size_t middle_of(const struct ntk_buf *file, uint32_t type)
 {
     struct ntk_ntff *ntff;
@@ -226,7 +227,7 @@ static size_t middle_of(const struct ntk_buf *file, uint32_t type)
     return bytes_count;
 }
 
-/* Half of the instructions are lost: what they add up to is unknown, and not less. */
+/* Half of the instructions are lost: their totals are unknown, not smaller. */
 static void a_summary_adds_up_no_half_of_the_records(void **state)
 {
     static const char *const lost[] = { "tensor_engine_instruction_count", "trace_count",
@@ -255,7 +256,7 @@ static void a_summary_adds_up_no_half_of_the_records(void **state)
 
 static void a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning(void **state)
 {
-    static const uint8_t uuid[16] = { 0 }; /* nothing of it is written */
+    static const uint8_t uuid[16] = { 0 }; /* an empty uuid */
     struct fixture *f = *state;
     struct ntff_sample sample = { .version = 6, .uuid = uuid, .is_uuid_once = true };
     struct ntk_buf file = { 0 };
@@ -370,7 +371,7 @@ static void a_neff_is_captured_and_read_back(void **state)
     assert_int_equal(core->outside_code, 0);
     assert_int_equal(core->unpaired, 0);
     assert_int_equal(core->unknown, 0);
-    /* The execution is as long as what is in it. */
+    /* The execution ends with its last record. */
     int64_t end_ps = core->end_ps;
     for (size_t i = 0; i < core->packet_count; i++) {
         end_ps = core->packets[i].end_ps > end_ps ? core->packets[i].end_ps : end_ps;
@@ -564,7 +565,7 @@ static void errors_are_listed_as_json(void **state)
            "-j lists no records except");
 }
 
-/* Method: as a reader of the two would compare them, without the blanks. */
+/* Method: compares both without whitespace. */
 static void a_json_profile_can_be_indented(void **state)
 {
     struct fixture *f = *state;
@@ -616,7 +617,7 @@ static void folders_of_sources_must_be_there(void **state)
     expect(RUN(f, "lines"), 2, "no capture: use -s FILE");
 }
 
-/* What a part reports about itself; a window of everything has the bytes of the whole. */
+/* What a part reports about itself; a window over everything has the bytes of the whole. */
 static void a_part_of_a_capture_is_shown_and_named(void **state)
 {
     struct fixture *f = *state;
@@ -686,7 +687,7 @@ static void inputs_come_from_files_and_outputs_go_to_files(void **state)
     assert_int_equal(npy.dims[0], TEST_MODEL_ROWS);
     assert_int_equal(npy.data_bytes, TEST_MODEL_BYTES);
     free(bytes);
-    /* What was written is an input, too. */
+    /* An output is also an input. */
     expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "x", "y.npy"), 0, "");
     assert_int_equal(chdir(old), 0);
     free(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the program as a user runs it on the vendor's folder of an inspection, which is put
- * together here: cores 0 and 1, a load at 2 us and an execution at 5 us after the begin. */
+/* Method: runs the program as a user does, on a hand-made folder of the vendor's inspection: cores
+ * 0 and 1, a load 2 us and an execution 5 us after the start. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static struct test_run run(const char *const *arguments)
 
 #define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
 
-/* Exit code, and where it is 0 stdout, else one message on stderr, that holds the text. */
+/* The exit code, and text contained in stdout if it is 0, else in one message on stderr. */
 static void expect(struct test_run run, int exit_code, const char *text)
 {
     if (run.exit_code != exit_code || !strstr(exit_code ? run.err : run.out, text) ||

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What occupies the state buffer in real captures of the folder that NTK_VENDOR_CAPTURES names,
- * with rules that hold for any, and counts of those at hand. Skipped when it is not set.
+ * What occupies the state buffer in the real captures of the folder that NTK_VENDOR_CAPTURES names,
+ * with rules that hold for every capture, and counts of known ones. Skipped if the variable is not
+ * set.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ struct seen {
     const struct ntk_trace *trace;
     const struct ntk_trace_core *core;
     int64_t last_ps;
-    size_t count, read_count; /* of partition 0; those that someone read */
+    size_t count, read_count; /* of partition 0; those with a reader */
 };
 
 static int see(void *ctx, const struct ntk_sbuf_allocation *is)
@@ -35,7 +36,7 @@ static int see(void *ctx, const struct ntk_sbuf_allocation *is)
     return 0;
 }
 
-/* Values of partition 0 of all cores, and cores without any information. */
+/* Values of partition 0 of all cores, and cores without information. */
 static const struct known {
     const char *file;
     size_t count, unknown_cores;
@@ -81,8 +82,8 @@ static void check(const struct known *wanted)
     print_message("%s: %zu values, %zu of them read\n", wanted->file, seen.count, seen.read_count);
     assert_int_equal(seen.count, wanted->count);
     assert_int_equal(unknown_cores, wanted->unknown_cores);
-    assert_true(seen.read_count * 100 >= seen.count * 99); /* compilers write little without a
-                                                            * reader */
+    /* Compilers write little without a reader. */
+    assert_true(seen.read_count * 100 >= seen.count * 99);
     ntk_transfers_fini(&transfers);
     ntk_program_destroy(program);
     ntk_trace_destroy(trace);

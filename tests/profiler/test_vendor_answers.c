@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Round trips, peaks of memory on the chip, regions and comparisons of real captures, in the folder
- * that NTK_VENDOR_CAPTURES names. Skipped when it is not set. Method: what the program of each does
- * follows from its operands; the comment of each row says how.
+ * Round trips, peaks of on-chip memory, regions and comparisons of the real captures in the folder
+ * that NTK_VENDOR_CAPTURES names. Skipped if the variable is not set. Method: the operands of each
+ * program show what it does; the comment of each row explains how.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,32 +23,32 @@ static const char *folder;
 static const struct {
     const char *ntff, *neff;
     size_t trip_count;
-    uint64_t trip_bytes; /* of each, in one direction */
+    uint64_t trip_bytes; /* each, in one direction */
     uint64_t sbuf_bytes,
-        psum_bytes;     /* peaks of a partition; 0: an operation is not decoded, or none */
-    const char *region; /* of the longest total */
+        psum_bytes;     /* peaks per partition; 0: an operation is not decoded, or no use */
+    const char *region; /* with the longest total */
     uint64_t region_count;
-    double dropped; /* share of the changes of semaphores */
+    double dropped; /* dropped share of the changes of semaphores */
 } captures[] = {
     /* Two halves of 128 x 1000 float32 of each operand: four tiles of 4000 bytes in a partition,
      * whose sums overwrite one of them. No product, so nothing in PSUM. */
     { "v4_stream_256k_fd1k.ntff", "v4_stream_256k_fd1k.neff", 0, 0, 16000, 0, "$6[m]", 2, 0 },
-    /* 64 tiles of 128 x 128 float32: 512 bytes each in a partition, in the state buffer all 64 when
-     * the last one is transposed before the first one is stored; at most three wait in PSUM. */
+    /* 64 tiles of 128 x 128 float32: 512 bytes each in a partition, all 64 are in the state buffer
+     * if the last one is transposed before the first one is stored; at most three wait in PSUM. */
     { "v5_transpose_1024.ntff", "v5_transpose_1024.neff", 0, 0, 64 * 512, 3 * 512, "$8[m, n]", 64,
       0 },
-    /* Weights are read once, and 36 packed scalars go through device memory: 8 bytes each, which is
-     * not worth advice. Two layers of heads. The values of a semaphore jump by up to 62. */
+    /* Weights are read once, and 36 packed scalars go through device memory: 8 bytes each, too
+     * little for advice. Two layers of heads. The values of a semaphore jump by up to 62. */
     { "v6_attn_tkg.ntff", "v6_attn_tkg.neff", 0, 0, 0, 0, "v6_ultimate.py:181", 2, 0.71 },
     /* Scores of 512 x 512 float32 are written before the softmax and read back, and so are the
      * weights after it. PSUM: two rows of 512 scores (2048 bytes) and a transposed tile. */
     { "v6_baseline_bf16_s512.ntff", "v6_baseline_bf16_s512.neff", 2, MB, 10768, 4608,
       "$48[i_q_0_118, i_q_1_118]", 16, 0 },
-    /* The same without the trips: four rows of 512 scores in PSUM at once. */
+    /* The same without the round trips: four rows of 512 scores in PSUM at once. */
     { "v6_fused_fp32_s512.ntff", "v6_fused_fp32_s512.neff", 0, 0, 10760, 4 * 2048, "$17[i_q]", 4,
       0 },
-    /* Rows of large weights by index; the activations stay on the chip. Its peaks follow from no
-     * single shape. */
+    /* Rows of large weights by index; the activations stay on the chip. Its peaks do not follow
+     * from a single shape. */
     { "inspect_trn2_rt230/profile_exec_2.ntff", "inspect_trn2_rt230/neff_171450338541704.neff", 0,
       0, 11044, 2560, "(v5_token_parallel_tkg.py:204)*", 0, 0.02 },
 };
@@ -177,8 +177,8 @@ static void answers_of_real_captures(void **state)
     }
 }
 
-/* The attention in steps, and fused: both trips of 1 MB each way are gone, so are both queues of
- * them, and nothing else is as much shorter. */
+/* The attention in steps, and fused: both round trips of 1 MB per direction are gone, and so are
+ * their queues; no other saving is as large. */
 static void the_fused_attention_is_faster_by_its_trips(void **state)
 {
     struct ntk_measures measures[2] = { 0 };
@@ -200,8 +200,8 @@ static void the_fused_attention_is_faster_by_its_trips(void **state)
     assert_non_null(comparison.most);
     assert_string_equal(comparison.most->name, "DMA queue qSyncDynamicHW");
     assert_false(comparison.most->has_after);
-    /* Output and inputs are twice as large: 128 KB more written, 3 x 128 KB and less constants
-     * read. */
+    /* Output and inputs are twice as large: 128 KB more are written, and 3 x 128 KB more and fewer
+     * constants are read. */
     double written = ntk_measures_find(&measures[0], NTK_MEASURE_MEMORY, "HBM written")->value -
                      ntk_measures_find(&measures[1], NTK_MEASURE_MEMORY, "HBM written")->value;
     assert_true(written == 2.0 * MB - 128.0 * KB);

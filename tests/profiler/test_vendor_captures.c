@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every NTFF in the folder that NTK_VENDOR_CAPTURES names, a folder of captures from real hardware:
- * opened, read, summarised, with rules that hold for any capture; and compared with what the
- * vendor's tool made of it where a file <name>.full.json is next to. Skipped when it is not set.
+ * Every NTFF in the folder that NTK_VENDOR_CAPTURES names, captures from real hardware: opened,
+ * read, summarised, with rules that hold for every capture; and compared with the output of the
+ * vendor's tool if a file <name>.full.json is next to it. Skipped if the variable is not set.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 static const char *folder;
 
-/* A folder of an inspection has a capture of its NEFF. */
+/* A folder of an inspection with a capture of its NEFF. */
 #define INSPECTED "inspect_trn2_rt230/"
 
 static void compare(const struct ntk_summary *summary, const char *reference)
@@ -38,7 +38,7 @@ static void compare(const struct ntk_summary *summary, const char *reference)
         }
         snprintf(key, sizeof key, "\"%s\":", value->name);
         const char *found = begin;
-        /* Only a scalar of the summary: a group of the same name is another table's text. */
+        /* Only a scalar of the summary: a group of the same name belongs to another table. */
         while ((found = strstr(found, key)) != NULL) {
             found += strlen(key);
             found += strspn(found, " ");
@@ -71,8 +71,8 @@ static void compare(const struct ntk_summary *summary, const char *reference)
     assert_true(compared > 80);
 }
 
-/* All data packets are of transfers, and each transfer has the bytes of a side, and begins after
- * its instruction; the semaphore writes of its rings come on top. */
+/* All data packets belong to transfers, and each transfer has the bytes of one side, and starts
+ * after its instruction; the semaphore writes of its rings are additional. */
 static size_t check_transfers(const struct ntk_trace *trace)
 {
     struct ntk_program *program = NULL;
@@ -120,7 +120,7 @@ static size_t check_transfers(const struct ntk_trace *trace)
     return known;
 }
 
-/* Loops that the program texts of these captures have: how often their bodies run. */
+/* Loops in the programs of these captures, and how often their bodies run. */
 static const struct {
     const char *stem, *name;
     unsigned engine;
@@ -190,7 +190,7 @@ static void expect_sum(const struct ntk_summary *summary, enum ntk_summary_id id
     }
 }
 
-/* What rows have adds up to the summary. */
+/* The rows add up to the summary. */
 static void check_sums(const struct ntk_trace *trace)
 {
     struct ntk_program *program = NULL;
@@ -260,7 +260,7 @@ static void check(const char *stem, const char *neff_stem)
     }
     assert_true(trace->has_total);
     check_sums(trace);
-    trace->metrics = NTK_METRICS_2_28; /* which made the references */
+    trace->metrics = NTK_METRICS_2_28; /* the version of the references */
     check_sums(trace);
     assert_int_equal(ntk_analysis_summary(trace, &summary), 0);
     snprintf(path, sizeof path, "%s/%s.full.json", folder, stem);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What bounds real captures, in the folder that NTK_VENDOR_CAPTURES names. Skipped when it is not
- * set. Method: the records of each were read by hand; the comment of each row says what they show.
+ * What limits the real captures in the folder that NTK_VENDOR_CAPTURES names. Skipped if the
+ * variable is not set. Method: the records of each were read by hand; the comment of each row
+ * explains what they show.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static const char *folder;
 #define LDWEIGHTS NTK_NTFF_OPCODE_LDWEIGHTS
 #define MATMUL NTK_NTFF_OPCODE_MATMUL
 
-/* Shares of the execution that its path has to have: at least and at most. */
+/* Required shares of the execution on its path: minimum and maximum. */
 struct wanted {
     enum ntk_path_kind kind; /* INSTRUCTION: all phases of the engine, or of one opcode */
     unsigned engine, opcode; /* opcode 0: the engine */
@@ -45,13 +46,13 @@ static const struct {
       { { NTK_PATH_TRANSFER, 0, 0, 0.29, 0.31 },
         { NTK_PATH_WAIT, 0, 0, 0.46, 0.48 },
         { NTK_PATH_LATENCY, 0, 0, 0, 0.01 } },
-      /* Of the 8.7 us, the vector engine adds for 2; all others only wait for the end. */
+      /* The vector engine adds for 2 of the 8.7 us; all others only wait for the end. */
       { { NTK_ADVICE_PATH_DMA, 0.21, 0.24 },
         { NTK_ADVICE_RUNTIME, 0.30, 0.32 },
         { NTK_ADVICE_INCOMPLETE, -1, -0.5 } } },
     /* 64 transposes in float32: products of 128 columns begin every 212 ns while the weights of the
-     * next ones load, so products have more than weights. Loads before and stores after do not
-     * overlap with them: 15.4 us of 47. */
+     * next ones load, so products have a larger share than weights. Loads before and stores after
+     * do not overlap with them: 15.4 us of 47. */
     { "v5_transpose_1024.ntff",
       "v5_transpose_1024.neff",
       { { NTK_PATH_TRANSFER, 0, 0, 0.32, 0.34 },
@@ -60,9 +61,9 @@ static const struct {
         { NTK_PATH_LATENCY, 0, 0, 0, 0.02 } },
       /* Without its transposes the program still loads and stores 8 MB, which takes as long. */
       { { NTK_ADVICE_TRANSPOSES, 0.005, 0.01 }, { NTK_ADVICE_PATH_DMA, 0.10, 0.13 } } },
-    /* GpSimd issues 324 transfers, whose 16 packets each change semaphores. Meanwhile changes by
-     * engines come up to 22 us after the end of their instructions: those that are recorded do, and
-     * what waited starts 23 ns after them. 71% of the changes were dropped, and derived. Products
+    /* GpSimd issues 324 transfers, whose 16 packets each change semaphores. Meanwhile, recorded
+     * changes by engines come up to 22 us after the end of their instructions, and the waiting
+     * instruction starts 23 ns after them. 71% of the changes were dropped, and derived. Products
      * are of single columns, and hidden. */
     { "v6_attn_tkg.ntff",
       "v6_attn_tkg.neff",
@@ -71,10 +72,11 @@ static const struct {
         { NTK_PATH_ISSUE, 0, 0, 0.06, 0.08 },
         { NTK_PATH_INSTRUCTION, PE, MATMUL, 0, 0.03 },
         { NTK_PATH_LATENCY, 0, 0, 0.42, 0.46 } },
-      /* As what-if says: without its transposes the program waits as long. */
+      /* As what-if estimates: without its transposes the program waits just as long. */
       { { NTK_ADVICE_INCOMPLETE, 0, 0.001 }, { NTK_ADVICE_TRANSPOSES, 0, 0.001 } } },
-    /* Products of 512 columns begin every 427 ns (1.2 GHz), 2 ns after each the weights of the next
-     * one load in 146 ns: no weights bound anything but a few that waited for their data. */
+    /* Products of 512 columns start every 427 ns (1.2 GHz); 2 ns after each start the weights of
+     * the next one load in 146 ns. No weights limit the run, except a few that waited for their
+     * data. */
     { "v6_baseline_bf16_s512.ntff",
       "v6_baseline_bf16_s512.neff",
       { { NTK_PATH_INSTRUCTION, PE, MATMUL, 0.14, 0.20 },
@@ -88,7 +90,7 @@ static const struct {
         { NTK_PATH_TRANSFER, 0, 0, 0.12, 0.15 } } },
     /* GpSimd never waits for another engine for long: it reads addresses (TENSOR_LOAD), computes
      * with registers and starts transfers, 4792 instructions one after the other, and is the root
-     * of what all others wait for. */
+     * cause of all other waits. */
     { "inspect_trn2_rt230/profile_exec_2.ntff",
       "inspect_trn2_rt230/neff_171450338541704.neff",
       { { NTK_PATH_INSTRUCTION, POOL, 0, 0.93, 0.97 },
@@ -115,7 +117,7 @@ static int64_t part_of(const struct ntk_critical_path *path, const struct wanted
     return part_ps;
 }
 
-/* Whatever is in a capture, the path has no gaps and its kinds add up to it. */
+/* In every capture the path has no gaps, and its kinds add up to it. */
 static void check_sums(const struct ntk_critical_path *path)
 {
     int64_t at_ps = 0;
@@ -132,7 +134,7 @@ static void check_sums(const struct ntk_critical_path *path)
     assert_int_equal(kinds_ps, path->total_ps);
 }
 
-/* An engine without work left only waits until the gap ends. */
+/* An engine that only waits without work left does so until the gap ends. */
 static void check_ends(const char *name, const struct ntk_analyses *analyses)
 {
     const struct ntk_bubbles_options all = { .limit = NTK_BUBBLES_LIMIT_MAX };
@@ -189,8 +191,8 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
             fail_msg("%s, share %zu: %.4f", captures[c].ntff, i, share);
         }
     }
-    /* An engine without a program waits for the others to end theirs, and one that starts transfers
-     * for their data: none is with the runtime for most of the time. */
+    /* An engine without a program waits for the others to end their programs, and an engine that
+     * starts transfers waits for their data: neither is with the runtime for most of the time. */
     assert_int_equal(ntk_analysis_idle_reasons(analyses->program, &analyses->dependencies, &idle),
                      0);
     for (size_t i = 0; i < idle.engine_count && trace->has_chip && trace->core_count > 1; i++) {

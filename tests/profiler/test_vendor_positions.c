@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source positions of real files in the folder that NTK_VENDOR_CAPTURES names, against counts that
- * were made by another reader. Skipped when it is not set.
+ * Source positions of the real files in the folder that NTK_VENDOR_CAPTURES names, against counts
+ * that an independent reader made. Skipped if the variable is not set.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ static void check_blockers(const struct ntk_source_lines *lines)
     }
 }
 
-/* Recorded waits overlap; of the idle time of an engine, each moment belongs to one line. */
+/* Recorded waits overlap, but each moment of an engine's idle time belongs to one line. */
 static void check_idle(const struct ntk_source_lines *lines, const struct ntk_trace *trace)
 {
     int64_t idle_ps = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ceilings of real captures, in the folder that NTK_VENDOR_CAPTURES names. Skipped when it is
- * not set. Method: products, engines and bytes of each were counted by hand from its records; no
- * packet may exceed the rate of an engine.
+ * The ceilings of the real captures in the folder that NTK_VENDOR_CAPTURES names. Skipped if the
+ * variable is not set. Method: products, engines and bytes of each were counted by hand from its
+ * records; no packet may exceed the rate of an engine.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,11 +28,12 @@ static const struct {
     double mfu, mfu_2_28;
     enum ntk_roofline_bound bound;
 } captures[] = {
-    /* 2.9 MB through all 16 engines of a core of trn1 and no product; its memory stack is slower
-     * than they are. */
+    /* 2.9 MB through all 16 engines of a core of trn1, and no product; its memory stack is slower
+     * than the engines. */
     { "v4_stream_256k_fd1k.ntff", "v4_stream_256k_fd1k.neff", 0, TRN1_PEAK, 410e9, 0.25, 0.27, 0, 0,
       NTK_ROOFLINE_MEMORY },
-    /* 4 MiB in and out; all 64 products are transposes, so no useful work. Core 5 runs nothing. */
+    /* 4 MiB in and out; all 64 products are transposes, so there is no useful work. Core 5 runs
+     * nothing. */
     { "v5_transpose_1024.ntff", "v5_transpose_1024.neff", 0, TRN2_PEAK, 435e9, 0.40, 0.42, 0, 0,
       NTK_ROOFLINE_MEMORY },
     /* Attention of single tokens: 13 MFLOPs for 9.3 MB. */

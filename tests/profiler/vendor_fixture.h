@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_fixture - a folder of the vendor's for each test, and the scratch folder it goes to. */
+/* vendor_fixture - a hand-made folder of the vendor for each test, and the scratch folder that
+ * contains it. */
 #ifndef NTK_TESTS_PROFILER_VENDOR_FIXTURE_H
 #define NTK_TESTS_PROFILER_VENDOR_FIXTURE_H
 

@@ -1,8 +1,9 @@
 #!/bin/bash
-# what_if - estimates after a change, compared with captures of software cores that have exactly this change; changes
-# that a capture does not have, wrong usage, captures without all of their records, and those of real machines.
+# what_if - estimates of the effect of a change, compared with captures of software cores that have exactly this
+# change; changes that a capture does not allow, wrong usage, captures without all of their records, and captures of
+# real machines.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
-# Captures have whole ns; the estimate must be within this share of device time.
+# Captures have whole ns; the estimate must be within this share of the device time.
 tolerance=0.001
 capture() { # NEFF OUTPUT FAULT
     NEURON_SOFT_FAULT=$3 neuron-profile capture -n "$1" -s "$2" >/dev/null 2>err || complain "capture $2"
@@ -52,7 +53,7 @@ edited() { # EXAMPLE NAME SED-SCRIPT: EXAMPLE.neff with this change, and its cap
 length() { # NAME: of its capture
     neuron-profile analyze -s "$1.ntff" -n "$1.neff" --json what-if 2>err | jq '."what-if".measured_ns'
 }
-changed() { # EXAMPLE NAME SED-SCRIPT CHANGES: the estimate from the capture as is, and the capture with the change
+changed() { # EXAMPLE NAME SED-SCRIPT CHANGES: the estimate from the original capture, and the capture with the change
     edited "$1" "$2" "$3"
     neuron-profile analyze -s "$1.ntff" -n "$1.neff" --json --what-if "$4" what-if >printed 2>err
     near "$1, $4" "$(jq '."what-if".changes[0].total_ns' printed)" "$(length "$2")"
@@ -71,14 +72,14 @@ for kind in attention attention-slow; do
     done
 done
 export NEURON_RT_VIRTUAL_CORE_SIZE=2
-# Both compute the same; one sends the scores through device memory. The advice to keep them on the core promises at most
-# what the other one gains, and its bound is no less.
+# Both compute the same; one sends the scores through device memory. The advice to keep them on the core promises at
+# most the gain of the other one, and its upper limit is not lower than that gain.
 gain=$(($(length attention-slow) - $(length attention)))
 ends 0 neuron-profile analyze -s attention-slow.ntff -n attention-slow.neff --json advice
 jq -e '.advice[] | select(.id == "spill") | .estimated_gain_ns > '$gain' * 0.8 and .estimated_gain_ns <= '$gain' and
     .largest_gain_ns >= '$gain printed >/dev/null || complain "the gain of keeping the scores on the core is $gain ns"
 
-# ---- text, and what a capture does not have ----
+# ---- text, and changes that a capture does not allow ----
 ends 0 neuron-profile analyze -s as_is.ntff -n e.neff --what-if dma=2 --what-if vector what-if
 grep -q '^The execution ([0-9.]* us), timed again by its dependencies: [0-9.]* us (+0.0%); by dependencies alone: ' printed ||
     complain "no baseline with its error"
@@ -97,7 +98,7 @@ done
 ends 2 neuron-profile analyze -s as_is.ntff --what-if dma=2 idle
 says err "--what-if requires the 'what-if' analysis"
 
-# ---- a capture that was truncated: every analysis of what is missing says so ----
+# ---- a truncated capture: every analysis of missing records says so ----
 grep -q '^Partial: ' printed && complain "a complete capture is partial"
 neuron-packager example mlp -o e.neff >/dev/null 2>err
 capture e.neff whole.ntff ''
@@ -105,7 +106,7 @@ size=$(stat -c %s whole.ntff)
 found=
 for left in 31 28 25 22 19 16; do # of 32 parts
     head -c $((size * left / 32)) whole.ntff >cut.ntff
-    ends 1 neuron-profile analyze -s cut.ntff -n e.neff --json # with what could be read
+    ends 1 neuron-profile analyze -s cut.ntff -n e.neff --json # with the part that could be read
     jq -e '.incomplete | length > 0' printed >/dev/null && jq -e '."what-if" != null' printed >/dev/null || continue
     found=$found$left
     jq -e '."what-if".is_partial' printed >/dev/null || complain "what-if of a capture that is cut off is not partial"

@@ -1,5 +1,5 @@
-# make.sh FOLDER - the files of a release: what its programs write for a small job on software cores, gzipped where they are
-# large, and facts.json with the numbers that later releases must find in them. release.sh --make calls it.
+# make.sh FOLDER - makes the files of a release: what its programs write for a small job on software cores, gzipped
+# if large, and facts.json with the numbers that later releases must find in them. release.sh --make calls it.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs jq sqlite3
 skip_sanitized
@@ -22,11 +22,11 @@ gzip -9nc monitor.db >files/monitor.db.gz
 neuron-monitor export --db monitor.db --output-folder files/archive --host release >export.log
 jq -c 'select(.neuron_runtime_data | length > 0)' reports | tail -1 >files/report.jsonl
 
-# A message that no peer took.
+# A message that no peer accepted.
 neuron-monitor --once --quiet --period 100ms --remote-write http://127.0.0.1:1/ --remote-write-spool files/spool 2>push.err || true
 rm -f files/spool/lock
 
-# A job that was killed: its segment stays.
+# A killed job: its segment stays.
 export NEURON_HOOKS_DIR=$scratch/killed
 NEURON_HOOKS_MEMORY=1M neuron-bench exec attention.neff --count 1000000 --rate 20 >killed.log &
 job=$!

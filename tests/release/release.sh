@@ -1,5 +1,5 @@
-# release.sh [--make] - the files that each release wrote are what they were for the programs of today. With --make it writes
-# those of this release, once when its version is new:
+# release.sh [--make] - today's programs read the files of each release correctly. --make writes the files of this
+# release, once when its version is new:
 #   ./dev build dev; tests/release/release.sh --make
 here=$(cd "$(dirname "$0")" && pwd)
 export NTK_SOURCE_DIR=${NTK_SOURCE_DIR:-$(cd "$here/../.." && pwd)}
@@ -42,13 +42,13 @@ wait_for has_port
 was_received() { grep -qs . received-* && find . -maxdepth 1 -name 'received-*' -exec cmp -s {} message \; -print | grep . >/dev/null && echo yes; }
 
 for release in "$data"/release-*; do
-    # The database: questions are answered, and an agent continues it.
+    # The database: queries are answered, and an agent continues it.
     gunzip -c "$release/monitor.db.gz" >monitor.db
     is "executions in the database" "$(fact .completed)" \
         "$(neuron-monitor query latency --db monitor.db --json --model attention | jq '[.[].completed] | add')"
     is "cores in the database" "$(fact .cores)" "$(neuron-monitor query cores --db monitor.db --json | jq length)"
     neuron-top --from monitor.db --json --once >top.json 2>top.err || complain "${release##*/}: neuron-top does not play the database"
-    # The archive of this program has the parts of the older one, next to it.
+    # The archive of this program contains the parts of the older one, in addition to its own.
     cp -r "$release/archive" archive
     neuron-monitor export --db monitor.db --output-folder again --host release >export.log
     (cd archive && find . -type f | sort) >parts
@@ -68,7 +68,7 @@ for release in "$data"/release-*; do
     is "the model in the report" attention "$(jq -r '[.models[].name] | first' top.json)"
     valid_reports "$release/report.jsonl"
 
-    # The message is sent as it was.
+    # The message is sent unchanged.
     cp -r "$release/spool" spool
     tail -c +33 "$(find spool -name '*.msg' | sort | head -1)" >message
     neuron-monitor --once --quiet --period 100ms --remote-write "http://127.0.0.1:$(cat port)/" --remote-write-spool spool 2>push.err ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* release_segment FOLDER - prints what a reader sees in the segments of processes that ended, one
- * object of JSON a line. */
+/* release_segment FOLDER - prints what a reader sees in the segments of processes that have exited,
+ * one JSON object per line. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
  * with the writer and paths of the agent's archive, and core_sample of one host and day with
  * several row groups. Prints the expected answers to the questions of month.sh: one name and number
  * per line.
+ *
  * The busy share of a core is computed from host, day and hour.
  */
 #include <errno.h>

@@ -2,6 +2,7 @@
 /*
  * hostile_user - does what one user can do to the folders of segments, at full effort until it is
  * killed: hostile_user UID TEMPLATE, as root. TEMPLATE is any valid segment.
+ *
  * It creates empty folders named like those of other users; files of processes that never existed,
  * each with counts, a tag and failures; files that never become segments; and the maximum number of
  * segments of "living" processes that a reader accepts, whose rings claim endless writes.

@@ -1,5 +1,6 @@
 # grpc_receiver.py FOLDER [--tls CERT KEY] ANSWER... - a collector on gRPC's own server that plays one answer per
 # request, then accepts everything: FOLDER/<n>.pb is a message, FOLDER/<n>.meta its metadata, FOLDER/port the port.
+#
 # Answers: "ok", the name of a status, NAME+PAUSE (adds a RetryInfo with seconds), "partial" (rejects 3 points).
 import concurrent.futures
 import os

@@ -1,5 +1,6 @@
 # receiver.py FOLDER [--tls CERT KEY CLIENT_CA] ANSWER... - a collector that plays one answer per request, then
 # always 200, and keeps the requests: FOLDER/<n>.pb (unpacked) and <n>.head. FOLDER/port is the port.
+#
 # Answers: a status; STATUS:N or STATUS:date adds Retry-After (a date is 2 s ahead); "partial" rejects 3 points;
 # "status" is 400 with a google.rpc.Status; "cut" closes before an answer; "garbage" answers noise, "long" 5 MiB.
 import email.utils

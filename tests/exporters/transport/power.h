@@ -3,6 +3,7 @@
  * power - simulates a disk that loses data: fsync() and fdatasync() of the test program record what
  * would survive a power cut. Files that were never synced keep their name, if it was synced, and
  * lose their bytes.
+ *
  * Threads: any.
  */
 #ifndef TESTS_EXPORTERS_TRANSPORT_POWER_H

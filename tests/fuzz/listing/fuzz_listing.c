@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_listing - any text as the lines of an engine in a listing.
+ *
  * Input: one byte (the engine), then the text. A rejection has a message; accepted text is printed
  * as a listing that yields the same bytes again.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_ls - a device tree with any bytes in its leaves, listed in every form.
+ *
  * Input: the contents of the leaves below, in order, separated by bytes 0xff 0x00; leaves beyond
  * the input are empty. The output has no control characters except line breaks.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: spans written down by hand; every gap's causes add up to it. */
+/* Method: hand-written spans; the causes of every gap add up to it. */
 #include <stdlib.h>
 
 #include "profiler/analysis/host_gaps.h"
@@ -15,8 +15,8 @@ static void a_gap_has_the_causes_that_the_host_shows(void **state)
 {
     /* Core 2 runs 100-200, 500-600 and 600-700 (no gap); the first gap: the call returns until 220,
      * the application until 300, a tensor is written until 350 while memory is copied, a
-     * model is loaded until 400, another call until 420, the application until 450, the next
-     * execution is prepared until 500. */
+     * model is loaded until 400, another call until 420, the application until 450, and preparing
+     * the next execution takes until 500. */
     struct ntk_system_span spans[] = {
         SPAN("nrt_execute", 90, 220, 2),
         SPAN("nc_exec_running", 100, 200, 2),
@@ -78,14 +78,14 @@ static void gaps_are_measured_by_their_median_and_the_longest(void **state)
         SPAN("nc_exec_running", 0, 10, 0),
         SPAN("nc_exec_running", 20, 30, 0),
         SPAN("nc_exec_running", 60, 70, 0),
-        SPAN("nc_exec_running", 65, 80, 0), /* the core's pair */
+        SPAN("nc_exec_running", 65, 80, 0), /* the pair of the core */
         SPAN("nc_exec_running", 85, 100, 0),
     };
     struct ntk_system_trace trace = { .spans = spans, .span_count = COUNT(spans) };
     struct ntk_host_gaps gaps;
 
     assert_int_equal(ntk_analysis_host_gaps(&trace, &gaps), 0);
-    assert_int_equal(gaps.cores[0].gap_count, 3); /* 10, 30, 5 */
+    assert_int_equal(gaps.cores[0].gap_count, 3); /* 10, 30 and 5 ns */
     assert_int_equal(gaps.cores[0].gap_ns, 45);
     assert_int_equal(gaps.cores[0].median_ns, 10);
     assert_int_equal(gaps.cores[0].longest_ns, 30);
@@ -110,8 +110,8 @@ static void a_run_needs_an_end(void **state)
     ntk_host_gaps_fini(&gaps);
 }
 
-/* Random runs and calls: each ns between runs has the first cause that holds in it, counted one by
- * one. */
+/* Random runs and calls: each ns between runs belongs to the first cause that holds at that time;
+ * this test counts them one by one. */
 static void every_moment_of_a_gap_has_one_cause(void **state)
 {
     static const char *const types[] = { "nrt_tensor_write", "nrt_load", "nrt_execute",
@@ -166,7 +166,7 @@ static void every_moment_of_a_gap_has_one_cause(void **state)
     }
 }
 
-/* As many cores as spans: a pass over all spans for each core is 40,000,000,000 looks, for
+/* As many cores as spans: one pass over all spans per core would be 40,000,000,000 steps and take
  * minutes. */
 static void a_trace_of_nothing_but_cores_takes_no_longer(void **state)
 {

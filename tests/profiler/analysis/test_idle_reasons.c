@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand in which each gap has one cause; every engine's reasons and
- * its work must add up to the execution.
+ * Method: hand-made traces in which each gap has one cause; the reasons and the work of every
+ * engine must add up to the execution.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,8 +58,7 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
 }
 
 /* POOL issues a copy that waits for 9, then an instruction whose 20 changed long ago. Descriptors
- * of the copy are generated at 700, so that it is recorded after the instruction that it held
- * up. */
+ * of the copy are generated at 700, so it is recorded after the instruction that it delayed. */
 static void what_overtakes_an_instruction_waited_for_what_that_one_did(void **state)
 {
     struct hand_trace h;
@@ -86,7 +85,7 @@ static void what_overtakes_an_instruction_waited_for_what_that_one_did(void **st
     hand_answers_done(&h, &a);
 }
 
-/* A loop of two: the second is not followed by one that it overtook. */
+/* A loop of two: the second one is not followed by one that it overtook. */
 static void a_loop_overtakes_nothing(void **state)
 {
     struct hand_trace h;
@@ -119,8 +118,8 @@ static uint32_t barrier(struct hand_trace *h, unsigned engine, uint8_t value)
 }
 
 /* SP has no program, ACT ends its own at 300, PE at 800; all wait in the barrier at the end, which
- * PE comes to last. From when PE begins SP has nothing left to do, and ACT from 300 on, until 800;
- * then the runtime ends the execution. */
+ * PE reaches last. SP has nothing left to do from the start of PE on, and ACT from 300 on, until
+ * 800; then the runtime ends the execution. */
 static void waiting_in_the_last_barrier_is_having_nothing_left_to_do(void **state)
 {
     struct ntk_ntff_insertion inserted[] = { { NTK_NTFF_ENGINE_TENSOR, 1, 1, 0 },
@@ -156,7 +155,7 @@ static void waiting_in_the_last_barrier_is_having_nothing_left_to_do(void **stat
     hand_answers_done(&h, &a);
 }
 
-/* DVE works 0-600 (its softmax), SP waits for it and begins a load in 10 ns, whose data is there at
+/* DVE works 0-600 (its softmax), SP waits for it and starts a load in 10 ns, whose data arrives at
  * 1000; PE waits for the load from 100 on. PE's root is DVE, not DMA. */
 static void a_wait_goes_back_to_its_root(void **state)
 {
@@ -182,7 +181,7 @@ static void a_wait_goes_back_to_its_root(void **state)
     const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
     assert_int_equal(pe->chains.count, 1);
     const struct ntk_wait_chain *chain = &pe->chains.chains[0];
-    assert_int_equal(chain->link_count, 2); /* SP only passed it on */
+    assert_int_equal(chain->link_count, 2); /* SP only passed the wait on */
     assert_int_equal(chain->idle_ps, NS(900));
     assert_true(chain->links[0].is_transfer);
     assert_string_equal(chain->links[0].queue, "qSPIO0");
@@ -190,7 +189,7 @@ static void a_wait_goes_back_to_its_root(void **state)
     assert_int_equal(chain->links[1].engine, NTK_NTFF_ENGINE_VECTOR);
     assert_int_equal(chain->links[1].part_ps, NS(500));
     assert_false(chain->is_unknown);
-    /* SP waited from 0 to 600 for DVE alone. */
+    /* SP waited only for DVE, from 0 to 600 */
     const struct ntk_idle_engine *sp = engine_of(&a, NTK_NTFF_ENGINE_SYNC);
     assert_int_equal(sp->chains.count, 1);
     assert_int_equal(sp->chains.chains[0].link_count, 1);
@@ -221,9 +220,9 @@ static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Instruction after instruction of ACT runs until the end, over the one before; the last signals 9
- * at 900, which PE waits for. Going back leads to earlier instructions, but to no earlier time. The
- * first is short: what overlaps is not the drain of its opcode. */
+/* Instructions of ACT overlap one another until the end; the last signals 9 at 900, which PE waits
+ * for. Going back leads to earlier instructions, but to no earlier time. The first is short: the
+ * overlap is not the drain of its opcode. */
 static void a_chain_that_goes_back_to_no_earlier_time_has_no_root(void **state)
 {
     struct hand_trace h;
@@ -273,7 +272,8 @@ static void what_a_cut_file_has_lost_is_not_called_idling(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* What began the transfer names the queue; half of the wait was already over when PE came to it. */
+/* The instruction that started the transfer names the queue; half of the wait had passed when PE
+ * reached it. */
 static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free(void **state)
 {
     struct hand_trace h;
@@ -299,7 +299,7 @@ static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_f
     hand_answers_done(&h, &a);
 }
 
-/* 5 counts up at 100, 200, 300, 400; a wait for 3 was released at 300, not later. */
+/* 5 counts up at 100, 200, 300, 400; a wait for 3 ended at 300, not later. */
 static void the_change_that_made_it_true_ended_the_wait(void **state)
 {
     struct hand_trace h;
@@ -342,7 +342,7 @@ static void semaphore_instructions_are_idle(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The head of a vendor's slots for Trainium1 and 2; of later generations waits are unknown. */
+/* The head of a vendor's slot for Trainium1 and 2; the waits of later generations are unknown. */
 static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
 {
     static const uint8_t waiting[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };

@@ -17,7 +17,7 @@ struct named {
     struct ntk_labels *labels;
 };
 
-/* All of one Penguin id, whose text has no loop variables. */
+/* All instructions have the same Penguin id, whose text has no loop variables. */
 static void begin(struct named *n)
 {
     static const char *const names[COUNT] = { "I-0", "I-1", "I-2", "I-3", "I-4", "I-5" };
@@ -90,7 +90,7 @@ static void texts_that_distinguish_statements_stay(void **state)
         n.instructions[i].penguin_id = i / 2;
         n.instructions[i].penguin_text = i / 2 ? "float32 $7[i]" : "float32 $6[i]";
         n.instructions[i].file = "/m.py";
-        n.instructions[i].line = 10 + (uint32_t)i / 2; /* one for each text */
+        n.instructions[i].line = 10 + (uint32_t)i / 2; /* one line for each text */
     }
     find(&n);
     expect(&n, 0, "$6[i]");
@@ -118,7 +118,7 @@ static void several_layers_come_before_lines(void **state)
         assert_int_equal(ntk_labels_is_kernel(n.labels, &fact), layers == 1);
         assert_string_equal(ntk_label_get(n.labels, &fact, buf, sizeof buf),
                             layers == 1 ? "attention.py:390" : "");
-        expect(&n, 0, "attention.py:390"); /* one that is in no layer */
+        expect(&n, 0, "attention.py:390"); /* an instruction outside every layer */
         ntk_labels_destroy(n.labels);
     }
 }

@@ -15,7 +15,7 @@ static void overlaps_count_once_in_the_cover_and_twice_in_the_sum(void **state)
     ntk_cover_add(&cover, 16, 17); /* inside */
     ntk_cover_add(&cover, 30, 31); /* touches */
     ntk_cover_add(&cover, 50, 50); /* takes no time */
-    ntk_cover_add(&cover, 60, 55); /* is none */
+    ntk_cover_add(&cover, 60, 55); /* not an interval */
     assert_int_equal(cover.sum_ps, 15 + 10 + 15 + 1 + 1);
     assert_int_equal(cover.covered_ps, 15 + 21);
 }

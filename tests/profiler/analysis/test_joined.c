@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: traces of two or four ranks written down by hand, whose parts, path and times under
- * changes were computed on paper; then any times at all, where sums must hold. */
+/* Method: hand-written traces of two or four ranks, whose parts, path and times under changes were
+ * computed on paper; then arbitrary times, for which sums must hold. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@
 #define CC "cc_running"
 #define RUN "nc_exec_running"
 
-/* Rank 0 computes 100 to 150 and comes at 160; rank 1 comes at 200; both leave at 220. Then rank 0
- * is the late one, at 300, and a core of rank 1 executes inside the collective from 240 to 310. */
+/* Rank 0 computes 100 to 150 and arrives at 160; rank 1 arrives at 200; both leave at 220. Then
+ * rank 0 is late, at 300, and a core of rank 1 executes inside the collective from 240 to 310. */
 static const struct ntk_system_span hand_0[] = {
     SPAN(CC, 0, 90, 100),   SPAN(RUN, 0, 100, 150), SPAN(CC, 0, 160, 220),
     SPAN(RUN, 0, 230, 300), SPAN(CC, 0, 300, 330),
@@ -96,7 +96,7 @@ static void changes_are_timed_anew_over_the_graph(void **state)
     assert_int_equal(with("link=2"), 230 - 10 - 15);
     assert_int_equal(with("link=0"), 180);
     assert_int_equal(with("host=0"), 80 + 20 + 70 + 30);
-    /* Rank 1 comes at 60 then, where rank 0 comes too. */
+    /* Then rank 1 arrives at 60, at the same time as rank 0. */
     assert_int_equal(with("rank1.run=2"), 60 + 20 + 80 + 30);
     assert_int_equal(with("rank1.run=0"), 60 + 20 + 80 + 30);
     assert_int_equal(with("rank0.run=0,rank0.host=0"), 100 + 20 + 10 + 30);
@@ -122,7 +122,7 @@ static void changes_that_are_none_are_refused(void **state)
     }
 }
 
-/* The second machine's clock is 1000 ahead: it is reported, subtracted, and nothing else
+/* The second machine's clock is 1000 ahead: the offset is reported and subtracted, and nothing else
  * changes. */
 static void the_clock_of_another_machine_is_found_by_the_ends(void **state)
 {
@@ -150,7 +150,8 @@ static void the_clock_of_another_machine_is_found_by_the_ends(void **state)
     assert_int_equal(joined.total_ns, 230);
     parts_are(&joined.ranks[1], 80, 20 + 10, 10, 20 + 20, 70);
     ntk_joined_fini(&joined);
-    there.instance_id = here.instance_id; /* one clock: no rank can have left before others came */
+    /* One clock: no rank can have left before the others came. */
+    there.instance_id = here.instance_id;
     assert_int_equal(ntk_analysis_joined(list, 2, NULL, &joined), 0);
     assert_non_null(joined.unknown);
     ntk_joined_fini(&joined);
@@ -171,14 +172,14 @@ static void what_cannot_be_joined_is_unknown(void **state)
     assert_int_equal(joined.absent_count, 2);
     assert_int_equal(joined.absent_first, 1);
     ntk_joined_fini(&joined);
-    join(first, 2, first, 2, NULL, &joined); /* two processes say that they are worker 0 */
+    join(first, 2, first, 2, NULL, &joined); /* two processes claim to be worker 0 */
     assert_int_equal(joined.twice_count, 1);
     assert_int_equal(joined.rank_count, 0);
     assert_non_null(joined.unknown);
     ntk_joined_fini(&joined);
 }
 
-/* Times that no clock has are not collectives; the greatest that count make no sum overflow. */
+/* Impossible times are not collectives; the largest valid ones overflow no sum. */
 static void times_that_cannot_be_are_omitted(void **state)
 {
     const uint64_t most_ns = UINT64_C(1) << 61;
@@ -207,7 +208,8 @@ static void times_that_cannot_be_are_omitted(void **state)
     }
 }
 
-/* Whatever the times: the parts of a rank are its span, and the path is as long as all of it. */
+/* Whatever the times are: the parts of a rank add up to its span, and the path is as long as the
+ * whole. */
 static void sums_hold_for_any_times(void **state)
 {
     for (uint32_t seed = 1; seed <= 200; seed++) {
@@ -261,7 +263,7 @@ static void sums_hold_for_any_times(void **state)
         .end_ns = (to)                                                                         \
     }
 
-/* Ranks 0 and 1 meet in a, 2 and 3 in b, all of them in c, in their own orders. */
+/* Ranks 0 and 1 meet in a, 2 and 3 in b, all of them in c, each in its own order. */
 static void communicators_of_some_ranks_join_those(void **state)
 {
     struct ntk_system_span spans[] = {
@@ -285,19 +287,20 @@ static void communicators_of_some_ranks_join_those(void **state)
     assert_int_equal(joined.partial_count + joined.doubted_count, 0);
     parts_are(&joined.ranks[0], 0, 10 + 10 + 10, 10 + 20 + 20, 10 + 10 + 10, 0);
     parts_are(&joined.ranks[3], 0, 8 + 2 + 70, 20, 2 + 10 + 10, 0);
-    /* While 0 waits for 1 in the second a, that is on the host from 50 to 80. */
+    /* While 0 waits for 1 in the second a, 1 is on the host from 50 to 80. */
     assert_int_equal(joined.ranks[0].cause_ns[NTK_JOINED_CAUSE_HOST], 10 + 20 + 20);
-    /* Rank 2 waits in the first c from 20 on for 1, which left a at 20; in the second for 3. */
+    /* In the first c, rank 2 waits from 20 on for 1, which left a at 20; in the second, for 3. */
     assert_int_equal(joined.ranks[2].cause_ns[NTK_JOINED_CAUSE_HOST], 6 + 20 + 10);
-    /* 3 comes last at 120, from 50; 1 made it leave then, from 20. */
+    /* 3 arrives last, at 120, on the host since 50; before that, 1 delayed the exit, on the host
+     * since 20. */
     assert_int_equal(joined.total_ns, 10 + 70 + 10 + 20);
     assert_int_equal(joined.ranks[3].path_ns[NTK_JOINED_HOST], 70);
     assert_int_equal(joined.ranks[1].path_ns[NTK_JOINED_HOST], 20);
     ntk_joined_fini(&joined);
 }
 
-/* Two queues that two ranks begin in different order; and a rank that waits for another in a ring,
- * which no job can: that is unknown, and ends. */
+/* Two queues that two ranks start in different order, and a rank that waits for another in a ring,
+ * which no real job can: the result is unknown, and the analysis terminates. */
 static void other_orders_are_joined_or_unknown(void **state)
 {
     struct ntk_system_span spans[] = {

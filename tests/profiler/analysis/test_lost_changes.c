@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: programs of hardware put together by hand. Tensor runs instruction k from 100 k to 100 k
- * + 50 ns, and each adds 1 to semaphore 5; the record of the change comes 10 ns later. Some records
- * are missing: which ones, and when the changes happened, is known by construction.
+ * Method: hand-made programs of hardware. Tensor runs instruction k from 100 k to 100 k + 50 ns,
+ * and each adds 1 to semaphore 5; the record of the change comes 10 ns later. Some records are
+ * missing: which ones, and the times of the changes, are known by construction.
  */
 #include "profiler/analysis/lost_changes.h"
 
@@ -22,7 +22,7 @@
 #define SIGNAL_ADD 0x15
 #define WAIT_AT_LEAST 5
 
-/* NOP of hardware; 0: it waits for nothing, or changes nothing. */
+/* NOP of hardware; 0: no wait, or no change. */
 static uint32_t nop(struct hand_trace *h, unsigned engine, uint8_t wait, uint8_t wait_value,
                     uint8_t how, uint8_t signal)
 {
@@ -44,7 +44,7 @@ static void put_instructions(struct hand_trace *h, int count, uint8_t how)
     }
 }
 
-/* "1 3 =0 1+5": values; =0: a write, 20 ns after the change before; +5: so much later. Times are
+/* "1 3 =0 1+5": values; =0: a write, 20 ns after the previous change; +5: 5 ns later. Times are
  * those of the n-th change. */
 static void put_records(struct hand_trace *h, const char *values)
 {
@@ -117,8 +117,8 @@ static void derived_changes_have_the_times_of_their_makers(void **state)
     }
 }
 
-/* ACT works 260 to 360 ns, after a change that was not recorded: Tensor's instructions 1 and 2 are
- * what it waited for. */
+/* ACT works 260 to 360 ns, after an unrecorded change: it waited for instructions 1 and 2 of
+ * Tensor. */
 static void a_wait_for_a_lost_change_has_a_cause(void **state)
 {
     struct hand_trace h;
@@ -141,8 +141,8 @@ static void a_wait_for_a_lost_change_has_a_cause(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The same with a backlog: ACT is free from 100 ns on and starts at 330, so the change came
- * then. */
+/* The same with a backlog: ACT is free from 100 ns on and starts at 330, so the change came at that
+ * time. */
 static void a_lost_change_came_when_its_waiter_started(void **state)
 {
     struct hand_trace h;
@@ -162,7 +162,8 @@ static void a_lost_change_came_when_its_waiter_started(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The change to 6 comes 5 us after instruction 6: those that end nearest did not make it. */
+/* The change to 6 comes 5 us after instruction 6: the instructions that end nearest to it did not
+ * cause it. */
 static void a_delayed_change_keeps_its_maker(void **state)
 {
     struct hand_trace h;
@@ -179,7 +180,7 @@ static void a_delayed_change_keeps_its_maker(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Loads k = 1 to 4 begin at 100 k; their data arrives 50 ns later and the packet that writes
+/* Loads k = 1 to 4 start at 100 k; their data arrives 50 ns later and the packet that writes
  * semaphore 20 ends 5 ns after that. The records of 2 and 3 are missing. */
 static void changes_by_transfers_have_the_times_of_packets(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Analyses of a trace whose times and sizes are any numbers: sums stop at the largest number, and
- * never start again from 0.
+ * Analyses of a trace with arbitrary times and sizes: sums stop at the largest number, and never
+ * wrap around to 0.
  *
- * Method: spans that last for all of time, several of each kind, on one core and for two ranks.
+ * Method: spans that last for all time, several of each kind, on one core and for two ranks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static void gaps_and_memory_do_not_wrap(void **state)
     ntk_memory_use_fini(&use);
 }
 
-/* What is not a time takes no part. */
+/* Values that are not times are ignored. */
 static void ranks_are_joined_without_impossible_times(void **state)
 {
     const struct ntk_system_trace *list[] = { &trace };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: numbers in a known order, shuffled by a step that is prime to their count. */
+/* Method: numbers in a known order, shuffled by a step that is coprime to their count. */
 #include "profiler/analysis/median.h"
 #include "tests/support/unit.h"
 
@@ -30,7 +30,7 @@ static void it_is_the_lower_one_of_two(void **state)
 
 static void what_memory_does_not_hold_goes_to_a_file(void **state)
 {
-    enum { COUNT = 200001, STEP = 77773 }; /* three times what stays in memory */
+    enum { COUNT = 200001, STEP = 77773 }; /* three times what fits in memory */
     struct ntk_median median;
     uint64_t found = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: allocations and frees written down by hand. */
+/* Method: hand-written allocations and frees. */
 #include <stdlib.h>
 
 #include "profiler/analysis/memory_use.h"
@@ -39,7 +39,7 @@ static void the_peak_is_shown_by_purpose(void **state)
     assert_int_equal(use.parts[0].peak_bytes, 110);
     assert_string_equal(use.parts[1].name, "rings");
     assert_int_equal(use.parts[1].peak_bytes, 50);
-    assert_string_equal(use.parts[2].name, "tensors"); /* gone by then */
+    assert_string_equal(use.parts[2].name, "tensors"); /* freed by then */
     assert_int_equal(use.parts[2].peak_bytes, 0);
     assert_int_equal(use.parts[2].most_bytes, 100);
     ntk_memory_use_fini(&use);
@@ -60,7 +60,7 @@ static void frees_of_memory_from_before_take_nothing(void **state)
     assert_int_equal(use.unmatched_count, 2);
     assert_int_equal(use.unmatched_bytes, 1050);
     ntk_memory_use_fini(&use);
-    trace.span_count = 5; /* nonsense of a file stays nonsense, and does not wrap */
+    trace.span_count = 5; /* invalid values of a file are kept, and do not wrap */
     assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
     assert_true(use.peak_bytes == UINT64_MAX);
     ntk_memory_use_fini(&use);
@@ -70,7 +70,8 @@ static void frees_of_memory_from_before_take_nothing(void **state)
     ntk_memory_use_fini(&use);
 }
 
-/* Random allocations, each freed or not: the peak is the highest point and the sum of its parts. */
+/* Random allocations, some of them freed: the peak is the highest point and the sum of its
+ * parts. */
 static void the_peak_is_the_sum_of_its_parts(void **state)
 {
     static const char *const names[] = { "tensors", "model", "rings", "scratchpad" };
@@ -119,8 +120,7 @@ static void the_peak_is_the_sum_of_its_parts(void **state)
     }
 }
 
-/* The sum of the uses is more than a number holds: what is freed then is not taken below
- * nothing. */
+/* The sum of the uses overflows a number: later frees do not make it negative. */
 static void sums_of_a_lying_trace_do_not_wrap(void **state)
 {
     struct ntk_system_span spans[] = {
@@ -157,7 +157,7 @@ static void uses_without_a_base_have_no_rows(void **state)
 
     assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
     assert_int_equal(use.peak_bytes, 108);
-    assert_int_equal(use.part_count, 2); /* neither weight nor unknown */
+    assert_int_equal(use.part_count, 2); /* no weights and no unknown use */
     assert_string_equal(use.parts[0].name, "tensors");
     assert_string_equal(use.parts[1].name, "spill");
     ntk_memory_use_fini(&use);

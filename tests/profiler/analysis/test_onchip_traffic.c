@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a program of a few instructions with tiles of known size, and a trace that says how often
- * each ran. */
+/* Method: a program of a few instructions with tiles of known size, and a trace with the number of
+ * runs of each. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static struct machine *machine_create(void)
     return m;
 }
 
-/* Puts the instruction behind the others of the engine and says how many times it ran. */
+/* Appends the instruction to those of the engine and sets how many times it ran. */
 static void run(struct machine *m, unsigned engine, const struct ntk_isa_instr *instr, size_t times)
 {
     struct ntk_err err = { 0 };
@@ -165,8 +165,8 @@ static void what_a_vendor_wrote_is_not_known(void **state)
     free(m);
 }
 
-/* A program of NC-v3 with 64 COPYs of 128 float32 and TENSOR_TENSORs, which the original's sums
- * leave out; with another opcode there are no sums. */
+/* A program of NC-v3 with 64 COPYs of 128 float32 and TENSOR_TENSORs, which the vendor tool's sums
+ * omit; with any other opcode there are no sums. */
 static void a_vendors_sums_are_the_originals(void **state)
 {
     struct machine *m = machine_create();
@@ -215,7 +215,7 @@ static void a_vendors_sums_are_the_originals(void **state)
     assert_int_equal(traffic.sbuf_write_bytes, 8 * 512 * 100);
     assert_int_equal(traffic.psum_to_sbuf_bytes, 8 * 512 * 100);
     assert_int_equal(traffic.uncounted, 0);
-    /* What is unknown takes away only the sums that it can belong to. */
+    /* An unknown slot makes only those sums unknown that it can belong to. */
     m->code[2 * NTK_NTFF_SLOT_BYTES] = 0x95;
     traffic = traffic_of(m);
     assert_false(traffic.sbuf_is_known);
@@ -275,7 +275,7 @@ static void bytes_go_by_the_type_of_their_queue(void **state)
         neff.engines[NTK_NTFF_ENGINE_SYNC].code = compiled;
         neff.engines[NTK_NTFF_ENGINE_SYNC].code_bytes = sizeof compiled;
     }
-    compiled[0] = NTK_NTFF_OPCODE_WRITE; /* of the program itself: it moves nothing */
+    compiled[0] = NTK_NTFF_OPCODE_WRITE; /* of the program itself: it moves no data */
     ntk_analysis_queue_bytes(&m->trace, NULL, &bytes);
     assert_false(bytes.is_known);
     free(m);

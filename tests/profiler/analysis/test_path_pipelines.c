@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: pipelines put together by hand, each bounded by one cause by construction. The
- * comment of each says which, and why; the path must say so to the picosecond.
+ * Method: hand-made pipelines, each limited by a single cause. The comment of each gives the cause
+ * and the reason; the path must agree to the picosecond.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static uint32_t plain(struct hand_trace *h, unsigned engine, uint8_t opcode)
     return hand_trace_slot(h, 0, engine, slot);
 }
 
-/* LDWEIGHTS or MATMUL of hardware over that many bfloat16 columns; waits for semaphore >= value,
- * adds 1 to signal; 0: neither. */
+/* LDWEIGHTS or MATMUL of hardware over this number of bfloat16 columns; waits for semaphore >=
+ * value, adds 1 to signal; 0: neither. */
 static uint32_t tensor(struct hand_trace *h, uint8_t opcode, uint16_t columns, uint8_t wait,
                        uint8_t value, uint8_t signal)
 {
@@ -49,7 +49,7 @@ static uint32_t tensor(struct hand_trace *h, uint8_t opcode, uint16_t columns, u
     return hand_trace_slot(h, 0, PE, slot);
 }
 
-/* What an opcode of an engine has of the path; all 0: it is not on it. */
+/* The share of an opcode of an engine in the path; all 0: it is not on the path. */
 static void expect_opcode(const struct hand_answers *a, unsigned engine, uint8_t opcode,
                           int64_t path_ns, int64_t issue_ns, int64_t drain_ns)
 {
@@ -73,9 +73,9 @@ static void expect_kind(const struct hand_answers *a, enum ntk_path_kind kind, i
 
 /* ---- the tensor engine ---- */
 
-/* A MATMUL of 444 columns begins every 188 ns, as fast as columns go at 2.4 GHz, and ends 350 ns
+/* A MATMUL of 444 columns starts every 188 ns, the full rate of columns at 2.4 GHz, and ends 350 ns
  * after its start. The weights of the next one load meanwhile, in 60 ns. More weights, fewer
- * weights or other latencies change nothing: the products bound the run. */
+ * weights or other latencies change nothing: the products limit the run. */
 static void a_full_stream_is_bound_by_its_products(void **state)
 {
     struct hand_trace h;
@@ -96,10 +96,10 @@ static void a_full_stream_is_bound_by_its_products(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* As before, but every third product is waited for by ACT, and the weights of the next one for ACT.
+/* As before, but ACT waits for every third product, and the weights of the next one wait for ACT.
  * ACT ends while the third product is still recorded as running: it drains. Per period of 862 ns:
- * three products begin 188 ns apart and the last ends 350 ns after its start (726), 4 ns later ACT
- * works 122 ns, 2 ns later the weights load, 8 ns later the next product begins. */
+ * three products start 188 ns apart and the last ends 350 ns after its start (726), 4 ns later ACT
+ * works 122 ns, 2 ns later the weights load, 8 ns later the next product starts. */
 static void a_bubble_inside_a_drain_belongs_to_what_made_it(void **state)
 {
     struct hand_trace h;
@@ -190,8 +190,8 @@ static void a_drain_waits_for_the_product_before_it(void **state)
 
 /* ---- between engines ---- */
 
-/* Each load waits for the one before it, the products for the loads: per period SP begins a
- * transfer in 10 ns, its data is there 490 ns later, and 2 ns later SP begins the next one. */
+/* Each load waits for the one before it, the products for the loads: per period SP starts a
+ * transfer in 10 ns, its data arrives 490 ns later, and 2 ns later SP starts the next one. */
 static void products_that_wait_for_loads_are_bound_by_dma(void **state)
 {
     struct hand_trace h;
@@ -219,7 +219,7 @@ static void products_that_wait_for_loads_are_bound_by_dma(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* PE and ACT hand over to each other: 10 ns of work, 15 ns until the other one starts. */
+/* PE and ACT alternate: 10 ns of work, then 15 ns until the other one starts. */
 static void a_ping_pong_of_semaphores_is_bound_by_latency(void **state)
 {
     struct hand_trace h;
@@ -243,7 +243,7 @@ static void a_ping_pong_of_semaphores_is_bound_by_latency(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* PE works 30 ns, then ACT 70 ns, without a pause between. */
+/* PE works 30 ns, then ACT 70 ns, without a pause in between. */
 static void two_engines_that_alternate_share_the_path(void **state)
 {
     struct hand_trace h;
@@ -266,7 +266,7 @@ static void two_engines_that_alternate_share_the_path(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* ACT works 95 ns during every 100 ns of PE and decides nothing. */
+/* ACT works 95 ns during every 100 ns of PE and does not limit the run. */
 static void an_engine_that_is_hidden_by_another_is_not_on_the_path(void **state)
 {
     struct hand_trace h;
@@ -307,8 +307,8 @@ static void small_instructions_are_bound_by_their_issue(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Vector begins an operation every 120 ns that takes 200 ns: its last 80 ns drain. ACT waits for
- * the last one, and so for its drain. */
+/* Vector starts an operation every 120 ns that takes 200 ns: its last 80 ns drain. ACT waits for
+ * the last one, and therefore for its drain. */
 static void the_last_of_a_pipeline_drains_before_its_consumer_starts(void **state)
 {
     struct hand_trace h;
@@ -367,7 +367,7 @@ static void a_wait_without_a_recorded_change_is_unknown(void **state)
 }
 
 /* One product has a record that never seems to end, another one ends before it starts: the rest
- * still adds up, and the path comes to its end. */
+ * still adds up, and the path reaches its end. */
 static void records_that_lie_do_not_break_the_sum(void **state)
 {
     struct hand_trace h;

@@ -2,9 +2,9 @@
 /*
  * Programs before and after a change, compared and checked against a limit.
  *
- * Method: a chain of steps put together by hand: SP begins a load in 10 ns and its data arrives, PE
- * multiplies, ACT activates, DVE reduces, each as soon as the one before it is done. So every step
- * is on the critical path with its own length, and what changed is known by construction.
+ * Method: a hand-made chain of steps: SP starts a load in 10 ns and its data arrives, PE
+ * multiplies, ACT activates, DVE reduces, each as soon as the previous one is done. So every step
+ * is on the critical path with its own length, and the change is known by construction.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static const struct {
                    { NTK_ISA_ENGINE_ACT, "activate" },
                    { NTK_ISA_ENGINE_DVE, "reduce" } };
 
-/* One operand and name more than hand_trace_nop() has. */
+/* With one operand and name more than hand_trace_nop(). */
 static void step(struct hand_trace *h, size_t index, unsigned wait, int64_t start_ns,
                  int64_t end_ns)
 {
@@ -90,7 +90,7 @@ static const struct pair {
     struct side before, after;
     enum ntk_comparison_verdict verdict;
     const char *most;  /* layer of the path; NULL: none */
-    int64_t change_ns; /* of it */
+    int64_t change_ns; /* layer of the operation */
     const char *limit;
     bool is_beyond;
 } pairs[] = {

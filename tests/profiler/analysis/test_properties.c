@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What holds for every trace, over many random ones: sums and bounds (hand_answers_ask() asserts
- * them), and how answers change when the trace does.
+ * Properties that hold for every trace, checked over many random ones: sums and limits
+ * (hand_answers_ask() asserts them), and how answers change when the trace does.
  *
- * Method: traces from seeds that are fixed: a failure names the seed and comes again. Instructions
- * of an engine follow one another or overlap, wait and signal at random, in the open encoding and
- * in a vendor's; changes follow their signals or come from nowhere.
+ * Method: traces from fixed seeds: a failure names the seed and can be repeated. Instructions of an
+ * engine follow one another or overlap, wait and signal at random, in the open encoding and in a
+ * vendor's; changes follow their signals or come from nowhere.
  */
 #include <errno.h>
 #include <math.h>
@@ -33,7 +33,7 @@ struct source {
     uint64_t state;
 };
 
-static uint64_t last_seed; /* told after a test that failed, too */
+static uint64_t last_seed; /* also printed after a failed test */
 
 static int tell_seed(void **state)
 {
@@ -229,7 +229,7 @@ static void random_trace(struct hand_trace *h, uint64_t seed)
     hand_trace_end(h);
 }
 
-/* ---- what holds ---- */
+/* ---- properties ---- */
 
 static double value_of(const struct ntk_summary *summary, const char *name)
 {
@@ -268,7 +268,7 @@ static void check_summary(const struct hand_trace *h)
     ntk_summary_fini(&summary);
 }
 
-/* Pieces add up to what is busy, and engines are as busy as idle_reasons says. */
+/* Pieces add up to the busy time, and engines are as busy as idle_reasons reports. */
 static void check_over_time(const struct hand_trace *h, const struct hand_answers *a)
 {
     struct ntk_activity_over_time activity;
@@ -299,7 +299,7 @@ static bool check_chip(const struct hand_answers *a)
     struct ntk_chip_memory chip;
     int ret = ntk_analysis_chip_memory(a->program, 50, &chip);
 
-    if (ret == -ENODATA) { /* a vendor's slots ran */
+    if (ret == -ENODATA) { /* the slots of a vendor ran */
         return false;
     }
     assert_int_equal(ret, 0);
@@ -323,7 +323,8 @@ static bool check_chip(const struct hand_answers *a)
     return true;
 }
 
-/* Each advice is about a part of the execution, beyond its threshold, and says the number. */
+/* Each piece of advice is about a part of the execution, beyond its threshold, and contains the
+ * number. */
 static unsigned check_advice(const struct hand_trace *h, const struct hand_answers *a)
 {
     struct ntk_tensor_traffic tensors = { 0 };
@@ -382,12 +383,13 @@ static void every_sum_and_bound_holds(void **state)
         advice += check_advice(&h, &a);
         hand_answers_done(&h, &a);
     }
-    assert_true(rooflines > SEEDS / 2); /* or the checks saw nothing */
+    assert_true(rooflines > SEEDS / 2); /* otherwise the checks saw nothing */
     assert_true(chips >= SEEDS / 3);
     assert_true(advice > SEEDS);
 }
 
-/* Everything three times as slow: so is every answer, and no reason and no step becomes another. */
+/* With everything three times as slow, every answer is too, and no reason and no step changes its
+ * kind. */
 static void scale(struct hand_trace *h, int64_t by)
 {
     h->trace.total_ps *= by;
@@ -407,7 +409,7 @@ static void scale(struct hand_trace *h, int64_t by)
     }
 }
 
-/* Which records of changes are late is judged in ns, by any clock. */
+/* Whether the record of a change is late is judged in ns, on every clock. */
 static bool has_derived(const struct hand_answers *a)
 {
     bool has = false;
@@ -447,7 +449,7 @@ static void a_slower_clock_changes_lengths_only(void **state)
         }
         assert_int_equal(thrice.dma.total.busy_ps, 3 * once.dma.total.busy_ps);
         assert_true(thrice.dma.total.efficiency <= once.dma.total.efficiency);
-        h.trace.total_ps /= 3; /* both sets of answers are of the one trace */
+        h.trace.total_ps /= 3; /* both sets of answers belong to the same trace */
         struct hand_trace none = { 0 };
         hand_answers_done(&none, &once);
         hand_answers_done(&h, &thrice);
@@ -455,8 +457,8 @@ static void a_slower_clock_changes_lengths_only(void **state)
     assert_true(compared * 3 > SEEDS / 2);
 }
 
-/* An execution that continues after its last instruction: idle at the end, and the end of the path,
- * by exactly that. */
+/* An execution that continues after its last instruction: it is idle at the end, and the path ends
+ * later by exactly that time. */
 static void what_comes_after_the_last_instruction_is_the_end(void **state)
 {
     const int64_t more_ps = NS(1234);

@@ -2,8 +2,8 @@
 /*
  * Captures next to our trace are placed under the execution that they show.
  *
- * Method: a trace put together span by span, two executions of one model that follow one another on
- * the clock of the core, and capture files from the writer of our runtime.
+ * Method: a trace built span by span, two successive executions of one model on the clock of the
+ * core, and capture files from the writer of our runtime.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,8 +126,8 @@ static void captures_are_of_the_execution_of_their_window(void **state)
     assert_int_equal(placed(f, 1)->start_ns, HOST + 51000);
 }
 
-/* One that fails before its first instruction takes no time of the core: the next one begins at the
- * same. */
+/* An execution that fails before its first instruction takes no time on the core, so the next one
+ * starts at the same time. */
 static void executions_that_begin_together_are_distinguished_by_their_length(void **state)
 {
     struct fixture *f = *state;
@@ -139,7 +139,7 @@ static void executions_that_begin_together_are_distinguished_by_their_length(voi
     assert_int_equal(placed(f, 1)->start_ns, HOST + 1000);
 }
 
-/* Earlier versions of our runtime had each window begin at 0. */
+/* In earlier versions of our runtime, every window started at 0. */
 static void captures_whose_window_begins_at_0_are_of_the_first_of_their_model(void **state)
 {
     struct fixture *f = *state;
@@ -188,7 +188,7 @@ static void without_times_of_the_core_the_first_of_the_model_counts(void **state
     assert_int_equal(placed(f, 0)->start_ns, HOST + 1000);
 }
 
-/* Files may have any number as a time. */
+/* Files may contain any number as a time. */
 static void an_execution_at_an_impossible_time_places_nothing(void **state)
 {
     const uint64_t times_ns[] = { NTK_SYSTEM_TIME_NS_MAX + 1, INT64_MAX, UINT64_C(1) << 63,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks joined from their folders, read piece by piece. Method: jobs whose times are known by
- * construction are written as files; sums must be those, and traces that are not whole must not
- * shift what is left of them. The same files read as a whole give the same answer.
+ * Ranks joined from their folders, read piece by piece. Method: jobs with times that are known by
+ * construction are written as files. Sums must match, and incomplete traces must not shift the rest
+ * of the ranks. The same files read as a whole give the same answer.
  */
 #include "profiler/analysis/rank_ops.h"
 
@@ -39,7 +39,7 @@ static char *folder_new(void)
     return folder;
 }
 
-/* is_streamed: piece by piece; else each trace as a whole. */
+/* is_streamed: piece by piece; otherwise each trace as a whole. */
 static size_t join_folder(const char *folder, bool is_streamed, struct ntk_joined *out)
 {
     struct ntk_rank_list list;
@@ -88,7 +88,7 @@ static uint64_t sum_of(const struct ntk_joined *joined, enum ntk_joined_part par
     return sum_ns;
 }
 
-/* Parts add up to the span, causes to what was waited. */
+/* Parts add up to the span, causes to the wait. */
 static void sums_hold(const struct ntk_joined *joined)
 {
     uint64_t path_ns = 0;
@@ -121,7 +121,8 @@ static void sums_are_those_of_the_job(void **state)
         world.is_numbered = turn % 2 == 0;
         world.remake_every = turn == 2 ? 7 : 0;
         world.late = turn == 3 ? 5 : RANK_WORLD_NOBODY;
-        world.per_host = turn % 2 == 0 ? 4 : 12; /* without numbers, workers have to be apart */
+        /* Without numbers, workers must be on separate machines. */
+        world.per_host = turn % 2 == 0 ? 4 : 12;
         struct rank_world_sums sums = join(world, &joined);
 
         assert_null(joined.unknown);
@@ -147,7 +148,7 @@ static void sums_are_those_of_the_job(void **state)
     }
 }
 
-/* Cores execute in turns: a rank of several did what one of a single core did. */
+/* Cores execute in turns: a rank of several cores did the same as a rank of one. */
 static void cores_of_a_process_are_one_rank(void **state)
 {
     struct ntk_joined joined;
@@ -177,7 +178,7 @@ static void cores_of_a_process_are_one_rank(void **state)
     }
 }
 
-/* A core that did nothing is not another rank; one whose process is not there is. */
+/* A core without work is not another rank; a core whose process is missing is. */
 static void a_process_that_is_not_there_lacks_all_its_cores(void **state)
 {
     struct rank_world world = whole;
@@ -226,7 +227,7 @@ static void clocks_of_hosts_are_found_and_taken_off(void **state)
     ntk_joined_fini(&joined);
 }
 
-/* For a rank whose trace begins late or lacks some, the others are joined as they were. */
+/* If the trace of a rank starts late or lacks records, the others are joined as before. */
 static void traces_that_lack_collectives_shift_nothing(void **state)
 {
     struct ntk_joined all, some;
@@ -250,7 +251,7 @@ static void traces_that_lack_collectives_shift_nothing(void **state)
         assert_int_equal(sum_of(&some, NTK_JOINED_UNKNOWN) > 0, turn != 0);
         sums_hold(&some);
         for (size_t r = 0; r < all.rank_count && turn != 0; r++) {
-            /* What the broken one did not lose is as it was. */
+            /* What the broken rank did not lose is unchanged. */
             assert_int_equal(some.ranks[r].span_ns, all.ranks[r].span_ns);
             assert_true(some.ranks[r].part_ns[NTK_JOINED_WAIT] <=
                         all.ranks[r].part_ns[NTK_JOINED_WAIT]);
@@ -341,8 +342,8 @@ static void a_trace_that_is_cut_off_counts_as_far_as_it_goes(void **state)
     free(folder);
 }
 
-/* Two lists that are longer than memory may be, the second not read to its end, and one that is
- * short behind them. */
+/* Two lists longer than the memory limit, the second not read to its end, followed by a short
+ * one. */
 static void lists_lie_in_a_file_when_they_are_long(void **state)
 {
     struct ntk_rank_store store;
@@ -364,7 +365,7 @@ static void lists_lie_in_a_file_when_they_are_long(void **state)
     assert_true(store.fd >= 0);
     for (size_t i = 0; i < counts[0]; i++) {
         for (size_t l = 0; l < 3; l++) {
-            size_t at = i < counts[l] ? i - i % 3 : 0; /* now and then one before the last */
+            size_t at = i < counts[l] ? i - i % 3 : 0; /* sometimes an earlier one than the last */
             const struct ntk_rank_run *run = ntk_rank_cursor_at(&cursors[l], at);
 
             assert_true(run->start_ns == (int64_t)l && run->end_ns == (int64_t)at);

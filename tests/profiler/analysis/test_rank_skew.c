@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: traces of three ranks written by hand, with one that is late. */
+/* Method: hand-written traces of three ranks, one of them late. */
 #include <stdlib.h>
 
 #include "profiler/analysis/rank_skew.h"
@@ -19,13 +19,12 @@ static void the_late_rank_is_found_step_by_step(void **state)
         SPAN("cc_running", 0, 500, 600),
         SPAN("nc_exec_running", 0, 90, 600),
     };
-    /* Two ranks in one process; rank 2 is 50, 10 and 0 behind, rank 1 never but in the last
-     * step. */
+    /* Two ranks in one process; rank 2 is late by 50, 10 and 0, rank 1 only in the last step. */
     struct ntk_system_span others[] = {
         SPAN("cc_running", 2, 150, 200), SPAN("cc_running", 1, 100, 200),
         SPAN("cc_running", 2, 310, 400), SPAN("cc_running", 1, 305, 400),
         SPAN("cc_running", 2, 500, 600), SPAN("cc_running", 1, 520, 600),
-        SPAN("cc_running", 2, 700, 800), /* a step that the others do not have */
+        SPAN("cc_running", 2, 700, 800), /* a step that the other ranks do not have */
     };
     struct ntk_system_trace traces[] = { { .spans = first, .span_count = COUNT(first) },
                                          { .spans = others, .span_count = COUNT(others) } };
@@ -33,7 +32,7 @@ static void the_late_rank_is_found_step_by_step(void **state)
     struct ntk_rank_skew skew;
 
     assert_int_equal(ntk_analysis_rank_skew(list, 2, &skew), 0);
-    assert_int_equal(skew.kind_count, 1); /* executions are of one rank alone */
+    assert_int_equal(skew.kind_count, 1); /* executions belong to a single rank */
     const struct ntk_skew_kind *kind = &skew.kinds[0];
     assert_string_equal(kind->type, "cc_running");
     assert_int_equal(kind->rank_count, 3);
@@ -52,7 +51,7 @@ static void the_late_rank_is_found_step_by_step(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-/* Both physical cores per logical core run an execution: that is one step. */
+/* If both physical cores of a logical core run an execution, that is one step. */
 static void the_cores_of_a_pair_are_one_rank(void **state)
 {
     struct ntk_system_span spans[] = {
@@ -98,12 +97,12 @@ static void collectives_of_one_execution_are_separate_steps(void **state)
     assert_int_equal(ntk_analysis_rank_skew(list, 1, &skew), 0);
     assert_int_equal(skew.kinds[0].step_count, 3);
     assert_int_equal(skew.kinds[0].skew_ns, 3 * 100);
-    assert_int_equal(skew.kinds[0].ranks[0].total_ns, 3 * 60); /* not what is between */
+    assert_int_equal(skew.kinds[0].ranks[0].total_ns, 3 * 60); /* without the time in between */
     assert_int_equal(skew.kinds[0].ranks[1].late_count, 3);
     ntk_rank_skew_fini(&skew);
 }
 
-/* The rings of rank 1 lost its first two steps: its steps are the last of rank 0. */
+/* The rings of rank 1 lost its first two steps, so its steps are the last ones of rank 0. */
 static void lost_steps_are_the_oldest(void **state)
 {
     struct ntk_system_span all[] = {
@@ -126,14 +125,15 @@ static void lost_steps_are_the_oldest(void **state)
     assert_int_equal(skew.kinds[0].skew_ns, 3 + 4);
     ntk_rank_skew_fini(&skew);
 
-    traces[1].lost = 0; /* it joined late, or ended early: unknown, and counted from the start */
+    /* It joined late or ended early: unknown, so steps are counted from the start. */
+    traces[1].lost = 0;
     assert_int_equal(ntk_analysis_rank_skew(list, 2, &skew), 0);
     assert_int_equal(skew.kinds[0].skew_ns, 203 + 204);
     ntk_rank_skew_fini(&skew);
 }
 
-/* Whatever the times: of each step every rank is as far after the first and before the last as
- * these are apart. */
+/* Whatever the times are: in each step, the time after the first rank plus the time before the last
+ * rank is the same for every rank. */
 static void what_is_behind_and_what_is_waited_is_the_skew(void **state)
 {
     struct ntk_system_span spans[4 * 50];

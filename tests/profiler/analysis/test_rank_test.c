@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: sets whose p is known from tables, by counting, or from the book. */
+/* Method: sets with p known from tables, by counting, or from the book. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -42,10 +42,10 @@ static void equal_values_share_their_ranks(void **state)
     static const double twos[] = { 2, 2, 2, 2 };
     static const double mixed[] = { 1, 1, 2, 2 };
 
-    EXPECT_P(ones, twos, 2.0 / 70); /* as a program whose every execution takes the same time */
+    EXPECT_P(ones, twos, 2.0 / 70); /* like a program whose every execution takes the same time */
     EXPECT_P(ones, ones, 1);
-    /* Values 1 (six of them) and 2 (two): the twos fall both into the second set in 15 of 70
-     * divisions, and both into the first in as many. */
+    /* Values 1 (six of them) and 2 (two): both twos are in the second set in 15 of 70 divisions,
+     * and both in the first in 15 others. */
     EXPECT_P(ones, mixed, 30.0 / 70);
 }
 
@@ -54,8 +54,8 @@ static void large_sets_agree_with_the_exact_count(void **state)
     double a[40];
     double b[40];
 
-    /* The second set lies 3 of 32 ranks above the first; counted exactly, then approximated with
-     * one value more: nearly the same sets. */
+    /* The second set is 3 of 32 ranks above the first; counted exactly, then approximated with one
+     * more value: nearly the same sets. */
     for (int i = 0; i < 40; i++) {
         a[i] = i;
         b[i] = i + 3.5;

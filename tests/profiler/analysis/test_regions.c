@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand with loops, layers and unrolled iterations of known length,
- * some of them slow; counts, medians and outliers follow by construction.
+ * Method: hand-made traces with loops, layers and unrolled iterations of known length, some of them
+ * slow; counts, medians and outliers are known by construction.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,8 +101,8 @@ static void a_loop_has_count_median_and_the_slow_iteration(void **state)
     done(&h, &f);
 }
 
-/* A loop of a NOP and a copy after a start: how often, the ns of both, and the ns that the copy of
- * one iteration takes more. */
+/* A loop of a NOP and a copy after a start: the number of iterations, the ns of both, and the extra
+ * ns of the copy in one iteration. */
 static const struct {
     const char *what;
     unsigned count;
@@ -158,7 +158,8 @@ static void each_loop_has_its_count_times_and_outliers(void **state)
     }
 }
 
-/* Four times of 30 ns, each started 10 ns after the one before: 120 ns together, 60 in total. */
+/* Four iterations of 30 ns, each started 10 ns after the previous one: 120 ns together, 60 in
+ * total. */
 static void what_overlaps_covers_the_execution_once(void **state)
 {
     struct hand_trace h;
@@ -181,7 +182,7 @@ static void what_overlaps_covers_the_execution_once(void **state)
     done(&h, &f);
 }
 
-/* Five times a slot, then an inner loop of 3, 4, 3, 4, 3 times. */
+/* A slot, then an inner loop of 3, 4, 3, 4 and 3 iterations, five times. */
 static void loops_nest(void **state)
 {
     struct hand_trace h;

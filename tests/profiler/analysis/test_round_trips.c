@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: hand-made programs that write a scratch tensor and read it back; each time of the path
- * and each byte is known by construction.
+ * Method: hand-made programs that write a scratch tensor and read it back; every time on the path
+ * and every byte is known by construction.
  *
- * The program: Tensor produces 0 to 200 ns, Sync stores 200 to 210, the store takes until 400, Sync
- * loads 400 to 410, the load takes until 700, Scalar consumes 700 to 1000.
+ * The program: Tensor produces from 0 to 200 ns, Sync issues the store from 200 to 210, the store
+ * takes until 400, Sync issues the load from 400 to 410, the load takes until 700, and Scalar
+ * consumes from 700 to 1000.
  */
 #include <math.h>
 #include <stdio.h>
@@ -101,7 +102,7 @@ static void done(struct made *m)
     hand_answers_done(&m->h, &m->a);
 }
 
-/* The n-th round trip; NULL: fewer. */
+/* The n-th round trip; NULL if there are fewer. */
 static const struct ntk_advice_item *trip(const struct made *m, size_t n)
 {
     for (size_t i = 0; i < m->advice.count; i++) {
@@ -124,7 +125,7 @@ static void expect(const struct made *m, double value, double gain, double bound
     }
 }
 
-/* Without it go 190 and 290 ns of transfers and twice 10 ns that begin them. */
+/* Without the round trip, 190 and 290 ns of transfers and twice 10 ns to start them are gone. */
 static void a_round_trip_on_the_path(void **state)
 {
     struct made m;
@@ -226,7 +227,8 @@ static void expect_one_of_two(const struct made *m, const char *text)
     assert_true(strstr(trip(m, 1)->text, text) || strstr(trip(m, 2)->text, text));
 }
 
-/* Of the traffic s1 to s6 are 10/32, 8/32, 6/32, 4/32, 3/32, 1/32: three each, then a sum. */
+/* s1 to s6 have 10/32, 8/32, 6/32, 4/32, 3/32 and 1/32 of the traffic: three are listed, the rest
+ * is a sum. */
 static void the_largest_ones_each_and_the_others_as_a_sum(void **state)
 {
     static const uint32_t columns[TENSORS] = { 10, 8, 6, 4, 3, 1 };

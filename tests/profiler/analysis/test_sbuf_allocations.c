@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: copies of hardware and loads of the open encoding made by hand, whose values are known
- * without a program; and random ones, checked byte by byte.
+ * Method: hand-made hardware copies and loads of the open encoding, whose values are known without
+ * a program; and random ones, checked byte by byte.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static struct rows *ask(struct hand_trace *h)
     return rows;
 }
 
-/* The next row of each partition of the bits. */
+/* Checks the next row for each partition in the bit mask. */
 static void expect(const struct rows *r, size_t *row, unsigned partitions, uint32_t low,
                    uint32_t high, int64_t start_ns, int64_t end_ns, uint32_t instruction)
 {
@@ -134,7 +134,7 @@ static void a_load_occupies_from_its_first_packet(void **state)
     }
 }
 
-/* A DMA_DIRECT2D to partitions 32 to 95, and one whose steps do not tell: all. */
+/* A DMA_DIRECT2D to partitions 32 to 95, and one whose steps do not show its partitions: all. */
 static void a_transfer_of_hardware_has_the_partitions_of_its_addresses(void **state)
 {
     static const struct {
@@ -166,7 +166,8 @@ static void a_transfer_of_hardware_has_the_partitions_of_its_addresses(void **st
     }
 }
 
-/* The original's use of memory does not know MEMSET and TENSOR_TENSOR; their places are known. */
+/* The vendor tool's view of memory does not know MEMSET and TENSOR_TENSOR; their places are
+ * known. */
 static void what_only_has_places_counts(void **state)
 {
     uint8_t slot[64];
@@ -227,7 +228,7 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
 
         memset(seen, 0, RUNS * sizeof *seen);
         begin_random(&h, &seed, 3, all);
-        h.trace.list_bytes = round % 2; /* 0: what its own trace has; else in files */
+        h.trace.list_bytes = round % 2; /* 0: that of its own trace; otherwise in files */
         struct rows *r = ask(&h);
         for (size_t i = 0; i < r->count; i++) {
             const struct ntk_sbuf_allocation *is = &r->rows[i];

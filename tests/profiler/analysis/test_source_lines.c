@@ -2,7 +2,7 @@
 /*
  * What lines, loops and iterations cost.
  *
- * Method: a trace of two cores put together by hand, whose slots get positions by hand too: slot s
+ * Method: a hand-made trace of two cores, whose slots also get hand-made positions: slot s
  * has line 10 + s, and slots 1 and 2 of PE are in the iterations h=0,t=0 and h=0,t=1 of a kernel.
  */
 #include <stdio.h>
@@ -35,7 +35,7 @@ static struct ntk_neff_positions *make_positions(void)
     HAND_POSITIONS_PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "h", .function = "f");
     HAND_POSITIONS_PUSH(&kernel->loops, struct ntk_neff_loop, .variable = "t", .function = "f",
                         .parent = 1, .depth = 1);
-    /* Two nodes of one path: one iteration. */
+    /* Two nodes with the same path count as one iteration. */
     for (int64_t i = 0; i < 2; i++) {
         HAND_POSITIONS_PUSH(&kernel->iterations, struct ntk_neff_iteration, .variable = "h",
                             .function = 1);
@@ -139,7 +139,7 @@ static void rows_are_summed_by_line_and_time_is_covered_once(void **state)
     done(&f);
 }
 
-/* Rows of tables are cut to whole ns; what they cover together is not. */
+/* Rows of tables are truncated to whole ns; the time that they cover together is not. */
 static void a_line_is_never_active_for_longer_than_its_rows_take(void **state)
 {
     struct fixture f = { 0 };
@@ -275,8 +275,8 @@ static void all_of_a_wait_is_accounted_for(void **state)
     done(&f);
 }
 
-/* The runtime makes two instructions of a trigger of prepared transfers: the first waits, the
- * second is the compiler's; the hardware gives both the same wait. */
+/* The runtime makes two instructions from a trigger of prepared transfers: the first waits, the
+ * second is the compiler's; the hardware assigns the same wait to both. */
 static void a_trigger_waits_for_what_the_runtime_waits_for_in_front_of_it(void **state)
 {
     struct fixture f = { 0 };

@@ -82,7 +82,7 @@ static void neighbours_of_one_height_are_one_step(void **state)
     assert_int_equal(seen.count, 2);
     assert_int_equal(seen.points[0].time_ps, 0);
     assert_true(fabs(seen.points[0].value - 0.1) < 1e-12);
-    assert_point(&seen, 1, 1000, 0); /* exactly: rounding leaves nothing */
+    assert_point(&seen, 1, 1000, 0); /* exactly: no rounding error remains */
     ntk_steps_fini(&steps);
 }
 
@@ -119,7 +119,8 @@ static void an_amount_is_spread_over_its_time_or_over_one_ns(void **state)
     ntk_steps_fini(&steps);
 }
 
-/* 100,000 intervals of 20 ps every 30 ps, each tenth as long as three: in any order, in a file. */
+/* 100,000 intervals of 20 ps every 30 ps, every tenth three times as long: in any order, in a
+ * file. */
 static void add_many(struct ntk_steps *steps, double *out_sum)
 {
     *out_sum = 0;

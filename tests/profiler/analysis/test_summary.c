@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: the capture of support/ntff_sample.h, whose metrics follow from its description by hand;
- * and captures made with the writer for two cores, the open encoding and rules about what is
- * absent.
+ * Method: the capture of support/ntff_sample.h, whose metrics are computed by hand from its
+ * description; and captures made with the writer for two cores, for the open encoding, and for
+ * rules about absent values.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void the_sample_has_the_metrics_that_follow_from_its_description(void **s
 
         expect_number(&s, "total_time", 1e-4);
         expect_count(&s, "neuroncore_cycle_count", 120000);
-        uint64_t events = version < 6 ? 4 : 3; /* the one behind the end too */
+        uint64_t events = version < 6 ? 4 : 3; /* also the one after the end */
         expect_count(&s, "event_count", events);
         expect_count(&s, "trace_count", 7 + events + 4 + (is_2_28 ? 0 : 2));
         expect_number(&s, "total_active_time", 37.502e-6);
@@ -119,7 +119,7 @@ static void the_sample_has_the_metrics_that_follow_from_its_description(void **s
         expect_count(&s, "hardware_dynamic_dma_size", 256);
         expect_number(&s, "dynamic_dma_packet_percent", 0.75);
         expect_number(&s, "dynamic_dma_active_time_percent", is_2_28 ? 4.5 / 5.5 : 4.5e-6 / 1e-4);
-        /* The one core is number 4 of its device; 2.28 counts cores of the logical one. */
+        /* The only core is number 4 of its device; 2.28 numbers the cores within a logical core. */
         expect_count(&s, is_2_28 ? "throttle_active_nc0_time_ns" : "throttle_active_nc4_time_ns",
                      70000);
         expect_number(&s,
@@ -138,7 +138,7 @@ static void the_sample_has_the_metrics_that_follow_from_its_description(void **s
         expect_count(&s, "nc_idx", 4);
         assert_string_equal(find(&s, "runtime_version")->text, "2.30.51 (faafe)");
         assert_string_equal(find(&s, "driver_version")->text, "2.26.0 ()");
-        /* Only the NEFF knows. */
+        /* Only the NEFF contains it. */
         assert_null(find(&s, "weight_size_bytes"));
         assert_null(find(&s, "compiler_version"));
         assert_null(find(&s, "collectives_version"));

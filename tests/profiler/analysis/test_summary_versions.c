@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: the formulas of a summary alone, with inputs of real executions, against the figures that
+ * Method: only the formulas of a summary, with inputs of real executions, against the figures that
  * the original tool (2.32, and 2.28) derived from them: to the last bit.
  */
 #include <stdlib.h>

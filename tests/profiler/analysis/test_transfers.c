@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: two loads of 32768 bytes by a queue of two rings, put together by hand: SP begins them at
- * 0 and at 100, PE waits for the first (semaphore 20) and ACT for the second (21). Which packets
- * are whose is known by construction.
+ * Method: two hand-made loads of 32768 bytes by a queue of two rings: SP starts them at 0 and at
+ * 100, PE waits for the first (semaphore 20) and ACT for the second (21). The packets of each are
+ * known by construction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +71,8 @@ static void done(struct asked *asked)
     ntk_program_destroy(asked->program);
 }
 
-/* The packets of the instruction's transfer begin at these times, -1 ends them; each of them knows
- * its instruction, and no other packet does. */
+/* The packets of the instruction's transfer start at these times (terminated by -1); each of them
+ * knows its instruction, and no other packet does. */
 static void expect(struct hand_trace *h, uint32_t instruction, const int64_t *starts_ns)
 {
     const struct ntk_trace_core *core = &h->trace.cores[0];
@@ -109,7 +109,8 @@ static void expect_nobody(struct hand_trace *h, uint32_t packet)
     done(&asked);
 }
 
-/* So many transfers have no packets, and so many packets of their queues no transfer. */
+/* This number of transfers has no packets, and this number of packets of their queues has no
+ * transfer. */
 static void expect_left(struct hand_trace *h, uint64_t unknown_count, uint64_t left_count)
 {
     struct asked asked;
@@ -120,7 +121,7 @@ static void expect_left(struct hand_trace *h, uint64_t unknown_count, uint64_t l
     done(&asked);
 }
 
-/* Ring 1 is slower: it begins the first load when ring 0 is at the second already. */
+/* Ring 1 is slower: it starts the first load when ring 0 is already at the second. */
 static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
 {
     struct hand_trace h;
@@ -167,7 +168,8 @@ static void bytes_share_packets_out(void **state)
     hand_trace_fini(&h);
 }
 
-/* A packet that no instruction began takes the sum away; the changes still tell what is whose. */
+/* A packet that no instruction started makes the sum unknown; the changes still show which packets
+ * belong together. */
 static void changes_bound_a_transfer_that_is_complete(void **state)
 {
     struct hand_trace h;
@@ -176,7 +178,8 @@ static void changes_bound_a_transfer_that_is_complete(void **state)
     packet(&h, 0, 16384, 200, 260);
     packet(&h, 1, 16384, 200, 290);
     packet(&h, 0, 16384, 295, 360);
-    packet(&h, 1, 8192, 295, 380); /* half of what the second wanted: the rest is not in the file */
+    /* Half of what the second load requested: the rest is not in the file. */
+    packet(&h, 1, 8192, 295, 380);
     packet(&h, 1, 4096, 800, 900);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 290);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 21, 1, 400);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How executions, loads and memory that ran out are split. Method: the vendor's folder, put
- * together with times and totals that are chosen.
+ * How executions, loads and failed allocations are split. Method: a hand-made folder of the vendor
+ * with chosen times and totals.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static void an_execution_is_split_by_its_moments(void **state)
     struct fixture *f = *state;
     struct ntk_execution_split split;
 
-    /* Execution 0 keeps the core while 7 waits for it. */
+    /* Execution 0 occupies the core while 7 waits for it. */
     span(f, "kbl_exec_pre", 1000, 1100, NC " exec_id=0 model_id=77");
     span(f, "nc_exec_running", 1200, 2500, NC " exec_id=0 device_core_idx=4");
     span(f, "kbl_exec_post", 2600, 2650, NC " exec_id=0 model_id=77");
@@ -91,7 +91,7 @@ static void an_execution_is_split_by_its_moments(void **state)
     assert_int_equal(split.items[0].exec_id, 0);
     assert_string_equal(split.items[0].bound, "device");
     assert_true(split.items[0].switch_ns == NTK_SPLIT_ABSENT);
-    assert_int_equal(split.items[0].queue_ns, 100); /* until it runs: there was no switch */
+    assert_int_equal(split.items[0].queue_ns, 100); /* until it runs: no switch took place */
     const struct ntk_split_execution *seven = &split.items[1];
     assert_int_equal(seven->exec_id, 7);
     assert_int_equal(seven->submit_ns, 100);
@@ -112,8 +112,8 @@ static void an_execution_is_split_by_its_moments(void **state)
     ntk_system_trace_close(trace);
 }
 
-/* A software core: it executes 31 ns of its clock, and the host, which computes them, notices the
- * end 32,769 ns later. The next execution waits meanwhile. */
+/* A software core: it executes for 31 ns of its clock, and the host, which computes them, notices
+ * the end 32,769 ns later. The next execution waits meanwhile. */
 static void what_ran_ends_by_the_clock_of_its_core(void **state)
 {
     struct fixture *f = *state;
@@ -179,7 +179,7 @@ static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
     vendor_folder_span(&f->folder, "nrt_load", 5, 2000, 9000, NC, NC " model_id=77");
     span(f, "nrt_dma_mem_alloc", 2100, 2200, NC " size=10");
     span(f, "dmem_buf_copyin", 2150, 2400, NC " size=20");
-    span(f, "dmem_buf_copyin", 2300, 2500, NC " size=30");      /* next to it: 350 of both */
+    span(f, "dmem_buf_copyin", 2300, 2500, NC " size=30");      /* overlapping: 350 of both */
     span(f, "dmem_buf_copyin", 8900, 9100, NC " size=40");      /* not inside */
     span(f, "dmem_buf_copyin", 3000, 3500, "nc_idx=1 size=50"); /* another core */
     span(f, "nc_exec_running", 9500, 9900, NC " exec_id=1 device_core_idx=4");
@@ -267,7 +267,7 @@ static void an_allocation_that_failed_shows_what_filled_the_memory(void **state)
     assert_string_equal(memory.model, "model.neff");
     assert_int_equal(memory.total_bytes, 1300);
     assert_true(memory.capacity_bytes == UINT64_C(24) << 30);
-    assert_true(memory.is_fragmented); /* 24 GiB are there, 1300 bytes are taken */
+    assert_true(memory.is_fragmented); /* 24 GiB exist, 1300 bytes are used */
     assert_int_equal(memory.usage_count, 3);
     assert_string_equal(memory.usages[0].usage, "weights");
     assert_int_equal(memory.usages[0].bytes, 700);
@@ -283,7 +283,7 @@ static void an_allocation_that_failed_shows_what_filled_the_memory(void **state)
     assert_int_equal(memory.failed_count, 1);
 
     assert_int_equal(ntk_analysis_memory_use(trace, &use), 0);
-    assert_int_equal(use.end_bytes, 1301); /* with what was there before, without what failed */
+    assert_int_equal(use.end_bytes, 1301); /* with the earlier use, without the failed one */
     assert_int_equal(use.peak_bytes, 1350);
     ntk_memory_use_fini(&use);
 
@@ -301,7 +301,7 @@ static void an_allocation_that_failed_shows_what_filled_the_memory(void **state)
 }
 
 /* 23 executions in one folder, read as two processes. */
-/* As many uses as there may be names in a file. */
+/* As many uses as a file can have names. */
 static void uses_beyond_the_last_that_there_is_room_for_are_other(void **state)
 {
     struct fixture *f = *state;
@@ -368,7 +368,7 @@ static void a_failure_for_another_reason_is_not_out_of_memory(void **state)
     ntk_system_trace_close(trace);
 }
 
-/* Places that do not fit in 16 bits are places; those that are none are kept as the file has
+/* Places that do not fit in 16 bits are still places; invalid ones are kept as the file has
  * them. */
 static void the_place_of_memory_is_whole_or_unknown(void **state)
 {
@@ -406,7 +406,8 @@ static void the_place_of_memory_is_whole_or_unknown(void **state)
     ntk_system_trace_close(trace);
 }
 
-/* More executions than lists keep on the heap, each in its thread; the last comes first. */
+/* More executions than lists keep on the heap, each in its own thread; the last one is written
+ * first. */
 static void a_long_trace_is_split_in_order(void **state)
 {
     enum { COUNT = 70000 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: programs of hardware put together by hand, on a core whose queues have two rings. Static:
+ * Method: hand-made programs of hardware, on a core whose queues have two rings. Static:
  * a queue qSPIO0 with three groups of 8192, 8192 and 4096 bytes that WRITEs start at 0, 100 and 200
  * ns. Generated: a queue qPoolDynamic with two DMA_DIRECT2D of 8192 bytes at 0 and 100 ns, one from
- * a table of descriptors, one from a variable, which casts. Which packets are whose is known by
- * construction.
+ * a table of descriptors, one from a variable, which casts. The packets of each transfer are known
+ * by construction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ struct made {
     struct ntk_neff_transfer transfers[GROUPS];
     struct ntk_neff_pattern from[GROUPS];
     uint32_t table[3];
-    uint8_t code[SLOTS * NTK_NTFF_SLOT_BYTES]; /* what the compiler made */
+    uint8_t code[SLOTS * NTK_NTFF_SLOT_BYTES]; /* what the compiler wrote */
     struct ntk_program *program;
     struct ntk_transfers transfers_of;
 };
@@ -75,7 +75,7 @@ static void set_compiler_slot(struct made *m, unsigned engine, uint32_t at, cons
     of->code_bytes = sizeof m->code;
 }
 
-/* From a, or to out where it is the last, as 32 rows. */
+/* From a, or to out for the last group, as 32 rows. */
 static void add_group(struct made *m, uint32_t id, uint64_t bytes_count)
 {
     static const char *const comments[GROUPS] = { "I-4-0", "I-4-1", "I-9-0" };
@@ -132,7 +132,7 @@ static void done(struct made *m)
     hand_trace_fini(&m->h);
 }
 
-/* The transfer has so many packets, the first and the end of the last at these times. */
+/* The transfer has this number of packets; the first starts and the last ends at these times. */
 static void expect(const struct made *m, size_t index, uint32_t packet_count, uint64_t bytes_count,
                    int64_t start_ns, int64_t end_ns)
 {
@@ -151,7 +151,8 @@ static void expect_left(const struct made *m, uint64_t unknown_count, uint64_t l
     assert_int_equal(m->transfers_of.cores[0].left_count, left_count);
 }
 
-/* The semaphore write is a packet, part of the last one, and missing, one way in each group. */
+/* The semaphore write is a separate packet, part of the last one, or missing: one way in each
+ * group. */
 static void put_rings(struct made *m)
 {
     for (unsigned ring = 0; ring < 2; ring++) {
@@ -193,8 +194,8 @@ static void prepared_groups_have_their_share_of_each_ring(void **state)
     done(&m);
 }
 
-/* One row: the first ring moves it, the other only writes the semaphore; before it and after it
- * groups of many rows, which are divided. */
+/* One row: the first ring moves it, the other only writes the semaphore. The groups before and
+ * after it have many rows, which are divided. */
 static void put_undivided(struct made *m)
 {
     m->from[1].sizes[0] = 8192;
@@ -224,7 +225,7 @@ static void a_transfer_to_one_row_is_of_the_first_ring(void **state)
     done(&m);
 }
 
-/* Divided, or moved by another ring than the first: nothing of it is believed. */
+/* Divided, or moved by another ring than the first: the whole group is rejected. */
 static void one_row_that_is_moved_otherwise_does_not_fit(void **state)
 {
     for (int other = 0; other < 2; other++) {
@@ -241,8 +242,8 @@ static void one_row_that_is_moved_otherwise_does_not_fit(void **state)
     }
 }
 
-/* A packet that crosses the end of a share: from there on nothing of the ring is believed, on the
- * other ring neither. */
+/* A packet that crosses the end of a share: from there on, neither this ring nor the other is
+ * trusted. */
 static void a_ring_that_does_not_fit_ends_what_is_known(void **state)
 {
     struct made m;
@@ -285,7 +286,7 @@ static void an_empty_packet_ends_what_is_known(void **state)
     done(&m);
 }
 
-/* More packets than groups: any of them may be the one without a beginning. */
+/* More packets than groups: any of them may be the extra one. */
 static void packets_that_are_left_over_take_all_away(void **state)
 {
     struct made m;
@@ -317,7 +318,8 @@ static void a_transfer_does_not_begin_before_its_instruction(void **state)
     begin_static(&m);
     put_rings(&m);
     for (size_t i = 0; i < m.h.cores[0].instruction_count; i++) {
-        m.h.cores[0].instructions[i].start_ps += i == 2 ? 145000 : 0; /* 345: a packet is at 340 */
+        /* Starts at 345, but a packet starts at 340. */
+        m.h.cores[0].instructions[i].start_ps += i == 2 ? 145000 : 0;
     }
     ask(&m);
     expect(&m, 1, 2, 8192 + 8, 330, 342);
@@ -368,7 +370,7 @@ static void begin_generated(struct made *m)
     add_generated(m, 1, UINT64_C(0x10) << 56 | UINT64_C(1) << 32, true);
 }
 
-/* What casts has packets of what it reads here. */
+/* Here a casting transfer has packets of the bytes that it reads. */
 static void put_generated(struct made *m)
 {
     for (unsigned ring = 0; ring < 2; ring++) {
@@ -433,7 +435,7 @@ static void runs_that_are_not_as_many_as_instructions_are_omitted(void **state)
     done(&m);
 }
 
-/* Two tables: which one an index is in does not be in the slot. */
+/* Two tables: the slot does not show which one the index refers to. */
 static void an_index_into_one_of_two_tables_names_nothing(void **state)
 {
     const struct ntk_slot_fact *fact;
@@ -453,7 +455,7 @@ static void an_index_into_one_of_two_tables_names_nothing(void **state)
     done(&m);
 }
 
-/* Names are missing then; whose packets are whose is not. */
+/* Without a NEFF names are missing, but the packets of each transfer are known. */
 static void without_a_neff_packets_still_have_their_instruction(void **state)
 {
     const struct ntk_slot_fact *fact;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand whose length after each change is known by construction. For
- * each of them hand_answers_ask() requires that without a change the length is the measured one.
+ * Method: hand-made traces whose length after each change is known by construction. For each of
+ * them hand_answers_ask() requires the measured length if nothing is changed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void run(struct hand_trace *h, size_t core, unsigned engine, unsigned wai
     hand_trace_run(h, core, engine, slot, start_ns, end_ns);
 }
 
-/* SP begins a load 0-50, its data is there at load_ns. */
+/* SP starts a load 0-50; its data arrives at load_ns. */
 static void load(struct hand_trace *h, int64_t load_ns)
 {
     struct ntk_isa_instr copy = hand_trace_load(h, 0, 4);
@@ -126,7 +126,7 @@ static void engines_that_take_turns_each_have_half(void **state)
     expect(&a, "scalar=2", 1500);
     expect(&a, "engines=2", 1000);
     expect(&a, "tensor", 1000);
-    expect(&a, "wait:9", 1000); /* ACT never waits, and PE starts as ACT ends */
+    expect(&a, "wait:9", 1000); /* ACT never waits, and PE starts when ACT ends */
     expect(&a, "wait:9,wait:10", 1000);
     hand_answers_done(&h, &a);
 }
@@ -183,13 +183,13 @@ static void a_wait_that_is_gone_leaves_its_engine(void **state)
     run(&h, 0, ACT, 9, 1, NONE, 500, 700);
     hand_answers_ask(&h, &a);
 
-    expect(&a, "wait:9", 500); /* PE is the last one then */
+    expect(&a, "wait:9", 500); /* then PE is the last one */
     expect(&a, "wait:9,tensor=5", 250);
     expect(&a, "wait:scalar", 500);
     hand_answers_done(&h, &a);
 }
 
-/* ACT is still busy when the change comes; once it is faster, it waits. */
+/* ACT is still busy when the change arrives; once it is faster, it waits. */
 static void a_hidden_dependency_holds_a_faster_engine_up(void **state)
 {
     struct hand_trace h;
@@ -226,9 +226,10 @@ static void the_later_of_two_cores_counts(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The change at 500 has no maker; nothing explains the 200 ns between two instructions of DVE, as
- * there are others without a gap. */
-/* Between what PE does and what ACT waits for DVE executes more than the walk has at hand. */
+/* The change at 500 has no source, and nothing explains the 200 ns between two instructions of DVE,
+ * because others have no gap. */
+/* Between the work of PE and the wait of ACT, DVE executes more instructions than the walk
+ * keeps. */
 static void what_an_instruction_of_long_ago_did_counts(void **state)
 {
     struct hand_trace h;
@@ -249,7 +250,7 @@ static void what_an_instruction_of_long_ago_did_counts(void **state)
 
     expect(&a, "tensor=2", 1050);
     expect(&a, "tensor=2,scalar=2", 1000);
-    expect(&a, "latency", 920); /* DVE ends then */
+    expect(&a, "latency", 920); /* then DVE ends */
     expect(&a, "latency,vector=2", 520);
     hand_answers_done(&h, &a);
 }
@@ -313,7 +314,7 @@ static struct ntk_neff_var vars[] = {
     { .name = "x", .type = NTK_NEFF_VAR_INPUT, .var_id = 1, .bytes_count = 32768 },
 };
 
-/* Two loads of 500 ns each share a DMA engine; the second is started while the first one moves. */
+/* Two loads of 500 ns each share a DMA engine; the second starts while the first one moves data. */
 static void transfers_of_one_dma_engine_follow_each_other(void **state)
 {
     struct ntk_isa_instr copy;
@@ -341,7 +342,7 @@ static void transfers_of_one_dma_engine_follow_each_other(void **state)
     expect(&a, "dma=2", 700); /* 100 + 2 x 250 + 100 */
     expect(&a, "dma-latency", 1150);
     expect(&a, "dma=2,dma-latency", 650);
-    expect(&a, "wait:qSPIO0", 1100); /* the transfers are the last then */
+    expect(&a, "wait:qSPIO0", 1100); /* then the transfers are last */
     struct ntk_what_if result = what_if(&a, "tensor=2");
     assert_int_equal(result.rows[0].bound_by, NTK_WHAT_IF_ON_DMA);
     assert_int_equal(result.rows[0].bound_ps, NS(1000));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: pairs of small programs, written as lists of steps with the layer that each is in. The
- * links of each pair follow by construction. Names of layers differ on purpose: only shapes, types
- * and the way of the data may tell.
+ * Method: pairs of small programs, written as lists of steps with the layer of each. The links of
+ * each pair are known by construction. Names of layers differ on purpose: only shapes, types and
+ * the flow of data may decide.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -74,8 +74,8 @@ static const struct pair {
       { { MUL, "a", 1, 2, 3, 100 } },
       { { MUL, "x", 1, 2, 3, 50, .is_small = true }, { MUL, "x", 1, 2, 3, 50, .is_small = true } },
       { { "a", "x", NTK_WORK_KEPT, 1, 1 } } },
-    /* Only the sources tell the two apart, whose order is the other way round: one product is of
-     * inputs, the other one of an exponential. */
+    /* Only the sources distinguish the two, which are in reverse order: one product is of inputs,
+     * the other one of an exponential. */
     { "products of one shape in another order",
       { { LOAD, "in", 0, Q, 1, 10 },
         { EXP, "e", 1, 0, 2, 20 },
@@ -89,7 +89,8 @@ static const struct pair {
         { "weigh", "second", NTK_WORK_KEPT, 1, 1 },
         { "e", "e", NTK_WORK_KEPT, 1, 1 },
         { "in", "in", NTK_WORK_KEPT, 1, 1 } } },
-    /* The exponential is of the product, through scratch or not: its sources are the same. */
+    /* The exponential is of the product, through a scratch tensor or not: its sources are the
+     * same. */
     { "a round trip through device memory is fused away",
       { { MUL, "scores", 1, 1, 3, 100 },
         { STORE, "spill", 3, S, 0, 40 },
@@ -116,7 +117,7 @@ static const struct pair {
       { { "a", "x", NTK_WORK_SPLIT, 0.5, 1 },
         { "a", "y", NTK_WORK_MIXED, 0.5, 0.5 },
         { "b", "y", NTK_WORK_FUSED, 1, 0.5 } } },
-    /* Equal work is laid side by side in the order of time: 60 and 40 of 100 against 50 and 50. */
+    /* Equal work is paired in order of time: 60 and 40 of 100 against 50 and 50. */
     { "equal steps cut at another place",
       { { EXP, "a", 1, 0, 2, 60 }, { EXP, "b", 1, 0, 3, 40 } },
       { { EXP, "x", 1, 0, 2, 50 }, { EXP, "y", 1, 0, 3, 50 } },
@@ -291,7 +292,7 @@ static void pairs_of_programs_show_what_became_what(void **state)
     }
 }
 
-/* Each unit has all of its time in links, or is without any. */
+/* Each unit has all of its time in links, or has no links. */
 static void the_other_way_round_links_are_the_same(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void texts_name_what_it_became(void **state)
     assert_string_equal(ntk_buf_text_get(&text), "became ab; from a, b");
     ntk_buf_fini(&text);
     ntk_work_match_fini(&match);
-    /* A program and itself: nothing that names do not tell. */
+    /* A program and itself: the match adds nothing to the names. */
     assert_int_equal(ntk_analysis_work_match(&units[0], &units[0], &match), 0);
     assert_false(ntk_work_match_tells(&units[0], &units[0], &match));
     ntk_work_match_fini(&match);

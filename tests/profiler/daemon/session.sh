@@ -1,11 +1,11 @@
 #!/bin/bash
-# session - a model of the runtime daemon is recorded as a framework has it recorded: start-session, inferences,
+# session - a model of the runtime daemon is recorded as a framework does it: start-session, inferences,
 # stop-session, show-session.
 . "$(dirname "$0")/../../runtime-hooks/rtd/daemon.sh"
 needs jq
 start
 unset NEURON_RTD_ADDRESS
-# Only the program behind these two commands loads gRPC: every start of the others is cheaper by a third.
+# Only the program behind these two commands loads gRPC, so all other commands start a third faster.
 ! ldd "$NTK_BIN_DIR/neuron-profile" | grep grpc || fail "neuron-profile loads gRPC"
 neuron-packager example memcpy --size 64 -o model.neff
 model=$(neuron-cli -a "$socket" load model.neff --json | jq .model_id)
@@ -21,7 +21,7 @@ for _ in range(int(sys.argv[3])):
     assert answer.status.code == 0, answer
 END
 }
-# profile CODE TEXT ARGUMENT...: its exit code, and a line of what it says on either stream.
+# profile CODE TEXT ARGUMENT...: checks its exit code, and a line on either stream.
 profile() {
     local code=0
     neuron-profile "${@:3}" >out 2>err || code=$?
@@ -29,7 +29,7 @@ profile() {
     [ -z "$2" ] || grep -qF -- "$2" out err || fail "${*:3}: unexpected output"
 }
 
-# Names of operations are names of files, with + for /; whoever stops it knows the file alone.
+# Names of operations become file names, with + for /; the program that stops a session knows only the file.
 mkdir captures
 file="captures/net+layer one-$model-0.ntff"
 profile 0 '' start-session -s "$file" -a "$socket" "$model"
@@ -42,7 +42,7 @@ profile 0 '' show-session -s "$file" -j -n model.neff
 jq -e '[.. | .TraceCount? // empty] | add > 0' out >/dev/null || fail "the capture is empty"
 profile 0 'total_time' view -s "$file" -n model.neff --output-format summary-text
 
-# From another folder, by its address in the environment; the file that was there is replaced.
+# From another folder, with its address in the environment; the existing file is replaced.
 cp "$file" before
 (
     cd captures
@@ -53,7 +53,7 @@ cp "$file" before
 ) || exit 1
 ! cmp -s before "$file" || fail "the second capture is the first one"
 
-# Two files of a model at once are refused, one file twice too, and the first one continues.
+# Two files of a model at once are rejected, and so is one file twice; the first recording continues.
 profile 0 '' start-session -s first.ntff -a "$socket" "$model"
 profile 1 "cannot record model $model: NERR_INVALID (2): a capture of model $model to $scratch/first.ntff is already running" \
     start-session -s second.ntff -a "$socket" "$model"
@@ -64,7 +64,7 @@ infer 1
 profile 0 '' stop-session -s first.ntff
 profile 0 '' show-session -s first.ntff
 
-# What is not present.
+# Missing objects.
 profile 1 'cannot record model 7: NERR_INVALID_HANDLE (3): Failed to find model: 7' start-session -s x.ntff -a "$socket" 7
 [ ! -e x.ntff.session ] || fail "a note is left"
 profile 1 "cannot stop the capture: NERR_INVALID_HANDLE (3): no capture is being written to $scratch/x.ntff" stop-session -s x.ntff -a "$socket"
@@ -83,7 +83,7 @@ profile 2 "unexpected argument '2'" start-session -s x.ntff 1 2
 profile 2 'no capture: use -s FILE' start-session 1
 profile 2 'no capture: use -s FILE' stop-session
 
-# Where the note cannot be written, nothing is left recording.
+# If the note cannot be written, nothing keeps recording.
 if [ "$(id -u)" != 0 ]; then
     chmod -w captures
     profile 1 '' start-session -s captures/y.ntff -a "$socket" "$model"
@@ -94,7 +94,7 @@ else
 fi
 profile 0 '' start-session -s z.ntff -a "$socket" "$model"
 profile 0 '' stop-session -s z.ntff
-# With the daemon gone the note stays, for one that comes back.
+# When the daemon is gone, the note stays for a daemon that comes back.
 profile 0 '' start-session -s z.ntff -a "$socket" "$model"
 kill "$rtd"
 wait "$rtd" || fail "SIGTERM: exit code $?"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# flame_graphs - view --output-format pprof and folded: what a decoder made from the published description reads, and sums
-# that are the busy times of the summary, engine by engine and core 
+# flame_graphs - view --output-format pprof and folded: a decoder made from the published description can read them,
+# and their sums are the busy times of the summary, for each engine and core. 
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 needs python3 protoc jq gzip
 check=$NTK_SOURCE_DIR/tests/profiler/output/flame_rows.py
@@ -45,7 +45,8 @@ message Line { uint64 function_id = 1; int64 line = 2; int64 column = 3; }
 message Function { uint64 id = 1; int64 name = 2; int64 system_name = 3; int64 filename = 4; int64 start_line = 5; }
 PROTO
 
-# agrees NAME -s CAPTURE ARGUMENT...: both formats of a capture, twice the same bytes, against the summary.
+# agrees NAME -s CAPTURE ARGUMENT...: writes both formats of a capture twice with the same bytes, and compares them
+# with the summary.
 agrees() {
     local name=$1
     shift
@@ -63,7 +64,7 @@ agrees() {
     grep -qE '^[1-9][0-9]* samples$' said || fail "$name has $(cat said)"
 }
 
-# ---- ours: a sample, layers, a loop, source lines ----
+# ---- our own: a sample, layers, a loop, source lines ----
 agrees sample -s "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff" -n -
 for kind in attention mlp; do
     neuron-packager example $kind -o $kind.neff >out || fail "no example $kind"
@@ -74,7 +75,7 @@ grep -qE '^Scalar;softmax;build_attention;softmax;attention[.]c:[0-9]+;ACTIVATE 
     fail "no stack of layer, functions, line and operation: $(cat attention.folded)"
 agrees part -s attention.ntff --from 1us --to 9us
 
-# ---- what cannot be ----
+# ---- errors ----
 neuron-profile view -s attention.ntff --output-format pprof >out 2>err || fail "the default name"
 says out 'wrote ntff.pb.gz' || fail "$(cat out)"
 cmp -s ntff.pb.gz attention.pprof || fail "the default name has other bytes"
@@ -87,7 +88,7 @@ for format in pprof folded; do
     says err "cannot write 'nowhere/f': No such file or directory"
 done
 
-# ---- captures of hardware, where they are at hand ----
+# ---- captures of hardware, if there are any ----
 for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do
     name=$(basename "$capture" .ntff)
     agrees "$name" -s "$capture"

@@ -93,7 +93,7 @@ def main():
         [summary] = json.load(file).values()
     assert duration == int(summary["total_time"] * 1e9 + 1e-4)
     for engine in ENGINES:
-        # What the summary has in seconds is a whole number of ps.
+        # Seconds in the summary are a whole number of ps.
         wanted = round(summary.get(f"{engine}_engine_active_time", 0) * 1e12) // 1000
         assert busy[engine] == wanted if len(cores) == 1 else busy[engine] + len(cores) > wanted, (engine, busy[engine], wanted)
         wanted = summary.get(f"{engine}_engine_instruction_count", 0)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# formats - view --output-format of the sample capture and of a run of our own, as other programs read them.
+# formats - view --output-format of the sample capture and of our own run, as other programs read them.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3 jq sqlite3 protoc
 here=$NTK_SOURCE_DIR/tests/profiler/output
@@ -12,15 +12,15 @@ mkdir elsewhere elsewhere/tmp
 # A locale with a decimal comma, if there is one.
 comma=$(locale -a 2>/dev/null | grep -m 1 -E '^(de|fr|es|it|pt|nl)_' || true)
 
-# export FORMAT FILE CAPTURE-ARGUMENT...: writes it twice; the same bytes must come, in whatever time zone, language and
-# folders the second is made.
+# export FORMAT FILE CAPTURE-ARGUMENT...: writes it twice; the bytes must be the same, although the second run has
+# another time zone, language and folder.
 export_twice() {
     local format=$1 file=$2
     shift 2
     neuron-profile view "$@" --output-format "$format" --output-file "$file" >out 2>err || fail "$format: unexpected output"
     [ ! -s out ] && [ ! -s err ] || fail "$format: expected no output"
     for argument in "$@"; do
-        case $argument in -*) ;; *) cp "$argument" elsewhere/ ;; esac # JSON says which file it is of
+        case $argument in -*) ;; *) cp "$argument" elsewhere/ ;; esac # JSON contains the name of its file
     done
     (cd elsewhere && env TZ=Asia/Kolkata LC_ALL="${comma:-C}" TMPDIR="$PWD/tmp" \
         neuron-profile view "$@" --output-format "$format" --output-file "$OLDPWD/again") 2>err
@@ -45,7 +45,7 @@ json.load(open("sample.json"), object_pairs_hook=once)' || fail "json: an object
 neuron-profile view -s sample_v6.ntff -n - --output-format json --output-file - 2>err | cmp -s - sample.json ||
     fail "json: other bytes on stdout"
 
-# Our own run: layers, tensors and counts are those of the other commands.
+# Our own run: layers, tensors and counts equal those of the other commands.
 export_twice json m.json -s m.ntff -n m.neff
 session=$(neuron-profile show-session -s m.ntff -n m.neff -j | jq '[.NeffNodes[].NodeInfo.Graphs[].TraceCount] | add')
 [ "$(jq '.instruction | length' m.json)" = "$session" ] || fail "json: not all instructions"
@@ -81,7 +81,7 @@ code=0
 neuron-profile view -s sample_v6.ntff -n - --metrics-version 2.30 --output-format summary-text 2>err || code=$?
 [ $code = 2 ] || fail "an unknown version of metrics: exit code $code"
 
-# For a person: one screen on a terminal, or with --brief; every metric with --all, or elsewhere.
+# For a user: one screen on a terminal or with --brief; every metric with --all or elsewhere.
 summary=(neuron-profile view -s sample_v6.ntff -n - --output-format summary-text)
 "${summary[@]}" --brief >brief
 script -qec "${summary[*]}" /dev/null </dev/null 2>&1 | tr -d '\r' >screen
@@ -103,7 +103,7 @@ for width in 50 80 132; do
     [ -s findings ] && [ "$(wc -L <findings)" -le $width ] || fail "findings are not $width columns wide: $(cat findings)"
 done
 
-# Layers that the NEFF names: in each the work of its instructions, together that of the core.
+# Layers that the NEFF names: each has the work of its instructions, and together they have the work of the core.
 neuron-packager example attention -o attention.neff >/dev/null
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
 export_twice json attention.json -s attention.ntff -n attention.neff
@@ -116,7 +116,7 @@ jq -e '([.layer_summary[] | select(.name != "/sg00")] | length > 2 and all(.[]; 
         ([$all.instruction[] | select("/sg00/" + .layer == $layer.name and .subgroup == "Tensor")] | length) ==
             $layer.tensor_engine_instruction_count))' attention.json >/dev/null || fail "json: layers do not add up"
 
-# Operands: each line of the listing, and no other, with the layer's number in its own column.
+# Operands: exactly the lines of the listing, with the layer's number in a separate column.
 neuron-packager disasm attention.neff | grep -E '^    [a-z]' | sed -E 's/ ;.*//; s/^ *//; s/ name=[0-9]+//' | sort -u >listing
 jq -r '.instruction[] | select(.compiler_opcode) | .compiler_opcode + " " + .operands' attention.json | sed 's/ $//' | sort -u |
     diff listing - >&2 || fail "json: operands are not those of the listing"
@@ -160,7 +160,7 @@ printf 'tensor|MATMUL|20000|16777216|\ntensor|MATMUL|20000|4194304|4194304\n' | 
 query sample.sqlite "select throttle_type, throttle_active_time_ns, max_achievable_util_with_throttling_percent from ThrottleSummary" >got
 printf 'activity_0|20000|1.0\nactivity_1|70000|0.5\nall|70000|0.55\n' | cmp -s - got || fail "sqlite: $(cat got)"
 
-# ---- what the tables and metrics are ----
+# ---- descriptions of the tables and metrics ----
 neuron-profile --show-profile-schema >schema.yaml 2>err || fail "schema"
 python3 -c '
 import os, re, sqlite3, yaml
@@ -178,7 +178,7 @@ neuron-profile view --terminology >terms 2>err || fail "terminology"
 [ "$(awk 'NR > 1 { print $1 }' terms | sort)" = "$(jq -r '.terminology[0] | keys[]' sample.json | LC_ALL=C.UTF-8 sort)" ] ||
     fail "terminology has other metrics than the JSON"
 
-# ---- a name, and the place where the explorer of the original has its profiles ----
+# ---- a name, and the place where the original's explorer keeps its profiles ----
 neuron-profile view -s sample_v6.ntff -n - --data-path store --display-name run --force 2>err >out || fail "store"
 diff -qr store/profiles/global/run@latest sample.parquet.d >names || true # the name is in one file
 [ "$(wc -l <names)" = 1 ] && grep -q 'Metadata.parquet differ' names || fail "store: $(cat names)"
@@ -193,7 +193,7 @@ for wrong in "--display-name a/b" "--data-path store --output-format csv" "--out
 done
 grep -q 'sqlite and parquet have the same tables' err || fail "db"
 
-# A folder is replaced when it is one of ours, and left alone when it is not.
+# A folder is replaced if it is one of ours, and otherwise left alone.
 neuron-profile view -s sample_v6.ntff -n - --output-format csv --output-file m.csv.d || fail "a folder of ours is not replaced"
 diff -r sample.csv.d m.csv.d >/dev/null || fail "the folder was not replaced as a whole"
 touch m.csv.d/notes.txt
@@ -217,7 +217,7 @@ refused() {
 for format in json csv sqlite parquet perfetto chrome; do
     refused "$format into no folder" 'cannot write '\''nowhere/f'\'': No such file or directory' \
         --output-format $format --output-file nowhere/f
-    # A file that may not grow is the full disk of a test.
+    # A file size limit simulates a full disk.
     (
         trap '' XFSZ
         ulimit -f 1
@@ -233,7 +233,7 @@ code=0
 neuron-profile view -s sample_v6.ntff -n - --output-format xml 2>err || code=$?
 [ $code = 2 ] || fail "an unknown format: exit code $code"
 
-# ---- the original's own figures, where its captures are at hand ----
+# ---- the original's own figures, if its captures are available ----
 for theirs in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.full.json}; do
     stem=${theirs%.full.json}
     [ -e "$theirs" ] || continue

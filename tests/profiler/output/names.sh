@@ -1,5 +1,5 @@
 #!/bin/bash
-# names - what a compiler called instructions, in every format: a run of a NEFF whose .dbg members are made here.
+# names - the compiler's names of instructions, in every format: a run of a NEFF whose .dbg members are made here.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3 protoc sqlite3 jq
 here=$NTK_SOURCE_DIR/tests/profiler/output
@@ -24,7 +24,7 @@ twice=$(grep -E 'str: "(.*\.py:[0-9]+|h=[0-9].*)"$' names.txt | sort | uniq -d)
 python3 "$here/source_tables.py" names.json names.sqlite names.chrome names.txt >&2 || fail "tables of the source are not the profile's"
 python3 "$here/tables_agree.py" names.sqlite names.csv names.parquet >&2 || fail "tables differ"
 
-# Lines and loops: the same rows as in the profile, in the order that is asked for, with the text of lines.
+# Lines and loops: the same rows as in the profile, in the requested order, with the text of lines.
 mkdir -p src/k
 seq 1 150 | sed 's/.*/\tload(&)/' >src/k/a.py
 touch -d 2000-01-01 src/k/a.py
@@ -49,7 +49,7 @@ grep -qE '^a\.py:7  +h > t  ' loops.txt || fail "no inner loop: $(cat loops.txt)
 neuron-profile lines m.ntff -n - >lines.txt 2>err || fail "lines -n -"
 grep -q 'No source lines: pass the NEFF' lines.txt || fail "expected a message that names the place of lines"
 
-# Without a NEFF, and with a damaged one, the rest is there.
+# Without a NEFF, and with a damaged one, everything else is shown.
 for case in "-s m.ntff -n -" "-s damaged.ntff -n damaged.neff"; do
     # shellcheck disable=SC2086
     neuron-profile view $case --output-format json --output-file none.json 2>err || fail "$case: unexpected output"

@@ -103,7 +103,7 @@ def check_names(page, arguments, analyses, neff, folder):
         known = {row['q_name'] for row in json.load(file)['dma_queues_info']}
     known |= names_of_neff(neff, folder) | {'(instruction)'}
     assert wanted <= known, f'{sorted(wanted - known)} is nowhere in the files'
-    # No analysis has another name for one.
+    # Analyses use the same names.
     said = {name for text in texts(analyses) for name in re.findall(r'\bq[A-Z]\w+', text)}
     assert said <= known, f'an analysis says {sorted(said - known)}'
     print(f'{len(wanted)} queues in {len(found)} outputs')

@@ -1,6 +1,6 @@
 #!/bin/bash
-# outputs_agree - what the outputs of one capture have in common is the same in total: a run of our
-# own, the sample, and captures of real hardware where they are at hand.
+# outputs_agree - the figures that the outputs of one capture have in common have the same totals: for our own run,
+# the sample, and captures of real hardware if there are any.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3
 agree() { python3 "$NTK_SOURCE_DIR/tests/profiler/output/outputs_agree.py" "$@" || fail "outputs of $(basename "$1")"; }

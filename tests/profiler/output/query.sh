@@ -1,5 +1,5 @@
 #!/bin/bash
-# query - SELECTs over a capture answer what the exported database answers, and read nothing else.
+# query - SELECTs over a capture give the answers of the exported database, and can read nothing else.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq sqlite3
 neuron-packager example mlp -o m.neff -s 128 >/dev/null
@@ -11,7 +11,7 @@ neuron-profile view -d folder --output-format sqlite --output-file folder.sqlite
 export SQLITE_TMPDIR=$PWD/spill
 mkdir spill
 
-# ask SOURCE-OPTION SOURCE DATABASE SQL: both answer alike, as CSV with names.
+# ask SOURCE-OPTION SOURCE DATABASE SQL: both give the same answer, as CSV with names.
 ask() {
     local count
     neuron-profile query "$1" "$2" --csv "$4" >ours 2>err || fail "$4: unexpected output"
@@ -37,7 +37,7 @@ ask -s m.ntff m.sqlite 'SELECT a.id FROM Instruction a JOIN Instruction b ON a.i
 [ "$(neuron-profile query -s m.ntff --csv "SELECT count(*) FROM Instruction WHERE engine = 'GpSimd'")" = \
     "$(neuron-profile query -s m.ntff --csv "SELECT count(*) FROM Instruction WHERE engine = 'gpsimd'")" ] ||
     fail "engines are not found as other outputs spell them"
-# Aggregates are answered from groups of rows (query_plan.h), where that is the same.
+# Aggregates are computed over groups of rows (query_plan.h) if the result is the same.
 while IFS= read -r sql; do
     ask -s m.ntff m.sqlite "$sql"
 done <<'SQL'
@@ -67,7 +67,7 @@ SELECT id, count(*) FROM Instruction GROUP BY id ORDER BY id DESC LIMIT 3
 SELECT core_count FROM (SELECT count(DISTINCT pcore_idx) AS core_count FROM Instruction)
 SELECT metric, count(*) FROM (SELECT engine AS metric FROM Instruction) GROUP BY metric
 SQL
-# Columns that a statement does not read are not made.
+# Columns that a statement does not read are not computed.
 ask -s m.ntff m.sqlite 'SELECT rowid, DURATION_NS AS d, "pc" FROM Instruction ORDER BY 1 LIMIT 3'
 ask -s m.ntff m.sqlite 'SELECT count(*) AS n, count(operands) AS o FROM Instruction NATURAL JOIN Instruction AS again'
 ask -s m.ntff m.sqlite 'SELECT count(*) AS n FROM Instruction a JOIN Instruction b USING (pc, engine)'
@@ -79,7 +79,7 @@ ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents
     [ ! -s err ] || fail "no allocations"
 [ -z "$(ls spill)" ] || fail "leaves $(ls spill)"
 
-# As people see it, and as scripts ask.
+# As users see it, and as scripts call it.
 [ "$(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')" = "$(printf 'one  none\n  1     -')" ] || fail "text: $(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')"
 echo 'SELECT 7 AS seven;' | neuron-profile query -s m.ntff --json - | jq -e '. == [{ "seven": 7 }]' >/dev/null || fail "stdin"
 neuron-profile query --tables | greps '^Instruction ' || fail "--tables"

@@ -206,7 +206,7 @@ def check_chakra(path, trace, kernels):
     kinds = {"run": [], "comm": [], "barrier": []}
     for node in nodes:
         before = node["data"] + node["ctrl"]
-        # Only what is before it: no circle.
+        # Depends only on earlier nodes, so there is no circle.
         demand(node["id"] not in ends and all(b in ends for b in before), f"{path}: dependencies of {node}")
         start = max((ends[b] for b in before), default=0)
         demand(start // 1000 == node["start"], f"{path}: dependencies end at {start} ns: {node}")

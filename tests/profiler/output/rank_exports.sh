@@ -1,6 +1,6 @@
 #!/bin/bash
-# rank_exports - folders of many ranks for programs of others, kineto and chakra: files as those programs need them, with the
-# times that the analysis of the same folder has.
+# rank_exports - folders of many ranks for other programs, kineto and chakra: files in the form that those programs
+# need, with the times of our analysis of the same folder.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq python3
 check=$NTK_SOURCE_DIR/tests/profiler/output/rank_exports.py
@@ -33,14 +33,13 @@ cp -r world.kineto before
 formats 0 world # replaced, with the same bytes
 diff -r before world.kineto >&2 || fail "another time other bytes"
 
-# ---- one of them has slow links: that is link of all, and the message says that no rank can be
-# named ----
+# ---- one of them has slow links: all ranks are affected, and the message says that no rank can be named ----
 RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 NEURON_SOFT_FAULT=slow-link:from=1,factor=600,core=1 neuron-profile inspect -o slow -- \
     bash -c "$world" "$rank" "$PWD/m.neff" >/dev/null 2>err || fail "inspect slow"
 neuron-profile analyze -d slow joined >text || fail "no analysis of slow links"
 greps "cannot show slow links; use neuron-monitor slow" text || fail "slow links: $(cat text)"
 
-# ---- three ranks whose operations are queued: a sum and a gathering, next to executions ----
+# ---- three ranks with queued operations: a sum and a gathering, next to executions ----
 RANKS=3 QUEUED=queued NEURON_RT_ROOT_COMM_ID=127.0.0.1:46822 neuron-profile inspect -o queued -- bash -c "$world" "$rank" "$PWD/m.neff" \
     >/dev/null 2>err || fail "inspect queued"
 formats 0 queued
@@ -48,7 +47,7 @@ python3 "$check" 3 queued.kineto queued.chakra >said || fail "queued: $(cat said
 jq -e '[.traceEvents[].args."Collective name" | select(.)] | group_by(.) | map([.[0], length]) == [["all_gather", 6], ["all_reduce", 6]]' \
     queued.kineto/rank_1.json >/dev/null || fail "queued: $(cat queued.kineto/rank_1.json)"
 
-# ---- one of them half-written: told, and the others are there ----
+# ---- one of them half-written: reported, and the others are complete ----
 cut=$(find world -name ntrace.pb | head -1)
 head -c 40 "$cut" >half && cat half >"$cut"
 rm -r world.kineto world.chakra
@@ -84,7 +83,7 @@ jq -e '.joined | .unknown == null and (.workers | length) == 2 and .absent_count
 formats 0 pairs
 python3 "$check" 2 pairs.kineto pairs.chakra joined.json >said || fail "pairs: $(cat said)"
 
-# ---- what cannot be written ----
+# ---- errors ----
 mkdir full && touch full/other
 for format in kineto chakra; do
     view 1 -d one --ignore-system-profile --output-format $format --output-file nothing

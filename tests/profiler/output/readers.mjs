@@ -1,4 +1,5 @@
-// readers TOOLS PARQUET-FOLDER CSV-FOLDER - DuckDB and hyparquet read every Parquet file of a folder: the rows that the CSV has.
+// readers TOOLS PARQUET-FOLDER CSV-FOLDER - DuckDB and hyparquet read every Parquet file of a folder, and find the
+// rows of the CSV.
 import fs from 'node:fs';
 import path from 'node:path';
 import {createRequire} from 'node:module';
@@ -20,7 +21,7 @@ for (const file of fs.readdirSync(folder).sort()) {
     const types = await ask(`select column_name, column_type from (describe select * from ${parquet})`);
     const columns = types.map(([name, type]) => `'${name}': '${type}'`).join(', ');
     const same = `read_csv(${text}, header = true, delim = ',', nullstr = '', allow_quoted_nulls = false, columns = {${columns}})`;
-    // As many rows, and each of one among those of the other.
+    // The same number of rows, and each row of one is a row of the other.
     const [[rows, wanted]] = await ask(`select (select count(*) from ${parquet}), (select count(*) from ${same})`);
     if (rows !== wanted) fail(`${file}: ${rows} rows for DuckDB, ${wanted} in the CSV`);
     const wrong = await ask(`select * from ${parquet} except all select * from ${same} limit 3`);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# readers - exported profiles in the programs that people read them with (docs/decisions/testing.md).
+# readers - exported profiles in the programs that users open them with (docs/decisions/testing.md).
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 here=$NTK_SOURCE_DIR/tests/profiler/output
 needs jq
@@ -18,18 +18,18 @@ for run in "sample -s sample_v6.ntff -n -" "big -s big.ntff -n big.neff"; do
     grep -q '^[12][0-9] files$' out || fail "$name: unexpected output"
 done
 
-# ---- traces in the trace processor: the sums that the tables have ----
+# ---- traces in the trace processor: the same sums as in the tables ----
 processor=$tools/package/assets/trace-processor
 [ -d "$processor" ] || fail "there is no trace processor below build/tools/npm"
-# 13 MB of WebAssembly that run for a second: optimizing them takes most of the time, where it is
-# not omitted.
+# 13 MB of WebAssembly that run for a second: optimizing them would take most of the time, so it is disabled if
+# possible.
 quick=$(node --v8-options | grep -o -e '^ *--liftoff-only' | tr -d ' ') || true
 neuron-packager example attention -o attention.neff >/dev/null
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
 lost="select name, value from stats where value > 0 and (severity in ('error', 'data_loss')
     or name like '%skipped%' or name like '%incremental%')"
 slices="select name, count(*), sum(dur), min(ts), max(ts + dur) from slice group by 1 order by 1"
-# Counters of tables alone: trace_rows.py checks the others.
+# Only counters from tables: trace_rows.py checks the others.
 counters="select name, count(*), min(ts), max(ts) from counter join counter_track on track_id = counter_track.id
     where name not glob '* live*' and name not glob 'MFU*' and name not glob 'HBM [rw]*' group by 1 order by 1"
 for run in "sample -s sample_v6.ntff -n -" "attention -s attention.ntff -n attention.neff"; do
@@ -75,8 +75,9 @@ for run in "sample -s sample_v6.ntff -n -" "attention -s attention.ntff -n atten
             fail "$name.$format: processes and threads are $(sed -n 5p answers)"
         tail -n 1 answers >arrows
         [ $name = sample ] || [ "$(jq length arrows)" -gt 10 ] || fail "$name.$format: arrows are $(cat arrows)"
-        # Arrows: one to each instruction that waits, from one that changes that semaphore, or from the transfer that does, or
-        # from what began it; and one to each transfer, from what began it.
+        # Arrows: one to each waiting instruction, from an instruction that changes its semaphore, from the transfer
+        # that does, or from the instruction that started it; and one to each transfer, from the instruction that
+        # started it.
         sqlite3 "$name.sqlite" "
             create temp table arrow as select json_extract(value, '\$[0]') from_engine, json_extract(value, '\$[1]') from_ts,
                 json_extract(value, '\$[2]') from_pc, json_extract(value, '\$[3]') to_engine, json_extract(value, '\$[4]') to_ts,
@@ -121,8 +122,8 @@ for format in perfetto chrome; do
             sum(o.ts > i.ts) from flow join slice o on o.id = slice_out join slice i on i.id = slice_in" >answers 2>err || fail "folder.$format"
     head -3 answers | diff wanted - >&2 || fail "folder.$format: the trace processor finds something else"
     [ "$(sed -n 4p answers)" = '[[1,1]]' ] || fail "folder.$format: the capture is not where it ran: $(sed -n 4p answers)"
-    # The capture has its NEFF next to it: 20 waits end by an instruction (3 by a transfer, which
-    # has no pc), and 6 transfers begin by one.
+    # The capture has its NEFF next to it: instructions end 20 waits (a transfer, which has no pc, ends 3) and start
+    # 6 transfers.
     [ "$(sed -n 5p answers)" = "[[$([ $format = chrome ] && echo 0 || echo 15),26,0]]" ] || fail "folder.$format: arrows are $(sed -n 5p answers)"
 done
 neuron-profile view -d folder --output-format kineto --output-file folder.kineto || fail "folder: no kineto"

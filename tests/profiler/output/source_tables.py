@@ -37,7 +37,7 @@ for array, table in {"kernel_instruction": "KernelInstructions", "kernel_iterati
     expect(table, found, wanted)
     print(table, len(found))
 
-# What occupies the state buffer, and who put it there.
+# What occupies the state buffer, and which instruction wrote it.
 allocations = [{key: value for key, value in row.items() if value is not None} for row in rows("SbufAllocation")]
 expect("SbufAllocation", allocations, profile["sbuf_allocation"])
 owners = {row["id"]: row for row in profile["instruction"]}
@@ -66,7 +66,7 @@ for row in flows:
         sys.exit(f"gap of {row}: {gap}")
 print("Flow", len(flows))
 
-# Levels: a row has all that its instructions have.
+# Levels: a row combines all its instructions.
 instructions = rows("Instruction")
 for table, column in {"BirInstruction": "raw_bir_id", "PenguinInstruction": "raw_penguin_id", "HloInstruction": "raw_hlo_id",
                       "FrameworkInstruction": "raw_framework_id"}.items():
@@ -88,7 +88,7 @@ for table, column in {"BirInstruction": "raw_bir_id", "PenguinInstruction": "raw
         expect("intervals", len(json.loads(row["hbm_transfer_size_per_interval"])), len(intervals))
     print(table, len(found))
 
-# Parts of the framework's names: a row has all that is below it.
+# Parts of the framework's names: a row combines everything below it.
 names = {row["id"]: [part for part in row["framework_name"].split("/") if part] for row in rows("FrameworkInstruction")}
 below = collections.defaultdict(list)
 for row in instructions:
@@ -98,7 +98,7 @@ for row in instructions:
 nodes = rows("FrameworkNode")
 expect("FrameworkNode", [(row["parent_name"], row["node_name"]) for row in nodes], [(path[-2] if len(path) > 1 else "", path[-1]) for path in below])
 CHIP = {row["profile_schema_version"]: row for row in rows("Metadata")}["7.4.0"]
-PEAK = 2 * CHIP["tensor_engine_num_rows"] * CHIP["tensor_engine_num_cols"] * CHIP["tensor_engine_clock_freq"]  # flops of a ns
+PEAK = 2 * CHIP["tensor_engine_num_rows"] * CHIP["tensor_engine_num_cols"] * CHIP["tensor_engine_clock_freq"]  # flops per ns
 for node, path in zip(nodes, below):
     group = below[path]
     parts = [p for p in below if p[:-1] == path]
@@ -112,7 +112,7 @@ for node, path in zip(nodes, below):
         own = [one for one in group if one["engine"] == engine]
         expect(engine, (node[f"{engine}_engine_instruction_count"], json.loads(node[f"total_time_{engine}"])),
                (len(own), [min(one["start_ts"] for one in own), max(one["end_ts"] for one in own)] if own else []))
-    spans = []  # of whole ns: such that touch may be one or two
+    spans = []  # of whole ns: adjacent ones may be one or two
     for one in sorted(group, key=lambda one: one["start_ts"]):
         if spans and one["start_ts"] <= spans[-1][1] + 1:
             spans[-1][1] = max(spans[-1][1], one["end_ts"])

@@ -10,7 +10,7 @@ import sqlite3
 import struct
 import sys
 
-TEXT_ROWS = 2000  # of each end are compared as text; the others would take long
+TEXT_ROWS = 2000  # at each end are compared as text; comparing all would take too long
 
 BOOLEAN, INT32, INT64, DOUBLE, BYTE_ARRAY = 0, 1, 2, 5, 6
 
@@ -77,7 +77,7 @@ def unsnap(data):
             length, offset = (tag >> 2) + 1, int.from_bytes(r.take(2 if tag & 3 == 2 else 4), "little")
         start = len(out) - offset
         assert start >= 0, "a copy from before the begin"
-        piece = out[start : start + length]  # shorter where it runs into itself: then it repeats
+        piece = out[start : start + length]  # shorter where the copy overlaps itself: then it repeats
         out += (piece * (length // len(piece) + 1))[:length]
     assert len(out) == size
     return bytes(out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known content (support/ntff_big.h): how many rows each table must have, and
- * the high-water mark of a process that writes them out.
+ * Method: captures of known content (support/ntff_big.h): the expected number of rows of each
+ * table, and the high-water mark of a process that writes them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -116,8 +116,8 @@ static int add_rate(void *ctx, const void *data)
     return 0;
 }
 
-/* What moves at that rate is what the packets hold: all ends of a step fall on points that are
- * given. */
+/* The transfers at that rate add up to the bytes of the packets: all ends of a step fall on
+ * recorded points. */
 static void the_rate_of_dma_adds_up_to_its_bytes(void **state)
 {
     struct ntff_big big = { .steps = 1000, .cores = 1 };
@@ -143,7 +143,7 @@ static int stop_at_third(void *ctx, const void *row)
     return --*left ? 0 : -ENOSPC;
 }
 
-/* A full disk must not be asked a million times. */
+/* A full disk must not cause a million write calls. */
 static void rows_end_with_the_first_failure(void **state)
 {
     struct ntff_big big = { .steps = 100, .cores = 2 };
@@ -172,7 +172,7 @@ static uint64_t high_water_bytes(const char *format_name)
 {
     const struct ntk_export_format *format = ntk_export_format_find(format_name);
     int is_folder = strcmp(format_name, "csv") == 0 ||
-                    strcmp(format_name, "parquet") == 0; /* else thrown away */
+                    strcmp(format_name, "parquet") == 0; /* otherwise discarded */
     char *path = is_folder ? test_scratch_path(folder, format_name) : strdup("/dev/null");
     int pipes[2];
     uint64_t result = 0;
@@ -206,11 +206,11 @@ static void memory_is_less_than_the_capture(void **state)
         const char *name;
         uint64_t capture_bytes, used_bytes_max;
     } formats[] = {
-        { "json", 24 * MIB, 20 * MIB },    /* of 360 MB that are written */
-        { "parquet", 64 * MIB, 60 * MIB }, /* most of it a row group */
+        { "json", 24 * MIB, 20 * MIB },    /* while writing 360 MB */
+        { "parquet", 64 * MIB, 60 * MIB }, /* mostly one row group */
     };
 
-    ntk_ntff_map_from_bytes = MIB; /* what is copied would count */
+    ntk_ntff_map_from_bytes = MIB; /* a copy of the file would count as memory */
     if (NTFF_BIG_HAS_SHADOWS) {
         skip();
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the sample capture as text and JSON: lines that must be there, byte for byte. */
+/* Method: the sample capture as text and JSON, compared byte for byte with required lines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static void a_brief_summary_fits_on_a_screen(void **state)
     assert_true(strncmp(ntk_buf_text_get(&f->text), "sample on a trn2.3xlarge\n\n", 26) == 0);
     expect_text(f, "\nEngines or DMA active ");
     expect_text(f, ", 37.50% of the duration\n");
-    expect_text(f, "\nRead from device memory "); /* with bytes, or unknown */
+    expect_text(f, "\nRead from device memory "); /* with a byte count, or unknown */
     expect_text(f, "\nTensor       |#");
     expect_text(f, "\n 3. finding 3 [");
     assert_null(strstr(ntk_buf_text_get(&f->text), "finding 4"));
@@ -104,10 +104,10 @@ static void a_brief_summary_says_what_is_unknown(void **state)
     expect_text(f, "sample\n\nDuration on the device              unknown\n");
     expect_text(f, "\nFindings\nunknown: the capture does not contain the time of the execution\n");
     expect_text(f, " (unknown: Tensor, Vector, Scalar, GpSimd, Sync, DMA, Collectives)\n");
-    assert_null(strchr(ntk_buf_text_get(&f->text), 0x25)); /* no share at all */
+    assert_null(strchr(ntk_buf_text_get(&f->text), 0x25)); /* no percentage at all */
 }
 
-/* Method: each metric of the JSON, looked up in the text. */
+/* Method: looks up each metric of the JSON in the text. */
 static void summary_text_without_units_has_the_numbers_of_the_json(void **state)
 {
     struct fixture *f = *state;
@@ -124,7 +124,7 @@ static void summary_text_without_units_has_the_numbers_of_the_json(void **state)
         char wanted[300];
 
         if (sscanf(line, " \"%127[^\"]\": %127[0-9.e+-]", name, value) != 2) {
-            continue; /* a text, or a brace */
+            continue; /* a text value, or a brace */
         }
         metrics++;
         const char *found = strstr(ntk_buf_text_get(&f->text), name);

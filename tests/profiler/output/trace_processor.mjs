@@ -1,5 +1,6 @@
-// trace_processor ASSETS TRACE SQL... - asks Perfetto's trace processor (WebAssembly of the npm package) about a trace.
-// Rows are printed as JSON arrays, a query a line; what it took to read the file goes to stderr.
+// trace_processor ASSETS TRACE SQL... - asks Perfetto's trace processor (WebAssembly of the npm package) about a
+// trace.
+// Prints rows as JSON arrays, one query per line; the time to read the file goes to stderr.
 import fs from 'node:fs';
 import path from 'node:path';
 import vm from 'node:vm';
@@ -8,7 +9,7 @@ import {pathToFileURL} from 'node:url';
 const [assets, trace, ...queries] = process.argv.slice(2);
 const asset = url => fs.readFileSync(path.join(assets, path.basename(String(url))));
 
-// The engine is made for a worker of a browser: what it searches for there.
+// The engine is made for a browser worker: these are the globals that it looks up.
 const place = value => ({value, configurable: true, writable: true});
 Object.defineProperties(globalThis, {self: place(globalThis), location: place({href: pathToFileURL(assets).href + '/'})});
 globalThis.WorkerGlobalScope = class {};
@@ -41,7 +42,7 @@ class Engine extends EngineBase {
     rpcSendRequestBytes(bytes) { this.port.postMessage(bytes); }
 }
 const engine = new Engine(channel.port2);
-await engine.query('select 1'); // it is up
+await engine.query('select 1'); // it is ready
 
 const bytes = new Uint8Array(fs.readFileSync(trace));
 const start = performance.now();

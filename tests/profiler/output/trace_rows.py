@@ -131,7 +131,7 @@ def sums(derived, database):
 
 
 def same(what, ours, wanted):
-    # Rates have 24 bits: Chrome's text is the shortest that reads back to them.
+    # Rates have 24 bits: Chrome's text is the shortest one that reads back as the same number.
     bits = lambda value: struct.pack("<f", value)
     ours = [[(*r[:-1], bits(r[-1])) for r in rows] for rows in ours]
     wanted = [[(*r[:-1], bits(r[-1])) for r in rows] for rows in wanted]

@@ -113,7 +113,7 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as a, open(sys.argv[2], encoding="utf-8") as b:
         ours, theirs = json.load(a), json.load(b)
     known = differences(sys.argv[3])
-    ours["warnings"] = [row for row in ours["warnings"] if row["category"] != "metrics"]  # ours alone
+    ours["warnings"] = [row for row in ours["warnings"] if row["category"] != "metrics"]  # only in our output
     edges = name_predecessors(ours["instruction"])
     name_predecessors(theirs["instruction"])
     failures = compare_keys(known, ours, theirs)

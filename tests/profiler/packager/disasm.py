@@ -19,7 +19,7 @@ def slot(opcode, *fields):
     return bytes(made)
 
 
-# What SP executes: slot, opcode, operands.
+# The program of SP: slot, opcode, operands.
 PROGRAM = [
     (slot(0xB1), "SET_ORDERING_MODE", " ordering_mode=relaxed "),
     (slot(0xCC), "OP_0xcc", " "),
@@ -28,7 +28,7 @@ PROGRAM = [
     (slot(0xA4, (12, b"\x20")), "NOP", " cycle=32 "),
     (slot(0x95, (12, b"\x01\x02\x03\x04\x05")), "OP_0x95", " bytes=0102030405 "),
     (slot(0xA2), "DRAIN", " "),
-    # One of two passes of a product of 32 bits: 64 rows, 32 columns, 16 that move; it transposes.
+    # One of two passes of a product of 32 bits: 64 rows, 32 columns, 16 moving; it transposes.
     (slot(0x02, (26, b"\x10\0\x01\0\x01\0"), (32, b"\x0a\x03\x01\0\0\0\x40\x20"), (51, b"\x02"), (58, b"\x10\0\x01\0\x01\0")), "MATMUL",
      " acc_flags=0 fp32_mode=LOW_HIGH src=fp32@0x0[0,0,0][16,1,1] dst=0x2000000[0,0,0][16,1,1] 64*32 "),
     # 8 rows of 256 bytes from the input, variable 1, to the state buffer, variable 0.
@@ -45,14 +45,14 @@ PROGRAM = [
 
 BYTES = [f"{memory}_{way}_bytes" for memory in ("sbuf", "psum", "hbm") for way in ("read", "write")] + ["psum_read_sbuf_write_bytes"]
 FLOPS = ["elements", "raw_flops", "adjusted_flops", "flops_transpose", "adjusted_flops_transpose"]
-# What slots compute and move; all others that are known move nothing.
+# What slots compute and move; all other known ones move nothing.
 FIGURES = {
     6: dict(zip(FLOPS, [64 * 32 * 16, 64 * 32 * 16, 4 * 64 * 32 * 16, 64 * 32 * 16, 4 * 64 * 32 * 16]), instruction_type="TRANSPOSE",
             sbuf_read_bytes=4 * 16 * 64, psum_write_bytes=4 * 16 * 32),
     7: {"hbm_read_bytes": 2048, "sbuf_write_bytes": 2048},
     8: {"hbm_read_bytes": 4096 * 128, "sbuf_write_bytes": 4096 * 128},
 }
-UNKNOWN = {1, 2, 4, 11}  # no layout, no such group, no known bytes
+UNKNOWN = {1, 2, 4, 11}  # unknown layout, unknown group, unknown bytes
 
 
 def make(folder):

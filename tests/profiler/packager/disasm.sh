@@ -1,6 +1,6 @@
 #!/bin/bash
-# disasm - programs in the encoding of hardware are listed as they are named; those of captures at hand come out as the
-# capture has them. The layout of each instruction is the matter of tests/shared/formats/neff/test_vendor_slot_text.c.
+# disasm - programs in the encoding of hardware are listed with their names, and those of captures, if there are any,
+# as the capture has them. tests/shared/formats/neff/test_vendor_slot_text.c checks the layout of each instruction.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 disasm() { ends "$1" neuron-packager disasm "${@:2}"; } # EXIT-CODE ARGUMENT...
@@ -25,7 +25,7 @@ python3 "$here/disasm.py" json printed || complain 'the JSON'
 for key in $(jq -r '[paths | .[] | strings] | unique[]' printed); do
     grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/neff.md" || complain "key $key is not documented"
 done
-# What the compiler counted of the model, and the version of NKI, where the files have them.
+# The compiler's counts of the model, and the version of NKI, if the files have them.
 cp -r plain counted
 echo '{"HloMacCount": 4194304}' >counted/hlo_stats.json
 jq '.nki_version = "0.6.0+1.gabc"' plain/info.json >counted/info.json
@@ -63,7 +63,7 @@ neuron-packager create -i plain -o other.neff >unpacked 2>err || complain 'creat
 disasm 0 other.neff --json
 jq -e '[.subgraphs[].engines[] | select(.encoding == "hardware") | .instructions[]] |
     length > 5 and all(.operands | startswith("bytes=") and length == 130)' printed >/dev/null || complain 'unknown slots'
-# Names that are damaged are omitted, and said to be.
+# Damaged names are omitted, and a message says so.
 printf 'broken' >plain/sg00/debug_info_asm_SP.dbg
 neuron-packager create -i plain -o damaged.neff >unpacked 2>err || complain 'create with damaged names'
 disasm 1 damaged.neff

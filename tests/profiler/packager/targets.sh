@@ -1,6 +1,6 @@
 #!/bin/bash
-# targets - an example for target * runs on every machine but those that neuron-packager lists.
-# Method: each example on a machine of each kind: it is refused where it is listed, and nowhere else.
+# targets - an example for target * runs on every machine except those that neuron-packager lists. Method: each
+# example on a machine of each kind is rejected exactly where it is listed.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 unset NEURON_SOFT_INSTANCE NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LOGICAL_NC_CONFIG NEURON_RT_VIRTUAL_CORE_SIZE NEURON_LIBNRT
 examples=$(neuron-packager example --list | awk '/^[a-z]/ { print $1 }')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-packager as a user meets it: what it prints, and how it ends. */
+/* neuron-packager from a user's view: its output and its exit codes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static void info_shows_which_subgraph_has_a_tensor(void **state)
     result = run(0, "info", file, NULL, NULL, NULL, NULL, NULL);
     assert_non_null(strstr(result.out, "0     Neuron Core  sg00      x:0 "));
     assert_non_null(strstr(result.out, "0     Neuron Core  sg02      y:0 "));
-    assert_null(strstr(result.out, "h1")); /* hidden from the outside */
+    assert_null(strstr(result.out, "h1")); /* internal, so not shown */
     test_run_fini(&result);
     free(file);
 }
@@ -149,12 +149,12 @@ static void info_prints_json(void **state)
     free(file);
 }
 
-/* Method: a machine that is not present: the name alone decides. */
+/* Method: a machine that does not exist: only the name matters. */
 static void an_example_has_the_cores_of_the_machine(void **state)
 {
     static const struct {
         const char *environment[3];
-        const char *asked; /* NULL: not at all */
+        const char *asked; /* NULL: not given */
         const char *lnc;
     } cases[] = {
         { { "NEURON_SOFT_INSTANCE=trn2.48xlarge" }, NULL, "LNC size:          2\n" },
@@ -236,7 +236,8 @@ static void optimize_leaves_out_debug_files_and_compression(void **state)
     struct test_run result = run(0, "example", "mlp", "-o", kept, NULL, NULL, NULL);
 
     test_run_fini(&result);
-    result = run(0, "optimize", "-o", packed, kept, NULL, NULL, NULL); /* without the example's */
+    /* Without those of the example. */
+    result = run(0, "optimize", "-o", packed, kept, NULL, NULL, NULL);
     test_run_fini(&result);
     result = run(0, "unpack", "-o", folder, packed, NULL, NULL, NULL);
     test_run_fini(&result);
@@ -360,8 +361,7 @@ static void unpack_and_create_give_the_same_archive(void **state)
     free(payload);
 }
 
-/* Method: an archive made with options that are not defaults, unpacked and packed again without
- * any. */
+/* Method: an archive made with non-default options, unpacked and packed again without options. */
 static void create_keeps_what_the_header_said(void **state)
 {
     char *file = test_scratch_path(*state, "first.neff");
@@ -500,9 +500,9 @@ static void files_that_are_not_neffs_are_failures(void **state)
     free(nowhere);
 }
 
-/* Method: every example, without the source lines of its slots, which asm removes with the slots,
- * is listed; the listing is assembled into a copy from which the binaries were wiped, which must
- * become the original byte by byte. */
+/* Method: lists every example without the source lines of its slots, which asm removes with the
+ * slots. The listing is assembled into a copy without binaries, which must become byte for byte the
+ * original. */
 static void what_disasm_prints_asm_reads_back(void **state)
 {
     static const char *const names[] = { "mlp",          "conv", "attention", "attention-slow",
@@ -551,7 +551,7 @@ static void what_disasm_prints_asm_reads_back(void **state)
     free(back);
 }
 
-/* Method: one slot of the scalar engine is another operation, all else stays. */
+/* Method: one slot of the scalar engine becomes another operation, everything else stays. */
 static void asm_removes_the_source_lines_of_a_changed_engine(void **state)
 {
     static const char other[] = ".engine Activation sg00/Activation.bin\n nop\n";
@@ -601,7 +601,7 @@ static void a_listing_shows_names_groups_and_slots(void **state)
     assert_non_null(strstr(result.out, ";     copy SB(0)+0:uint8["));
     assert_non_null(strstr(result.out, "\n    notify ; 0\n"));
     {
-        /* By the name that neuron-profile gives it. */
+        /* By the name that neuron-profile uses. */
         struct test_run one = run(0, "disasm", "-e", "Sync", file, NULL, NULL, NULL);
         assert_non_null(strstr(one.out, "\n.engine SP sg00/SP.bin\n"));
         assert_null(strstr(one.out, "\n.engine PE "));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What triggers move. Method: a subgraph put together by hand, and how many sums are kept of it. */
+/* What triggers move. Method: a hand-made subgraph; counts how many sums are kept. */
 #include "profiler/packager/packager_figures.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static const struct ntk_vendor_work *find(const struct packager_triggers *trigge
     return packager_triggers_find(triggers, slot);
 }
 
-/* A hostile file has as many triggers as groups, and each starts them all. */
+/* A hostile file has as many triggers as groups, and each starts all groups. */
 static void groups_are_added_up_once_for_all_their_triggers(void **state)
 {
     struct fixture *f = *state;
@@ -85,7 +85,7 @@ static void a_trigger_names_a_queue_or_one_of_its_instances(void **state)
 
     f->groups[0].instance = "qSync_0";
     f->groups[1].instance = "qSync_1";
-    f->groups[2].instance = "qSync"; /* as its queue: once */
+    f->groups[2].instance = "qSync"; /* named like its queue: counted once */
     f->groups[3].queue_set = 1;
     f->groups[4].instance = "longer_than_the_name_of_any_trigger_can_be";
     f->subgraph.engines[NTK_ISA_ENGINE_SP].group_count = 5;

@@ -1,9 +1,9 @@
 #!/bin/bash
-# popef_dump: the listing of the guide's sample to the byte, several files as one set, what is damaged or hostile.
+# popef_dump: the listing of the guide's sample to the byte, several files as one set, and damaged or hostile files.
 . ./lib.sh
 corpus=$NTK_SOURCE_DIR/tests/corpus/popef
 
-# ---- the sample of the format's guide, with data of the sizes that it has there ----
+# ---- the sample of the format's guide, with data of the sizes in the guide ----
 head -c 63682 /dev/zero >executable.bin
 head -c 1536 /dev/zero >popart.bin
 cat >sample.json <<'END'
@@ -24,7 +24,7 @@ END
 code 0 popef_make create -o executable.popef sample.json
 code 0 popef_dump -a -t -e -o executable.popef
 diff "$here/listing.txt" out || complain "the listing of the guide"
-code 0 popef_dump -ateo executable.popef # as one word
+code 0 popef_dump -ateo executable.popef # grouped into one word
 diff "$here/listing.txt" out || complain "grouped options"
 code 0 popef_dump --metadata executable.popef
 diff "$here/metadata.txt" out || complain "the metadata of the guide"
@@ -91,7 +91,7 @@ has '  Name: "a\n\x1b[31mb\xe2\x80\xae"é":'
 has 'PopEF file: new\nline.popef'
 has 'TensorInfo: { dtype: U8, sizeInBytes: 1, shape [] }'
 [ "$(wc -l <out)" = 6 ] || complain "a name has more than a line"
-python3 - <<'END' # no UTF-8
+python3 - <<'END' # not UTF-8
 import struct
 info = struct.pack("<I", 3) + b"\xff\xc3x"
 open("latin.popef", "wb").write(b"OPEF" + struct.pack("<HHIIQQQQ", 1, 0, 0, 0, 48 + 8, len(info), 0, 0) + info + bytes(1))

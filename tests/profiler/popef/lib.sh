@@ -1,10 +1,10 @@
 # For the scripts next to it: checks that continue after a failure.
 here=$PWD
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export LC_ALL=C.UTF-8
 unset POPEF_LOG_LEVEL POPEF_LOG_DEST
-# code CODE COMMAND...: its exit code; stdout and stderr stay in the files out and err.
+# code CODE COMMAND...: checks its exit code; stdout and stderr are in the files out and err.
 code() {
     local expected=$1 got
     shift

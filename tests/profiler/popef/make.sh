@@ -1,5 +1,5 @@
 #!/bin/bash
-# popef_make: what a description says is what the file has; producers; what is wrong with a description.
+# popef_make: the file contains what the description says; producers; errors in a description.
 . ./lib.sh
 
 blobs() { # the kinds and names in the order of the file
@@ -69,7 +69,7 @@ has '    0: load_program'
 has '    load: [0]'
 has '    main: [1]'
 has '    save: [2]'
-has 'Name: "x0":' # a name for the second time
+has 'Name: "x0":' # a name used twice
 make "{\"producer\": \"popart\", $(sed 's/"name": "7", //' <<<"$model") ]}}"
 popef_dump -e f.popef | grep -E '^  Name: "[0-9]{10,20}":$' >/dev/null || complain "no hash for a name"
 
@@ -111,7 +111,7 @@ code 1 popef_make append d.json f.popef
 says 'duplicate executable '\''c'\'''
 cmp before.popef f.popef || complain "a refused append changed the file"
 
-# ---- what is wrong ----
+# ---- errors ----
 refused 'line 1' '{'
 refused "unknown key 'tensor'" '{"tensor": []}'
 refused "unknown producer 'caffe'" '{"producer": "caffe"}'

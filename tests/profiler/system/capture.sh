@@ -1,6 +1,6 @@
 #!/bin/bash
 # capture - the ways to run a NEFF for a capture: several workers, queued executions, one buffer for all tensors, and
-# the system trace instead.
+# the system trace instead of a capture.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 unset NEURON_RT_ROOT_COMM_ID NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS
 capture() { # EXIT-CODE ARGUMENT...
@@ -13,7 +13,7 @@ capture 0 -s one.ntff
 time=$(time_of one.ntff)
 [ -n "$time" ] || complain "no time"
 
-# ---- a node of several subgraphs: as many cores as it takes, one after the other ----
+# ---- a node of several subgraphs: as many cores as it needs, one after the other ----
 (
     export NEURON_SOFT_INSTANCE=inf1.xlarge NEURON_HOOKS_DIR=$scratch/inf1
     mkdir -m 700 inf1
@@ -28,7 +28,7 @@ time=$(time_of one.ntff)
     mv kept.neff m.neff
 )
 
-# ---- workers: a core and a file each, their own inputs ----
+# ---- workers: a core, a file and inputs each ----
 head -c 32768 /dev/zero | tr '\0' 'a' >a.raw
 head -c 32768 /dev/zero | tr '\0' 'b' >b.raw
 input=in
@@ -47,7 +47,7 @@ cmp -s "$1" b.raw || complain "rank 1 has not the input of line 2"
 rm -f w_rank_*
 capture 0 -s w.ntff -r 2 -i 1
 [ "$(ls w_rank_*)" = w_rank_1.ntff ] && [ "$(cat printed)" = w_rank_1.ntff ] || complain "only rank 1 records"
-# All captures of one NEFF side by side; those of others are not among them.
+# All captures of one NEFF together; captures of others are not included.
 neuron-packager example mlp -o other.neff >/dev/null
 mkdir -p many/below
 capture 0 -s many/w.ntff -r 2
@@ -66,7 +66,7 @@ says 'cut.ntff: '
 timeout "$patience" neuron-profile view -d many/below -n other.neff >text 2>err
 [ $? = 1 ] || complain "no capture of a NEFF"
 says 'many/below has no capture of other.neff (1 captures of other NEFFs)'
-# Two nodes of one worker each: a world of two, met from two commands.
+# Two nodes of one worker each: a world of two, joined by two commands.
 export NEURON_RT_ROOT_COMM_ID=127.0.0.1:46820
 timeout "$patience" env NEURON_RT_VISIBLE_CORES=0 neuron-profile capture -n m.neff -s n.ntff -r 1 --collectives-worker-count 2 \
     >other 2>&1 </dev/null &
@@ -75,7 +75,7 @@ capture 0 -s n.ntff -r 1 --collectives-worker-count 2 --collectives-worker-start
 wait $! || complain "the other node: $(cat other)"
 [ -s n_rank_0.ntff ] && [ -s n_rank_1.ntff ] || complain "two nodes"
 unset NEURON_RT_ROOT_COMM_ID NEURON_RT_VISIBLE_CORES
-# One that fails takes the others with it: the machine has two cores.
+# A failing worker stops the others: the machine has two cores.
 capture 1 -s f.ntff -r 3
 says 'rank 2: nrt_init failed'
 capture 1 -s f.ntff -r 2 -m m.neff
@@ -103,7 +103,7 @@ capture 0 -s io.ntff --single-io "$input" a.raw --save-output
 capture 0 -s io.ntff --single-io --single-io-threshold 1M "$input" a.raw --save-output
 cmp -s out.out a.raw || complain "small tensors share a buffer"
 
-# ---- inputs that the NEFF holds ----
+# ---- inputs that the NEFF contains ----
 capture 1 -s nothing.ntff --io-from=neff
 says "has no value for input 'in' (no member inputs/in.npy or .bin)"
 capture 0 -s given.ntff --io-from=neff "$input" a.raw
@@ -120,13 +120,13 @@ neuron-packager create -i m -o held.neff >/dev/null 2>err || complain "a NEFF wi
 capture 1 -n held.neff --io-from=neff
 says "inputs/in.bin has 100 bytes, but input 'in' requires 32768"
 
-# ---- warm-up: the record is the one after it ----
+# ---- warm-up: the recorded execution is the one after it ----
 capture 0 -s warm.ntff --warmup 3 --num-exec 2 --profile-nth-exec 2
 [ "$(time_of warm_exec_2.ntff)" = "$time" ] || complain "warm-up"
 capture 0 -t systrace -s t.json --warmup 3 --num-exec 2 --systrace-event-filter nrt_execute
 [ "$(grep -o '"event_type":"nrt_execute","phase":"stop"' t.json | wc -l)" = 2 ] || complain "warm-up is not traced"
 
-# ---- a disk that is full: what fits is a readable file, and what is missing is reported ----
+# ---- a full disk: what fits is a readable file, and missing records are reported ----
 neuron-packager example mlp -o large.neff >/dev/null || complain "no large model"
 capture 0 -n large.neff -s whole.ntff
 whole=$(stat -c %s whole.ntff)
@@ -147,7 +147,7 @@ grep -q '^total_time ' text || complain "a part of a capture has no time"
 limited 2048
 [ ! -e half.ntff ] || complain "an empty file stays"
 
-# ---- errors of the device are in the capture, with the instruction that they are of ----
+# ---- errors of the device are in the capture, with the instruction that caused them ----
 errors_of() { # EXAMPLE: engine, kind and pc of each
     neuron-packager example "$1" -o error.neff >/dev/null || complain "no example $1"
     capture 0 -n error.neff -s error.ntff --ignore-exec-errors
@@ -158,7 +158,7 @@ errors_of() { # EXAMPLE: engine, kind and pc of each
 [ "$(errors_of oob)" = 'DMA out of bounds' ] || complain "out of bounds: $(cat text)"
 [ "$(errors_of deadlock)" = 'Vector waits for an event that is never signaled, pc 2' ] || complain "a deadlock: $(cat text)"
 [ -z "$(errors_of memcpy)" ] || complain "errors of a sound run: $(cat text)"
-# The NaN is there when the instruction that wrote it ends.
+# The NaN appears when the instruction that wrote it ends.
 errors_of nan >/dev/null
 moment=$(awk '$3 == "ERROR" && $4 == "Scalar" { print int($2 / 1000) }' text)
 neuron-profile show-session -s error.ntff -i |

@@ -1,8 +1,7 @@
 #!/bin/bash
-# inspect - neuron-profile inspect around real programs, and what view and show-session print about
-# the folders.
+# inspect - neuron-profile inspect around real programs, and what view and show-session print about the folders.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export LC_ALL=C.UTF-8
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
 for name in $(compgen -e NEURON_RT_INSPECT_); do unset "$name"; done
@@ -24,7 +23,7 @@ set -- "$folder"/*_instid_0_vnc_0.ntff
 set -- "$folder"/neff_*_vnc_0.neff
 cmp -s "$1" m.neff || complain "no copy of the NEFF"
 
-# ---- what it says ----
+# ---- the text output ----
 for place in out "$(dirname "$folder")" "$folder"; do
     neuron-profile view -d "$place" >text 2>err || complain "view -d $place: exit code $?"
     [ -s err ] && complain "view -d $place: expected nothing on stderr"
@@ -57,7 +56,7 @@ grep -q nrt_execute text && complain "events of core 0, although those of 1 are 
 neuron-profile view -d out --system-trace-filter-instance-id i-local,i-2 >text 2>err
 grep -Eq '^ *[0-9]+  nrt_execute' text || complain "events of this machine"
 
-# ---- the other formats: the same events everywhere, the same bytes again ----
+# ---- the other formats: the same events in each, and the same bytes when repeated ----
 for format in json csv sqlite parquet perfetto chrome html; do
     for file in "all.$format" "again.$format"; do
         neuron-profile view -d out --output-format $format --output-file "$file" >printed 2>err || complain "$format: exit code $?"
@@ -73,17 +72,17 @@ grep -q '^11 tables, ' printed || complain "tables"
 python3 "$NTK_SOURCE_DIR/tests/profiler/system/system_rows.py" trace.txt all.chrome all.sqlite >printed 2>err || complain "traces"
 query() { sqlite3 -readonly all.sqlite "$1"; }
 [ "$(query "select count(*) from SystemProfileEvents where name = 'nrt_execute'")" = 5 ] || complain "five executions"
-# All that the process took it gave back.
+# The process freed all memory that it allocated.
 [ "$(query "select total_bytes from SystemProfileHbmUsage order by timestamp desc, rowid desc limit 1")" = 0 ] &&
     [ "$(query "select max(tensors_bytes) from SystemProfileHbmUsage")" = 65536 ] || complain "device memory"
 [ "$(query "select count(*) from SystemProfileHbmUsage where total_bytes != generic_bytes + weights_bytes + tensors_bytes +
     dma_rings_runtime_bytes + dma_rings_spill_bytes + dma_rings_io_bytes + scratchpad_bytes + shared_scratchpad_bytes +
     profiler_buffers_bytes + ucode_lib_bytes + unknown_bytes")" = 0 ] || complain "types do not add up"
 [ "$(query "select nc_id, session_id from DeviceProfileList")" = '0|' ] || complain "the list of captures"
-# A flow goes from the call of an execution to the core: all its events have the number.
+# A flow leads from the call of an execution to the core: all its events have the same number.
 neuron-profile view -d out --output-format perfetto --show-perfetto-flows --output-file flows.pftrace 2>err || complain "flows"
 (cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/traces/perfetto.proto) <flows.pftrace >flows.txt
-grep -E 'flow_ids: [0-9]{1,18}$' flows.txt >host_flows.txt # those of instructions are longer
+grep -E 'flow_ids: [0-9]{1,18}$' flows.txt >host_flows.txt # flows of instructions are longer
 [ "$(wc -l <host_flows.txt)" = "$(query "select count(*) from SystemProfileEvents where flow_id is not null and name not in
     ('timestamp_sync_point', 'nrt_model_switch')")" ] && ! grep -q flow_ids trace.txt || complain "flows"
 [ "$(sort -u host_flows.txt | wc -l)" = 5 ] || complain "a flow for each execution"
@@ -99,7 +98,7 @@ rm -r "$folder/system_profile_csv"
 neuron-profile view -d out --output-format sqlite --output-file events.sqlite --system-trace-filter-event-type hardware \
     --ignore-device-profile 2>err || complain "a filtered database"
 
-# ---- a cut trace: what is intact, one message, exit code 1 ----
+# ---- a truncated trace: the intact part, one message, exit code 1 ----
 cp -r "$folder" cut
 head -c 700 "$folder/ntrace.pb" >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err
@@ -109,7 +108,7 @@ printf 'this is not a trace' >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err
 [ $? = 1 ] && grep -q 'ntrace.pb is not an inspection trace' err || complain "a foreign trace"
 
-# ---- defaults: the system trace alone, every process its folder; sessions ----
+# ---- defaults: only the system trace, one folder per process; sessions ----
 neuron-profile inspect -o two -- bash -c 'neuron-bench exec m.neff --count 2 --cores 0 & neuron-bench exec m.neff --count 3 --cores 1; wait' \
     >printed 2>err || complain "two processes: exit code $?"
 [ "$(grep -c '^two/i-local_pid_' printed)" = 2 ] || complain "two processes leave two folders"
@@ -122,7 +121,8 @@ neuron-profile inspect -o all --capture-device-profiles --device-profile-mode se
 neuron-profile view -d all >text 2>err || complain "session mode: view: exit code $?"
 grep -Eq '^profile_nc_0_session_1.ntff +10001 +0 +all ' text || complain "no session"
 
-# ---- the layout of the vendor's runtime: the same events, at any level of the folder, the host's name only when asked ----
+# ---- the layout of the vendor's runtime: the same events, at any level of the folder, with the host's name only on
+# request ----
 neuron-profile inspect -o vendor --format vendor --capture-system-profiles --capture-device-profiles --host-memory -- \
     neuron-bench exec m.neff --count 3 >printed 2>err || complain "--format vendor: exit code $?"
 leaf=$(tail -1 printed)
@@ -131,7 +131,8 @@ for level in vendor "$(dirname "$leaf")" "$leaf"; do
     [ "$(grep -o '"name":"nrt_execute"' text | wc -l)" = 3 ] && [ "$(grep -o '"bound":' text | wc -l)" = 3 ] || complain "vendor's layout: $level"
     [ ! -s err ] && ! grep -q '"host_name"' text || complain "vendor's layout: $level: expected no output"
 done
-# The clock of the core, which begins at 0 here, says which execution the capture is of. Without it no capture is joined.
+# The clock of the core, which starts at 0 here, determines the execution of the capture. Without it no capture is
+# joined.
 neuron-profile view -d vendor >text 2>err || complain "vendor's layout: text: exit code $?"
 grep -Eq '_instid_0_vnc_0.ntff +10001 +0 +1 ' text && ! grep -q 'Not joined' text || complain "vendor's layout: the capture"
 cp -r vendor other
@@ -143,12 +144,12 @@ grep -q '"trace_version": 2' text && ! grep -q '"host_name"' text || complain "v
 neuron-profile view -d vendor --output-format summary-json --private >text 2>err || complain "--private: exit code $?"
 grep -q '"host_name": "' text || complain "--private: no name"
 
-# ---- a process that runs already ----
+# ---- a process that is already running ----
 neuron-bench exec m.neff --rate 50 --duration 1h >/dev/null 2>&1 &
 job=$!
 pids+=($job)
 wait_for has_segment
-# A second shows 50 executions; where the job got no processor in it, a longer one does.
+# One second shows 50 executions; if the job got no processor in it, a longer recording does.
 for seconds in 1 4 16 64; do
     rm -rf live
     neuron-profile inspect --pid $job --duration ${seconds}s -o live >printed 2>err || complain "--pid: exit code $?"
@@ -159,19 +160,19 @@ neuron-profile view -d live >text 2>err || complain "--pid: view: exit code $?"
 [ "$(awk '/^neuron-profile: recorded/ { print $4 }' err)" != 0 ] || complain "--pid: no executions"
 grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +[1-9]' text || complain "--pid: nothing on the core"
 grep -q ' 0 without start or end, 0 events overwritten' text || complain "--pid: events are missing"
-# Its executions have no phases: what P of neuron-top shows fits a terminal.
+# Its executions have no phases: the output of P in neuron-top fits a terminal.
 grep -Eq '^EXEC +MODEL +NC +THREAD +START' text && ! grep -q CHECK text || complain "--pid: columns that nothing has"
 awk '/^EXEC/ { on = 1 } on && length > 80 { exit 1 }' text || complain "--pid: executions are wider than a terminal"
 neuron-profile view -d live --output-format perfetto --output-file live.pftrace 2>err || complain "--pid: perfetto: exit code $?"
 neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-gaps: exit code $?"
 grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
-# Such a recording does not record what memory is for.
+# A recording of this kind does not contain the use of memory.
 neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: exit code $?"
 grep -q "^Process $job: unknown (the trace" text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"
 neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: exit code $?"
 grep -q peak_bytes text && complain "--pid: unrecorded memory is none in JSON"
 
-# ---- wrong use, and the command's own fate ----
+# ---- wrong usage, and signals to the command itself ----
 code() { # WANTED PATTERN ARGUMENT...
     local wanted=$1 pattern=$2
     shift 2

@@ -30,8 +30,8 @@ def perfetto(path):
     def process(track):
         of = tracks[track]
         return processes[of["pid"]] if of["pid"] else process(of["parent"])
-    for time, kind, track, name, value in sorted(events, key=lambda e: e[0]):  # stable, as readers do it
-        if kind == "SLICE_BEGIN" and name:  # those of captures have numbers
+    for time, kind, track, name, value in sorted(events, key=lambda e: e[0]):  # stable, as readers sort
+        if kind == "SLICE_BEGIN" and name:  # numbers of captures
             stacks[track].append((name, time))
         elif kind == "SLICE_END" and stacks[track]:
             name, start = stacks[track].pop()
@@ -94,7 +94,7 @@ for kind, read in (("perfetto", perfetto), ("chrome", chrome)):
     zero, spans, counters = read(sys.argv[1] if kind == "perfetto" else sys.argv[2])
     wanted_spans, wanted_counters = tables(sys.argv[3], zero)
     same(f"{kind}: events", spans, wanted_spans)
-    # Captures have their own counters, below their cores.
+    # Captures have separate counters, below their cores.
     same(f"{kind}: counters", [c for c in counters if " NC " not in c[0]], wanted_counters)
     if not any(" NC " in c[0] for c in counters):
         sys.exit(f"{kind}: the captures are not there")

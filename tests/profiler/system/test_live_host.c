@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Host threads and gaps in a recording. Method: a child has the hooks in it and does nothing; what
- * its threads did is written by hand, so every span of the recording is known.
+ * Host threads and gaps in a recording. Method: a child process has the hooks and does nothing; the
+ * activity of its threads is hand-written, so every span of the recording is known.
  */
 #include "profiler/system/live_host.h"
 
@@ -56,8 +56,9 @@ static void add_thread(struct ntk_host_records *records, uint32_t tid)
     thread->last_ns = BASE_NS + 200 * MS;
 }
 
-/* Two gaps of a pair of cores, of the loader. In the first it reads 60 ms, is ready for 5 ms, and
- * runs 35 ms, in which it is seen once. In the second it waits for a lock of the helper. */
+/* Two gaps of a pair of cores, caused by the loader. In the first it reads for 60 ms, is ready for
+ * 5 ms, and runs for 35 ms, in which it is sampled once. In the second it waits for a lock of the
+ * helper. */
 static void fill(struct ntk_host_records *records)
 {
     const struct ntk_host_gap gaps[] = { { BASE_NS, BASE_NS + 100 * MS, FIRST_CORE, LOADER },
@@ -159,7 +160,7 @@ static void a_recording_has_the_gaps_and_the_threads_that_cause_them(void **stat
     struct ntk_live_host host = { &records, &result };
     struct ntk_system_trace *trace = record(&host);
 
-    /* The same distance between both clocks for all. */
+    /* The distance between both clocks is the same for all spans. */
     assert_int_equal(trace->span_count, sizeof rows / sizeof *rows);
     uint64_t zero_ns = trace->spans[0].start_ns;
     uint64_t away_ns = ntk_clock_realtime_ns() - ntk_clock_monotonic_ns() + BASE_NS;

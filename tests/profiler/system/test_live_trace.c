@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that runs already, recorded from outside. Method: a child has the hooks in it and calls
- * them a known number of times once the recording has started, then ends; what the folder says must
- * be exactly that.
+ * A running process, recorded from outside. Method: a child process has the hooks and calls them a
+ * known number of times once the recording has started, then exits; the folder must contain exactly
+ * that.
  */
 #include "profiler/system/live_trace.h"
 
@@ -21,10 +21,10 @@
 #define RUNS 500U
 #define FAILURES 5U /* every hundredth */
 #define DEVICE_NS 1000U
-#define QUEUES 3U /* none, one in the middle, nearly the last number */
+#define QUEUES 3U /* no queue, one in the middle, nearly the last number */
 #define AN_HOUR UINT64_C(3600000000000)
 
-enum { FIRST_CORE = 6, CORES = 2, LOGICAL = 3 }; /* the logical core 3, LNC 2 */
+enum { FIRST_CORE = 6, CORES = 2, LOGICAL = 3 }; /* logical core 3, LNC 2 */
 
 static void execute(struct ntk_hooks_model_ref model, uint64_t id)
 {
@@ -72,7 +72,7 @@ static int child_works(struct observed *child, void *ctx)
     }
     ntk_hooks_model_begin(&model, &ref);
     ntk_hooks_model_loaded(ref, ntk_hooks_now(), 0, 4096);
-    execute(ref, RUNS + 1); /* before the recording: not in it */
+    execute(ref, RUNS + 1); /* before the recording, so not in it */
     observed_send(child, 1);
     if (observed_receive(child) == 0) {
         return 0;
@@ -104,7 +104,7 @@ static int child_works(struct observed *child, void *ctx)
     return 0;
 }
 
-/* The first time the child gets its start signal. */
+/* The first call sends the child its start signal. */
 static bool begin_work(double share, void *ctx)
 {
     struct observed *child = ctx;
@@ -174,13 +174,13 @@ static void folder_holds_exactly_what_the_process_did(void **state)
             assert_int_equal(span->exec_id, count[0]);
             assert_int_equal(span->queue, count[0] % QUEUES * (NTK_EXEC_QUEUES / 2));
         } else if (strcmp(span->type, "nc_exec_running") == 0) {
-            /* Two physical cores, in one device time. */
+            /* Two physical cores at the same device time. */
             assert_int_equal(span->device_core, FIRST_CORE + count[1] % CORES);
             assert_int_equal(span->device_start_ns, clock_ns);
             assert_int_equal(span->device_end_ns, clock_ns + DEVICE_NS);
             clock_ns += ++count[1] % CORES == 0 ? DEVICE_NS : 0;
             assert_int_equal(span->end_ns - span->start_ns, DEVICE_NS);
-            /* By that clock it may take longer than its call. */
+            /* On that clock it may take longer than its call. */
             assert_true(span->parent == NTK_SYSTEM_NO_PARENT ||
                         strcmp(trace->spans[span->parent].type, "nrt_execute") == 0);
         } else if (strcmp(span->type, "nrt_error") == 0) {
@@ -247,8 +247,8 @@ static void what_is_beyond_the_bound_is_counted_as_lost(void **state)
     char *path = test_scratch_path(result.folder, "ntrace.pb");
     assert_int_equal(ntk_ntrace_each(path, count_events, &events, &err), 0);
     free(path);
-    /* Two ends of a call and of what each core ran; failures, memory, two ends of a transfer,
-     * three of marks, two ends of two collectives. */
+    /* Start and end of a call and of the run on each core; failures, memory, start and end of a
+     * transfer, three events of marks, start and end of two collectives. */
     assert_int_equal(events + trace->lost, RUNS * 2 * (1 + CORES) + FAILURES + 15);
     assert_int_equal(trace->lost, result.lost);
     assert_true(events > 0 && result.lost > 0);
@@ -280,7 +280,7 @@ static void a_process_that_cannot_be_recorded_has_a_reason(void **state)
 
 struct ending {
     uint64_t duration_ms;
-    double ends_at; /* share of the time that the caller lets pass; 2: all */
+    double ends_at; /* share of the caller's time at which it ends; 2: never */
     uint64_t recorded_ms;
 };
 
@@ -289,8 +289,8 @@ static bool is_before(double share, void *ctx)
     return share < ((const struct ending *)ctx)->ends_at;
 }
 
-/* Method: a process that does nothing, and a clock that ends every wait at once. Rings
- * are drained every 5 ms. */
+/* Method: a process that does nothing, and a clock on which every wait ends at once. Rings are
+ * drained every 5 ms. */
 static void a_recording_ends_when_its_time_is_up(void **state)
 {
     static const struct ending rows[] = {

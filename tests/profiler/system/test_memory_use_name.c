@@ -18,13 +18,14 @@ static void each_word_of_the_vendor_has_its_own_name(void **state)
 
         assert_null(strchr(name, ' '));
         assert_true(ntk_memory_use_type(name) != NTK_HBM_UNKNOWN);
-        for (size_t k = 0; k < i; k++) { /* their totals are distinguished in accounts */
+        /* The totals of different uses must have different names. */
+        for (size_t k = 0; k < i; k++) {
             assert_string_not_equal(name, ntk_memory_use_name(words[k]));
         }
     }
 }
 
-/* In the vendor's layout our runtime writes both. */
+/* In the vendor's layout our runtime writes both words. */
 static void our_word_and_the_vendors_for_one_use_have_one_name(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a trace of six nested spans put together by hand. */
+/* Method: a hand-made trace of six nested spans. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 #define SPANS 6
 
-/* nrt_execute around model_submit around kbl_exec_wait; a device span; on core 3 a load with one
- * inside. */
+/* nrt_execute contains model_submit, which contains kbl_exec_wait; a device span; on core 3 a load
+ * with one span inside. */
 static const struct ntk_system_span spans[SPANS] = {
     { .type = "nrt_execute", .nc = 0, .parent = NTK_SYSTEM_NO_PARENT },
     { .type = "nrt_model_submit", .nc = 0, .parent = 0 },
@@ -90,7 +90,7 @@ static void types_may_be_groups_and_be_excluded(void **state)
     expect(&f, (const char *const[]){ "nc_exec_running", NULL });
     filter(&f, NULL, "software, ^nrt_execute,^nrt_model_submit", "i-two,i-one");
     expect(&f, (const char *const[]){ "kbl_exec_wait", "nrt_load", "model_load", NULL });
-    filter(&f, "0", "^nrt_execut", NULL); /* a word is whole */
+    filter(&f, "0", "^nrt_execut", NULL); /* only whole words match */
     expect(&f, (const char *const[]){ "nrt_execute", "nrt_model_submit", "kbl_exec_wait",
                                       "nc_exec_running", NULL });
 }
@@ -208,7 +208,7 @@ static void a_window_before_all_samples_has_none(void **state)
     cut(&f, 60, 90);
     assert_int_equal(samples.n_timestamp_ns, 0);
     assert_int_equal(samples.n_used_bytes, 0);
-    assert_int_equal(samples.n_process_bytes, 0); /* of a list that is NULL */
+    assert_int_equal(samples.n_process_bytes, 0); /* also of a NULL list */
     drop(&f);
 }
 
@@ -239,7 +239,7 @@ static void windows_side_by_side_have_every_span_once(void **state)
     }
 }
 
-/* For a core that is slower than the host thinks: its stop is noticed long after. */
+/* For a core that is slower than the host assumes: the host notices its end long after. */
 static void what_ran_on_a_core_ends_by_its_clock(void **state)
 {
     struct ntk_system_span run = timed[3];

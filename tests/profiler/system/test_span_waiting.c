@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the table alone, with as many spans as may wait, which begin and never stop; then with
- * ids that a hash known beforehand would send to one place. */
+/* Method: only the table, with the maximum number of waiting spans, which start and never stop;
+ * then with ids that a known hash would put into one slot. */
 #include "profiler/system/span_reading.h"
 #include "tests/support/unit.h"
 
@@ -25,7 +25,7 @@ static void spans_that_never_stop_take_a_bounded_table(void **state)
     assert_int_equal(id, NTK_SPAN_WAITING_MAX + 1);
     assert_false(put(&waiting, id + 1));
     assert_int_equal(waiting.slot_count * sizeof *waiting.slots, 64 << 20);
-    /* One that waits already is found, and its place is free after it. */
+    /* An id that is already waiting is found, and its slot is free afterwards. */
     assert_true(put(&waiting, 1));
     slot = ntk_span_waiting_find(&waiting, 7);
     assert_int_equal(slot->span, 8);
@@ -36,7 +36,7 @@ static void spans_that_never_stop_take_a_bounded_table(void **state)
     ntk_span_waiting_fini(&waiting);
 }
 
-/* The most neighbours in a row of the table, which is what a search goes through at most. */
+/* The longest run of occupied slots in the table, which limits the length of a search. */
 static size_t longest_run(const struct span_waiting *waiting)
 {
     size_t longest = 0;
@@ -49,7 +49,8 @@ static size_t longest_run(const struct span_waiting *waiting)
     return longest;
 }
 
-/* Multiples of the inverse of a usual factor; numbers of rings; numbers that differ at the top. */
+/* Multiples of the inverse of a common factor; numbers of rings; numbers that differ only in the
+ * top bits. */
 static void ids_of_a_hostile_file_do_not_collide(void **state)
 {
     static const struct {
@@ -57,7 +58,7 @@ static void ids_of_a_hostile_file_do_not_collide(void **state)
         unsigned shift;
     } ids[] = {
         { UINT64_C(0xf1de83e19937733d), 0 },  /* of 0x9e3779b97f4a7c15 */
-        { UINT64_C(0xf1de83e19937733d), 42 }, /* the bits above those of the place */
+        { UINT64_C(0xf1de83e19937733d), 42 }, /* the bits above those of the slot */
         { 1, 0 },
         { 1, 42 },
         { UINT64_C(1) << 32 | 1, 0 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the events of a folder to spans and tables. Method: a trace whose times are chosen, written
- * as a file and read back.
+ * From the events of a folder to spans and tables. Method: a trace with chosen times, written to a
+ * file and read back.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -135,8 +135,9 @@ static struct ntk_system_trace *finish(struct made *made, uint64_t lost)
     return trace;
 }
 
-/* Execution 5 in thread 11: call 1000 to 9000, checks 500, 1500 for the core, 5000 on it, 700
- * after; the device needs 4000 and 4200 on its two physical cores. */
+/* Execution 5 in thread 11: the call takes from 1000 to 9000, checks take 500, waiting for the core
+ * 1500, running on it 5000, and the rest 700; the device needs 4000 and 4200 on its two physical
+ * cores. */
 static void execution_add(struct made *made)
 {
     add(made, (struct event){ EXECUTE, 0, 1, 1000, 5, 0, 11, 0, 0 });
@@ -222,7 +223,7 @@ static void an_execution_is_shown_from_call_to_device(void **state)
     assert_int_equal(execution->wait_ns, 5000);
     assert_int_equal(execution->after_ns, 700);
     assert_int_equal(execution->device_core_count, 2);
-    assert_int_equal(execution->device_ns, 4200); /* the longer of two that run side by side */
+    assert_int_equal(execution->device_ns, 4200); /* the longer of two in parallel */
     assert_int_equal(execution->device_start_ns, 50000);
     assert_int_equal(execution->sync_host_ns, 3200);
     ntk_system_tables_fini(&tables);
@@ -266,7 +267,7 @@ static void a_ring_that_ran_over_leaves_halves_not_lies(void **state)
 
     add(made, (struct event){ WAIT, 1, 4, 8100, 5, 0, 11, 0, 0 }); /* its start was overwritten */
     add(made, (struct event){ EXECUTE, 1, 1, 9000, 5, 0, 11, 0, 0 });
-    add(made, (struct event){ EXECUTE, 0, 12, 9500, 6, 0, 11, 0, 0 }); /* still runs */
+    add(made, (struct event){ EXECUTE, 0, 12, 9500, 6, 0, 11, 0, 0 }); /* still running */
     struct ntk_system_trace *trace = finish(made, 77);
     assert_int_equal(trace->lost, 77);
     assert_int_equal(trace->partial_count, 3);
@@ -284,7 +285,7 @@ static void either_end_of_a_span_may_come_first_in_the_file(void **state)
 {
     struct made *made = *state;
 
-    add(made, (struct event){ EXECUTE, 1, 1, 9000, 5, 0, 11, 0, 0 }); /* of another core's ring */
+    add(made, (struct event){ EXECUTE, 1, 1, 9000, 5, 0, 11, 0, 0 }); /* in another core's ring */
     add(made, (struct event){ EXECUTE, 0, 1, 8000, 0, 0, 11, 0, 0 });
     add(made, (struct event){ WRITE, 0, 2, 8100, 0, 0, 12, 0, 0 });
     add(made, (struct event){ WRITE, 0, 2, 8200, 0, 0, 12, 0, 0 }); /* the number is taken */
@@ -304,7 +305,7 @@ static void either_end_of_a_span_may_come_first_in_the_file(void **state)
 #define PIECE_EVENTS 16384U
 #define MIB ((uint64_t)1 << 20)
 
-/* Executions of 100 ns, one after the other, as our runtime writes them. */
+/* Executions of 100 ns, one after another, as our runtime writes them. */
 static void write_long(const struct made *made, uint32_t pieces)
 {
     NtkNtracePb__Trace head = NTK_NTRACE_PB__TRACE__INIT;
@@ -343,7 +344,7 @@ static uint64_t memory_of_opening(const struct made *made, uint64_t spans)
     int status = 0;
 
     fflush(NULL);
-    malloc_trim(0); /* what the tests before freed is none of its memory */
+    malloc_trim(0); /* memory freed by earlier tests does not count */
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -384,7 +385,7 @@ static void hostile_traces_do_no_harm(void **state)
     struct made *made = *state;
     struct ntk_system_tables tables;
 
-    for (size_t i = 0; i < 20; i++) { /* one number for all, time and clocks run backwards */
+    for (size_t i = 0; i < 20; i++) { /* one number for everything; time and clocks run backwards */
         add(made, (struct event){ i % 2 ? RUNNING : EXECUTE, i % 3, 1, UINT64_MAX - i, UINT64_MAX,
                                   UINT64_MAX - i, UINT32_MAX, UINT32_MAX, UINT64_MAX });
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a hand-made segment whose owner plays foul. */
+/* Method: a hand-made segment whose owner misbehaves. */
 #include "profiler/system/trigger.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static void *word_change(void *ctx)
     return NULL;
 }
 
-/* The word names another process each time; each of them has ended. */
+/* The word names another process each time; each of them has exited. */
 static void a_word_that_always_changes_blocks_no_reader(void **state)
 {
     struct ntk_segment_header header = { .magic = NTK_SEGMENT_MAGIC,
@@ -61,7 +61,7 @@ static void a_word_that_always_changes_blocks_no_reader(void **state)
     for (int i = 0; i < 20; i++) {
         int ret = ntk_trigger_take(&target, path, &err);
 
-        assert_true(ret == 0 || ret == -EBUSY); /* it got the word, or gave up */
+        assert_true(ret == 0 || ret == -EBUSY); /* it took the word, or gave up */
         ntk_trigger_release(&target);
     }
     atomic_store(&is_over, true);
@@ -70,12 +70,12 @@ static void a_word_that_always_changes_blocks_no_reader(void **state)
     close(fd);
 }
 
-/* ---- how long answers are waited for --------------------------------------------------------- */
+/* ---- how long to wait for answers ------------------------------------------------------------ */
 
 #define TIMEOUT_MS 3000
 #define NEVER_MS 1000000000
 
-/* A process that answers, or begins to write files, at a time of the clock. */
+/* A process that answers, or starts to write files, at a given time of the clock. */
 struct listener {
     struct test_clock clock;
     struct ntk_segment_trigger trigger;
@@ -111,15 +111,15 @@ static void an_answer_is_waited_for_until_the_time_is_up(void **state)
     } rows[] = {
         { 20, NEVER_MS, NEVER_MS, 20, true },
         { 2980, NEVER_MS, NEVER_MS, 2980, true },
-        { 3000, NEVER_MS, NEVER_MS, 3000, true }, /* what is there at the end counts */
+        { 3000, NEVER_MS, NEVER_MS, 3000, true }, /* an answer at the limit counts */
         { 3001, NEVER_MS, NEVER_MS, 3000, false },
         { NEVER_MS, NEVER_MS, NEVER_MS, 3000, false },
         { NEVER_MS, NEVER_MS, 100, 100, false }, /* ctrl-c */
-        /* It writes its files: a minute more. */
+        /* It writes its files: one minute more. */
         { 62980, 3000, NEVER_MS, 62980, true },
         { 63000, 3000, NEVER_MS, 63000, true },
         { 63001, 3000, NEVER_MS, 63000, false },
-        { 4000, 3001, NEVER_MS, 3000, false }, /* that began too late */
+        { 4000, 3001, NEVER_MS, 3000, false }, /* started writing too late */
     };
 
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The folder of an inspection on real hardware, inspect_trn2_rt230 in the folder that
- * NTK_VENDOR_CAPTURES names: totals of every type, of memory and of the host. Skipped when it is
- * not set.
+ * NTK_VENDOR_CAPTURES names: totals of every type, of memory and of the host. Skipped if the
+ * variable is not set.
  */
 #include <math.h>
 #include <stdio.h>

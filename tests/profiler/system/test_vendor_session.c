@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the vendor's files of an inspection to spans, accounts and samples. Method: a folder put
- * together record by record, in both known versions, and each kind of damage done to it.
+ * From the vendor's files of an inspection to spans, accounts and samples. Method: a folder built
+ * record by record, in both known versions, and every kind of damage to it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static char *json_of(const struct ntk_system_trace *trace)
 
 #define BASE "nc_idx=1 worker_gid=9"
 
-/* ---- what is sound ---- */
+/* ---- valid files ---- */
 
 static void records_become_spans_in_order_of_time(void **state)
 {
@@ -114,7 +114,7 @@ static void records_become_spans_in_order_of_time(void **state)
         assert_int_equal(running->nc, 1);
         assert_int_equal(running->worker, 9);
         assert_int_equal(running->thread_id, 12);
-        assert_true(ntk_system_span_has_exec(running)); /* 0 is an execution */
+        assert_true(ntk_system_span_has_exec(running)); /* execution 0 is valid */
         const struct ntk_system_span *wait = span_of(trace, "kbl_exec_wait");
         assert_int_equal(wait->model_id, 77);
         assert_string_equal(wait->name, "model.neff"); /* the last part of the path */
@@ -145,7 +145,7 @@ static void every_key_is_kept(void **state)
     assert_non_null(strstr(json, "\"mem_handle\":632292976"));
     assert_non_null(strstr(json, "\"offset\":0"));
     assert_non_null(strstr(json, "\"colour\":\"red\""));
-    assert_non_null(strstr(json, "\"x_id\":5")); /* not taken for that of the row */
+    assert_non_null(strstr(json, "\"x_id\":5")); /* not mistaken for that of the row */
     assert_non_null(strstr(json, "\"done\":\"0x10\""));
     assert_non_null(strstr(json, "\"queue\":0"));
     assert_non_null(strstr(json, "\"model_id\":77,\"model_name\":\"model.neff\""));
@@ -191,7 +191,7 @@ static void a_stop_may_come_before_its_start(void **state)
     ntk_system_trace_close(trace);
 }
 
-/* Two physical cores under one logical core: their totals alternate. */
+/* Two physical cores per logical core: their totals alternate. */
 static void allocations_find_the_account_of_their_physical_core(void **state)
 {
     struct fixture *f = *state;
@@ -231,8 +231,8 @@ static void allocations_find_the_account_of_their_physical_core(void **state)
     assert_int_equal(second->base_bytes, 20);
     assert_int_equal(second->total_bytes, 24);
     char *json = json_of(trace);
-    /* Both accounts of the memory, with what was there before: 1100 + 24; of it 500 + 4 tensors,
-     * 150 weights. */
+    /* Both accounts of the memory, including earlier use: 1100 + 24; 500 + 4 of it are tensors, 150
+     * are weights. */
     assert_non_null(strstr(json, "\"timestamp\":2900,\"total_bytes\":1124"));
     assert_non_null(strstr(json, "\"tensors_bytes\":504"));
     assert_non_null(strstr(json, "\"weights_bytes\":150"));
@@ -249,12 +249,12 @@ static void samples_of_the_host_are_rounds(void **state)
 {
     struct fixture *f = *state;
 
-    for (uint64_t p = 0; p < 2; p++) { /* nothing to compare with: no values */
+    for (uint64_t p = 0; p < 2; p++) { /* no earlier values to compare with */
         vendor_folder_cpu(&f->folder, 1000, p, 0);
     }
     vendor_folder_cpu(&f->folder, 2000, 0, 30);
     vendor_folder_cpu(&f->folder, 2000, 1, 10);
-    for (uint64_t p = 0; p < 2; p++) { /* did nothing: a round as others */
+    for (uint64_t p = 0; p < 2; p++) { /* both idle: a round like any other */
         vendor_folder_cpu(&f->folder, 3000, p, 0);
     }
     vendor_folder_memory(&f->folder, 1000, 1000);
@@ -354,7 +354,7 @@ static const char *reason_of(const struct ntk_system_trace *trace, uint64_t wind
     return reason;
 }
 
-/* After a reset the clock begins again: what is at one time in both lives is in neither. */
+/* After a reset the clock restarts: a time that occurs in both lives belongs to neither. */
 static void a_reset_of_the_core_begins_another_life_of_its_clock(void **state)
 {
     struct fixture *f = *state;
@@ -379,7 +379,7 @@ static void a_reset_of_the_core_begins_another_life_of_its_clock(void **state)
     assert_string_equal(reason_of(trace, 8000000, 0),
                         "no execution in the trace starts at its time");
     char *json = json_of(trace);
-    assert_non_null(strstr(json, "\"nc_timestamp_ns\":0,")); /* a time like any other */
+    assert_non_null(strstr(json, "\"nc_timestamp_ns\":0,")); /* 0 is a time like any other */
     free(json);
     ntk_system_trace_close(trace);
 }
@@ -410,7 +410,7 @@ static void folders_of_several_processes_are_found(void **state)
         assert_int_equal(mkdir(folders[i], 0755), 0);
     }
     vendor_folder_write(&f->folder, folders[0]);
-    vendor_folder_write(&f->folder, folders[2]); /* the same process and time: another source */
+    vendor_folder_write(&f->folder, folders[2]); /* the same process and time, but another source */
     for (size_t i = 0; i < 4; i++) {
         const char *from = i == 3 ? f->path : folders[i];
 
@@ -430,7 +430,7 @@ static void folders_of_several_processes_are_found(void **state)
     }
 }
 
-/* ---- what is not ---- */
+/* ---- invalid files ---- */
 
 static void halves_and_doubles_are_counted(void **state)
 {
@@ -452,14 +452,14 @@ static void halves_and_doubles_are_counted(void **state)
     assert_int_equal(trace->span_count, 3);
     const struct ntk_system_span *load = span_of(trace, "nrt_load");
     assert_true(load->is_partial);
-    assert_int_equal(load->end_ns, 100000); /* until the trace ends */
+    assert_int_equal(load->end_ns, 100000); /* until the end of the trace */
     assert_true(has_note(trace, "1 stops without a start"));
     assert_true(has_note(trace, "1 spans whose start and stop differ in type"));
     assert_true(has_note(trace, "1 spans stop before they start"));
     assert_true(has_note(trace, "1 records have no time"));
     const struct ntk_system_span *read = span_of(trace, "nrt_tensor_read");
     assert_int_equal(read->end_ns, read->start_ns);
-    assert_int_equal(read->bytes, 2); /* the last of two */
+    assert_int_equal(read->bytes, 2); /* the later of two */
     assert_int_equal(span_of(trace, "nrt_tensor_write")->bytes, 0);
     char *json = json_of(trace);
     assert_non_null(strstr(json, "\"x_size\":\"many\""));
@@ -550,10 +550,10 @@ static void files_may_be_missing_or_empty(void **state)
     static const char *const names[] = { "cpu_util.pb", "host_mem.pb", "ntrace.pb" };
 
     vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE " model_id=5");
-    struct ntk_system_trace *trace = open_it(f); /* samples are empty here */
+    struct ntk_system_trace *trace = open_it(f); /* there are no samples in it */
     assert_int_equal(trace->warnings.count, 0);
     assert_null(trace->cpu);
-    assert_string_equal(trace->spans[0].name, ""); /* no such model in the table */
+    assert_string_equal(trace->spans[0].name, ""); /* the table has no such model */
     ntk_system_trace_close(trace);
 
     char *path = test_scratch_path(f->path, "trace_info.pb");
@@ -580,7 +580,7 @@ static void files_may_be_missing_or_empty(void **state)
     ntk_system_trace_close(trace);
 }
 
-/* Nothing is cut within a record. */
+/* Records are complete; only events are missing. */
 static void events_that_are_not_there_are_reported(void **state)
 {
     struct fixture *f = *state;
@@ -706,7 +706,7 @@ static void a_cut_trace_info_still_names_what_it_can(void **state)
     free(path);
 }
 
-/* More spans than fit on the heap, which go through temporary files. */
+/* More spans than fit on the heap; they use temporary files. */
 static void a_long_trace_is_sorted_in_files(void **state)
 {
     struct fixture *f = *state;
@@ -735,7 +735,7 @@ static void a_long_trace_is_sorted_in_files(void **state)
     ntk_system_trace_close(trace);
 }
 
-/* The clock of a software core begins at 0, and executions there follow one another without a
+/* The clock of a software core starts at 0, and executions there follow one another without a
  * gap. */
 static void a_capture_shows_the_execution_of_its_window(void **state)
 {
@@ -743,7 +743,7 @@ static void a_capture_shows_the_execution_of_its_window(void **state)
     struct ntk_system_execution executions[] = {
         { .exec_id = 1, .device_ns = 100, .has_clock = true },
         { .exec_id = 2, .device_ns = 100, .device_start_ns = 100, .has_clock = true },
-        { .exec_id = 3 }, /* not seen on the device */
+        { .exec_id = 3 }, /* not recorded on the device */
     };
     struct ntk_system_tables tables = { .executions = executions,
                                         .execution_count = 3,

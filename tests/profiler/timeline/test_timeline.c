@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a small capture and a trace by construction, whose times are known, against tiles and
- * answers. */
+/* Method: tiles and answers of a small capture and of a generated trace with known times. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@
 #define RATE 3
 #define SEMAPHORE 4
 #define TRACKS 5
-#define REGION_TRACKS 2 /* behind those: slots of both engines run repeatedly */
+#define REGION_TRACKS 2 /* after those: slots of both engines run repeatedly */
 
 static struct ntk_timeline *timeline_of(const struct ntk_trace *trace, int64_t offset_ps)
 {
@@ -51,7 +50,7 @@ static const struct ntk_timeline_track *track_by_name(const struct ntk_timeline 
     return NULL;
 }
 
-/* A tile that was put, and its sections in order. */
+/* A generated tile, and its sections in order. */
 struct parsed {
     struct ntk_buf buf;
     struct ntk_timeline_tile_head head;
@@ -134,7 +133,7 @@ static void a_capture_becomes_a_row_per_engine_queue_and_semaphore(void **state)
     assert_int_equal(tensor->slices[2].lane, 1);
     assert_int_equal(tensor->slices[3].lane, 0);
     assert_true(tensor->slices[3].is_wait);
-    /* A value is held until the next change, the last one until the end. */
+    /* A value holds until the next change, the last one until the end. */
     const struct ntk_timeline_track *semaphore = ntk_timeline_track_get(timeline, 6);
     assert_int_equal(semaphore->slice_count, 1);
     assert_int_equal(semaphore->slices[0].start_ps, 2000 * NS);
@@ -184,7 +183,7 @@ static void few_slices_are_given_as_they_are(void **state)
     struct parsed parsed;
 
     put(timeline, top_of(timeline), 0, tracks, 3, &parsed);
-    assert_int_equal(parsed.head.track_count, 2); /* there is no 99 */
+    assert_int_equal(parsed.head.track_count, 2); /* 99 does not exist */
     assert_int_equal(parsed.sections[0].form, NTK_TIMELINE_FORM_SLICES);
     assert_int_equal(parsed.sections[0].entry_count, 20);
     const struct ntk_timeline_tile_slice *slice = &parsed.slices[0][9];
@@ -205,7 +204,7 @@ static void a_tile_holds_what_reaches_into_it_from_before(void **state)
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     struct parsed parsed;
 
-    /* A tile of 2^20 ps; the second begins at 1048.576 ns. */
+    /* A tile of 2^20 ps; the second one starts at 1048.576 ns. */
     put(timeline, 10, 1, tracks, 1, &parsed);
     assert_int_equal(parsed.sections[0].entry_count, 3);
     assert_int_equal(parsed.slices[0][0].slice, 0); /* 0 to 2000 */
@@ -218,7 +217,7 @@ static void a_tile_holds_what_reaches_into_it_from_before(void **state)
     trace_sample_destroy(sample);
 }
 
-/* Whatever the level, stored or made from slices, buckets add up to the row. */
+/* At every level, stored or made from slices, buckets add up to the row. */
 static void buckets_of_all_levels_add_up_to_the_row(void **state)
 {
     static const uint32_t tracks[] = { TENSOR, VECTOR, QUEUE, RATE, SEMAPHORE };
@@ -226,7 +225,7 @@ static void buckets_of_all_levels_add_up_to_the_row(void **state)
     struct trace_sample *sample = trace_sample_create(count);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     unsigned top = top_of(timeline);
-    /* Busy ps, overlaps once; semaphore: value * ps; without waiting. */
+    /* Busy ps, with overlaps counted once; semaphore: value * ps; without waiting. */
     const double busy[] = { 0.9 * 800e3 * (double)count, 250e3 * (double)count, 1e6 * (double)count,
                             0.0, 2.5 * 1e6 * (double)count };
 
@@ -266,8 +265,8 @@ static void buckets_of_all_levels_add_up_to_the_row(void **state)
     trace_sample_destroy(sample);
 }
 
-/* Ten engines move a packet each at once, the ends a little apart: at no time, whatever the width
- * of a bucket, is the throughput more than that of the ten. */
+/* Ten engines move one packet each at the same time, with slightly different ends: the throughput
+ * never exceeds that of the ten, whatever the width of a bucket. */
 static void bytes_of_packets_at_once_are_spread_over_the_time_of_each(void **state)
 {
     static const uint32_t tracks[] = { RATE };
@@ -328,7 +327,7 @@ static void overlaps_and_one_slice_over_everything_count_once(void **state)
 
     sample->core.instructions[0].end_ps = sample->trace.total_ps;
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
-    unsigned level = top_of(timeline) - 8; /* below what is stored */
+    unsigned level = top_of(timeline) - 8; /* below the stored levels */
     assert_true(level < ntk_timeline_track_get(timeline, TENSOR)->pyramid.first);
     uint64_t last = (uint64_t)timeline->end_ps >> (level + NTK_TIMELINE_TILE_SHIFT);
     for (uint64_t tile = 0; tile <= last; tile += last) {
@@ -374,7 +373,7 @@ static void all_slices_can_be_put_at_once(void **state)
 
     ntk_timeline_tile_put_all(timeline, &parsed.buf);
     parse(&parsed);
-    assert_int_equal(parsed.head.track_count, 4 + REGION_TRACKS); /* all but the rate */
+    assert_int_equal(parsed.head.track_count, 4 + REGION_TRACKS); /* everything but the rate */
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(parsed.sections[i].form, NTK_TIMELINE_FORM_SLICES);
         assert_int_equal(parsed.sections[i].entry_count, 2000);
@@ -411,7 +410,7 @@ static void statistics_are_cut_to_the_range(void **state)
     uint32_t vector = 0;
 
     (void)track_by_name(timeline, "Vector", &vector);
-    /* 2400 ns to 4100 ns: of Vector 3000-3250 and 4000-4100. */
+    /* 2400 ns to 4100 ns: of Vector, 3000-3250 and 4000-4100. */
     assert_int_equal(ntk_timeline_put_stats(timeline, 2400 * NS, 4100 * NS, &out), 0);
     json_t *json = json_of(&out);
     const json_t *track = json_array_get(json_object_get(json, "tracks"), 1);
@@ -460,7 +459,7 @@ static void hits_are_counted_everywhere_and_listed_in_order(void **state)
     }
     assert_true(number(json_array_get(hits, 0), "start") == 1000.0 * 1000.0 * NS);
     json_decref(json);
-    /* The last ones before; at 999 us the tensor engine waits, so the last hit is the other one. */
+    /* Hits in reverse; at 999 us the tensor engine waits, so the last hit is the other engine's. */
     assert_int_equal(ntk_timeline_put_hits(timeline,
                                            &(struct ntk_timeline_wanted){ .whats = is_wanted },
                                            1000 * 1000 * NS, true, &out),
@@ -512,7 +511,7 @@ static void meta_names_groups_tracks_and_kinds(void **state)
     ntk_timeline_put_meta(timeline, "ten", &out);
     json_t *json = json_of(&out);
     assert_string_equal(json_string_value(json_object_get(json, "title")), "ten");
-    assert_int_equal((int)number(json, "span"), 11 * 1000 * NS); /* the last packet ends there */
+    assert_int_equal((int)number(json, "span"), 11 * 1000 * NS); /* end of the last packet */
     assert_int_equal((int)number(json, "slices"), 40);
     assert_int_equal(json_array_size(json_object_get(json, "tracks")), TRACKS + REGION_TRACKS);
     const json_t *groups = json_object_get(json, "groups");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a product of 40 ns into bank 1 of PSUM, copied out 100 ns later: what counters say is
- * known, and their rows must hold it. Nothing moves by DMA, so rows of device memory are absent.
+ * Method: a product of 40 ns into bank 1 of PSUM, copied out 100 ns later: the counters are known,
+ * and their rows must show them. Nothing moves by DMA, so rows of device memory are absent.
  */
 #include <math.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void rows_hold_the_values_of_counters(void **state)
 
     (void)state;
     begin(&t);
-    hand_timeline_open(&t, 100); /* times move by -100 ns */
+    hand_timeline_open(&t, 100); /* shifts all times by -100 ns */
     const struct ntk_timeline_track *psum = find(t.timeline, "PSUM live", &index);
     assert_non_null(psum);
     assert_string_equal(psum->unit, "B");
@@ -70,7 +70,7 @@ static void rows_hold_the_values_of_counters(void **state)
     assert_int_equal(psum->slices[0].start_ps, NS(340));
     assert_int_equal(psum->slices[0].end_ps, NS(440));
     assert_true(value_of(psum, 0) == 2048);
-    assert_int_equal(psum->slices[1].end_ps, NS(900)); /* 0 from then on, to the end */
+    assert_int_equal(psum->slices[1].end_ps, NS(900)); /* 0 from there to the end */
     assert_true(value_of(psum, 1) == 0);
     assert_int_equal(psum->value_max, 2048);
 

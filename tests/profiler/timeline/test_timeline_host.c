@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: spans and samples of a process put together by hand, with times that are known. */
+/* Method: hand-made spans and samples of a process, with known times. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +15,8 @@
 #define NO_PARENT NTK_SYSTEM_NO_PARENT
 
 /* Thread 7 executes 100-500 and waits in it 150-450, meanwhile its core runs 200-400; thread 8
- * writes a tensor at -50 to -10; 4 MiB are allocated at 120 and freed at 480; one span is of
- * another age. */
+ * writes a tensor at -50 to -10; 4 MiB are allocated at 120 and freed at 480; one span is decades
+ * away. */
 static struct ntk_system_span spans[] = {
     { .type = "nrt_tensor_write",
       .name = "x",
@@ -131,12 +131,12 @@ static void threads_and_cores_are_rows_that_nest_by_themselves(void **state)
     assert_int_equal(thread->slices[0].start_ps, 100 * NS);
     assert_int_equal(thread->slices[0].lane, 0);
     assert_int_equal(thread->slices[2].lane, 1);
-    /* The core's span is inside of two of the thread, and the only one of its row. */
+    /* The core's span is inside two of the thread, and the only one of its row. */
     assert_int_equal(core->slice_count, 1);
     assert_int_equal(core->lane_count, 1);
     assert_int_equal(core->slices[0].end_ps, 400 * NS);
     assert_int_equal(named(timeline, "Thread 8")->slices[0].start_ps, -50 * NS);
-    assert_int_equal(named(timeline, "Thread 9")->slice_count, 0); /* half a century off */
+    assert_int_equal(named(timeline, "Thread 9")->slice_count, 0); /* half a century away */
     ntk_timeline_destroy(timeline);
 }
 
@@ -199,8 +199,8 @@ static void a_span_is_reported_in_full(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-/* Three hours of ps do not fit a double's 53 bits: the end and the moment behind it are one number
- * there. */
+/* Three hours in ps do not fit the 53 bits of a double: the end and the moment after it become the
+ * same number. */
 static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
 {
     const uint64_t long_ns = UINT64_C(3) * 3600 * 1000000000;
@@ -233,8 +233,8 @@ static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-/* Each span in the one before, every other one of a core, so that a walk to the outermost from each
- * would be some 25,000,000,000 steps, for minutes. */
+/* Each span is inside the previous one, every other one on a core. A walk from each to the
+ * outermost would be about 25,000,000,000 steps, and take minutes. */
 static void deep_nests_take_no_longer(void **state)
 {
     enum { SPANS = 400000, CORES = 2000 };
@@ -253,7 +253,7 @@ static void deep_nests_take_no_longer(void **state)
                                             .nc = i % CORES,
                                             .parent = i ? i - 1 : NO_PARENT };
     }
-    deep[20].parent = 18; /* next to 19, which nothing is in */
+    deep[20].parent = 18; /* a sibling of 19, which contains nothing */
     assert_int_equal(
         ntk_timeline_create(&(struct ntk_timeline_options){ .hosts = &host, .host_count = 1 },
                             &timeline, NULL),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: pages of traces by construction as files, whose data is unpacked and read again. */
+/* Method: pages of generated traces as files, whose data is unpacked and read again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define KIB ((uint64_t)1 << 10)
 #define UNPACKED_BYTES_MAX ((size_t)8 << 20)
 
-/* The page of so many sources of the same trace, as text. */
+/* The page of this number of sources of the same trace, as text. */
 static char *page_of(size_t source_count, size_t count, uint64_t bytes_max,
                      struct ntk_timeline_html_extent *out_extent)
 {
@@ -63,7 +63,7 @@ static unsigned digit_of(char c)
     return (unsigned)(at - digits);
 }
 
-/* What the script with the id holds; NULL: there is none. */
+/* The contents of the script with this id; NULL if there is none. */
 static json_t *data_of(const char *page, const char *id)
 {
     char head[96];
@@ -142,7 +142,7 @@ static void a_short_capture_is_there_in_full(void **state)
 static void levels_end_where_the_file_would_be_too_large(void **state)
 {
     struct ntk_timeline_html_extent extents[3] = { 0 };
-    /* 20,000 slices a row: page and answers take some 700 KiB, one tile with all slices a
+    /* 20,000 slices per row: page and answers take about 700 KiB, one tile with all slices a
      * megabyte. */
     char *least = page_of(1, 20000, 850 * KIB, &extents[0]);
     char *more = page_of(1, 20000, 1300 * KIB, &extents[1]);
@@ -166,8 +166,8 @@ static void levels_end_where_the_file_would_be_too_large(void **state)
     free(all);
 }
 
-/* Room for all slices and for the details of some: engines have theirs before queues, and each the
- * beginning before any has the rest. */
+/* Room for all slices and for the details of some: engines get theirs before queues, and the
+ * beginning of every row comes before the rest of any. */
 static void details_are_there_as_far_as_there_is_room(void **state)
 {
     struct ntk_timeline_html_extent extents[2] = { 0 };
@@ -187,7 +187,7 @@ static void details_are_there_as_far_as_there_is_room(void **state)
                          NTK_TIMELINE_HTML_CHUNK);
     assert_non_null(strstr(some, "id=\"data-details-0-0\""));
     assert_non_null(strstr(some, "id=\"data-details-1-0\""));
-    assert_null(strstr(some, "id=\"data-details-3-0\"")); /* the semaphore */
+    assert_null(strstr(some, "id=\"data-details-3-0\"")); /* the row of the semaphore */
     json_decref(reported);
     free(some);
     free(all);

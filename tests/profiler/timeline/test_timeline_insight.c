@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a trace put together by hand. PE runs 100-300 and signals semaphore 9 at 300; ACT waits
- * for it and runs 310-500, then PE again 350-400. The execution takes 1000 ns; its timeline begins
+ * Method: a hand-made trace. PE runs 100-300 and signals semaphore 9 at 300; ACT waits
+ * for it and runs 310-500, then PE again 350-400. The execution takes 1000 ns; its timeline starts
  * 50 ns earlier.
  */
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define TENSOR 0 /* tracks */
 #define SCALAR 1
 #define SEMAPHORE 2
-#define SHIFT_NS 50 /* the second source's offset is 0, the first one's begin is there */
+#define SHIFT_NS 50 /* the offset of the second source is 0, where the first one begins */
 
 static int setup(void **state)
 {
@@ -32,7 +32,7 @@ static int setup(void **state)
     hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_ACT, act, 310, 500);
     hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, last, 350, 400);
     hand_trace_change(&f->h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 300);
-    hand_timeline_open(f, 150); /* PE begins at -50 */
+    hand_timeline_open(f, 150); /* PE starts at -50 */
     assert_int_equal(f->timeline->begin_ps, -NS(SHIFT_NS));
     *state = f;
     return 0;
@@ -65,7 +65,7 @@ static void expect_place(const json_t *place, json_int_t track, json_int_t slice
     assert_int_equal(number(place, "start"), NS(start_ns));
 }
 
-/* Times below are since the timeline's begin: 100 ns less. */
+/* Times below count from the start of the timeline: 100 ns less. */
 static void a_wait_shows_its_cause(void **state)
 {
     json_t *flows = flows_of(*state, SCALAR, 0);
@@ -143,7 +143,7 @@ static void the_path_is_cut_to_the_window(void **state)
 {
     const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
-    json_int_t end = -NS(100); /* the execution begins before the timeline does */
+    json_int_t end = -NS(100); /* the execution starts before the timeline does */
     size_t i;
     json_t *step;
 
@@ -174,7 +174,7 @@ static void the_flame_is_cut_to_the_range(void **state)
     const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
 
-    /* 0-200 of PE and 210-400 of ACT, from 150 to 220. */
+    /* From 150 to 220: 0-200 of PE and 210-400 of ACT. */
     ntk_timeline_put_flame(f->timeline, 0, f->analyses, NS(150), NS(220), &out);
     json_t *rows = json_of(&out);
     assert_int_equal(json_array_size(rows), 2);
@@ -188,7 +188,7 @@ static void the_flame_is_cut_to_the_range(void **state)
     json_decref(rows);
 }
 
-/* A ring that the capture has no name for. */
+/* A ring without a name in the capture. */
 static void a_queue_without_a_name_is_called_the_same_by_row_and_analysis(void **state)
 {
     struct hand_timeline t;
@@ -226,7 +226,7 @@ static void the_name_that_a_compiler_left_is_shown(void **state)
     f->analyses->program->facts[NTK_ISA_ENGINE_PE][0].named = NULL;
 }
 
-/* The instruction of ACT follows that of PE, and one that is in no program. */
+/* The instruction of ACT follows that of PE, and one that is not in any program. */
 static void predecessors_of_an_instruction_are_shown_with_their_last_run(void **state)
 {
     struct hand_timeline *f = *state;

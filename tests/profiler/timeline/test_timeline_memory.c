@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known content (support/ntff_big.h) as timelines that are in a file, against
- * those on the heap, and the high-water mark of a process that makes one and asks it about all of
+ * Method: captures of known content (support/ntff_big.h) as timelines in a file, compared with
+ * timelines on the heap. Also the high-water mark of a process that makes one and queries all of
  * its time, opens every tab of the page, selects slices, or writes the page as a file.
  */
 #include <errno.h>
@@ -53,8 +53,8 @@ static void close_timeline(struct opened *opened)
     big_trace_close(&opened->big);
 }
 
-/* Tiles from the top down in the middle, the statistics of everything, and what is found from the
- * middle on and back. */
+/* Tiles from the top down in the middle, the statistics of the whole, and search results from the
+ * middle in both directions. */
 static void ask(const struct ntk_timeline *timeline, struct ntk_buf *out)
 {
     int64_t span_ps = timeline->end_ps - timeline->begin_ps;
@@ -137,7 +137,7 @@ static const char *parameter_of(const char *name, void *ctx)
     return NULL;
 }
 
-/* The bytes of the answer. */
+/* The size of the answer in bytes. */
 static size_t ask_by_name(const struct ntk_timeline_ask *page, const char *name, char *parameters)
 {
     struct ntk_timeline_query query = { parameter_of, parameters };
@@ -185,7 +185,7 @@ static void open_all_tabs(const struct ntk_timeline *timeline, const struct ntk_
     assert_true(ask_by_name(page, "lines", parameters) > 0);
 }
 
-/* The one in the middle of each row, with what it waited for and whom it let go. */
+/* The slice in the middle of each row, with what it waited for and what it released. */
 static void select_slices(const struct ntk_timeline *timeline, const struct ntk_timeline_ask *page)
 {
     char parameters[128];
@@ -255,7 +255,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
     uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 24 * MIB,
                           NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 48 * MIB };
 
-    ntk_ntff_map_from_bytes = MIB; /* what is copied would count */
+    ntk_ntff_map_from_bytes = MIB; /* a copy of the file would count as memory */
     for (size_t i = 0; i < 2; i++) {
         struct ntff_big big = { .bytes_count = sizes[i], .cores = 1, .has_waits = true };
         char *path = ntff_big_write_in(test_scratch_folder, &big);
@@ -271,8 +271,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
         free(path);
     }
     for (size_t w = 0; w < WORKS && !NTFF_BIG_HAS_SHADOWS; w++) {
-        /* The levels of one row are in memory while they are made: some bytes of each of its
-         * slices. */
+        /* The levels of one row are in memory while they are made: a few bytes per slice. */
         assert_true(used[1][w] <= used[0][w] + 6 * MIB);
         assert_true(used[1][w] <= 42 * MIB);
     }

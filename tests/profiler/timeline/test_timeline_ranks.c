@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of ranks. Method: a job whose times are known by construction; the slices of each row must
- * cover what the analysis reports for the rank, without a gap or an overlap, and those of the path
- * what it is long.
+ * Rows of ranks. Method: a job with times that are known by construction; the slices of each row
+ * must cover what the analysis reports for the rank, without gaps and overlaps, and those of the
+ * path must cover its length.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +90,8 @@ static void rows_cover_what_the_analysis_says(void **state)
         const struct ntk_joined_rank *rank = &joined.ranks[r];
 
         assert_int_equal(track->kind, NTK_TIMELINE_RANK);
-        /* Before the first collective that all left there is that one, which is not checked. */
+        /* The time before all ranks have left the first collective belongs to that collective, and
+         * is not checked. */
         for (unsigned p = 0; p < NTK_JOINED_PART_COUNT; p++) {
             bool is_in_first = p == NTK_JOINED_WAIT || p == NTK_JOINED_LINK;
             int64_t ns = cover(timeline, track, names[p]) / 1000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the server over a trace by construction, asked byte by byte. */
+/* Method: the server over a generated trace, asked byte by byte. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,8 +132,8 @@ static void bad_questions_get_a_sentence(void **state)
     }
 }
 
-/* Ten hours and some: the page asks for all of it in numbers of 53 bits, rounded to more than there
- * is. */
+/* A little over ten hours: the page requests all of it in numbers of 53 bits, rounded to more than
+ * there is. */
 static void all_of_a_long_timeline_can_be_asked_for(void **state)
 {
     const struct fixture *f = *state;
@@ -165,7 +165,7 @@ static void all_of_a_long_timeline_can_be_asked_for(void **state)
     (void)snprintf(path, sizeof path, "/api/v1/hits?whats=0&from=%llu&back=1",
                    (unsigned long long)rounded);
     expect(&late, path, "200 OK", "\"total\":90");
-    /* So no tile after the last is asked for. */
+    /* So no tile after the last one is requested. */
     (void)snprintf(path, sizeof path, "\"span\":%" PRId64 ",", span_ps / 8 * 8);
     expect(&late, "/api/v1/meta", "200 OK", path);
     ntk_timeline_serve_destroy(serve);

@@ -2,9 +2,9 @@
 /*
  * The source of kernels on the page.
  *
- * Method: a trace put together by hand, whose slots get positions by hand too: slot s has line
+ * Method: a hand-made trace whose slots also get hand-made positions: slot s has line
  * 1 + s of a file, slots 1 and 2 of PE are in the iterations h=0,t=0 and h=0,t=1 of a kernel. PE
- * runs from 100 ns on, where the timeline begins.
+ * runs from 100 ns on, where the timeline starts.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -117,7 +117,8 @@ static void lines_and_loops_have_what_they_cost(void **state)
     json_decref(answer);
 }
 
-/* Method: more rows than an answer may have, in place of the trace's. The last has no line. */
+/* Method: replaces the rows of the trace by more than an answer may have. The last one has no
+ * line. */
 static void rows_beyond_the_limit_are_counted_and_the_reasons_kept(void **state)
 {
     struct fixture *f = *state;

@@ -27,7 +27,7 @@ static void devices_move_more_than_published(void **state)
         double bytes_per_second; /* of one DMA engine */
     } rows[] = { { "trn1.2xlarge", 435e9 / 16 },
                  { "trn2.3xlarge", 435e9 / 16 },
-                 { "trn3.3xlarge", 33e9 } /* unknown: as published */ };
+                 { "trn3.3xlarge", 33e9 } /* unknown: the published rate */ };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_chip chip;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: lists of numbers that outgrow the heap; every item is there wherever it lies. */
+/* Method: lists of numbers that outgrow the heap; every item can be read wherever it is stored. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void a_list_moves_to_a_file_and_keeps_what_it_has(void **state)
     ntk_long_list_give_back(&list);
     check(&list, ITEMS);
     ntk_long_list_fini(&list);
-    ntk_long_list_fini(&list); /* of a zeroed one */
+    ntk_long_list_fini(&list); /* of a zeroed list */
 }
 
 static void a_file_grows_where_it_lies(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: items with a number that says when they came; the answer of a sorter of any memory must
- * be what a stable sort of all of them is.
+ * Method: items with their number of arrival; the result of a sorter with any amount of memory must
+ * equal a stable sort of all items.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: arrays on both sides of the bound, filled, returned, and checked again. */
+/* Method: arrays on both sides of the limit, filled, returned, and checked again. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-#define COUNT 300000 /* larger than a page many times, and no multiple of one */
+#define COUNT 300000 /* many times larger than a page, and not a multiple of one */
 
 static uint32_t *filled(struct ntk_spill *spill, uint32_t seed)
 {
@@ -33,7 +33,7 @@ static void check(const uint32_t *items, uint32_t seed)
     }
 }
 
-/* Pages of the array that are in memory of this process. */
+/* Pages of the array that are resident in this process. */
 static size_t resident_pages(const void *first)
 {
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -94,7 +94,7 @@ static void many_small_arrays_share_extents(void **state)
 
     ntk_spill_init(&spill, 1, test_scratch_folder);
     for (size_t i = 0; i < 100; i++) {
-        items[i] = ntk_spill_take(&spill, 0, sizeof **items); /* room for one all the same */
+        items[i] = ntk_spill_take(&spill, 0, sizeof **items); /* a single item always has room */
         assert_non_null(items[i]);
         *items[i] = i;
     }
@@ -118,7 +118,7 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
     ntk_spill_fini(&spill);
 }
 
-/* The limit on the size of files stands for a full disk: both refuse the room. */
+/* A file size limit simulates a full disk: both reject the allocation. */
 static void a_full_disk_is_an_error_before_anything_is_written(void **state)
 {
     struct rlimit before;

@@ -68,7 +68,7 @@ static void instructions_are_paired_cut_to_the_execution_and_sorted(void **state
     }
 }
 
-/* Counted while the trace is made, or passed one by one: the same. */
+/* Counted while the trace is made, or passed one by one: the result is the same. */
 static void each_slot_knows_how_often_it_ran(void **state)
 {
     for (unsigned version = 4; version <= 6; version++) {
@@ -152,13 +152,13 @@ static void without_a_known_length_the_total_is_absent(void **state)
     ntff->subgraphs[0].execution_ps = 0;
     assert_int_equal(ntk_trace_create_from_ntff(ntff, NULL, NULL, NULL, &trace, NULL), 0);
     assert_false(trace->has_total);
-    assert_int_equal(trace->cores[0].instruction_count, 8); /* the one before the start too */
+    assert_int_equal(trace->cores[0].instruction_count, 8); /* including the one before the start */
     ntk_trace_destroy(trace);
     ntk_ntff_close(ntff);
     ntk_buf_fini(&file);
 }
 
-/* Method: the same core once more, which says that it was at work for one ns. */
+/* Method: the same core a second time, which claims to have worked for one ns. */
 static void the_first_core_has_the_time_of_the_execution(void **state)
 {
     for (unsigned version = 4; version <= 5; version++) {
@@ -196,7 +196,7 @@ static void times_that_cannot_be_are_omitted(void **state)
     ntff->window_end_ps = INT64_MAX;
     for (size_t s = 0; s < ntff->subgraphs[0].section_count; s++) {
         const struct ntk_ntff_section *section = &ntff->subgraphs[0].sections[s];
-        /* Every end, every other change, all of DMA. */
+        /* Every end, every second change, all of DMA. */
         uint64_t stride = section->type == NTK_NTFF_SECTION_DMA ? 1 : 2;
         for (uint64_t i = stride - 1; i < section->record_count; i += stride) {
             char *time = file.bytes + (section->records - (const uint8_t *)file.bytes) + 16 * i + 8;
@@ -208,7 +208,7 @@ static void times_that_cannot_be_are_omitted(void **state)
     assert_int_equal(trace->cores[0].instruction_count, 0);
     assert_int_equal(trace->cores[0].packet_count, 0);
     assert_int_equal(trace->cores[0].event_count, 2);
-    assert_false(trace->has_total); /* nor is the length one */
+    assert_false(trace->has_total); /* the length is not valid either */
     assert_int_equal(trace->total_ps, 0);
     ntk_trace_destroy(trace);
 
@@ -233,7 +233,7 @@ static void the_neff_of_another_capture_is_refused(void **state)
     close_sample(&o);
 }
 
-/* A program in the open encoding ran on software cores, a vendor's on a device. */
+/* A program in the open encoding ran on software cores, a vendor's program on a device. */
 static void only_a_vendors_program_has_the_rates_of_a_device(void **state)
 {
     struct opened o = open_sample(6);

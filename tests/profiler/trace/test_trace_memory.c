@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known content (support/ntff_big.h), the lists of their traces kept in files,
+ * Method: captures of known content (support/ntff_big.h) with the lists of their traces in files,
  * and the high-water mark of a process that summarises them.
  */
 #include <errno.h>
@@ -90,7 +90,7 @@ static void a_trace_in_files_is_that_in_memory(void **state)
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
     for (size_t t = 0; t < 3; t++) {
-        /* 1 is the least there is: late runs of few items */
+        /* 1 is the minimum: later runs of few items */
         big_trace_open(path, (const size_t[]){ 0, 16384, 1 }[t], &opened[t]);
         traces[t] = opened[t].trace;
     }
@@ -228,7 +228,7 @@ static void a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so(void
                                          .progress = cut_once,
                                          .progress_ctx = path };
 
-    /* Large files are mapped; what follows the sections is nobody's. */
+    /* Large files are mapped; bytes after the sections belong to no section. */
     assert_int_equal(truncate(path, 70 * (off_t)MIB), 0);
     assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
     assert_int_equal(ntk_ntff_check_whole(ntff, &err), 0);

@@ -49,7 +49,7 @@ static void close_part(struct opened *o)
 static void rows_that_overlap_the_window_are_clipped_and_count_from_its_start(void **state)
 {
     static const struct ntk_trace_instruction expected[] = {
-        { 0, 5 * US, 1, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0x02 }, /* it waited before */
+        { 0, 5 * US, 1, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0x02 }, /* it waited before the window */
         { 0, 15 * US, 2, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0x02 },
         { 15 * US, 28 * US, 3, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0xa0 },
         { 25 * US, 26 * US, 1, 0, 0, 0, NTK_NTFF_ENGINE_GPSIMD, 0xb8 },
@@ -80,7 +80,7 @@ static void rows_that_overlap_the_window_are_clipped_and_count_from_its_start(vo
     assert_int_equal(core->packets[0].start_ps, 27 * US);
     assert_int_equal(core->packets[0].end_ps, 28 * US);
     assert_int_equal(core->packets[0].bytes_count, 128);
-    /* The limit that held when the window began. */
+    /* The limit in force when the window began. */
     assert_int_equal(core->event_count, 0);
     assert_true(core->throttle_count >= 1);
     assert_int_equal(core->throttles[0].time_ps, 0);
@@ -95,7 +95,7 @@ struct sums {
     uint64_t bytes, waited;
 };
 
-/* For a row that began before the window nothing is counted again. */
+/* A row that started before the window is not counted again. */
 static void add(struct sums *sums, int64_t from_ps, int64_t to_ps)
 {
     struct opened o = open_part(from_ps, to_ps);
@@ -117,7 +117,7 @@ static void add(struct sums *sums, int64_t from_ps, int64_t to_ps)
     close_part(&o);
 }
 
-/* How many rows of the whole execution continue there. */
+/* Counts the rows of the whole execution that continue across at_ps. */
 static void crossing(const struct ntk_trace_core *core, int64_t at_ps, struct sums *sums)
 {
     ntk_trace_each_instruction(core, row) {

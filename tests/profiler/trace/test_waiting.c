@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: random pushes and pops of many queues next to queues that are counters. */
+/* Method: random pushes and pops of many queues, compared with queues that are counters. */
 #include <stdlib.h>
 
 #include "profiler/trace/waiting.h"
@@ -26,7 +26,7 @@ static void every_queue_is_first_in_first_out(void **state)
 
     for (int i = 0; i < 200000; i++) {
         uint32_t q = draw(QUEUES);
-        /* Phases in which more comes than goes, and the other way round. */
+        /* Phases with more pushes than pops, and the other way round. */
         if (draw(100) < (i / 10000 % 2 ? 30u : 70u)) {
             assert_int_equal(ntk_waiting_push(&pool, &queues[q], pushed[q], q), 0);
             pushed[q]++;
@@ -40,7 +40,7 @@ static void every_queue_is_first_in_first_out(void **state)
         }
         assert_int_equal(queues[q] != 0, pushed[q] != popped[q]);
     }
-    assert_int_equal(pool.used, most); /* places are used again */
+    assert_int_equal(pool.used, most); /* slots are reused */
     ntk_waiting_fini(&pool);
     assert_int_equal(pool.capacity, 0);
 }

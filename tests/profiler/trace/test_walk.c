@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: lists made up from a seed, sorted; a walk must give what sorting all of them together
- * gives. */
+/* Method: generated lists from a seed, sorted; a walk must give the same as sorting all of them
+ * together. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void a_walk_passes_every_span_once_in_order_of_time(void **state)
     }
 }
 
-/* Pages of [first, first + bytes) that are mapped in, by the kernel's word for this process. */
+/* Pages of [first, first + bytes) that are mapped in, according to the kernel. */
 static size_t resident_bytes(const void *first)
 {
     FILE *file = fopen("/proc/self/smaps", "r");

@@ -1,15 +1,14 @@
 #!/bin/bash
-# neuron-monitor --attach: a job that ran already is in reports, the database and on /metrics,
-# counted from then on; without the privilege one message says so and the agent continues; a job
-# with hooks is left alone. --attach finds every job of the machine; in a pid namespace only those
-# of this test.
+# neuron-monitor --attach: a job that was already running is in reports, the database and on /metrics, counted from
+# then on. Without the privilege one message says so and the agent continues; a job with hooks is left alone.
+# --attach finds every job of the machine; in a PID namespace only those of this test.
 if [ -z "${attach_alone-}" ] && unshare --pid --fork --mount-proc true 2>/dev/null; then
     exec env attach_alone=1 unshare --pid --fork --kill-child --mount-proc bash "$0"
 fi
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq sqlite3 curl
-# With the privilege, the first obstacle is that this script runs no model.
+# With the privilege, the first error is that this script runs no model.
 neuron-monitor attach $$ 2>may.err || true
 grep -q 'has no libnrt.so.1 mapped' may.err || skip "$(cat may.err)"
 
@@ -27,7 +26,7 @@ tell() {
 }
 tell init
 tell "load $PWD/model.neff 0"
-tell "exec 9 0 1000" # before anybody looks
+tell "exec 9 0 1000" # before the agent starts
 
 neuron-monitor --attach --no-imds --period 300ms --db history.db --prometheus 127.0.0.1:0 --verbose 1 >reports 2>agent.err &
 agent=$!
@@ -66,13 +65,13 @@ stored() {
 wait_for stored
 
 tell "exec 5 0 1000"
-kill -9 "$agent" # the job must not care, and nothing may stay next to it
+kill -9 "$agent" # the job must not be affected, and no helper may remain
 # shellcheck disable=SC2329
 detached() { grep -c "^detached from $pid .*observed 4[0-9] execution calls" agent.err | sed 's/^1$/yes/'; }
 wait_for detached
 tell "exec 5 0 1000"
 
-# A user without any right. Only root could attach up to here.
+# A user without any privilege. Up to here only root could attach.
 if [ "$(id -u)" = 0 ]; then
     open_to_others "$scratch"
     mkdir -m 777 unprivileged

@@ -40,7 +40,7 @@ void job_tell(struct attach_fixture *f, const char *line)
 
 void job_finish(struct attach_fixture *f)
 {
-    job_tell(f, ""); /* answers the line before */
+    job_tell(f, ""); /* answers the previous line */
     expect_done(f);
 }
 
@@ -92,7 +92,7 @@ char *attach_read_file(const char *path)
     return text;
 }
 
-/* What the program says follows what it does: a while may pass. */
+/* The program prints after it acts, so the text may come a while later. */
 struct report {
     const struct attach_fixture *f;
     const char *text;
@@ -114,7 +114,7 @@ void attach_expect_reported(const struct attach_fixture *f, const char *text)
     }
 }
 
-/* To the job; --all finds those of others too. */
+/* Attached to this job; --all also finds those of other tests. */
 static int has_attached(void *ctx)
 {
     const struct attach_fixture *f = ctx;
@@ -138,7 +138,7 @@ void attach_start_to(struct attach_fixture *f, const char *whom, const char *con
     for (i = 0; options != NULL && options[i] != NULL; i++) {
         argv[3 + i] = options[i];
     }
-    (void)unlink(f->out); /* of one before */
+    (void)unlink(f->out); /* of a previous one */
     f->attach = fork();
     if (f->attach == 0) {
         int out = open(f->out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -180,7 +180,7 @@ pid_t attach_writer(const struct attach_fixture *f)
     return writer;
 }
 
-/* The segment of the job that is written now, searched for once. */
+/* The segment of the job that is being written now, searched for once. */
 static struct ntk_ring_segment *poll_segment(struct attach_fixture *f)
 {
     size_t i;
@@ -399,7 +399,7 @@ int job_code_is_its_own(const struct attach_fixture *f)
     return same;
 }
 
-/* Whether attaching is possible here at all: with the privilege, the first obstacle is that this
+/* Whether attaching is possible on this machine: with the privilege, the first error is that this
  * process runs no model. */
 static int may_attach(void)
 {

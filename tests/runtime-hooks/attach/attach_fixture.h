@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_fixture - a job that makes the requested calls, over a runtime that does nothing else, the
+ * attach_fixture - a job that makes the requested calls over a runtime that does nothing else, the
  * program that attaches to it as a user starts it, and its segment as any reader sees it.
  *
- * Every number has to be the one that the test caused since.
+ * Every number must be exactly what the test has caused since attaching.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ATTACH_ATTACH_FIXTURE_H
 #define NTK_TESTS_RUNTIME_HOOKS_ATTACH_ATTACH_FIXTURE_H
@@ -16,7 +16,7 @@ struct attach_fixture {
     char *folder;
     char *hooks;
     char *neff;
-    char *out; /* what the attached program said */
+    char *out; /* what the attached program printed */
     char *err;
     pid_t job;
     int to_job;
@@ -44,7 +44,7 @@ struct expectation {
 
 #define ATTACH_TEST(name) cmocka_unit_test_setup_teardown(name, attach_setup, attach_teardown)
 
-/* For main(): where the programs are; 77 where the kernel or its rules let no process attach. */
+/* For main(): where the programs are; 77 if the kernel or its rules do not allow attaching. */
 int attach_prepare(int argc, char **argv);
 int attach_setup(void **state);
 int attach_teardown(void **state);
@@ -52,31 +52,31 @@ int attach_teardown(void **state);
 /* ---- the job (client.c) ---- */
 
 void job_start(struct attach_fixture *f);
-/* The exit code of a job that ends by itself. */
+/* The exit code of a job that exits by itself. */
 int job_end(struct attach_fixture *f);
-/* A line; it is done when this returns. */
+/* Sends a line, and returns when it is done. */
 void job_tell(struct attach_fixture *f, const char *line);
 void job_load(struct attach_fixture *f, const char *call, int vnc);
-/* A line that lasts until the next one. */
+/* Sends a line whose command lasts until the next one. */
 void job_begin(struct attach_fixture *f, const char *line);
 void job_finish(struct attach_fixture *f);
-/* Whether the job's code is as in its file: a probe replaces an instruction. */
+/* Whether the job's code equals its file: a probe replaces an instruction. */
 int job_code_is_its_own(const struct attach_fixture *f);
 
 /* ---- the program ---- */
 
-/* Options of a test in which looking may cost what it wants to. */
+/* Options of a test in which observing may cost any amount. */
 extern const char *const at_any_cost[];
 
 void attach_start(struct attach_fixture *f, const char *const *options);
 /* whom: NULL: the job. */
 void attach_start_to(struct attach_fixture *f, const char *whom, const char *const *options);
 int attach_end(struct attach_fixture *f, int signal_number);
-/* Its one child, which writes the segment. */
+/* Its only child, which writes the segment. */
 pid_t attach_writer(const struct attach_fixture *f);
 /* A small file: f->out, f->err. */
 char *attach_read_file(const char *path);
-/* Waits until the program reports it. */
+/* Waits until the program prints it. */
 void attach_expect_reported(const struct attach_fixture *f, const char *text);
 
 /* ---- the segment ---- */

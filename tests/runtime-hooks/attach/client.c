@@ -33,7 +33,7 @@ static int tensor_count;
 static long count;
 static struct stub_order order;
 
-/* Without a model nothing that follows means anything. */
+/* Without a model all later commands are meaningless. */
 static void load(const char *path, int vnc, int is_collective)
 {
     struct stat status;
@@ -135,7 +135,7 @@ static void wait_for_crowd(void)
     (void)pthread_barrier_wait(&crowd);
 }
 
-/* One for each thread; none ends before all have started. */
+/* One per thread; none exits before all have started. */
 static void execute_in_crowd(int number)
 {
     pthread_t *threads = calloc((size_t)number, sizeof *threads);
@@ -253,7 +253,7 @@ static void do_line(const char *line)
     } else if (strcmp(line, "free") == 0) {
         nrt_tensor_free(&tensors[--tensor_count]);
     } else if (sscanf(line, "churn %ld", &a) == 1) {
-        for (b = 0; b < a; b++) { /* one of two stays */
+        for (b = 0; b < a; b++) { /* one of two stays allocated */
             (void)nrt_tensor_allocate(0, 0, 1000, NULL, &tensors[tensor_count]);
             if (b % 2 == 0) {
                 nrt_tensor_free(&tensors[tensor_count]);
@@ -270,11 +270,11 @@ int main(void)
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     setvbuf(stdin, NULL, _IONBF,
-            0); /* the next line is the next program's where "again" began it */
+            0); /* "again" has replaced the program: the next line is for the new one */
     while (fgets(line, sizeof line, stdin) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         do_line(line);
         puts("done");
     }
-    _exit(0); /* with all that it has, as jobs do */
+    _exit(0); /* without freeing, as jobs do */
 }

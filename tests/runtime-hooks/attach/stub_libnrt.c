@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime that does what its caller tells it and nothing else: the calls that attaching checks,
- * of the vendor's names and forms. It keeps no segment.
+ * A runtime that does what its caller requests and nothing else: the calls that attaching checks,
+ * with the vendor's names and signatures. It has no segment.
  */
 #include <pthread.h>
 #include <setjmp.h>

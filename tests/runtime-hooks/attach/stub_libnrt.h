@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stub_libnrt - the calls of stub_libnrt.c, and what is in the place of a tensor set. */
+/* stub_libnrt - the calls of stub_libnrt.c, and a replacement for tensor sets. */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ATTACH_STUB_LIBNRT_H
 #define NTK_TESTS_RUNTIME_HOOKS_ATTACH_STUB_LIBNRT_H
 
@@ -11,8 +11,8 @@ struct stub_model;
 struct stub_order {
     int status;
     long microseconds;
-    jmp_buf *leave;  /* by a jump, not by a return */
-    int ends_thread; /* its thread ends in it */
+    jmp_buf *leave;  /* leaves with a jump, not a return */
+    int ends_thread; /* its thread exits inside it */
     void (*inside)(void);
 };
 

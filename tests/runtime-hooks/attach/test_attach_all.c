@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attaching to every job of the machine: this test sees only its own, in a pid namespace. */
+/* Attaching to every job of the machine: in a PID namespace, this test sees only its own. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static void start_attach_all(struct attach_fixture *f)
     attach_start_to(f, "--all", at_any_cost);
 }
 
-/* The only one that runs: a pid namespace with its own /proc has no other process. */
+/* The only test that runs: a PID namespace with its own /proc has no other processes. */
 static int run_alone(int (*run)(int argc, char **argv), int argc, char **argv)
 {
     int status = 0;
@@ -59,8 +59,8 @@ static int is_attached_again(void *ctx)
     return said != NULL && strstr(said, text) != NULL;
 }
 
-/* The same process, but nothing of the program before is there, and the kernel has no probe in it
- * when another thread than the first one executed it. */
+/* The same process, but nothing of the previous program remains, and the kernel has no probe in it
+ * if a thread other than the first called exec. */
 static void a_job_that_executes_another_program_is_attached_to_anew(void **state)
 {
     struct attach_fixture *f = *state;
@@ -106,7 +106,8 @@ int main(int argc, char **argv)
 {
     int code = run_alone(run, argc, argv);
 
-    /* The leak sanitizer's thread cannot start here: the pid namespace of children has ended. */
+    /* The leak sanitizer's thread cannot start here, because the PID namespace of children has
+     * ended. */
     (void)fflush(NULL);
     _exit(code);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is counted of a job: calls since attaching, of every thread, and calls that never return. */
+/* What is counted for a job: calls since attaching, of every thread, and calls that never
+ * return. */
 #include <string.h>
 #include <unistd.h>
 
@@ -23,11 +24,11 @@ static void a_job_that_runs_already_is_counted_from_then_on(void **state)
     job_tell(f, "repeat 5 0 2000");
     job_tell(f, "exec 3 5 1000");    /* timed out */
     job_tell(f, "exec 2 1003 1000"); /* with NaN */
-    job_tell(f, "exec 4 2 1000");    /* refused */
+    job_tell(f, "exec 4 2 1000");    /* rejected */
     job_tell(f, "exec 1 7 1000");    /* the queue was full */
-    job_tell(f, "exec 6 14 1000");   /* closed: no execution at all */
+    job_tell(f, "exec 6 14 1000");   /* closed: not an execution at all */
     job_tell(f, "exec 1 0 1000");
-    expect_completed(f, 56); /* each repeat is three */
+    expect_completed(f, 56); /* each repeat is three executions */
 
     seen_now(f, &seen);
     assert_int_equal(seen.outcome[NTK_OUTCOME_TIMED_OUT], 3);
@@ -36,7 +37,7 @@ static void a_job_that_runs_already_is_counted_from_then_on(void **state)
     assert_int_equal(seen.outcome[NTK_OUTCOME_FAILED_TO_QUEUE], 1);
     assert_int_equal(seen.histogram, 61); /* those that reached a core */
     assert_true(seen.sum_ns >= 96000000u && seen.busy_ns >= 96000000u);
-    assert_int_equal(seen.loads, 0); /* no process saw one */
+    assert_int_equal(seen.loads, 0); /* loaded before attaching */
     assert_int_equal(ntk_ring_segment_models(segment_get(f), models, 4), 1);
     assert_int_equal(models[0].executions, 61);
     assert_int_equal(models[0].errors, 10);
@@ -44,7 +45,7 @@ static void a_job_that_runs_already_is_counted_from_then_on(void **state)
     ntk_ring_segment_process(segment_get(f), &process);
     assert_int_equal(process.flags & (NTK_PROCESS_ATTACHED | NTK_PROCESS_SOFTWARE_CORE),
                      NTK_PROCESS_ATTACHED);
-    assert_true(process.flags & NTK_PROCESS_CORES_GUESSED); /* of two it could be either */
+    assert_true(process.flags & NTK_PROCESS_CORES_GUESSED); /* it could be either of two */
     assert_string_equal(process.tag, "stub");
     assert_string_equal(process.command, "attach_client");
     assert_int_equal(process.uid, geteuid());
@@ -83,12 +84,12 @@ static void a_job_that_begins_later_is_known_whole(void **state)
     expect_tensors(f, 4096);
     assert_int_equal(tensor_bytes(f, NTK_MEMORY_HOST_TENSORS), 100);
     job_tell(f, "free");
-    job_tell(f, "free"); /* the slice: its memory is the tensor's */
+    job_tell(f, "free"); /* the slice shares the memory of the tensor */
     job_tell(f, "alloc 0 0 50");
     expect_tensors(f, 4146);
     assert_int_equal(tensor_bytes(f, NTK_MEMORY_HOST_TENSORS), 0);
     job_tell(f, "slice");
-    job_tell(f, "buffer"); /* of the slice, then of nothing */
+    job_tell(f, "buffer"); /* frees the slice, then nothing */
     job_tell(f, "free");
     job_tell(f, "free");
     expect_tensors(f, 4096);
@@ -180,7 +181,7 @@ static int has_that_many(void *ctx)
     return seen.outcome[NTK_OUTCOME_COMPLETED] >= expected->completed;
 }
 
-/* Whatever else runs. */
+/* Whatever else is running. */
 static void expect_completed_beside(struct attach_fixture *f, uint64_t completed)
 {
     struct expectation expected = { .f = f, .completed = completed };

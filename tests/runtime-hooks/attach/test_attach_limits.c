@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where looking ends: more calls than there is room for, executions too short for what it costs. */
+/* Limits of observing: more calls than there is room for, and executions too short for its cost. */
 #include <signal.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static void events_without_room_are_counted_all_the_same(void **state)
     ntk_ring_segment_refusals(segment_get(f), &refusals);
     assert_true(refusals.events_without_ring > 2000);
     attach_expect_reported(f, "counts are exact");
-    job_tell(f, "exec 5 0 1000"); /* and continues as ever */
+    job_tell(f, "exec 5 0 1000"); /* and it continues as before */
     expect_completed(f, 2025);
 }
 
@@ -92,7 +92,7 @@ static void executions_that_are_too_short_are_given_up(void **state)
     job_tell(f, "exec 5000 0 1");
     assert_true(test_wait_until(segment_has_flag, &expected));
     job_tell(f, "exec 10 0 1000");
-    job_tell(f, "alloc 0 0 77"); /* the rest is checked */
+    job_tell(f, "alloc 0 0 77"); /* everything else is still observed */
     expect_tensors(f, 77);
 
     seen_now(f, &seen);
@@ -104,7 +104,8 @@ static void executions_that_are_too_short_are_given_up(void **state)
         strstr(attach_read_file(f->out), "execution calls, then stopped observing them"));
 }
 
-/* Calls of a thread that was inside one when they were given up, from further down its stack. */
+/* Calls of a thread that was inside an execution when observing stopped, from deeper in its
+ * stack. */
 static void executions_that_are_given_up_hide_no_other_call(void **state)
 {
     struct attach_fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When a process is checked again, and what observing may cost: times are numbers of the test. */
+/* When a process is checked again, and what observing may cost, with times given by the test. */
 #include "runtime-hooks/attach/attach_pace.h"
 
 #include "tests/support/unit.h"
@@ -18,17 +18,18 @@ static void a_process_without_libnrt_is_checked_less_and_less_often(void **state
         assert_int_equal(pace.next_ns - now_ns, waits_s[i] * NTK_NS_PER_SECOND);
         now_ns = pace.next_ns + 123; /* the scan that finds it due */
     }
-    pace = (struct ntk_attach_pace){ 0 }; /* another program in the process, or its child ended */
+    /* Another program in the process, or its child has exited. */
+    pace = (struct ntk_attach_pace){ 0 };
     ntk_attach_pace_put_off(&pace, now_ns);
     assert_int_equal(pace.next_ns - now_ns, NTK_NS_PER_SECOND);
 }
 
-/* Observing an execution costs 1 us of the 5 us that executions take: 20 %. */
+/* Observing an execution costs 1 us of the 5 us of an execution: 20 %. */
 static void observing_is_judged_in_time_and_not_by_a_few(void **state)
 {
     static const struct {
-        uint64_t before; /* executions that an answer was given of */
-        uint64_t count;  /* since */
+        uint64_t before; /* executions at the previous verdict */
+        uint64_t count;  /* executions since then */
         uint64_t after_ns;
         bool is_judged;
     } rows[] = {
@@ -36,7 +37,7 @@ static void observing_is_judged_in_time_and_not_by_a_few(void **state)
         { 0, 32, NTK_NS_PER_SECOND - 1, false },
         { 0, 32, NTK_NS_PER_SECOND, true },
         { 0, 255, 0, false },
-        { 0, 256, 0, true }, /* the first answer */
+        { 0, 256, 0, true }, /* the first verdict */
         { 256, 1000000, NTK_NS_PER_SECOND - 1, false },
         { 256, 1000000, NTK_NS_PER_SECOND, true },
         { 256, 31, 10 * NTK_NS_PER_SECOND, false },

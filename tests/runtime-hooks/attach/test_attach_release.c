@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How attaching begins and ends: which processes are refused, and that nothing is left in a job. */
+/* How attaching begins and ends: which processes are rejected, and that nothing remains in a
+ * job. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ static void a_job_that_is_let_go_has_its_own_code(void **state)
     attach_start(f, at_any_cost);
     job_tell(f, "exec 3 0 1000");
     assert_false(job_code_is_its_own(f));
-    job_begin(f, "until 4 5000"); /* lets go in the middle */
+    job_begin(f, "until 4 5000"); /* detaches in the middle */
     assert_int_equal(attach_end(f, SIGINT), 0);
     assert_true(job_code_is_its_own(f));
     job_finish(f);
@@ -55,7 +56,7 @@ static void a_job_has_its_own_code_when_the_program_is_killed(void **state)
     job_finish(f);
     assert_true(test_wait_until(segment_is_gone, f));
 
-    attach_start(f, at_any_cost); /* and the writer alone */
+    attach_start(f, at_any_cost); /* now kill only the writer */
     writer = attach_writer(f);
     job_begin(f, "until 4 5000");
     assert_int_equal(kill(writer, SIGKILL), 0);

@@ -1,11 +1,11 @@
 #!/bin/bash
-# A process with limited address space (ulimit -v) runs models on software cores; what does not fit is refused with the limit's
-# name.
+# A process with limited address space (ulimit -v) runs models on software cores; what does not fit is rejected with
+# the name of the limit.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 [ -z "$NTK_SANITIZE" ] || skip "a sanitizer needs more address space than the limit"
 unset NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LIBNRT
 neuron-packager example memcpy -o small.neff
-neuron-packager example memcpy --size 800000 -o large.neff # 390 MiB each way
+neuron-packager example memcpy --size 800000 -o large.neff # 390 MiB in each direction
 
 under_limit() { (ulimit -v 600000 && exec neuron-bench exec -n 2 "$1" >out 2>err); }
 under_limit small.neff || fail "a small model does not run: $(tail -3 err)"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make_model FILE [smallest | LIBRARY.so]: a NEFF of tests/support/models.h for scripts; the
+/* make_model FILE [smallest | LIBRARY.so]: writes a NEFF of tests/support/models.h for scripts; the
  * library is that of a CPU node. */
 #include <stdbool.h>
 #include <stdio.h>

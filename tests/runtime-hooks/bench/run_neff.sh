@@ -1,7 +1,7 @@
 #!/bin/bash
-# The example client and neuron-bench on a built NEFF: outputs, statistics, errors, exit codes.
+# The example client and neuron-bench on a generated NEFF: outputs, statistics, errors, exit codes.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 make_model=$1 cpu_node=$2
 export NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LIBNRT
@@ -28,7 +28,7 @@ grep -q NRT_INVALID err || complain "a foreign file"
 code 2 "$NTK_BIN_DIR/run_neff"
 code 2 "$NTK_BIN_DIR/run_neff" adder.neff x
 
-# Code for the host runs from one's own file only, in both programs, unless it is asked for.
+# Both programs run code for the host only from files that the user owns, unless an option allows more.
 "$make_model" cpu.neff "$cpu_node" || exit 1
 code 0 "$NTK_BIN_DIR/run_neff" cpu.neff
 if chown 65534 cpu.neff 2>/dev/null; then # root only
@@ -55,7 +55,7 @@ grep -q 'cannot load '\''ones'\'' on core 1: NRT_INVALID' err || complain "the c
     "$NTK_BIN_DIR/neuron-packager" example pipeline --size 3 -o pipe.neff || complain "no pipeline"
     code 0 "$bench" exec pipe.neff -n 20
     grep -q '^pipe.neff on 3 cores, 3 threads,' out || complain "a pipeline without cores"
-    code 0 "$bench" exec pipe.neff -n 20 -c 1-6 --json # two of them
+    code 0 "$bench" exec pipe.neff -n 20 -c 1-6 --json # two pipelines
     grep -q '"core_count":6,"threads":6,.*"executions":20,"numerical_errors":0,"errors":0,' out ||
         complain "two pipelines"
     code 1 "$bench" exec pipe.neff -n 20 -c 1-4
@@ -76,7 +76,7 @@ for data, percentiles in (calls, info["latency"]), (device, info["nc_latency"]):
     assert len(samples) == 8 and all(us > 0 for us in samples), data
     assert percentiles["0"] == samples[0] and percentiles["100"] == samples[-1], (percentiles, samples)
     assert samples[0] <= percentiles["50"] <= percentiles["99"] <= samples[-1], percentiles
-# An execution takes the same time on every software core: not that of the host.
+# An execution takes the same time on every software core, measured on the device's clock.
 assert info["nc_latency"]["0"] == info["nc_latency"]["100"] < info["latency"]["0"], info
 CHECK
 [ -s results/profile_adder/profile.ntff ] || complain "no recorded execution"
@@ -92,7 +92,7 @@ code 0 "$bench" exec --help
 code 2 "$bench"
 code 2 "$bench" fly
 code 2 "$bench" exec
-# How long failures took is not a latency.
+# The duration of failures is not a latency.
 "$NTK_BIN_DIR/neuron-packager" example deadlock -o deadlock.neff >/dev/null
 NEURON_RT_EXEC_TIMEOUT=1 code 1 "$bench" exec deadlock.neff -n 1
 grep -q '^latency     none: no execution completed$' out || complain "latency of failures: $(cat out err)"
@@ -104,7 +104,7 @@ code 2 "$bench" exec adder.neff --rate -1
 code 1 "$bench" exec nowhere.neff
 [ "$(wc -l <err)" = 1 ] || complain "not one line"
 code 1 "$bench" exec ones
-# Why it was refused is above the message, whatever else the log says.
+# The reason for a rejection is above the message, whatever else the log contains.
 NEURON_RT_LOG_LEVEL=ERROR code 1 "$bench" exec ones
 grep -q 'cut to here' err && complain "information for support, although the file is to blame"
 tail -n 2 err | head -n 1 | grep 'NRT:nrt_load .*not a NEFF' >/dev/null || complain "the message lacks the reason"
@@ -112,7 +112,7 @@ tail -n 1 err | grep "^neuron-bench: cannot load 'ones' " >/dev/null || complain
 code 1 "$bench" exec adder.neff --cores 2
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 "$bench" exec adder.neff
 grep -q 'cannot open libnrt.so.1' err || complain "a missing library"
-# Stopped by a signal where running is the job: done, with its figures.
+# Stopped by a signal where running is the job: success, with its figures.
 env --default-signal=INT "$bench" exec adder.neff --rate 20 >out 2>err &
 pids+=($!)
 wait_for has_executed $! 1

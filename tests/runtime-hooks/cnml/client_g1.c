@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A client in the style of the first generation's samples: streams, kinds of tasks, sizes by type;
- * results next to the host function of the library. C++ leaves out what has defaults.
+ * results are compared with the host function of the library. C++ omits arguments with defaults.
  */
 #include <math.h>
 #include <stdio.h>

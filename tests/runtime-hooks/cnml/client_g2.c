@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A client in the style of the second generation: a dense layer of 512 on two halves of a batch,
- * two queues, notifiers around a forward.
+ * two queues, and notifiers around a forward.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client in the style of the third generation: descriptors in steps, float32 constants, a fusion
- * of a convolution in integers of 8 bits with an activation, raw copies in the device's
- * order.
+ * A client in the style of the third generation: descriptors built in steps, float32 constants, a
+ * fusion of an 8-bit integer convolution with an activation, and raw copies in the device's order.
  */
 #include <math.h>
 #include <stdio.h>
@@ -108,7 +107,7 @@ int main(void)
     CHECK(cnmlComputeFusionOpForward_V4(fusion, &in, &in_mlu, 1, &out, &out_mlu, 1, queue, NULL));
     CHECK(cnrtSyncQueue(queue));
     CHECK(cnrtMemcpy(out_host, out_mlu, sizeof out_host, CNRT_MEM_TRANS_DIR_DEV2HOST));
-    for (int i = 0; i < COUNT; i++) { /* every number of it is a whole number of 2^-13 */
+    for (int i = 0; i < COUNT; i++) { /* every value is a multiple of 2^-13 */
         float sum = bias_host[i % C];
 
         for (int k = 0; k < C; k++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clients - what a program that calls CNML does repeatedly: a machine, tensors with host data, one
- * operator from compilation to its result, comparison.
+ * clients - what programs that call CNML do repeatedly: creating a machine, tensors with host data,
+ * running one operator from compilation to its result, and comparing.
  *
  * Threads: one test at a time.
  */
@@ -15,12 +15,12 @@
 #define F16 CNML_DATA_FLOAT16
 #define F32 CNML_DATA_FLOAT32
 
-/* A hooks folder of its own with an mlu270x4, and the library initialised. */
+/* A private hooks folder with an mlu270x4, and the library initialised. */
 int clients_setup(void **state);
 int clients_teardown(void **state);
 #define CLIENTS_TEST(name) cmocka_unit_test_setup_teardown(name, clients_setup, clients_teardown)
 
-/* Numbers from -1 to 1, always the same; every one of them is a float16. */
+/* Numbers from -1 to 1, always the same; each of them can be represented as a float16. */
 double *numbers(size_t count, unsigned seed);
 
 /* A tensor of the device and the host (float32, NCHW) with data. */
@@ -32,7 +32,7 @@ struct data {
     float *host;
     void *device;
 };
-/* Of data that is read. values are taken over. */
+/* For data that is read. Takes ownership of values. */
 struct data data_make(cnmlTensorType_t type, cnmlDataType_t dtype, struct shape shape,
                       double *values);
 /* For a result. */
@@ -41,16 +41,17 @@ struct data data_result(cnmlDataType_t dtype, struct shape shape);
 struct data data_const(cnmlTensorType_t type, cnmlDataType_t dtype, struct shape shape,
                        double *values);
 void data_free(struct data *data);
-/* Memory on the device, with the data there. After compilation. */
+/* Allocates memory on the device and copies the data there. After compilation. */
 void data_send(struct data *data);
 void data_place(struct data *data);
-/* From the device to host. */
+/* Copies from the device to host. */
 void data_fetch(struct data *data);
 
-/* Sum of differences by sum of magnitudes, at most so much; and no difference is an outlier. */
+/* The sum of differences over the sum of magnitudes is at most tolerance, and no difference is an
+ * outlier. */
 void expect_near(const struct data *result, const double *expected, double tolerance);
 
-/* Compile, run on its own queue, fetch. inputs: of CNML_TENSOR. */
+/* Compiles, runs on a separate queue, fetches. inputs: of CNML_TENSOR. */
 void run_one(cnmlBaseOp_t op, struct data *in, struct data *out,
              cnmlStatus_t (*forward)(cnmlBaseOp_t, void *, void *, cnrtInvokeFuncParam_t *,
                                      cnrtQueue_t));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolutions and dense layers. On the device, each against its definition written down once more
- * in references.c, and against the library's own host function if there is one to call.
+ * Convolutions and dense layers on the device, each against its definition, implemented a second
+ * time in references.c, and against the library's own host function if there is one to call.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct conv_case {
     struct shape in;
     int outputs, kernel_h, kernel_w;
     int stride_h, stride_w, dilation_h, dilation_w;
-    int pad_h, pad_w; /* both sides together */
+    int pad_h, pad_w; /* sum of both sides */
     int group;
     bool has_bias;
     cnmlDataType_t dtype;
@@ -303,11 +303,11 @@ static void dense_layers(void **state)
     }
 }
 
-/* Method: integers of 8 bits by hand, so that every product and sum is exact. */
+/* Method: hand-made 8-bit integers, so that every product and sum is exact. */
 static void convolutions_in_integers(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 3; kind++) { /* stored so; made on the device; by channel */
+    for (int kind = 0; kind < 3; kind++) { /* stored like that; made on the device; by channel */
         struct shape in_shape = { 1, 8, 6, 6 };
         struct shape out_shape = { 1, 4, 6, 6 };
         struct shape filter_shape = { 4, 8, 3, 3 };

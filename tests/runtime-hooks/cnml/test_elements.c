@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators element by element: activations, pairs, softmaxes, casts. On the device, each against
- * its definition written down once more in references.c, and against the library's own host
+ * Element-wise operators: activations, pairs, softmaxes, casts. Runs on the device, each against
+ * its definition, implemented a second time in references.c, and against the library's own host
  * function if there is one to call.
  */
 #include <math.h>
@@ -256,10 +256,10 @@ static void casts(void **state)
     static const struct {
         cnmlCastType_t type;
         cnmlDataType_t from, to;
-        double scale; /* of the numbers of the test */
+        double scale; /* magnitude of the test's numbers */
         bool is_whole;
         bool clamps;
-        int position; /* of integers of 8 bits */
+        int position; /* for 8-bit integers */
     } cases[] = { { CNML_CAST_FLOAT32_TO_UINT8, F32, CNML_DATA_UINT8, 300, true, true, 0 },
                   { CNML_CAST_UINT8_TO_FLOAT32, CNML_DATA_UINT8, F32, 100, true, true, 0 },
                   { CNML_CAST_FIX8_TO_FLOAT16, CNML_DATA_FIX8, F16, 1, true, false, -6 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fusions: the bytes of their results are those of the same operators one by one, and device memory
- * moves less.
+ * Fusions: their results are the same bytes as those of the separate operators, and they move less
+ * device memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct moved {
     uint64_t host;   /* bytes from the host to devices */
 };
 
-/* What this process has moved: from its segment, which is mapped already. */
+/* What this process has moved, from its segment, which is already mapped. */
 static struct moved moved_bytes(const char *folder)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -53,7 +53,7 @@ static struct moved moved_bytes(const char *folder)
 }
 enum { OPS_MAX = 12 };
 
-/* A chain of operators over tensors of one graph, which can run both ways. */
+/* A chain of operators over tensors of one graph, which can run fused or separately. */
 struct graph {
     struct data tensors[OPS_MAX + 1];
     int tensor_count;
@@ -241,7 +241,7 @@ static void small(struct graph *g)
     (void)active_add(g, conv_add(g, x, 24, 3, 1), CNML_ACTIVE_SIGMOID);
 }
 
-/* Two paths that meet, then a classifier: everything that can lie in the state buffer. */
+/* Two paths that meet, then a classifier: everything that can be in the state buffer. */
 static void residual(struct graph *g)
 {
     int x = tensor_add(g, (struct shape){ 2, 130, 14, 14 }, numbers(2 * 130 * 196, 1));
@@ -252,7 +252,7 @@ static void residual(struct graph *g)
         g, mlp_add(g, pool_add(g, active_add(g, b, CNML_ACTIVE_RELU6), CNML_POOL_AVG), 40));
 }
 
-/* More between two operators than the state buffer holds. */
+/* More between two operators than fits into the state buffer. */
 static void large(struct graph *g)
 {
     int x = tensor_add(g, (struct shape){ 1, 3, 224, 224 }, numbers(3 * 224 * 224, 1));
@@ -287,7 +287,8 @@ static void fused_is_as_one_by_one(void **state)
         run_one_by_one(&apart, queue);
         apart_bytes = moved_bytes(*state).device - before;
         expected = raw(&apart.tensors[apart.tensor_count - 1], &bytes);
-        assert_true(memcmp(expected, expected + 2, bytes - 2) != 0); /* there is something in it */
+        /* The result is not constant. */
+        assert_true(memcmp(expected, expected + 2, bytes - 2) != 0);
 
         last = &fused.tensors[fused.tensor_count - 1];
         OK(cnmlCreateFusionOp(&fusion));
@@ -317,7 +318,7 @@ static void fused_is_as_one_by_one(void **state)
     }
 }
 
-/* A tensor that leaves the fusion and is used inside too; IO in the order of the client. */
+/* A tensor that leaves the fusion and is also used inside; IO in the order of the client. */
 static void tensors_between_operators_may_be_outputs_too(void **state)
 {
     struct graph apart = { 0 };
@@ -366,7 +367,7 @@ static void tensors_between_operators_may_be_outputs_too(void **state)
     assert_int_equal(cnrtDestroyQueue(queue), CNRT_RET_SUCCESS);
 }
 
-/* Compiled instructions lie with the host: each forward brings them to the device. */
+/* Compiled instructions are in host memory: each forward copies them to the device. */
 static void every_forward_brings_its_instructions(void **state)
 {
     struct graph g = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program does wrong: the status that says so, and nothing else happens. */
+/* Errors of a program: each gets its status, and has no other effect. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void constants_that_are_not_bound(void **state)
     IS(cnmlBindConstData(NULL, filter.cpu, filter.host), INVALIDPARAM);
     IS(cnmlBindConstData(filter.tensor, NULL, filter.host), INVALIDPARAM);
     IS(cnmlBindConstData(filter.tensor, filter.cpu, NULL), INVALIDPARAM);
-    IS(cnmlBindConstData(in.tensor, in.cpu, in.host), INVALIDPARAM);     /* no constant */
+    IS(cnmlBindConstData(in.tensor, in.cpu, in.host), INVALIDPARAM);     /* not a constant */
     IS(cnmlBindConstData(filter.tensor, in.cpu, in.host), INVALIDPARAM); /* another shape */
     OK(cnmlCreateConvOpParam(&param, 1, 1, 1, 1, 0, 0, CNML_NoSparse));
     IS(cnmlCreateConvOp(&op, param, in.tensor, out.tensor, NULL, NULL), INVALIDPARAM);
@@ -166,7 +166,7 @@ static void calls_in_the_wrong_order(void **state)
     IS(cnmlCompileBaseOp(relu.op, CNML_MLU270, 0), INVALIDPARAM);
     IS(cnmlCompileBaseOp(NULL, CNML_MLU270, 1), INVALIDARG);
     OK(cnmlCompileBaseOp(relu.op, CNML_MLU270, 1));
-    OK(cnmlCompileBaseOp(relu.op, CNML_MLU270, 1)); /* again: nothing happens */
+    OK(cnmlCompileBaseOp(relu.op, CNML_MLU270, 1)); /* again: no effect */
     OK(cnmlGetMaxMemUsed(relu.op, &sizes[0], &sizes[1], &sizes[2]));
     assert_true(sizes[0] == sizes[1] + sizes[2] && sizes[1] > 0 && sizes[2] == 2 * 36 * 2);
     IS(cnmlSetFix8Position(relu.in.tensor, 1), INVALIDPARAM);
@@ -242,12 +242,13 @@ static void fusions_that_cannot_be(void **state)
     IS(cnmlFuseOp(NULL, fusion), INVALIDARG);
     IS(cnmlCompileBaseOp(second, CNML_MLU270, 1), INVALIDPARAM);
     OK(cnmlSetFusionIO(fusion, &first.in.tensor, 1, &end.tensor, 1));
-    IS(cnmlCompileFusionOp(fusion, CNML_MLU270, 1), INVALIDPARAM); /* its input has no maker */
+    /* No operator produces its input. */
+    IS(cnmlCompileFusionOp(fusion, CNML_MLU270, 1), INVALIDPARAM);
     OK(cnmlFuseOp(first.op, fusion));
-    IS(cnmlCompileFusionOp(fusion, CNML_MLU270, 1), INVALIDPARAM); /* it is made too late */
+    IS(cnmlCompileFusionOp(fusion, CNML_MLU270, 1), INVALIDPARAM); /* it is produced too late */
     OK(cnmlDestroyFusionOp(&fusion));
 
-    /* Gone with their fusion, they are free for the next. */
+    /* Their fusion is gone, so they can be used in the next one. */
     OK(cnmlFuseOp(first.op, other));
     OK(cnmlFuseOp(second, other));
     IS(cnmlSetFusionIO(other, &first.in.tensor, 1, &end.tensor, 0), INVALIDARG);
@@ -274,7 +275,8 @@ static void fusions_that_cannot_be(void **state)
     relu_free(&first);
 }
 
-/* Method: all that a client may destroy after compilation is destroyed before the forward. */
+/* Method: destroys everything that a client may destroy after compilation, then calls the
+ * forward. */
 static void compiled_operators_run_alone(void **state)
 {
     struct data in = data_make(CNML_TENSOR, CNML_DATA_FLOAT16, shape, numbers(36, 1));
@@ -298,7 +300,7 @@ static void compiled_operators_run_alone(void **state)
     data_free(&filter);
     assert_int_equal(cnrtCreateQueue(&queue), CNRT_RET_SUCCESS);
     OK(cnmlComputeConvOpForward(op, in.device, out.device, NULL, queue));
-    OK(cnmlDestroyBaseOp(&op)); /* while the task may not have run */
+    OK(cnmlDestroyBaseOp(&op)); /* the task may not have run yet */
     assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
     data_fetch(&out);
     expect_near(&out, expected, 1e-3);
@@ -307,7 +309,8 @@ static void compiled_operators_run_alone(void **state)
     data_free(&out);
 }
 
-/* Method: saved to memory, loaded by the runtime, invoked there: the result of the operator. */
+/* Method: saved to memory, loaded by the runtime, invoked there: the same result as the
+ * operator. */
 static void a_saved_operator_runs_without_the_library(void **state)
 {
     struct relu relu = relu_make();
@@ -322,7 +325,7 @@ static void a_saved_operator_runs_without_the_library(void **state)
 
     IS(cnmlCreateModel(NULL, "net"), INVALIDARG);
     OK(cnmlCreateModel(&model, "net"));
-    IS(cnmlSaveModelToMem(model, NULL, 0, &size), INVALIDARG); /* nothing in it */
+    IS(cnmlSaveModelToMem(model, NULL, 0, &size), INVALIDARG); /* empty */
     IS(cnmlAddBaseOpToModel(model, relu.op, "relu"), INVALIDPARAM);
     IS(cnmlAddBaseOpToModel(model, NULL, "relu"), INVALIDARG);
     OK(cnmlCompileBaseOp(relu.op, CNML_MLU270, 1));
@@ -337,7 +340,7 @@ static void a_saved_operator_runs_without_the_library(void **state)
     OK(cnmlSaveModelToMem(model, memory, size, &size));
     IS(cnmlSaveModel(model, "/nowhere/at/all"), INVALIDARG);
     OK(cnmlAddBaseOpToModel(model, relu.op, "relu"));
-    IS(cnmlSaveModelToMem(model, memory, size, &size), INVALIDARG); /* twice */
+    IS(cnmlSaveModelToMem(model, memory, size, &size), INVALIDARG); /* the same name twice */
     OK(cnmlDestroyModel(model));
 
     assert_int_equal(cnrtLoadModelFromMem(&loaded, memory), CNRT_RET_SUCCESS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators that only move: transposes, reshapes, splits and joins. On the device, each against
- * its definition written down once more in references.c, and against the library's own host
- * function if there is one to call.
+ * Operators that only move data: transposes, reshapes, splits and joins. Runs on the device, each
+ * against its definition, implemented a second time in references.c, and against the library's own
+ * host function if there is one to call.
  */
 #include "tests/runtime-hooks/cnml/clients.h"
 #include "tests/support/unit.h"
@@ -31,7 +31,7 @@ static void turned_and_reshaped(void **state)
     data_free(&out);
     OK(cnmlFreeBuffer(in.device));
 
-    /* In the order of the host's data a new shape moves nothing. */
+    /* In the order of the host's data a reshape moves nothing. */
     out = data_result(F16, reshaped);
     OK(cnmlCreateReshapeOpParam(&param, 1, 15, 2, 7, CNML_NCHW));
     OK(cnmlCreateReshapeOp(&op, param, in.tensor, out.tensor));
@@ -51,7 +51,7 @@ static void turned_and_reshaped(void **state)
     data_free(&in);
 }
 
-/* Method: what split takes apart, concat puts together again. */
+/* Method: concat restores what split took apart. */
 static void split_and_joined(void **state)
 {
     static const struct {

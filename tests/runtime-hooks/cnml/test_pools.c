@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pools, means and padding. On the device, each against its definition written down once more in
+ * Pools, means and padding on the device, each against its definition, implemented a second time in
  * references.c, and against the library's own host function if there is one to call.
  */
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static const struct pool_case pool_cases[] = {
       0,
       CNML_POOL_MAX,
       CNML_POOL_KFULL,
-      false }, /* the last windows are beyond the edge */
+      false }, /* the last windows extend beyond the edge */
     { { 1, 3, 112, 112 },
       { 1, 3, 56, 56 },
       { REF_MAX, 3, 3, 2, 2, 1, 1, 0, 0 },

@@ -16,13 +16,13 @@ struct cards {
     char *folder; /* NEURON_HOOKS_DIR */
 };
 
-/* A hooks folder of its own with an mlu270x4, and nothing opened. Returns 0. */
+/* A private hooks folder with an mlu270x4, without opening the library. Returns 0. */
 int cards_setup(void **state);
-/* The same and opened. */
+/* The same, with the library opened. */
 int cards_setup_open(void **state);
 int cards_teardown(void **state);
 
-/* A task that stays until it is let go, and may fail. */
+/* A task that runs until it is released, and may fail. */
 struct cards_task {
     atomic_bool is_let_go, is_running, is_destroyed;
     int code; /* what it returns */
@@ -30,7 +30,7 @@ struct cards_task {
     void *ctx;
     struct ntk_cnrt_work facts;
 };
-/* Pushes it; asserts that it was taken. */
+/* Pushes it; asserts success. */
 void cards_push(void *queue, struct ntk_cnrt_program *program, struct cards_task *task);
 void cards_running_wait(const struct cards_task *task);
 struct ntk_cnrt_program *cards_program(const char *name);

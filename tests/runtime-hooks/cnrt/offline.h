@@ -7,11 +7,11 @@
 
 #include "tests/support/models.h"
 
-/* Functions "subnet0" and "again", compiled for 1 and 4 cores; freed with free(). */
+/* Functions "subnet0" and "again", compiled for 1 and 4 cores; free with free(). */
 char *offline_make(size_t *out_bytes);
-/* The same as a file of the folder; freed with free(). */
+/* The same as a file in the folder; free with free(). */
 char *offline_write(const char *folder, const char *name);
-/* What an adder makes of offline_input(). */
+/* The result of an adder for offline_input(). */
 void offline_input(float *x);
 void offline_check(const float *y);
 

@@ -61,7 +61,7 @@ static void a_context_runs_its_function_on_its_device(void **state)
     assert_int_equal(cnrtInitRuntimeContext(context, NULL), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtSetRuntimeContextDeviceId(context, 0), CNRT_RET_ERR_FUNC_CALL);
     assert_int_equal(cnrtRuntimeContextCreateQueue(context, &queue), CNRT_RET_SUCCESS);
-    /* A context needs its function and model no more. */
+    /* A context no longer needs its function and model. */
     assert_int_equal(cnrtDestroyFunction(function), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtUnloadModel(model), CNRT_RET_SUCCESS);
 
@@ -204,7 +204,7 @@ static void a_file_that_is_not_a_model_is_refused(void **state)
     assert_int_equal(ntk_fs_write(path, good, bytes, NULL), 0);
     assert_int_equal(cnrtLoadModel(&model, path), CNRT_RET_ERR_UNSUPPORTED);
     good[8] = 1;
-    /* The table is sound and a program is not: found when it is extracted. */
+    /* The table is valid but a program is not: found when the program is extracted. */
     memset(good + 320, 0x55, bytes - 320);
     assert_int_equal(cnrtLoadModelFromMem(&model, good), CNRT_RET_SUCCESS);
     cnrtFunction_t function = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that are files: tasks that run them on clusters, wherever one is free. */
+/* Programs in files: tasks that run them on any free cluster. */
 #include "neuware/g3/cnrt.h"
 
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static void memory_that_is_freed_stays_until_its_tasks_have_ended(void **state)
     assert_int_equal(cnrtFree(adder.x), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtFree(adder.x), CNRT_RET_ERR_INVALID_POINTER);
     assert_int_equal(push(queue, &adder, adder.x, adder.y, 0), CNRT_RET_ERR_INVALID_POINTER);
-    ntk_cnrt_program_drop(adder.program); /* as is the program */
+    ntk_cnrt_program_drop(adder.program); /* the task holds the program, too */
     held.is_let_go = true;
     assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
     adder_check(adder.y);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of the library in a process, its threads and its children; the second generation. */
+/* Lifetime of the library in a process, its threads and its children; the second generation. */
 #include "neuware/g2/cnrt.h"
 
 #include <pthread.h>
@@ -177,7 +177,7 @@ static void threads_have_their_own_devices_and_errors(void **state)
     }
 }
 
-/* Method: threads that use what another one destroys; codes are all that they may get. */
+/* Method: threads that use objects which another thread destroys; they may only get error codes. */
 static void *uses_what_goes(void *ctx)
 {
     cnrtQueue_t *queues = ctx;
@@ -303,7 +303,8 @@ static void a_function_of_this_generation_runs(void **state)
     assert_int_equal(cnrtUnloadModel(model), CNRT_RET_SUCCESS);
 }
 
-/* In the child: what was opened is not present, and may be opened once the parent has closed. */
+/* In the child: the parent's objects are closed, and the child may open its own once the parent has
+ * closed. */
 static int child(cnrtQueue_t queue, void *device)
 {
     char byte = 0;
@@ -312,7 +313,7 @@ static int child(cnrtQueue_t queue, void *device)
     if (cnrtSyncQueue(queue) != CNRT_RET_ERR_INIT || cnrtFree(device) != CNRT_RET_ERR_INIT) {
         return 1;
     }
-#ifdef __SANITIZE_THREAD__ /* which knows no threads that begin in a forked child */
+#ifdef __SANITIZE_THREAD__ /* it does not support threads started in a forked child */
     return 0;
 #endif
     setenv("MLU_VISIBLE_DEVICES", "3", 1);
@@ -340,7 +341,8 @@ static void the_child_of_a_fork_begins_anew(void **state)
     assert_int_equal(cnrtCreateQueue(&queue), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtMalloc(&device, 16), CNRT_RET_SUCCESS);
     struct ntk_cnrt_program *program = cards_program("op");
-    /* Static: tsan forgets over a fork what came before what; on the stack it sees a race. */
+    /* Static: tsan forgets the order of events across a fork, and on the stack it would report a
+     * race. */
     static struct cards_task task = { .is_let_go = true };
     cards_push(queue, program, &task);
     pid_t pid = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of devices and host, and copies, as the third generation has them. */
+/* Memory of devices and host, and copies, with the calls of the third generation. */
 #include "neuware/g3/cnrt.h"
 
 #include <string.h>
@@ -130,7 +130,7 @@ static void a_full_device_says_so_and_another_has_room(void **state)
     while (count < 20 && cnrtMalloc(&pointers[count], gib) == CNRT_RET_SUCCESS) {
         count++;
     }
-    assert_int_equal(count, 15); /* the rest is smaller */
+    assert_int_equal(count, 15); /* the remaining memory is smaller */
     assert_int_equal(cnrtGetLastErr(), CNRT_RET_ERR_NOMEM);
     assert_int_equal(cnrtGetDeviceHandle(&dev, 1), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtSetCurrentDevice(dev), CNRT_RET_SUCCESS);

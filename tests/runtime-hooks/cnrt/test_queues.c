@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues and notifiers, as the third generation has them. */
+/* Queues and notifiers, with the calls of the third generation. */
 #include "neuware/g3/cnrt.h"
 
 #include <stdlib.h>
@@ -117,7 +117,7 @@ static void a_duration_is_in_microseconds(void **state)
     assert_int_equal(cnrtWaitNotifier(end), CNRT_RET_SUCCESS);
     double wall_us = now_us() - begin_us;
     assert_int_equal(cnrtNotifierDuration(start, end, &us), CNRT_RET_SUCCESS);
-    /* It contains what was measured inside, and lies within what was measured around. */
+    /* At least the time measured inside, and at most the time measured around it. */
     assert_true(us >= (float)(released_us - running_us));
     assert_true(us <= (float)wall_us);
     assert_int_equal(cnrtDestroyNotifier(&start), CNRT_RET_SUCCESS);
@@ -223,10 +223,10 @@ static void a_task_gets_cores_of_the_clusters_it_may_have(void **state)
     struct cards_task task = { .is_let_go = true };
     struct ntk_cnrt_task pushed = { .program = program, .run = NULL, .ctx = &task };
 
-    pushed.core_count = 17; /* of 16 */
+    pushed.core_count = 17; /* the card has 16 */
     assert_int_equal(ntk_cnrt_task_push(queue, &pushed), CNRT_RET_ERR_INVALID);
     pushed.core_count = 1;
-    pushed.cluster_mask = 0x10; /* of 0 to 3 */
+    pushed.cluster_mask = 0x10; /* the card has 0 to 3 */
     assert_int_equal(ntk_cnrt_task_push(queue, &pushed), CNRT_RET_ERR_INVALID);
     pushed.core_count = 8;
     pushed.cluster_mask = 0x6; /* pairs are 0 and 1, 2 and 3 */
@@ -310,7 +310,7 @@ static int by_start(const void *a, const void *b)
     return x->start_ticks < y->start_ticks ? -1 : x->start_ticks > y->start_ticks;
 }
 
-/* A decimal digit each, in the order of time: which thread has which ring is nobody's to say. */
+/* One decimal digit each, in order of time, because any thread may use any ring. */
 static unsigned queues_of(struct recorded *recorded)
 {
     unsigned queues = 0;
@@ -353,7 +353,7 @@ static void records_name_the_queue_by_a_number_that_is_taken_again(void **state)
     struct cards_task tasks[3] = { [0 ... 2] = { .is_let_go = true } };
 
     assert_int_equal(cnrtDestroyQueue(queues[1]), CNRT_RET_SUCCESS);
-    queues[1] = queue_make(); /* has the number that was returned */
+    queues[1] = queue_make(); /* gets the number that was returned */
     for (size_t i = 0; i < 3; i++) {
         cards_push(queues[i], program, &tasks[i]);
         assert_int_equal(cnrtSyncQueue(queues[i]), CNRT_RET_SUCCESS);

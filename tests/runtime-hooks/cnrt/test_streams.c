@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first generation: streams, events, and functions that are invoked on them. */
+/* The first generation: streams, events, and functions that are invoked on streams. */
 #include "neuware/g1/cnrt.h"
 
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static void a_stream_reports_whether_it_is_busy(void **state)
     assert_int_equal(cnrtCreateStreamEx(&waiting, CNRT_STREAM_PRIORITY_HIGH, CNRT_STREAM_SYNC),
                      CNRT_RET_SUCCESS);
     cards_push(waiting, program, &quick);
-    assert_true(quick.is_destroyed); /* the calls of a stream like this return when all is done */
+    /* Calls on this kind of stream return when everything is done. */
+    assert_true(quick.is_destroyed);
     ntk_cnrt_program_drop(program);
 }
 
@@ -59,7 +60,8 @@ static void events_mark_how_long_a_task_takes(void **state)
     assert_int_equal(cnrtStreamWaitEvent(end, other, 0), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtQueryStream(other), CNRT_RET_ERR_BUSY);
     assert_int_equal(cnrtQueryEvent(end), CNRT_RET_ERR_BUSY);
-    assert_int_equal((int)cnrtEventElapsedTime(start, end, &us), 632006); /* it has no name here */
+    /* Without a name in this generation. */
+    assert_int_equal((int)cnrtEventElapsedTime(start, end, &us), 632006);
     task.is_let_go = true;
     assert_int_equal(cnrtWaitEvent(end), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtSyncStream(other), CNRT_RET_SUCCESS);
@@ -98,7 +100,7 @@ static void the_facts_of_a_device_are_reported(void **state)
     assert_int_equal(mib, 16384);
     assert_int_equal(cnrtGetDeviceMemorySize(NULL), CNRT_RET_ERR_INVALID);
     assert_int_equal(cnrtGetHardwareVersion(&version), CNRT_RET_SUCCESS);
-    assert_int_equal(version.core_version, CNRT_UNKNOWN); /* a card after its time */
+    assert_int_equal(version.core_version, CNRT_UNKNOWN); /* a later card */
     assert_int_equal(cnrtGetDeviceCapability(&cap, 12345), CNRT_RET_ERR_NODEV);
 }
 
@@ -124,7 +126,7 @@ static void a_function_is_invoked_on_a_stream(void **state)
     assert_int_equal(cnrtExtractFunction(&function, model, "subnet0"), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtInitFunctionMemory(function, CNRT_FUNC_TYPE_UNION4), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtInitFunctionMemory(function, CNRT_FUNC_TYPE_UNION8),
-                     CNRT_RET_ERR_INVALID); /* 32 cores of 16 */
+                     CNRT_RET_ERR_INVALID); /* 32 cores, but there are 16 */
     assert_int_equal(cnrtGetInputDataDesc(&inputs, &input_count, function), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtGetOutputDataDesc(&outputs, &output_count, function), CNRT_RET_SUCCESS);
     assert_int_equal(input_count, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Casts, orders and half-precision numbers; none of them needs anything open. */
+/* Casts, orders and half-precision numbers; none of them needs an open library. */
 #include "neuware/g3/cnrt.h"
 
 #include <math.h>
@@ -98,7 +98,7 @@ static void plain_casts_round_and_stay_in_range(void **state)
     assert_int_equal(cnrtCastDataType(NULL, CNRT_FLOAT32, NULL, CNRT_FLOAT16, 0, NULL), 0);
 }
 
-/* (q - offset) * 2^position / scale: with 2^-3 / 2 = 1/16 a step. */
+/* (q - offset) * 2^position / scale: one step is 2^-3 / 2 = 1/16. */
 static void quantised_numbers_are_what_their_parameter_says(void **state)
 {
     float floats[] = { 0.0F, 0.25F, -1.0F, 1000.0F, -1000.0F };

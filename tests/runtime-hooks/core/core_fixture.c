@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-/* Names are collected first: unsetenv() moves what environ points to. */
+/* Collects the names first, because unsetenv() moves what environ points to. */
 static void variables_unset(void)
 {
     for (size_t i = 0; environ[i];) {

@@ -15,29 +15,29 @@ struct core_fixture {
     struct ntk_err err;
 };
 
-/* Set-up and tear-down of a test: no variable of a caller's is seen, the folder is empty. The first
- * leaves the core closed. */
+/* Set-up and tear-down of a test: variables of the caller are removed, and the folder is empty. The
+ * first function leaves the core closed. */
 int core_fixture_prepare(void **state);
 int core_fixture_setup(void **state);
 int core_fixture_teardown(void **state);
 void core_fixture_open(struct core_fixture *f, const struct ntk_core_options *options);
 void core_fixture_close(struct core_fixture *f);
 
-/* A model with tensors "x" and "y" on the core where it is. */
+/* A model with tensors "x" and "y" on its core. */
 struct core_adder {
     struct ntk_core_model *model;
     struct ntk_core_tensor *tensors[2];
 };
 
 /* Builds and loads it with all features accepted; NULL: the plain adder, options of zeros. Asserts
- * that it works. */
+ * success. */
 void core_adder_init(struct core_fixture *f, struct core_adder *adder,
                      const struct test_model_options *model,
                      const struct ntk_core_load_options *options);
 void core_adder_fini(struct core_adder *adder);
 /* x[i] = value for all i, then one execution. */
 enum ntk_core_outcome core_adder_run(struct core_fixture *f, struct core_adder *adder, float value);
-/* How many of y[i] are value + i. */
+/* Returns for how many i y[i] is value + i. */
 size_t core_adder_right(struct core_fixture *f, struct core_adder *adder, float value);
 
 #endif

@@ -37,7 +37,7 @@ static ntk_neff_token add(struct ntk_neff_kernel *kernel, uint64_t to, uint64_t 
     return ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &instr, after);
 }
 
-/* Of another size than the tensors, so that a test can name these by it. */
+/* Its size differs from the tensors, so that a test can identify these by size. */
 static void constant_pin(struct ntk_neff_kernel *kernel, float value)
 {
     static const uint64_t shape[] = { PIPELINE_ROWS + 4, PIPELINE_COLUMNS };

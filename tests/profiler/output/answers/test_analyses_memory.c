@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known size (support/ntff_big.h) with instructions that wait; all analyses of
- * them with what they keep on the heap and in files, the high-water mark of a process that makes
+ * Method: captures of known size (support/ntff_big.h) with instructions that wait. All analyses of
+ * them with their memory on the heap and in files, the high-water mark of a process that makes
  * them, and that of the program.
  */
 #include <errno.h>
@@ -40,7 +40,7 @@ static void drop(void *buf)
     ntk_buf_reset(buf);
 }
 
-/* All answers as JSON; kept, or dropped as they come. */
+/* All answers as JSON; kept, or dropped as they are produced. */
 static void put_all(const struct opened *o, bool keeps, struct ntk_buf *out)
 {
     for (size_t i = 0; i < ntk_analyses_count(); i++) {
@@ -110,7 +110,7 @@ static void brief_answers_lack_the_steps_alone(void **state)
     free(path);
 }
 
-/* Who waited for whom in the middle of the capture, as support/ntff_big.h made it. */
+/* Waits in the middle of the capture and their causes, as support/ntff_big.h made them. */
 static void waits_end_with_what_was_waited_for(void **state)
 {
     struct ntff_big big = { .steps = 40000, .cores = 1 };
@@ -130,8 +130,8 @@ static void waits_end_with_what_was_waited_for(void **state)
             continue;
         }
         if (instruction->engine == NTK_NTFF_ENGINE_SCALAR) {
-            /* The last product that ended before the engine was free: it ends later than the step
-             * before works. */
+            /* The last product that ended before the engine was free; its end is after the work of
+             * the previous step. */
             const struct ntk_trace_instruction *by = &core->instructions[release->by];
             assert_int_equal(by->engine, NTK_NTFF_ENGINE_TENSOR);
             assert_int_equal(by->start_ps, (step - 2) * NTFF_BIG_STEP_PS);
@@ -187,7 +187,7 @@ static bool has_sanitizer(void)
     return checks && checks[0];
 }
 
-/* Where memory is short. A sanitizer needs any number of addresses. */
+/* With little memory. A sanitizer needs unlimited address space. */
 static void analyse_by_program(void *ctx)
 {
     const struct rlimit limit = { 1024 * MIB, 1024 * MIB };

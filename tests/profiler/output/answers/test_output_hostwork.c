@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: records written by hand, with hostile texts; what each output makes of them. */
+/* Method: hand-written records with hostile texts; checks each output. */
 #include "profiler/output/answers/output_hostwork.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: summaries of three captures put together by hand; all of the text is compared. */
+/* Method: hand-made summaries of three captures; compares the whole text. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the capture of support/ntff_sample.h, with some sections marked as others. */
+/* Method: the capture of support/ntff_sample.h, with some sections marked as other types. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static struct ntk_ntff_section *section_of(struct ntk_ntff *ntff, unsigned type)
     return NULL;
 }
 
-/* What is listed, as text that the caller frees. */
+/* The listing, as text that the caller frees. */
 static char *list(const struct ntk_ntff *ntff, unsigned what)
 {
     char *folder = test_scratch_create();

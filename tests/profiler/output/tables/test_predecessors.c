@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a trace put together by hand in which PE runs one instruction as often as there is room,
- * then another that follows it and that the compiler is made to have named.
+ * Method: a hand-made trace in which PE runs one instruction as many times as there is room, then
+ * another one that follows it and carries a name from the compiler.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void make(struct fixture *f, unsigned loops)
 
 static void unmake(struct fixture *f)
 {
-    f->export->program->names[0] = NULL; /* not the program's */
+    f->export->program->names[0] = NULL; /* not in the program */
     ntk_export_destroy(f->export);
     hand_trace_fini(&f->h);
 }

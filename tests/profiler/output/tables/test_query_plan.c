@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: statements that are planned, as the text that is left for SQLite, and statements that are
- * not. That both ways have the same answers is asked by tests/profiler/output/query.sh.
+ * Method: planned statements, as the text that remains for SQLite, and statements that are not
+ * planned. tests/profiler/output/query.sh checks that both ways give the same answers.
  */
 #include <string.h>
 
@@ -41,7 +41,7 @@ static void calls_become_sums_of_partial_values_with_their_names(void **state)
            "Instruction WHERE pc > 3 GROUP BY e");
     expect("SELECT max(start_ts) - min(start_ts) span FROM Instruction", 0, 2,
            "SELECT max(\"ntk 0\") - min(\"ntk 1\") span FROM Instruction");
-    /* One partial value for one call, however often it appears. */
+    /* One partial value per call, however often it appears. */
     expect("SELECT count(*) n FROM Instruction GROUP BY engine HAVING count(*) > 2 ORDER BY "
            "count(*)",
            1, 1,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a trace put together by hand whose second core has every kind of arrow: Sync begins a
- * transfer at 50 ns that ends at 500 and lets Tensor go (510-700), which lets Scalar (705) and
- * Vector (710) go; Sync's barrier waits inside its span (80-1000) for Tensor's second, 720-950. On
- * the first core a wait ends by a change without a known maker. Both formats must show these arrows
- * and no others; each is read by another library. With the packet of the transfer (100-490) the
- * arrow to Tensor comes from the whole transfer, and one leads there from Sync.
+ * Method: a hand-made trace whose second core has every kind of arrow: Sync starts a transfer at 50
+ * ns that ends at 500 and releases Tensor (510-700), which releases Scalar (705) and Vector (710);
+ * Sync's barrier waits inside its span (80-1000) for Tensor's second, 720-950. On the first core a
+ * wait ends with a change from an unknown source. Both formats must show these arrows and no
+ * others; each is read by another library. With the packet of the transfer (100-490) the arrow to
+ * Tensor comes from the whole transfer, and one leads from Sync to the transfer.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static void the_same_both_ways(void **state)
     ntk_arrows_fini(&arrows);
 }
 
-/* Borrowed until the next: the file that a format gives. */
+/* Borrowed until the next call: the file in this format. */
 static uint8_t *file_of(const struct fixture *f, const char *format, size_t *out_count)
 {
     char *path = test_scratch_path(f->folder, format);
@@ -172,8 +172,7 @@ struct end {
     int64_t time_ns, slice_ns; /* of the event; of the start of its slice */
 };
 
-/* A reader goes through the ends of an arrow in order of time, and of the file where it is the
- * same. */
+/* A reader processes the ends of an arrow in order of time, and of the file if times are equal. */
 static size_t pair(const struct end *ends, size_t count, struct arrow *found)
 {
     size_t pairs = 0;
@@ -195,7 +194,7 @@ static void perfetto_has_them(void **state)
     struct fixture *f = *state;
     struct end ends[2 * ARROWS_MAX];
     struct arrow found[ARROWS_MAX] = { 0 };
-    int64_t starts[64] = { 0 }; /* of the slice that runs, by track */
+    int64_t starts[64] = { 0 }; /* of the running slice, by track */
     size_t count = 0;
     size_t bytes_count;
     uint8_t *bytes = file_of(f, "perfetto", &bytes_count);
@@ -228,7 +227,7 @@ static int64_t ns_of(const json_t *event, const char *key)
     return (int64_t)(json_number_value(json_object_get(event, key)) * 1000 + 0.5);
 }
 
-/* The start of the complete event before `before` that has the moment of an end of an arrow on its
+/* The start of the complete event before `before` that covers the time of an arrow's end on its
  * thread. */
 static int64_t slice_ns(const json_t *events, size_t before, const json_t *end)
 {
@@ -278,7 +277,7 @@ static void chrome_has_them(void **state)
     free(bytes);
 }
 
-/* Who does not ask for arrows gets none. */
+/* Without the option there are no arrows. */
 static void without_the_wish_there_are_none(void **state)
 {
     static const char *const formats[] = { "perfetto", "chrome" };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: traces of ranks written down by hand; which ranks, clocks, groups and dependencies they
- * have was found on paper. */
+/* Method: hand-written traces of ranks; their ranks, clocks, groups and dependencies were
+ * determined on paper. */
 #include "profiler/output/traces/rank_files.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static int setup(void **state)
     }
     traces[0] = (struct ntk_system_trace){ .spans = here, .span_count = COUNT(here) };
     traces[1] = (struct ntk_system_trace){ .spans = there, .span_count = COUNT(there), .lost = 7 };
-    /* Numbers in the communicator: the same on both. */
+    /* Numbers within the communicator, the same on both. */
     size_t number = 0;
     for (size_t i = 0; i < COUNT(here); i++) {
         number += here[i].name[0] != '\0';
@@ -82,7 +82,7 @@ static void ranks_clocks_and_groups_are_those_on_paper(void **state)
     assert_int_equal(files.zero_ns, 90000);
     const struct ntk_rank *ranks = files.ranks.items;
     assert_int_equal(ranks[0].number, 0);
-    assert_int_equal(ranks[1].number, 1); /* in the world: both are worker 0 */
+    assert_int_equal(ranks[1].number, 1); /* in the world, because both are worker 0 */
     assert_int_equal(ranks[1].worker, 0);
     assert_int_equal(ranks[0].offset_ns, 0);
     assert_int_equal(ranks[1].offset_ns, 1000000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Method: an instruction whose layer has characters that JSON escapes runs often, between others of
- * its layer: its text is made in place, kept, and taken from there; each event must have it.
+ * its layer. Its text is made in place, cached, and taken from the cache; each event must have it.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of a trace of the host: which events share one, and when they need a further one. */
+/* Lines of a host trace: which events share one, and when they need another. */
 #include <string.h>
 
 #include "profiler/output/traces/system_lines.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens both interfaces in one process, in the order of its argument: the second is refused. */
+/* Opens both interfaces in one process, in the order of its argument: the second one is
+ * rejected. */
 #include <stdio.h>
 
 #include "cnrt.h"

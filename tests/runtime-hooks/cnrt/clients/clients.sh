@@ -1,11 +1,11 @@
 #!/bin/bash
-# Programs of each generation compile against the installed headers alone, without a warning, run on cards, and are
-# seen by the tools like every other job. With a sanitizer they are only compiled.
+# Programs of each generation compile against only the installed headers, without a warning, run on cards, and appear
+# in the tools like every other job. With a sanitizer they are only compiled.
 cc=$1 cxx=$2 include=$3 lib=$4 make_offline=$5
 here=$PWD
 unset $(compgen -v | grep -E '^(NEURON|MLU)_')
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export NEURON_SOFT_INSTANCE=mlu270
 
 sanitized=${NTK_SANITIZE:-}
@@ -43,7 +43,7 @@ prints '0 632016' ./both_fronts nrt
 prints '0 1' ./both_fronts cnrt
 [ -z "$sanitized" ] || exit 0
 
-# While one runs: the machine, its models, memory, what each cluster does.
+# While one runs: the machine, its models, its memory, and the work of each cluster.
 LD_LIBRARY_PATH=$lib ./queue_client model.mlu 1000000 >/dev/null 2>&1 &
 client=$!
 pids+=($client)
@@ -73,6 +73,6 @@ tensors = sum(c["tensors"] for c in memory["usage_breakdown"]["neuroncore_memory
 assert tensors >= 4 * 128 * 64 * 4, memory
 PY
 }
-# A report of a time in which the client got no processor has no executions: the next one has.
+# A report has no executions if the client got no processor in that period; the next one has.
 wait_for works
 kill $client

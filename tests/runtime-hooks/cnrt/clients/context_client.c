@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of the third generation, good as C and C++: a runtime context, casts and orders. */
+/* A program of the third generation, valid as C and as C++: a runtime context, casts and orders. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes an offline model: "subnet0" adds once, "slow" so often that it takes a while. */
+/* Writes an offline model: "subnet0" adds once, "slow" adds many times, so that it takes a
+ * while. */
 #include <stdio.h>
 #include <stdlib.h>
 

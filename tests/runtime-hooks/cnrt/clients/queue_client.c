@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of the second generation, good as C and C++: a slow function on one queue, a fast one
- * on another, a notifier before and after. */
+/* A program of the second generation, valid as C and as C++: a slow function on one queue, a fast
+ * one on another, with a notifier before and after. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
         CHECK(
             cnrtInvokeFunction_V2(fast, dim, fast_params, CNRT_FUNC_TYPE_BLOCK, fast_queue, NULL));
         CHECK(cnrtSyncQueue(fast_queue));
-        /* Nothing is known of the slow one's time until it is done. */
+        /* The duration of the slow one is unknown until it is done. */
         fast_first = fast_first && cnrtNotifierDuration(begin, end, &us) != CNRT_RET_SUCCESS;
         CHECK(cnrtSyncQueue(slow_queue));
         CHECK(cnrtNotifierDuration(begin, end, &us));
