@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_fixture - a crew, two queues, and items that wait for a word of the test, so that what is
- * queued, runs and is complete is known at every moment.
+ * queue_fixture - a crew, two queues, and items that wait for a signal from the test, so that it is
+ * always known which items are queued, running or complete.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_CORE_QUEUE_FIXTURE_H
 #define NTK_TESTS_RUNTIME_HOOKS_CORE_QUEUE_FIXTURE_H
@@ -17,17 +17,17 @@
 
 struct item {
     struct ntk_core_queue_item item;
-    sem_t *entered;         /* told that it runs, unless NULL */
+    sem_t *entered;         /* posted when it runs, unless NULL */
     sem_t *start;           /* waited for, unless NULL */
-    _Atomic uint64_t *last; /* number of the latest that ran */
+    _Atomic uint64_t *last; /* number of the last item that ran */
     int mark;               /* for the log, unless 0 */
     bool is_breaking;
     struct ntk_core_queue_item *end;          /* gets a copy, unless NULL */
-    void (*also)(struct ntk_core_queue *own); /* done in run, unless NULL */
+    void (*also)(struct ntk_core_queue *own); /* called in run, unless NULL */
     struct ntk_core_queue *own;
 };
 
-/* A crew of WORKERS with two queues of DEPTH that refuse when full. */
+/* A crew of WORKERS with two queues of DEPTH that reject items when full. */
 struct queue_fixture {
     struct ntk_core_crew *crew;
     struct ntk_core_queue *first, *second;
@@ -36,7 +36,7 @@ struct queue_fixture {
 
 #define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, queue_setup, queue_teardown)
 
-/* For the items of a test, from 0 in each. */
+/* Counters for the items of a test; each test starts at 0. */
 extern _Atomic int broken_seen;
 extern _Atomic int disorder_seen;
 extern _Atomic int destroyed_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks as threads of one process: what they compute, checked against sums written out here, and
- * what happens when they do not agree.
+ * Ranks as threads of one process: their results, checked against sums computed here, and what
+ * happens when their arguments do not match.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "tests/support/unit.h"
 
 #define RANKS 3U
-#define LARGE 700001U /* floats: more than a chunk, and no multiple of anything */
+#define LARGE 700001U /* floats: more than one chunk, and not a multiple of any size */
 
 struct fixture {
     char *folder;
@@ -90,7 +90,7 @@ static void *member_run(void *argument)
     return NULL;
 }
 
-/* A thread per rank, with these options. */
+/* Runs one thread per rank, with these options. */
 static void members_start(struct fixture *f, struct member *members, uint32_t count,
                           int (*run)(struct member *, struct ntk_core_comm *))
 {
@@ -124,7 +124,7 @@ static void world_make(struct member *members)
     }
 }
 
-/* Small integers, so that sums are exact; another sequence for every rank. */
+/* Small integers, so that sums are exact; a different sequence for each rank. */
 static float value_of(uint32_t rank, size_t i)
 {
     return (float)((i * 7 + rank * 13) % 101) - 50.0F;
@@ -235,7 +235,7 @@ static void sums_are_those_of_all_ranks(void **state)
     }
 }
 
-/* Each kind of element once, packed into one block of results. */
+/* Each element type once, packed into one block of results. */
 static int run_kinds(struct member *member, struct ntk_core_comm *comm)
 {
     uint32_t rank = ntk_core_comm_rank(comm);
@@ -273,7 +273,7 @@ static int run_kinds(struct member *member, struct ntk_core_comm *comm)
 static void every_kind_of_element_keeps_its_arithmetic(void **state)
 {
     const uint64_t expected[8] = {
-        (UINT64_C(1) << 63) + 2, /* greatest of 2^63 + 0..2, as unsigned numbers */
+        (UINT64_C(1) << 63) + 2, /* maximum of 2^63 + 0..2, as unsigned numbers */
         (UINT64_C(1) << 63) + 3, /* 3 x 2^63 + 3, wrapped */
         44,                      /* 300 in 8 bits */
         (uint64_t)-12,
@@ -305,7 +305,7 @@ static void a_group_is_a_world_of_its_own_order(void **state)
         };
         members[i].count = 4;
     }
-    /* run_gather has room for RANKS; two come. */
+    /* run_gather has room for RANKS; two arrive. */
     members_run(*state, members, 2, run_gather);
     for (uint32_t i = 0; i < 2; i++) {
         const float *out = members[i].out;
@@ -318,7 +318,7 @@ static void a_group_is_a_world_of_its_own_order(void **state)
     }
 }
 
-/* Rank 1 calls something else first; afterwards all agree. */
+/* Rank 1 calls something else first; afterwards all calls match. */
 static int run_differently(struct member *member, struct ntk_core_comm *comm)
 {
     char byte = 0;

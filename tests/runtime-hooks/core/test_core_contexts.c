@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of what is between the steps of executions that are under way at once: taken when the
- * model is loaded, shown by what it is, returned.
+ * Memory for data between the steps of concurrent executions: allocated when the model is loaded,
+ * listed under its category, and freed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,8 +30,8 @@ static int setup(void **state)
 }
 
 /* Nodes of 3 and 1 subgraphs. h1 and h3 pass between the nodes, on the host; h2 passes within the
- * first one, next to its second core. tensor_bytes: the first node alone, and its tensors are so
- * large. */
+ * first one, next to its second core. tensor_bytes: only the first node, with tensors of this
+ * size. */
 static int load(struct core_fixture *f, uint32_t depth, uint32_t core_limit,
                 const uint64_t *tensor_bytes, struct ntk_core_model **out_model)
 {
@@ -88,7 +88,7 @@ static void each_execution_at_once_has_memory_from_the_load_on(void **state)
     }
 }
 
-/* Method: h1 and h2 lie next to cores of one stack, which has room for two of each. */
+/* Method: h1 and h2 are next to cores of the same stack, which has room for two of each. */
 static void a_model_without_memory_for_all_of_them_is_refused(void **state)
 {
     struct core_fixture *f = *state;
@@ -106,7 +106,7 @@ static void a_model_without_memory_for_all_of_them_is_refused(void **state)
     assert_int_equal(used(f), before);
 }
 
-/* --- what others see -------------------------------------------------------------------------- */
+/* --- as seen by others ------------------------------------------------------------------------ */
 
 #define DEPTH 3
 

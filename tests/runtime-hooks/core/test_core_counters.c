@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers that a front may report about cores, models and devices.
+ * The figures about cores, models and devices that a front may report.
  */
 #include "runtime-hooks/core/core_counters.h"
 
@@ -21,7 +21,7 @@ static struct ntk_core_counts counts_of(struct core_fixture *f, uint32_t nc)
     return counts;
 }
 
-/* The same program is the same work each time, on its core alone. */
+/* The same program does the same work each time, and only on its own core. */
 static void executions_add_up_on_the_core_that_had_them(void **state)
 {
     struct core_fixture *f = *state;
@@ -39,7 +39,7 @@ static void executions_add_up_on_the_core_that_had_them(void **state)
     uint64_t waits = 0;
     for (size_t e = 0; e < NTK_ENGINE_SEQUENCER_COUNT; e++) {
         assert_int_equal(all.engine[e].instruction_count, RUNS * once.engine[e].instruction_count);
-        /* Cycles are rounded once, from the sum. */
+        /* Cycles are rounded once, in the sum. */
         assert_in_range(all.engine[e].wait_cycles, RUNS * once.engine[e].wait_cycles,
                         RUNS * (once.engine[e].wait_cycles + 3));
         assert_in_range(all.engine[e].idle_cycles, RUNS * once.engine[e].idle_cycles,
@@ -56,7 +56,7 @@ static void executions_add_up_on_the_core_that_had_them(void **state)
     core_adder_fini(&adder);
 }
 
-/* No engine works, waits and idles longer than the device ran. */
+/* The work, wait and idle time of an engine do not exceed the device time. */
 static void cycles_of_an_engine_are_parts_of_device_time(void **state)
 {
     const struct ntk_engine_core_spec *spec = ntk_engine_core_spec_get(2);
@@ -111,7 +111,7 @@ static void memory_of_a_model_is_freed_with_it(void **state)
     assert_int_equal(ntk_core_device_memory_get(f->core, 0, &with), 0);
     ntk_core_model_memory_get(adder.model, &model);
     assert_true(model.host_bytes > 0 && model.device_bytes > 0);
-    /* The fixture's two tensors are next to it. */
+    /* The two tensors of the fixture are additional. */
     assert_int_equal(with.stack_bytes[0] - before.stack_bytes[0],
                      model.device_bytes + 2 * TEST_MODEL_BYTES);
     assert_int_equal(with.host_bytes - before.host_bytes, model.host_bytes);
@@ -120,7 +120,7 @@ static void memory_of_a_model_is_freed_with_it(void **state)
     assert_memory_equal(&after, &before, sizeof before);
 }
 
-/* Method: faults that only count; the tree is the machine's, so are the counts. */
+/* Method: faults that only count. The tree belongs to the machine, and so do the counts. */
 static void errors_of_the_hardware_are_those_of_the_device(void **state)
 {
     struct ntk_core_options options = { .lnc = 1 };

@@ -11,7 +11,7 @@
 #include "tests/runtime-hooks/core/queue_fixture.h"
 #include "tests/support/unit.h"
 
-#define QUEUES 4094U /* of one process, in the interface that has the most */
+#define QUEUES 4094U /* of one process, in the interface with the highest limit */
 #define STRESS_THREADS 4
 #define STRESS_ITEMS 2000
 
@@ -30,7 +30,7 @@ static uint32_t threads_count(void)
 
 static void queues_take_turns_with_one_worker(void **state)
 {
-    /* The one that runs goes behind the two that come meanwhile. */
+    /* The running queue goes behind the two that arrive meanwhile. */
     static const int expected[] = { 1, 2, 3, 1, 2, 3, 1, 2, 3, 1 };
     struct ntk_core_crew *crew = ntk_core_crew_create(1);
     struct ntk_core_queue *queues[3];
@@ -42,7 +42,7 @@ static void queues_take_turns_with_one_worker(void **state)
         queues[q] = ntk_core_queue_create(crew, 8, NTK_CORE_QUEUE_REFUSES);
         assert_non_null(queues[q]);
     }
-    /* The first has all it will have before the others get anything. */
+    /* The first queue gets all of its items before the others get any. */
     struct item *item = item_create(start);
     item->mark = 1;
     item->entered = &entered;
@@ -105,7 +105,7 @@ static void queues_by_the_thousand_need_no_threads(void **state)
     assert_int_equal(threads_count(), threads_before);
     for (uint32_t q = 0; q < QUEUES; q++) {
         assert_int_equal(ntk_core_notifier_place(many->begin[q], many->queues[q]), 0);
-        atomic_store(&last[q], 1); /* the notifier is the first */
+        atomic_store(&last[q], 1); /* the notifier has the first number */
         for (int i = 0; i < 2; i++) {
             struct item *item = item_create(NULL);
 
@@ -118,7 +118,7 @@ static void queues_by_the_thousand_need_no_threads(void **state)
     for (uint32_t q = 0; q < QUEUES; q++) {
         int64_t elapsed_ns = 0;
 
-        /* Some are synchronised, some destroyed with what is in them. */
+        /* Some queues are synchronised, others are destroyed with items in them. */
         if (q % 2) {
             assert_int_equal(ntk_core_queue_sync(many->queues[q]), 0);
             assert_int_equal(ntk_core_queue_completed_get(many->queues[q]), 4);
@@ -137,7 +137,7 @@ static void queues_by_the_thousand_need_no_threads(void **state)
     free(many);
 }
 
-/* Every queue waits for the one before it. */
+/* Every queue waits for the previous one. */
 static void queues_in_a_chain_of_four_thousand_run_through(void **state)
 {
     struct queue_fixture *f = *state;

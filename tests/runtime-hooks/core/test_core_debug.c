@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues of what programs print: order, bounds, threads.
+ * Queues of text that programs print: order, limits, threads.
  */
 #include <errno.h>
 #include <poll.h>
@@ -82,7 +82,7 @@ static void a_full_queue_drops_what_is_new_and_counts_it(void **state)
     assert_int_equal(ntk_core_debug_take(fd, &record), 0);
     assert_string_equal(record->prefix, "a");
     free(record);
-    assert_int_equal(push(0, 0, "d"), 0); /* room again, over the end of the ring */
+    assert_int_equal(push(0, 0, "d"), 0); /* room again, across the end of the ring */
     assert_int_equal(ntk_core_debug_take(fd, &record), 0);
     assert_string_equal(record->prefix, "b");
     free(record);
@@ -90,7 +90,8 @@ static void a_full_queue_drops_what_is_new_and_counts_it(void **state)
     assert_string_equal(record->prefix, "d");
     free(record);
     assert_int_equal(push(0, 0, "left behind"), 0);
-    assert_int_equal(ntk_core_debug_close(fd), 0); /* frees it: the leak check of asan sees */
+    /* Frees the rest: asan's leak check would detect it. */
+    assert_int_equal(ntk_core_debug_close(fd), 0);
 }
 
 static void *pushes(void *ctx)

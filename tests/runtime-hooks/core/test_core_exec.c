@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executions asked through core.h: what they compute, how they end, and what they leave behind.
+ * Executions through core.h: what they compute, how they end, and what they leave behind.
  */
 #include <errno.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static void an_execution_computes_what_the_program_says(void **state)
     assert_true(first > 0);
     assert_int_equal(core_adder_run(f, &adder, -1), NTK_CORE_COMPLETED);
     assert_int_equal(core_adder_right(f, &adder, -1), TEST_MODEL_ELEMENTS);
-    /* Device time depends on the program, never on the host. */
+    /* Device time depends only on the program, never on the host. */
     assert_int_equal(ntk_core_device_clock_ns(f->core, 0) - before, 2 * first);
     assert_int_equal(ntk_core_device_clock_ns(f->core, 1), 0);
     core_adder_fini(&adder);
@@ -119,7 +119,7 @@ static void a_program_that_can_never_go_on_is_a_timeout_found_at_once(void **sta
     assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_TIMED_OUT);
     assert_true(f->err.text[0] != '\0');
     core_adder_fini(&adder);
-    core_adder_init(f, &adder, NULL, NULL); /* the core continues */
+    core_adder_init(f, &adder, NULL, NULL); /* the core works again */
     assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
     core_adder_fini(&adder);
 }
@@ -127,7 +127,7 @@ static void a_program_that_can_never_go_on_is_a_timeout_found_at_once(void **sta
 struct job {
     struct core_fixture *f;
     struct core_adder adder;
-    struct core_fixture own; /* its error is the thread's */
+    struct core_fixture own; /* for a separate error per thread */
     size_t right;
 };
 
@@ -168,7 +168,7 @@ static void threads_share_a_core_and_each_gets_its_own_results(void **state)
     assert_int_equal(ntk_core_device_clock_ns(f->core, 0), ntk_core_device_clock_ns(f->core, 1));
 }
 
-/* What each fault of the table does, in the terms of core.h. */
+/* The outcome of each fault of the table, in terms of core.h. */
 static void every_fault_ends_its_execution_as_the_table_says(void **state)
 {
     static const struct {
@@ -195,7 +195,8 @@ static void every_fault_ends_its_execution_as_the_table_says(void **state)
         core_adder_init(f, &other, NULL, &second);
         assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
         assert_int_equal(core_adder_run(f, &adder, 2), faults[i].outcome);
-        /* What a fault ends leaves the outputs as they were; one changes a bit of them. */
+        /* A fault that ends an execution leaves the outputs unchanged; bit-flip changes one bit of
+         * them. */
         assert_int_equal(
             core_adder_right(f, &adder, faults[i].outcome == NTK_CORE_COMPLETED ? 2 : 1),
             TEST_MODEL_ELEMENTS - (strcmp(faults[i].name, "bit-flip") == 0 ? 1 : 0));
@@ -206,7 +207,7 @@ static void every_fault_ends_its_execution_as_the_table_says(void **state)
         core_adder_fini(&adder);
         core_fixture_close(f);
     }
-    core_fixture_open(f, &healthy); /* a machine opened again runs again */
+    core_fixture_open(f, &healthy); /* a machine that is opened again runs again */
     struct core_adder adder;
     core_adder_init(f, &adder, NULL, NULL);
     assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
@@ -237,7 +238,7 @@ static int has_ecc(void *ctx)
 }
 
 /* Method: a fault on one core after another. The heartbeat counts the rounds of the publisher, one
- * a second: with some fault in the tree it must be what it was before. */
+ * per second: when the fault appears in the tree, it must be unchanged. */
 static void a_fault_is_in_the_tree_before_the_next_round(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1,
@@ -282,7 +283,7 @@ static void a_setting_that_cannot_be_read_opens_nothing_and_is_named(void **stat
     }
 }
 
-/* Method: every variable that a front may have read says otherwise. */
+/* Method: every variable that a front may have read is set to something else. */
 static void the_environment_changes_nothing(void **state)
 {
     static const char *const variables[][2] = {
@@ -313,7 +314,7 @@ static void the_environment_changes_nothing(void **state)
     core_adder_fini(&adder);
 }
 
-/* Method: a clock whose waits have ended at once shows how long the host waited. */
+/* Method: a clock on which waits end at once shows how long the host waited. */
 static void a_paced_execution_takes_the_host_as_long_as_the_device(void **state)
 {
     static const char *const faults[] = { NULL, "slow-hbm:from=1,factor=100",

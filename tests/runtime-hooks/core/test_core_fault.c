@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammar of faults, hostile texts included, and which executions are struck.
+ * The grammar of faults, including hostile texts, and which executions they affect.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static size_t struck(struct ntk_core_faults *faults, uint32_t core)
     return ntk_core_faults_strike(faults, core, hits);
 }
 
-/* '1' for each struck execution of one core. */
+/* '1' for each affected execution of one core. */
 static void pattern(const char *text, char *out, size_t executions)
 {
     struct ntk_core_faults *faults = parse(text);
@@ -116,14 +116,14 @@ static void slowness_has_an_amount_and_links_are_queried_separately(void **state
     assert_int_equal(ntk_core_faults_strike(faults, 4, hits), 1);
     assert_int_equal(hits[0].kind, NTK_CORE_FAULT_SLOW_CORE);
     assert_true(hits[0].factor == 1.5);
-    assert_int_equal(ntk_core_faults_strike(faults, 5, hits), 1); /* the third of all cores */
+    assert_int_equal(ntk_core_faults_strike(faults, 5, hits), 1); /* the third one over all cores */
     assert_int_equal(hits[0].kind, NTK_CORE_FAULT_PAUSE);
     assert_int_equal(hits[0].time_ns, 5000000);
     assert_true(ntk_core_fault_is_slowness(hits[0].kind));
     assert_false(ntk_core_fault_is_slowness(NTK_CORE_FAULT_HANG));
     assert_true(ntk_core_faults_link_factor(faults, 0) == 1);
     assert_true(ntk_core_faults_link_factor(faults, 0) == 3);
-    assert_true(ntk_core_faults_link_factor(faults, 0) == 6); /* both */
+    assert_true(ntk_core_faults_link_factor(faults, 0) == 6); /* both factors */
     ntk_core_faults_destroy(faults);
 }
 

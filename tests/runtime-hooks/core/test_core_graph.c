@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a graph has next to nodes on NeuronCores: parameters whose values are in the file, and nodes
- * on the host, also if there are no others.
+ * What a graph has in addition to nodes on NeuronCores: parameters with values in the file, and
+ * nodes on the host, also without any other nodes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static struct core_adder adder_load(struct core_fixture *f, enum where where, co
     }
     free(neff);
     const struct ntk_core_io *io = ntk_core_model_io_get(adder.model, &count);
-    assert_int_equal(count, 2); /* w is none */
+    assert_int_equal(count, 2); /* w is not one */
     assert_string_equal(io[0].name, "x");
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(ntk_core_tensor_create(f->core, NTK_CORE_DEVICE, 1, io[i].bytes,
@@ -135,7 +135,7 @@ static void a_parameter_has_the_value_of_the_file(void **state)
     uint64_t before[2];
 
     for (enum where where = ON_CORE; where <= ON_HOST; where++) {
-        for (int i = 0; i < 2; i++) { /* the second: nothing is left over */
+        for (int i = 0; i < 2; i++) { /* the second round shows that nothing is left over */
             before[i] = used(f);
             struct core_adder adder = adder_load(f, where, "test_add");
             assert_true(used(f) >= before[i] + 3 * PIPELINE_BYTES);
@@ -250,7 +250,7 @@ static void executions_on_the_host_alone_are_counted_and_no_core_is_busy(void **
         ended += cores[1].counters.outcome[o];
         assert_int_equal(cores[0].counters.outcome[o], 0);
     }
-    assert_int_equal(ended, 3); /* the one that failed too */
+    assert_int_equal(ended, 3); /* including the failed one */
     assert_int_equal(cores[1].busy_ns, 0);
     assert_int_equal(cores[1].counters.device_ns, 0);
     ntk_ring_registry_close(registry);

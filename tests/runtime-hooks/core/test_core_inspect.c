@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the thread that samples the host: it stays out of the program's way. */
+/* The thread that samples the host does not disturb the program. */
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "shared/base/fs.h"
 #include "tests/support/unit.h"
 
-/* For a thread, as the kernel has it: bit N-1 for signal N. */
+/* For a thread, as the kernel prints it: bit N-1 for signal N. */
 static uint64_t blocked_signals(const char *thread, const char *own)
 {
     char path[64];
     char text[4096];
 
     (void)snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
-    do { /* a thread that has not started has all of them blocked by the C library */
+    do { /* the C library blocks all signals in a thread that has not started */
         assert_true(ntk_fs_read_text(path, text, sizeof text) > 0);
     } while (strcmp(thread, own) != 0 && !strstr(text, "State:\tS"));
     const char *at = strstr(text, "SigBlk:");
@@ -50,7 +50,7 @@ static void the_sampler_takes_no_signal_of_the_program(void **state)
         }
     }
     closedir(list);
-#ifndef __SANITIZE_THREAD__ /* which has its own thread */
+#ifndef __SANITIZE_THREAD__ /* it has a separate thread */
     assert_int_equal(others, 1);
 #endif
     assert_int_equal(blocked_signals(own, own), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One recording in our layout and in the vendor's, read back: the same rows. Method: what a core
- * records of executions, and one event of every kind with all that it can say. Times of the device
- * follow the rule that the vendor's files follow.
+ * One recording in our layout and in the vendor's, read back: the same rows. Method: the records
+ * that a core makes of executions, and one event of every kind with all of its fields. Times of the
+ * device follow the rule of the vendor's files.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const char *const kind_names[NTK_CORE_TRACE_KINDS] = {
     [NTK_CORE_TRACE_MARK] = "mark",
 };
 
-/* What every kind of event can say, in both phases. */
+/* All fields of every kind of event, in both phases. */
 static void everything_note(uint32_t nc)
 {
     for (int kind = 0; kind < NTK_CORE_TRACE_KINDS; kind++) {
@@ -89,7 +89,7 @@ static void everything_note(uint32_t nc)
     }
 }
 
-/* Uses that are one for the vendor. */
+/* Uses that the vendor combines into one. */
 static void generic_note(uint32_t nc)
 {
     static const char *const uses[] = { "runtime", "uncategorized", "runtime" };
@@ -124,7 +124,7 @@ static json_t *rows_of(const char *folder, bool is_vendor)
     return json;
 }
 
-/* What only the vendor's layout says: of its accounts, and of both clocks at one moment. */
+/* Facts that only the vendor's layout has: its accounts, and both clocks at the same moment. */
 static void vendor_keys_drop(json_t *json)
 {
     static const char *const keys[] = {
@@ -143,7 +143,7 @@ static void vendor_keys_drop(json_t *json)
     }
 }
 
-/* For each core and use as the vendor names it: the total moves by what is allocated and freed. */
+/* For each core and use in the vendor's terms: the total changes by what is allocated and freed. */
 static void totals_check(const json_t *json)
 {
     json_t *sums = json_object();
@@ -250,8 +250,8 @@ static void one_recording_has_the_same_rows_in_both_layouts(void **state)
     }
 }
 
-/* One step of an execution on both physical cores, which the host notices the end of late: the
- * second takes 50 ns more of device time, and the first fails. */
+/* One step of an execution on both physical cores, whose end the host notices late. The second
+ * takes 50 ns more of device time, and the first fails. */
 static void step_note(uint64_t exec, uint64_t host_ns, uint64_t device_ns, uint64_t length_ns,
                       bool is_switch)
 {
@@ -281,7 +281,7 @@ static void step_note(uint64_t exec, uint64_t host_ns, uint64_t device_ns, uint6
     }
 }
 
-/* Three steps of 350, 250 and 150 ns: what host-gaps, ranks and joined go by. */
+/* Three steps of 350, 250 and 150 ns, on which host-gaps, ranks and joined are based. */
 static void runs_check(const struct ntk_system_trace *trace, const char *folder, uint64_t base_ns)
 {
     static const int64_t runs[][2] = { { 0, 350 }, { 1000000, 1000250 }, { 9000000, 9000150 } };
@@ -312,7 +312,7 @@ static void runs_check(const struct ntk_system_trace *trace, const char *folder,
     ntk_rank_list_fini(&list);
 }
 
-/* The clock of a core stops between executions and starts at any number. */
+/* The clock of a core stops between executions and may start at any number. */
 static void device_events_have_the_time_of_their_core(void **state)
 {
     struct core_fixture *f = *state;
@@ -338,7 +338,8 @@ static void device_events_have_the_time_of_their_core(void **state)
 
         assert_int_equal(ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &options, &f->err), 0);
         step_note(1, base, clock_ns, 300, true);
-        step_note(1, base + 1000000, clock_ns + 350, 200, false); /* the next step of the same */
+        /* The next step of the same execution. */
+        step_note(1, base + 1000000, clock_ns + 350, 200, false);
         step_note(2, base + 9000000, clock_ns + 600, 100, false);
         assert_int_equal(is_vendor ? ntk_core_vendor_trace_save(f->core, NTK_CORE_TRACE_INSPECT,
                                                                 kind_names, path, &made, &f->err)
@@ -382,7 +383,7 @@ static void device_events_have_the_time_of_their_core(void **state)
     free(info_path);
 }
 
-/* Events that were overwritten are numbers that are missing. */
+/* Overwritten events show as missing numbers. */
 static void lost_events_are_lost_in_both_layouts(void **state)
 {
     struct core_fixture *f = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of the host as kernels: where they run, how long on the device, and what counts. */
+/* Host functions as kernels: where they run, how long they take on the device, and what is
+ * counted. */
 #include "runtime-hooks/core/core_kernel.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static void a_run_lasts_as_long_as_its_work(void **state)
         { { .flops = UINT64_C(91750400000) }, 1, 0.25, LAUNCH_NS + 4000000 },
         { { .vector_elements = 143360000 }, 1, 1, LAUNCH_NS + 1000000 },
         { { .read_bytes = 205000000, .written_bytes = 205000000 }, 1, 1, LAUNCH_NS + 1000000 },
-        /* Cores share what their memory can give. */
+        /* Cores share the bandwidth of their memory. */
         { { .read_bytes = 410000000 }, 2, 1, LAUNCH_NS + 1000000 },
         { { .flops = UINT64_C(91750400000), .read_bytes = 41 }, 1, 1, LAUNCH_NS + 1000000 },
     };
@@ -110,7 +111,7 @@ static void every_core_of_a_run_counts(void **state)
     ntk_core_kernel_drop(kernel);
 }
 
-/* Both clocks at its begin, as executions of models have. */
+/* A sync point has both clocks at the start, as for executions of models. */
 static void a_traced_run_has_a_sync_point(void **state)
 {
     struct core_fixture *f = *state;
@@ -228,7 +229,8 @@ static void *meeting_run(void *ctx)
     return ntk_core_kernel_run(meeting->kernel, &run, &outcome, &err) == 0 ? NULL : (void *)1;
 }
 
-/* Each takes the core that the other has not: on one they would wait for each other for ever. */
+/* Each takes the core that the other one left free: on a single core they would wait for each other
+ * forever. */
 static void runs_take_cores_that_are_free(void **state)
 {
     struct core_fixture *f = *state;
@@ -249,7 +251,7 @@ static void runs_take_cores_that_are_free(void **state)
     ntk_core_kernel_drop(meeting.kernel);
 }
 
-/* --- handles that are made before they are shown ---------------------------------------------- */
+/* --- handles that are created before they are published --------------------------------------- */
 
 struct thing {
     struct ntk_core_handle handle;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models loaded through core.h: where they are, what they need, what is refused and what remains of
- * them.
+ * Models loaded through core.h: where they are placed, what they need, what is rejected, and what
+ * remains of them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static void memory_of_a_model_comes_back_when_it_goes(void **state)
     struct core_fixture *f = *state;
     struct ntk_core_model *loaded = NULL;
 
-    /* What the first of a process brings and keeps does not count. */
+    /* Memory that the first model of a process allocates and keeps does not count. */
     assert_int_equal(load(f, &model, 0, &loaded), 0);
     ntk_core_model_unload(loaded);
     uint64_t before = used(f);
@@ -172,7 +172,7 @@ static void a_refused_file_gets_every_reason_at_once(void **state)
     }
 }
 
-/* With and without what a front has to say about them. */
+/* With and without the front's own advice. */
 static void a_refusal_names_the_settings_that_would_allow_a_file(void **state)
 {
     static const char lnc[] =
@@ -227,7 +227,8 @@ static void a_file_cut_at_any_length_is_refused(void **state)
 
     uint64_t before = used(f);
     for (size_t cut = 0; cut < bytes; cut = cut < 2048 ? cut + 64 : cut + 997) {
-        uint8_t *part = malloc(cut > 0 ? cut : 1); /* exactly: asan sees a read behind it */
+        /* Exactly this size, so that asan detects a read beyond it. */
+        uint8_t *part = malloc(cut > 0 ? cut : 1);
 
         memcpy(part, neff, cut);
         int ret = ntk_core_model_load(f->core, part, cut, &options, &loaded, &f->err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Notifiers: their place among items, the time between two, their waiters. */
+/* Notifiers: their position among items, the time between two of them, and their waiters. */
 #include "runtime-hooks/core/core_notifier.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static void notifiers_measure_the_work_between_them(void **state)
     assert_int_equal(ntk_core_notifier_queue_wait(begin, f->second), -EINVAL);
     uint64_t before = ntk_clock_monotonic_ns();
     assert_int_equal(ntk_core_notifier_place(begin, f->first), 0);
-    /* An empty queue already exists: no worker is needed. */
+    /* The queue is empty, so the notifier is reached at once, without a worker. */
     assert_int_equal(ntk_core_notifier_is_reached(begin), 1);
     assert_int_equal(ntk_core_notifier_elapsed_get(begin, end, &elapsed_ns), -EINVAL);
     struct item *item = item_create(&f->start);
@@ -43,7 +43,7 @@ static void notifiers_measure_the_work_between_them(void **state)
     int64_t back_ns = 0;
     assert_int_equal(ntk_core_notifier_elapsed_get(end, begin, &back_ns), 0);
     assert_int_equal(back_ns, -elapsed_ns);
-    /* Placed again, it stands for the later place. */
+    /* If placed again, it marks the later position. */
     assert_int_equal(ntk_core_notifier_place(begin, f->first), 0);
     assert_int_equal(ntk_core_notifier_elapsed_get(end, begin, &back_ns), 0);
     assert_true(back_ns >= 0);
@@ -85,7 +85,7 @@ static void a_queue_waits_for_a_notifier_in_another(void **state)
     assert_int_equal(item_submit_marked(f->first, &later, 3), 0);
     assert_int_equal(ntk_core_notifier_queue_wait(notifier, f->second), 0);
     assert_int_equal(item_submit_marked(f->second, NULL, 2), 0);
-    /* It waits for the place that the notifier had, which continues without the notifier. */
+    /* It waits for the position that the notifier had; the wait continues without the notifier. */
     assert_int_equal(ntk_core_queue_wait(f->second, 2, 10 * NTK_NS_PER_MS), -ETIMEDOUT);
     ntk_core_notifier_destroy(notifier);
     sem_post(&f->start);

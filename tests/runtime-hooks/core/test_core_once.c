@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two fronts in one process: this program has one core, libnrt.so.1 brings another. Whoever comes
- * second is refused, and the first notices nothing.
+ * Two fronts in one process: this program has one core, libnrt.so.1 brings another. The second one
+ * is rejected, and the first is not affected.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -43,7 +43,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* The code of the error with which another process is refused both cores. */
+/* The error code with which another process is refused both cores. */
 static int stranger(struct observed *parent, void *ctx)
 {
     struct ntk_core *core = NULL;
@@ -93,7 +93,7 @@ static void a_second_library_is_refused_and_the_first_goes_on(void **state)
     }
     assert_true(ntk_fs_read_text(log, text, sizeof text) > 0);
     assert_non_null(strstr(text, "this process already has a software machine"));
-    /* Its locks, its segment and its models are what they were. */
+    /* Its locks, its segment and its models are unchanged. */
     assert_int_equal(error_of_a_stranger(f->folder), EBUSY);
     assert_int_equal(segments_count(f->folder), 1);
     assert_int_equal(core_adder_run(f, &adder, 3), NTK_CORE_COMPLETED);
@@ -120,7 +120,7 @@ static void the_process_that_closes_makes_room_for_the_other(void **state)
     }
 }
 
-/* The parent's mark is not the child's. */
+/* The parent's mark does not count for the child. */
 static int child_opens(struct observed *parent, void *ctx)
 {
     struct core_fixture *f = ctx;
@@ -139,7 +139,7 @@ static void a_forked_child_may_open_its_own_machine(void **state)
 {
     struct core_fixture *f = *state;
 
-#ifdef __SANITIZE_THREAD__ /* which knows no threads that begin in a forked child */
+#ifdef __SANITIZE_THREAD__ /* it does not support threads started in a forked child */
     skip();
 #endif
     core_fixture_open(f, &one_core);
@@ -149,7 +149,7 @@ static void a_forked_child_may_open_its_own_machine(void **state)
     assert_int_equal(library.init(1, "", ""), FAILURE);
 }
 
-/* Building a machine opens it for a moment: that too would drop the locks. */
+/* Building a machine opens it for a moment, which would also drop the locks. */
 static void a_machine_that_is_open_is_neither_built_nor_removed(void **state)
 {
     const struct ntk_core_machine_options same = { .new_tree = false };

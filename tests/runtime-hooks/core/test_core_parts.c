@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The small parts of the core: the allocator of a stack and handles that can be judged.
+ * The small parts of the core: the allocator of a stack, and handles that can be validated.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "runtime-hooks/core/core_heap.h"
 #include "tests/support/unit.h"
 
-/* Method: random takes and releases next to a map of 64-byte units that says who has which. */
+/* Method: random takes and releases next to a map of the owner of each 64-byte unit. */
 static void ranges_never_overlap_and_all_comes_back(void **state)
 {
     enum { UNITS = 4096, BLOCKS = 200 };
@@ -91,9 +91,9 @@ static void only_open_objects_can_be_taken(void **state)
     assert_true(ntk_core_handle_close(&pool, objects[7]));
     assert_null(ntk_core_handle_take(&pool, objects[7]));
     assert_false(ntk_core_handle_close(&pool, objects[7]));
-    assert_int_equal(atomic_load(&destroyed), 0); /* the taker still has it */
+    assert_int_equal(atomic_load(&destroyed), 0); /* the taker still holds it */
     assert_int_equal(objects[7]->value, 7);
-    ntk_core_handle_hold(objects[7]); /* its owner may have it twice, closed or not */
+    ntk_core_handle_hold(objects[7]); /* its holder may hold it again, closed or not */
     ntk_core_handle_drop(&pool, objects[7]);
     assert_int_equal(atomic_load(&destroyed), 0);
     ntk_core_handle_drop(&pool, objects[7]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes of several subgraphs on chips of the first generation: what they compute on which core,
- * what is between the cores, what is counted, and which files are refused.
+ * Nodes of several subgraphs on first-generation chips: what they compute on which core, what is
+ * between the cores, what is counted, and which files are rejected.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ static int load(struct core_fixture *f, const uint8_t *neff, size_t bytes,
     return ntk_core_model_load(f->core, neff, bytes, &full, out_model, &f->err);
 }
 
-/* A loaded pipeline with tensors on the core where it begins. */
+/* A loaded pipeline with tensors on its first core. */
 struct pipeline {
     struct ntk_core_model *model;
     uint32_t length;
@@ -154,7 +154,8 @@ static void copies_of_a_pipeline_take_turns(void **state)
     pipeline_unload(&p);
 }
 
-/* Method: constants of one in the state buffer would show in the results of the other. */
+/* Method: constants that one model left in the state buffer would show in the results of the
+ * other. */
 static void models_that_share_cores_find_their_pinned_constants(void **state)
 {
     struct core_fixture *f = *state;
@@ -166,7 +167,7 @@ static void models_that_share_cores_find_their_pinned_constants(void **state)
     first_ns = ntk_core_device_clock_ns(f->core, 1) - device_ns;
     assert_int_equal(run(f, &one, 1), PIPELINE_ELEMENTS);
     again_ns = ntk_core_device_clock_ns(f->core, 1) - device_ns - first_ns;
-    assert_true(again_ns < first_ns); /* they already exist */
+    assert_true(again_ns < first_ns); /* the constants are already there */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(run(f, &other, 2), PIPELINE_ELEMENTS);
         assert_int_equal(run(f, &one, 3), PIPELINE_ELEMENTS);
@@ -193,7 +194,7 @@ static void *rounds_run(void *argument)
     return NULL;
 }
 
-/* Method: different numbers from every thread, so that one that gets another's would show. */
+/* Method: different numbers in every thread, so that a thread that gets another's would show. */
 static void inferences_in_a_pipeline_at_once_do_not_meet(void **state)
 {
     struct core_fixture *f = *state;
@@ -215,7 +216,7 @@ static void inferences_in_a_pipeline_at_once_do_not_meet(void **state)
     pipeline_unload(&p);
 }
 
-/* Of both stacks. */
+/* Used bytes of both stacks. */
 static uint64_t used(struct core_fixture *f)
 {
     struct ntk_core_memory memory[2] = { { 0 } };
@@ -239,7 +240,7 @@ static void memory_between_subgraphs_comes_back(void **state)
     assert_int_equal(used(f), before);
 }
 
-/* --- what others see -------------------------------------------------------------------------- */
+/* --- as seen by others ------------------------------------------------------------------------ */
 
 static int child_runs(struct observed *side, void *ctx)
 {
@@ -293,11 +294,11 @@ static void monitors_see_each_core_busy_and_the_memory_between_them(void **state
         bool works = c > 0;
 
         assert_int_equal(cores[c].busy_ns > 0, works);
-        /* One inference is one execution, of the core where it ends. */
+        /* One inference counts as one execution, on the core where it ends. */
         assert_int_equal(counters->outcome[NTK_OUTCOME_COMPLETED], c == 3 ? 2 : 0);
         assert_int_equal(counters->engine_busy_ns[NTK_ENGINE_DVE] > 0, works);
         assert_int_equal(counters->engine_busy_ns[NTK_ENGINE_DMA] > 0, works);
-        /* h1 lies next to core 1, which writes it, and h2 next to core 2. */
+        /* h1 is next to core 1, which writes it, and h2 next to core 2. */
         assert_int_equal(row_find(rows, row_count, c, NTK_MEMORY_SCRATCHPAD),
                          c == 1 || c == 2 ? PIPELINE_BYTES : 0);
     }
@@ -312,9 +313,9 @@ static void monitors_see_each_core_busy_and_the_memory_between_them(void **state
     assert_int_equal(observed_finish(&side, 0), 0);
 }
 
-/* --- files that are refused ------------------------------------------------------------------- */
+/* --- files that are rejected ------------------------------------------------------------------ */
 
-/* Method: a sound pipeline of four, in which one text is another. */
+/* Method: a valid pipeline of four, in which one text is changed. */
 static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
 {
     static const struct {
@@ -360,7 +361,7 @@ static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
     free(neff);
 }
 
-/* Method: the second subgraph reads x too, and says that it is larger than the first one says. */
+/* Method: the second subgraph reads x too, and gives it a larger size than the first one does. */
 static void a_tensor_of_the_network_has_one_size(void **state)
 {
     static const char *const changes[][3] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One queue: full, broken, stopped, destroyed; what its items know, and their waiters. */
+/* One queue: full, broken, stopped, destroyed; what its items learn, and its waiters. */
 #include "runtime-hooks/core/core_queue.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static void a_full_queue_refuses_until_one_is_complete(void **state)
     }
     assert_int_equal(item_submit_new(f->first, &f->start, &number), -EAGAIN);
     assert_int_equal(number, DEPTH);
-    /* Its neighbour is not full. */
+    /* The other queue is not full. */
     assert_int_equal(item_submit_new(f->second, NULL, NULL), 0);
     assert_int_equal(ntk_core_queue_sync(f->second), 0);
     assert_int_equal(ntk_core_queue_is_complete(f->first, 1), 0);
@@ -60,7 +60,7 @@ static struct {
     bool is_worker;
 } from_worker;
 
-/* What a worker may not wait for: its own queue to have room, or to be complete. */
+/* What a worker must not wait for: room in its own queue, or its completion. */
 static void own_queue_wait(struct ntk_core_queue *own)
 {
     from_worker.submit = item_submit_new(own, NULL, NULL);
@@ -130,7 +130,7 @@ static void a_broken_queue_tells_what_waits_and_refuses_the_rest(void **state)
     assert_int_equal(item_submit_new(f->first, NULL, NULL), 0);
     assert_int_equal(ntk_core_notifier_place(notifier, f->first), 0);
     sem_post(&f->start);
-    /* What waits for it waits no longer than for a sound one. */
+    /* Waiters wait no longer than for a queue that works. */
     assert_int_equal(ntk_core_notifier_wait(notifier, NTK_CORE_QUEUE_FOREVER), 0);
     assert_int_equal(ntk_core_queue_sync(f->first), 0);
     assert_int_equal(atomic_load(&broken_seen), 1);
@@ -162,7 +162,7 @@ static void a_stop_runs_what_is_queued(void **state)
 
 static _Atomic int accepted_count;
 
-/* Until the queue is being destroyed. */
+/* Submits until the queue is being destroyed. */
 static void own_queue_feed(struct ntk_core_queue *own)
 {
     int ret = 0;

@@ -45,7 +45,7 @@ static void watches_outlive_the_callers_descriptor(void **state)
     assert_int_equal(ntk_core_queue_watch(f->first, 2, fd), 0);
     int closed_fd = eventfd(0, EFD_NONBLOCK);
     assert_int_equal(ntk_core_queue_watch(f->first, 1, closed_fd), 0);
-    /* The number of a descriptor that the caller closed may be another file's by then. */
+    /* The number of a descriptor that the caller closed may belong to another file by then. */
     assert_int_equal(dup2(pipe_fds[1], closed_fd), closed_fd);
     assert_false(is_readable(fd));
     sem_post(&f->start);
@@ -63,7 +63,7 @@ static void watches_outlive_the_callers_descriptor(void **state)
     assert_int_equal(item_submit_new(f->first, NULL, NULL), 0);
     assert_int_equal(ntk_core_queue_sync(f->first), 0);
     assert_false(is_readable(all_fd));
-    /* Complete already: at once. */
+    /* Already complete: readable at once. */
     assert_int_equal(ntk_core_queue_watch(f->first, 1, all_fd), 0);
     assert_true(is_readable(all_fd));
     close(fd);

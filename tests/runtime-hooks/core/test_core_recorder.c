@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which executions a recorder has that was asked for some: all of them, or it says at once that it
- * comes too late. */
+/* Which executions are in a recording on request: all requested ones, or an immediate error that it
+ * is too late. */
 #include <errno.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void a_recorder_has_the_executions_it_was_asked_for(void **state)
     core_adder_fini(&adder);
 }
 
-/* By it a trace finds the execution. */
+/* A trace uses this clock to find the execution. */
 static void a_recording_is_on_the_clock_of_its_core(void **state)
 {
     struct core_fixture *f = *state;
@@ -98,7 +98,7 @@ static void a_recorder_that_comes_too_late_says_so(void **state)
     assert_int_equal(start(f, 3, 1), -EALREADY);
     assert_int_equal(ntk_core_recorder_stop(f->core, 0, NTK_CORE_RECORDER_TRIGGER, NULL, &f->err),
                      0);
-    assert_int_equal(start(f, 0, 0), 0); /* whatever comes */
+    assert_int_equal(start(f, 0, 0), 0); /* any executions */
     assert_int_equal(ntk_core_recorder_stop(f->core, 0, NTK_CORE_RECORDER_TRIGGER, NULL, &f->err),
                      0);
     core_adder_fini(&adder);

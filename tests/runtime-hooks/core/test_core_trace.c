@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rings of the system trace by themselves: what shares a moment, who gets which event, names,
- * and what is there when a ring is full.
+ * The rings of the system trace on their own: which events share a time, who gets which event,
+ * names, and the content of a full ring.
  */
 #include "runtime-hooks/core/core_trace.h"
 
@@ -93,7 +93,7 @@ static void ends_go_to_sinks_that_saw_the_begin(void **state)
     struct ntk_ntrace_event events[4];
 
     start(NTK_CORE_TRACE_API, ALL_KINDS, 16);
-    ntk_core_trace_moment(0, &data, &end, 1); /* it has no begin */
+    ntk_core_trace_moment(0, &data, &end, 1); /* it has no start */
     ntk_core_trace_span_end(&before, &data);
     ntk_core_trace_span_begin(&between, NTK_CORE_TRACE_LOAD, 0, &data);
     start(NTK_CORE_TRACE_WHOLE, ALL_KINDS, 16);
@@ -110,7 +110,7 @@ static void ends_go_to_sinks_that_saw_the_begin(void **state)
     assert_int_equal(events[0].kind, NTK_CORE_TRACE_SYNC);
 }
 
-/* The text of a name that is kept is at one place, another text is put there. */
+/* A kept name has its text at one address; another text is written there. */
 static void a_name_is_its_text_not_its_place(void **state)
 {
     static const char *const texts[] = { "first", "second", "first", "", "secondary" };
@@ -118,7 +118,7 @@ static void a_name_is_its_text_not_its_place(void **state)
     struct ntk_core_trace_data data = { .name = place };
     struct ntk_ntrace_event events[5];
 
-    for (int run = 0; run < 2; run++) { /* again after all has stopped: nothing old is left */
+    for (int run = 0; run < 2; run++) { /* again, after all have stopped: no old events are left */
         start(NTK_CORE_TRACE_API, ALL_KINDS, 16);
         for (size_t i = 0; i < 5; i++) {
             (void)snprintf(place, sizeof place, "%s", texts[(i + (size_t)run) % 5]);
@@ -133,7 +133,7 @@ static void a_name_is_its_text_not_its_place(void **state)
     assert_string_equal(ntk_core_trace_name(1), "");
 }
 
-/* A capacity that is not a power of two, gone round several times. */
+/* A capacity that is not a power of two, wrapped several times. */
 static void a_full_ring_has_the_newest_in_order(void **state)
 {
     struct ntk_ntrace_event events[8];
@@ -175,7 +175,7 @@ static void *records(void *ctx)
     return NULL;
 }
 
-/* Two threads on one lock, one next to them; another sink comes and goes meanwhile. */
+/* Two threads on one lock, and one on another; another sink comes and goes meanwhile. */
 static void a_sink_loses_nothing_while_another_comes_and_goes(void **state)
 {
     uint32_t cores[] = { 0, 16, 1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes that take turns on the same cores: when they do, what they find there, what it costs and
+ * Nodes that take turns on the same cores: when they do, what they find there, what it costs, and
  * what is counted.
  */
 #include <errno.h>
@@ -146,7 +146,7 @@ static void nodes_take_turns_where_they_do_not_fit_together(void **state)
     free(neff);
 }
 
-/* For the stacks next to the cores that the models use. */
+/* Used bytes of the stacks next to the cores of the models. */
 static uint64_t used(struct core_fixture *f)
 {
     struct ntk_core_memory memory[2] = { { 0 } };
@@ -172,7 +172,7 @@ static void all_nodes_have_memory_next_to_the_cores_that_they_share(void **state
     together = used(f) - before;
     ntk_core_model_unload(model);
     assert_int_equal(used(f), before);
-    /* Core 6, where the second node is else, lies next to another stack. */
+    /* Core 6, where the second node is otherwise, is next to another stack. */
     assert_true(together > apart);
     free(neff);
 }
@@ -182,7 +182,7 @@ static void all_nodes_have_memory_next_to_the_cores_that_they_share(void **state
 static const uint64_t rows_shape[] = { PIPELINE_ROWS, PIPELINE_COLUMNS };
 enum { ROW = PIPELINE_COLUMNS * sizeof(float) };
 
-/* Two nodes: x -> h through the state buffer, then y is what is there. */
+/* Two nodes: x -> h through the state buffer, then y is what is still there. */
 static uint8_t *left_over_make(size_t *out_bytes)
 {
     struct ntk_neff_build *build =
@@ -198,7 +198,7 @@ static uint8_t *left_over_make(size_t *out_bytes)
             ntk_neff_kernel_input(kernel, n == 0 ? "x" : "h", NTK_DTYPE_FLOAT32, 2, rows_shape);
         uint32_t out =
             ntk_neff_kernel_output(kernel, n == 0 ? "h" : "y", NTK_DTYPE_FLOAT32, 2, rows_shape);
-        /* The second node has its input elsewhere. */
+        /* The second node reads its input from elsewhere. */
         ntk_neff_token loaded =
             ntk_neff_kernel_load(kernel, queue, NTK_ROWS(in, 0, ROW, PIPELINE_ROWS),
                                  n == 0 ? 0 : ROW, ROW, NTK_AFTER_NONE);
@@ -260,7 +260,7 @@ static void *rounds_run(void *argument)
     return NULL;
 }
 
-/* Method: two models on the same cores, and callers of both at once. */
+/* Method: two models on the same cores, and simultaneous callers of both. */
 static void callers_at_once_do_not_meet(void **state)
 {
     struct core_fixture *f = *state;
@@ -289,7 +289,7 @@ static void callers_at_once_do_not_meet(void **state)
     ntk_core_model_unload(models[1]);
 }
 
-/* --- what others see -------------------------------------------------------------------------- */
+/* --- as seen by others ------------------------------------------------------------------------ */
 
 static int child_runs(struct observed *side, void *folder)
 {
@@ -333,7 +333,7 @@ static uint64_t inferences_of(const struct core_fixture *f, uint32_t core)
     return count;
 }
 
-/* Method: the driver's counts are of each core, those of the segment of the process. */
+/* Method: the driver counts per core, the segment per process. */
 static void switches_are_counted_and_an_execution_counts_once(void **state)
 {
     static struct ntk_ring_model models[NTK_SEGMENT_MODELS];
@@ -350,7 +350,7 @@ static void switches_are_counted_and_an_execution_counts_once(void **state)
     assert_int_equal(ntk_ring_segment_models(segment, models, NTK_SEGMENT_MODELS), 1);
     assert_int_equal(models[0].executions, 3);
     assert_int_equal(models[0].core_count, 4);
-    /* The first core alone has both nodes: to the second and back. */
+    /* Only the first core runs both nodes: to the second and back. */
     assert_int_equal(models[0].node_switches, 5);
     assert_int_equal(ntk_ring_segment_cores(segment, cores, CORES), CORES);
     for (uint32_t c = 0; c < CORES; c++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every machine of the catalogue, in both layouts of the tree: what the software machine publishes
- * is what the tools' reader finds.
+ * Every machine of the catalogue, in both layouts of the tree: the tools' reader finds what the
+ * software machine publishes.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const struct machine machines[] = {
 #include "shared/abi/machine.def"
 };
 
-/* The same machines, written down once more: what a person would look up, by hand. */
+/* The same machines, written down a second time by hand, as a user would look them up. */
 enum link { ALONE, RISING, FALLING, AROUND, AROUND_FALLING, TORUS_TRN1, TORUS_TRN2, SWITCHED };
 
 static const struct {
@@ -228,7 +228,7 @@ static void device_check(const struct machine *machine, const struct ntk_device_
     }
 }
 
-/* The core reports the links and addresses of its tree. */
+/* The core reports the links and addresses that its tree shows. */
 static void core_check(const struct machine *machine, const struct ntk_device_source *source,
                        const struct ntk_device_tree *tree)
 {

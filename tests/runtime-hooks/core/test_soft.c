@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soft.state and soft.lock in the hands of others: of another version, of a process that does not
- * let go, of another user, on a file system that is nearly full.
+ * soft.state and soft.lock in unusual hands: another version, a process that does not release them,
+ * another user, and a nearly full file system.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static int machine_open(struct ntk_core_soft **out_soft)
     return ntk_core_soft_open(&options, out_soft, NULL);
 }
 
-/* Counts in the state it mapped, once when it came and once on request. */
+/* Counts in the state that it mapped, once at the start and once on request. */
 static int job(struct observed *parent, void *ctx)
 {
     struct ntk_core_soft *soft = NULL;
@@ -86,13 +86,13 @@ static void a_state_of_another_version_is_left_to_the_jobs_that_use_it(void **st
     assert_int_equal(machine_open(&soft), -EBUSY);
     observed_send(&other, 1);
     assert_int_equal(observed_finish(&other, 0), 0);
-    /* It is unused now. */
+    /* Now it is unused. */
     assert_int_equal(machine_open(&soft), 0);
     assert_true(soft->is_new);
     ntk_core_soft_close(soft);
 }
 
-/* Its locks are gone, as in a program that closes all descriptors that it does not know. */
+/* Its locks are gone, as in a program that closes all descriptors it does not know. */
 static int job_without_locks(struct observed *parent, void *ctx)
 {
     struct ntk_core_soft *soft = NULL;
@@ -159,7 +159,8 @@ static void a_process_that_never_releases_the_setup_is_waited_for_until_the_limi
     free(path);
 }
 
-/* In a child with its own mount namespace: opens in every size of a small file system. */
+/* In a child with a private mount namespace: opens a machine in a small file system of every
+ * size. */
 static int fill_up(const char *place)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
@@ -221,7 +222,7 @@ static int as_other_user(void)
         return 2;
     }
     ntk_core_soft_close(soft);
-    /* The next one finds it there, and is aside as well. */
+    /* The next process finds the folder there, and also uses the side folder. */
     if (machine_open(&soft) != 0 || strcmp(soft->folder, expected) != 0 || !soft->is_aside) {
         return 3;
     }
@@ -265,18 +266,18 @@ static void names_taken_by_another_user_are_not_used(void **state)
     (void)snprintf(expected, sizeof expected, "%s%d", prefix, OTHER_USER);
     assert_string_equal(chosen, expected);
 
-    assert_int_equal(mkdir(expected, 0755), 0); /* root's */
+    assert_int_equal(mkdir(expected, 0755), 0); /* owned by root */
     (void)snprintf(path, sizeof path, "%s%d.1", prefix, OTHER_USER);
     assert_int_equal(symlink(folder, path), 0);
     (void)snprintf(path, sizeof path, "%s%d.2", prefix, OTHER_USER);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(chown(path, OTHER_USER, OTHER_USER), 0);
-    assert_int_equal(chmod(path, 0777), 0); /* the user's own, where all may write */
+    assert_int_equal(chmod(path, 0777), 0); /* owned by the user, but writable by all */
     (void)snprintf(path, sizeof path, "%s%d.3", prefix, OTHER_USER);
     assert_true(ntk_paths_own_folder(prefix, OTHER_USER, chosen, sizeof chosen) > 0);
     assert_string_equal(chosen, path);
 
-    /* Once the user has one, it stays the user's even when the usual name is free again. */
+    /* Once the user has a folder, it stays the user's even when the usual name is free again. */
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(chown(path, OTHER_USER, OTHER_USER), 0);
     assert_int_equal(rmdir(expected), 0);

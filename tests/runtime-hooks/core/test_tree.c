@@ -37,7 +37,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The text of a leaf below the root, "" when it is not present. */
+/* The text of a leaf below the root, "" if it does not exist. */
 static const char *leaf(const char *path)
 {
     static char text[1024];
@@ -115,7 +115,7 @@ static void another_instance_rebuilds_the_tree(void **state)
     assert_string_equal(leaf(DEVICES "neuron0/neuron_core3/info/architecture/arch_type"), "NCv1");
 }
 
-/* What a reader finds in the folder: the devices, of that many cores each. */
+/* What a reader finds in the folder: this number of devices with this number of cores each. */
 static void assert_found(size_t devices, uint32_t cores)
 {
     const struct ntk_device_options found = { .driver_sysfs = "/nowhere", .hooks_dir = folder };
@@ -140,7 +140,7 @@ static bool is_there(const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* The steps of a publisher of a large machine, which shows its facts before its counters. */
+/* The steps of a publisher of a large machine, which publishes its facts before its counters. */
 static void publish_in_steps(const char *instance, size_t devices_before, uint32_t cores_before)
 {
     const struct ntk_core_soft_options request = { .instance = instance };
@@ -158,7 +158,7 @@ static void publish_in_steps(const char *instance, size_t devices_before, uint32
     assert_int_equal(ntk_core_tree_finish(&tree, NULL), 0);
     assert_found(row->facts.device_count, row->facts.cores_per_device);
     assert_true(ntk_core_tree_exists(&tree));
-    /* The counters, of a later round. */
+    /* The counters, in a later round. */
     ntk_core_tree_leave(&tree);
     assert_int_equal(ntk_core_tree_enter(&tree), 0);
     assert_string_equal(leaf(DEVICES "neuron0/neuron_core0/stats/status/success/total"), "");
@@ -176,7 +176,7 @@ static void readers_find_a_whole_machine_or_none(void **state)
     assert_false(is_there("sys.old"));
 }
 
-/* Writes the tree when it is asked to, and is its publisher until then. */
+/* Writes the tree on request, and is its publisher until then. */
 static int slow_publisher(struct observed *parent, void *ctx)
 {
     const struct ntk_core_soft_options request = { .instance = ctx };
@@ -193,11 +193,12 @@ static int slow_publisher(struct observed *parent, void *ctx)
     ret = ret < 0 ? ret : ntk_core_tree_write(&tree, true);
     ret = ret < 0 ? ret : ntk_core_tree_finish(&tree, &err);
     observed_send(parent, ret == 0);
-    (void)observed_receive(parent); /* still the publisher: the other does not wait for its end */
+    /* Still the publisher: the other process does not wait for its end. */
+    (void)observed_receive(parent);
     return 0;
 }
 
-/* Whether the tree is there when the call returns. */
+/* Whether the tree exists when the call returns. */
 static int builder(struct observed *parent, void *ctx)
 {
     const struct ntk_core_machine_options machine = { .instance.value = ctx };
@@ -208,7 +209,7 @@ static int builder(struct observed *parent, void *ctx)
     return 0;
 }
 
-/* A process has its slot from when it opened the state. */
+/* A process has its slot as soon as it has opened the state. */
 static int has_process(void *ctx)
 {
     return ntk_core_soft_holder(ctx, NTK_SOFT_LOCK_PROCESS) != 0;
@@ -234,7 +235,8 @@ static void a_build_returns_when_the_tree_of_another_process_is_there(void **sta
     ntk_core_soft_close(soft);
 }
 
-/* Method: a process that was killed between the state and the tree, with half of that aside. */
+/* Method: a process that was killed between the state and the tree, with half of the new tree
+ * written. */
 static void what_a_killed_process_left_is_not_taken_for_this_machine(void **state)
 {
     const struct ntk_core_soft_options request = { .instance = "inf1.xlarge" };
@@ -248,7 +250,7 @@ static void what_a_killed_process_left_is_not_taken_for_this_machine(void **stat
     assert_int_equal(ntk_core_tree_open(&tree, NULL), 0);
     assert_int_equal(ntk_core_tree_write(&tree, false), 0);
     ntk_core_tree_fini(&tree);
-    /* As long ago as another second is. */
+    /* So long ago that it is in another second. */
     soft->state->header.created_realtime_ns += 5 * NTK_NS_PER_SECOND;
     ntk_core_soft_close(soft);
     assert_true(is_there("sys.new"));
@@ -293,7 +295,7 @@ static void memory_shows_at_close_of_a_round_and_sums_hold(void **state)
 
     options.machine.instance.value = "trn1.2xlarge";
     assert_int_equal(ntk_core_open(&options, &core, NULL), 0);
-    /* The tree was written while the cores were taken. */
+    /* The tree was written after the cores were taken. */
     assert_int_equal(number(CORE "device_mem/total"), 96 << 20);
     assert_int_equal(number(CORE "device_mem/model_code/total"), 96 << 20);
     assert_int_equal(number(CORE "device_mem/model_code/peak"), 96 << 20);
@@ -411,18 +413,18 @@ static void a_write_clears_one_counter_and_nothing_else(void **state)
     leaf_put(TENSORS "present", "1\n");
     assert_true(will_show(TENSORS "present", 0));
     assert_int_equal(number(TENSORS "total"), 4096);
-    /* The sum over all categories has its own peak. */
+    /* The sum over all categories has a separate peak. */
     assert_true(number(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak") > 4096);
     leaf_put(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak", "0\n");
     assert_true(will_show(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak", 0));
-    /* No counter: the text comes back. */
+    /* Not a counter: the old text comes back. */
     leaf_put(DEVICES "neuron0/stats/hardware/sram_ecc_corrected", "77\n");
     assert_true(will_show(DEVICES "neuron0/stats/hardware/sram_ecc_corrected", 0));
     leaf_put(DEVICES "neuron0/core_count", "9");
     assert_true(will_show(DEVICES "neuron0/core_count", 2));
     leaf_put(DEVICES "neuron0/info/notify_delay", "0\n");
-    leaf_put(DEVICES "neuron0/info/serial_number", "1\n"); /* examined after notify_delay */
-    assert_true(will_show(DEVICES "neuron0/info/serial_number", 0)); /* and letters */
+    leaf_put(DEVICES "neuron0/info/serial_number", "1\n"); /* checked after notify_delay */
+    assert_true(will_show(DEVICES "neuron0/info/serial_number", 0)); /* text leaves, too */
     assert_string_equal(leaf(DEVICES "neuron0/info/notify_delay"), "0");
     observed_send(&other, 1);
     assert_int_equal(observed_finish(&other, 0), 0);
@@ -440,7 +442,7 @@ static void a_reset_counts_on_every_core_of_an_unused_device(void **state)
     assert_int_equal(observed_receive(&other), 1);
     assert_true(will_show(RESETS(15, 1), 0));
     leaf_put(DEVICES "neuron0/reset", "1\n"); /* in use: ignored */
-    leaf_put(DEVICES "neuron3/reset", "1\n"); /* the text that is there */
+    leaf_put(DEVICES "neuron3/reset", "1\n"); /* any text works */
     assert_true(will_show(RESETS(3, 0), 1));
     assert_true(will_show(RESETS(3, 1), 1));
     assert_int_equal(number(RESETS(0, 0)), 0);
@@ -471,7 +473,7 @@ static void files_written_while_no_process_runs_are_taken_by_the_next(void **sta
     assert_string_equal(leaf(DEVICES "neuron0/info/architecture/device_name"), "Trainium1");
     build("trn1.2xlarge");
     assert_int_equal(number(RESETS(0, 1)), 1);
-    /* The next that opens the device was not there when it was asked for. */
+    /* The process that opens the device next was not there at the time of the request. */
     leaf_put(DEVICES "neuron0/reset", "1\n");
     assert_int_equal(ntk_core_open(&options, &core, NULL), 0);
     ntk_core_close(core);
@@ -479,7 +481,7 @@ static void files_written_while_no_process_runs_are_taken_by_the_next(void **sta
     assert_int_equal(number(RESETS(0, 1)), 2);
 }
 
-/* Method: the tree goes away under its publisher. */
+/* Method: the tree is removed while its publisher runs. */
 static void a_tree_that_was_removed_comes_back(void **state)
 {
     uint32_t core = 1;
@@ -492,14 +494,14 @@ static void a_tree_that_was_removed_comes_back(void **state)
     assert_int_equal(observed_receive(&other), 1);
     assert_true(will_show(TENSORS "total", 4096));
     (void)snprintf(root, sizeof root, "%s/soft/sys", folder);
-    (void)ntk_fs_remove_tree(root, NULL); /* the publisher may be faster */
+    (void)ntk_fs_remove_tree(root, NULL); /* the publisher may be writing at the same time */
     assert_true(will_show(TENSORS "total", 4096));
     assert_true(will_show(DEVICES "neuron0/core_count", 2));
     observed_send(&other, 1);
     assert_int_equal(observed_finish(&other, 0), 0);
 }
 
-/* The folder of devices is younger than the last counter of a large tree. */
+/* The time of the folder of devices is later than that of the last counter of a large tree. */
 static int folder_is_the_youngest(void *ctx)
 {
     struct stat devices;
@@ -520,8 +522,8 @@ static int folder_is_the_youngest(void *ctx)
                : devices.st_mtim.tv_nsec >= counter.st_ctim.tv_nsec;
 }
 
-/* Readers walk a tree again when the time of its folder of devices is another one; the counters of
- * a large machine come after its devices. */
+/* Readers walk a tree again when the time of its folder of devices changes; the counters of a large
+ * machine come after its devices. */
 static void counters_that_come_later_change_the_time_of_the_folder(void **state)
 {
     uint32_t core = 1;

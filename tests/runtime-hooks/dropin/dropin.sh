@@ -1,11 +1,11 @@
 #!/bin/bash
-# Programs written like the runtime's clients compile against the installed headers alone, without a warning,
-# link or open libnrt.so.1 and do their work. With a sanitizer they are only compiled.
+# Programs written like the runtime's clients compile against only the installed headers, without a warning, link or
+# open libnrt.so.1, and work. With a sanitizer they are only compiled.
 cc=$1 cxx=$2 include=$3 lib=$4 make_model=$5
 here=$PWD
 unset $(compgen -v | grep '^NEURON_')
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export NEURON_RT_LOG_LEVEL=QUIET
 
 sanitized=${NTK_SANITIZE:-}

@@ -80,7 +80,7 @@ int main(void)
         return 4;
     }
     if (nrt.get_dmabuf_fd((uint64_t)(uintptr_t)va, sizeof out, &fd) == NRT_SUCCESS) {
-        return 5; /* no device, no buffer to share: the caller goes another way */
+        return 5; /* no device buffer to share: the caller uses another path */
     }
     nrt.free(&tensor);
     puts("moved");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * monitor_like - reads its own process through the static datastore library while the runtime is
- * linked too.
+ * also linked.
  */
 #include <nrt/nds/neuron_ds.h>
 #include <nrt/nrt.h>

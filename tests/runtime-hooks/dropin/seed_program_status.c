@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* As older programs declare the end of the runtime: with a status. */
+/* Declares the runtime's close function as older programs do: with a status. */
 #define NRT_CLOSE_RETURNS_STATUS
 #include <nrt/nrt.h>
 

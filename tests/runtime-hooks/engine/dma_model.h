@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma_model - every memory that DMA reaches, twice: filled with random bytes, changed by an
- * instruction on the engine and, element by element, in a model that knows nothing of walks and
- * runs; then all bytes of all memories must be equal.
+ * dma_model - every memory that DMA reaches, twice. Both are filled with random bytes; an
+ * instruction changes one on the engine, and a simple model changes the other element by element,
+ * without walks and runs. Then all bytes of all memories must be equal.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_DMA_MODEL_H
 #define NTK_TESTS_RUNTIME_HOOKS_ENGINE_DMA_MODEL_H
@@ -12,15 +12,15 @@
 enum {
     X = 1, /* variables */
     Y = 2,
-    SB = 3, /* what goes into the state buffer and comes back */
+    SB = 3, /* copied into the state buffer and back */
     PS = 4, /* the same for PSUM */
     TABLE = 5,
     POINTER = 6,
     VAR_BYTES = 4096,
-    ROW_BYTES = 96, /* of a partition that are used */
+    ROW_BYTES = 96, /* used bytes of a partition */
     PARTITIONS = NTK_ISA_PARTITIONS,
     QUEUE = 0,   /* for loads and stores */
-    DYNAMIC = 1, /* for what is tested */
+    DYNAMIC = 1, /* for the tested instructions */
     ELEMENTS_MAX = 2048,
 };
 
@@ -46,12 +46,12 @@ int dma_teardown(void **state);
 uint8_t *dma_model_element(struct dma_model *m, const struct ntk_isa_operand *operand, uint64_t n);
 void dma_model_fill(struct engine_fixture *f, struct dma_model *m);
 
-/* All memories in, the instruction, all memories back. */
+/* Copies all memories in, runs the instruction, copies all memories back. */
 enum ntk_engine_outcome dma_run(struct engine_fixture *f, const struct ntk_isa_instr *instr);
 void dma_model_expect(struct engine_fixture *f, const struct dma_model *m,
                       const struct ntk_isa_instr *instr);
 
-/* So many elements somewhere in the space, in dimensions with any steps. */
+/* An operand of this number of elements somewhere in the space, in dimensions with any steps. */
 struct ntk_isa_operand dma_any_operand(enum ntk_isa_space space, uint32_t elements,
                                        enum ntk_dtype dtype);
 enum ntk_isa_space dma_any_space(void);

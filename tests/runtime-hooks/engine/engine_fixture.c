@@ -53,7 +53,7 @@ static bool is_zero(const uint8_t *memory, const uint8_t *end)
     return bits == 0;
 }
 
-/* Whatever a test ran, nothing of it stays behind. */
+/* Whatever a test ran, nothing of it is left behind. */
 static void assert_clears(struct ntk_engine_core *core)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -176,7 +176,7 @@ struct ntk_neff_transfer *engine_fixture_group(struct engine_fixture *f, enum nt
     return transfer;
 }
 
-/* Waits for the step before and signals the step after. */
+/* Waits for the previous step and signals the next one. */
 static void chain(struct engine_fixture *f, struct ntk_isa_instr *instr, bool signals)
 {
     assert_true(f->next_semaphore + 1 < NTK_ISA_SEMAPHORES);

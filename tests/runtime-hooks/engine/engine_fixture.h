@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_fixture - small programs for a software core, put together in memory.
+ * engine_fixture - small programs for a software core, built in memory.
  *
  * Everything is deliberately plain: fixed arrays, one core, host buffers as variables. Instructions
- * go through ntk_isa_encode(), so what the engine decodes is what an assembler writes.
+ * go through ntk_isa_encode(), so the engine decodes what an assembler would write.
  *
  * Owner: engine_fixture_init()/_fini(). Threads: one at a time per fixture.
  */
@@ -41,38 +41,39 @@ struct engine_fixture {
 void engine_fixture_init(struct engine_fixture *f, unsigned generation);
 void engine_fixture_fini(struct engine_fixture *f);
 
-/* Zeroed memory of its own; gives the var_id. */
+/* Separate zeroed memory; returns the var_id. */
 uint32_t engine_fixture_var(struct engine_fixture *f, enum ntk_neff_var_type type, uint64_t bytes);
 void *engine_fixture_memory(struct engine_fixture *f, uint32_t var_id);
 uint32_t engine_fixture_queue(struct engine_fixture *f, uint32_t queues);
 void engine_fixture_emit(struct engine_fixture *f, enum ntk_isa_engine engine,
                          const struct ntk_isa_instr *instr);
-/* Puts the binary of a listing behind what the engine has; fails the test on bad text. */
+/* Appends the binary of a listing to the engine's code; fails the test on bad text. */
 void engine_fixture_assemble(struct engine_fixture *f, enum ntk_isa_engine engine,
                              const char *text);
-/* A group of one transfer of one source; change what is returned before the program is made. */
+/* A group of one transfer of one source; the caller may change the result before the program is
+ * made. */
 struct ntk_neff_transfer *engine_fixture_group(struct engine_fixture *f, enum ntk_isa_engine engine,
                                                uint32_t queue, uint32_t id, uint16_t semaphore);
 
-/* Emits on SP, in order: load a variable densely to SBUF partitions [0, partitions), row_bytes
- * each, wait for the data; the same back. The program is sequential: one engine after the other, by
- * semaphores. */
+/* Emit on SP: load a variable densely to SBUF partitions [0, partitions), row_bytes each, and wait
+ * for the data; or store it back. Semaphores make the program sequential: one engine after the
+ * other. */
 void engine_fixture_load(struct engine_fixture *f, uint32_t queue, uint32_t var, uint64_t sbuf,
                          unsigned partitions, uint32_t row_bytes);
 void engine_fixture_store(struct engine_fixture *f, uint32_t queue, uint32_t var, uint64_t sbuf,
                           unsigned partitions, uint32_t row_bytes);
-/* An instruction of an engine that runs after all that was emitted by these three so far, and
- * before all that will be. */
+/* An instruction that runs after everything emitted by these three functions so far, and before
+ * everything emitted later. */
 void engine_fixture_step(struct engine_fixture *f, enum ntk_isa_engine engine,
                          struct ntk_isa_instr instr);
 
-/* Makes the program; the return value of ntk_engine_program_create(). */
+/* Makes the program; returns the result of ntk_engine_program_create(). */
 int engine_fixture_make(struct engine_fixture *f);
-/* Makes it if needed, runs it; asserts that the calls work and gives the outcome. */
+/* Makes it if needed and runs it; asserts that the calls work and returns the outcome. */
 enum ntk_engine_outcome engine_fixture_run(struct engine_fixture *f,
                                            const struct ntk_engine_trace *trace,
                                            uint64_t timeout_ns);
-/* Takes the program away, so that instructions can be emitted again. */
+/* Removes the program, so that instructions can be emitted again. */
 void engine_fixture_clear(struct engine_fixture *f);
 
 /* xorshift64: the same numbers in every run. */

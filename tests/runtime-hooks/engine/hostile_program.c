@@ -3,7 +3,7 @@
 
 #include "tests/support/unit.h"
 
-/* What the operations of kernel_select.c need in addition to plain tiles. */
+/* Additional operands of the operations of kernel_select.c. */
 static void fit_select(struct ntk_isa_instr *instr)
 {
     struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];
@@ -66,7 +66,7 @@ static void fit_select(struct ntk_isa_instr *instr)
         instr->operand[NTK_ISA_SRC2] = ntk_isa_sbuf(768, 1, 4, NTK_DTYPE_UINT8);
         instr->operand[NTK_ISA_SRC3] = ntk_isa_sbuf(1024, 1, 16, NTK_DTYPE_UINT8);
         break;
-    case NTK_ISA_OP_QUANTIZE_MX: /* the scales overwrite what is read */
+    case NTK_ISA_OP_QUANTIZE_MX: /* the scales overwrite the source */
         *dst = ntk_isa_sbuf(0, 8, 16, NTK_DTYPE_FLOAT8E5);
         *src0 = ntk_isa_sbuf(256, 8, 16, NTK_DTYPE_BFLOAT16);
         instr->operand[NTK_ISA_DST2] = ntk_isa_sbuf(256, 1, 4, NTK_DTYPE_UINT8);
@@ -139,8 +139,8 @@ static size_t op_count(void)
     return count;
 }
 
-/* One instruction of each operation that the core executes, of every PARTS-th one from `part`
- * on. */
+/* One instruction of each operation that the core executes, starting at `part`, every PARTS-th
+ * one. */
 static void hostile_emit(struct engine_fixture *f, size_t part)
 {
     for (size_t row = part; row < op_count(); row += HOSTILE_PARTS) {
@@ -148,7 +148,7 @@ static void hostile_emit(struct engine_fixture *f, size_t part)
         struct ntk_isa_instr instr = ntk_isa_instr_make((enum ntk_isa_op)info->number);
         int engine = 0;
 
-        /* Functions and pairs of cores are spoilt in test_engine_flow.c and test_engine_pair.c. */
+        /* test_engine_flow.c and test_engine_pair.c damage functions and pairs of cores. */
         if (!info->implemented || instr.op == NTK_ISA_OP_FUNCTION || instr.op == NTK_ISA_OP_CALL ||
             instr.op == NTK_ISA_OP_RETURN || instr.op == NTK_ISA_OP_CORE_BARRIER ||
             instr.op == NTK_ISA_OP_SENDRECV) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* hostile_program - sound programs that hold every operation and use every part of the loader. */
+/* hostile_program - valid programs that contain every operation and use every part of the
+ * loader. */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_HOSTILE_PROGRAM_H
 #define NTK_TESTS_RUNTIME_HOOKS_ENGINE_HOSTILE_PROGRAM_H
 
 #include "tests/runtime-hooks/engine/engine_fixture.h"
 
-#define HOSTILE_PARTS 8 /* programs that hold all operations together */
+#define HOSTILE_PARTS 8 /* programs that together contain all operations */
 
 struct ntk_neff_transfer *hostile_group(struct engine_fixture *f);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ops_fixture - one operation as a program: inputs are loaded from variables, the operation runs on
- * its engine, the result is stored, to be compared with the definition in docs/isa.md.
+ * its engine, the result is stored and compared with the definition in docs/isa.md.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_OPS_FIXTURE_H
 #define NTK_TESTS_RUNTIME_HOOKS_ENGINE_OPS_FIXTURE_H
@@ -39,13 +39,14 @@ int ops_teardown(void **state);
 /* Uniform in [low, high]. */
 double ops_uniform(struct ops *s, double low, double high);
 
-/* n values of a dtype into the start of every row of a variable (row after row of row_bytes). */
+/* Writes n values of a dtype to the start of every row of a variable, whose rows are row_bytes
+ * apart. */
 void ops_fill(struct ops *s, uint32_t var, enum ntk_dtype dtype, unsigned rows, uint32_t n,
               uint32_t row_bytes, double low, double high);
 double ops_value(struct ops *s, uint32_t var, enum ntk_dtype dtype, unsigned row, uint32_t index,
                  uint32_t row_bytes);
 
-/* Small whole numbers: equality happens, and every result but power and the roots is exact. */
+/* Small integers: equal values occur, and every result except power and the roots is exact. */
 void ops_whole_numbers(struct ops *s, uint32_t var, unsigned rows, uint32_t n, double low,
                        double high);
 void ops_near(double actual, double expected, double relative, double absolute, const char *what,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair_fixture - two cores of one logical core. Times by hand from docs/cost-model.md for NC-v3:
- * 1200 MHz, 64 cycles are 53333 ps; DMA 1300 ns and 23 bytes per ns and engine, a tenth of it for
- * short runs.
+ * pair_fixture - two cores of one logical core. Times are computed by hand from docs/cost-model.md
+ * for NC-v3: 1200 MHz, 64 cycles are 53333 ps; DMA starts after 1300 ns and moves 23 bytes per ns
+ * and engine, a tenth of that in short runs.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_PAIR_FIXTURE_H
 #define NTK_TESTS_RUNTIME_HOOKS_ENGINE_PAIR_FIXTURE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run_fixture - runs of a core of NC-v2 and everything that a trace can show of them, in order.
+ * run_fixture - runs on a core of NC-v2, and everything that a trace can show about them, in order.
  *
  * Times follow docs/cost-model.md: clocks 2800 (tensor), 1400 (activation, pool, sync), 1120 MHz
  * (vector); 17 bytes per ns and DMA engine; 1300 ns from trigger to first byte.
@@ -14,7 +14,7 @@
 #define CYCLE_64_AT_1120_PS 57143
 #define DMA_LATENCY_PS 1300000
 
-/* Everything a trace can tell, in order. */
+/* Everything that a trace can show, in order. */
 struct run_record {
     char kind;
     uint32_t engine, number, value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * select_fixture - one operation on rows: a to c are loaded, the operation runs, d and e are
- * stored, to be compared with docs/isa.md, written once more in plain loops over host arrays.
+ * stored, and compared with docs/isa.md, implemented a second time in plain loops over host arrays.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_SELECT_FIXTURE_H
 #define NTK_TESTS_RUNTIME_HOOKS_ENGINE_SELECT_FIXTURE_H
@@ -9,9 +9,9 @@
 #include "tests/runtime-hooks/engine/engine_fixture.h"
 
 #define P 64    /* partitions */
-#define N 48    /* elements of a row of a and b */
+#define N 48    /* elements per row of a and b */
 #define HALF 24 /* of N */
-#define ROW 128 /* words of a row of d */
+#define ROW 128 /* words per row of d */
 #define A_AT 0
 #define B_AT 1024
 #define C_AT 2048

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Property test: thousands of random patterns, each moved by the mover and by a naive one that
- * computes the address of every element from its index. What lies around the target must stay as it
- * was.
+ * computes the address of every element from its index. The bytes around the target must not
+ * change.
  */
 #include "runtime-hooks/engine/dma_mover.h"
 
@@ -26,7 +26,7 @@ static uint64_t random_below(uint64_t bound)
     return (random_state >> 11) % bound;
 }
 
-/* Address of element n, by division: nothing of the mover's bookkeeping. */
+/* Address of element n, by division, independent of the mover's bookkeeping. */
 static int64_t address_of(const struct ntk_dma_walk *walk, uint64_t n)
 {
     int64_t address = 0;
@@ -38,7 +38,7 @@ static int64_t address_of(const struct ntk_dma_walk *walk, uint64_t n)
     return address;
 }
 
-/* A pattern of so many elements; distinct: no two at the same place (a target). */
+/* A pattern of this number of elements; distinct: no two at the same place (a target). */
 static struct ntk_dma_walk random_walk(enum ntk_dtype dtype, uint64_t elements, bool distinct)
 {
     struct ntk_dma_walk walk = { .dtype = dtype };
@@ -106,7 +106,7 @@ static void a_copy_equals_the_naive_mover(void **state)
     fill(to);
     for (int round = 0; round < 4000; round++) {
         if (round % 100 == 0) {
-            fill(from); /* else a wrong element could be right by an earlier round */
+            fill(from); /* otherwise an earlier round could make a wrong element look right */
         }
         enum ntk_dtype dtype = dtypes[random_below(DTYPE_COUNT)];
         size_t width = ntk_dtype_bytes(dtype);
@@ -117,7 +117,7 @@ static void a_copy_equals_the_naive_mover(void **state)
         if (!fits(&a) || !fits(&b)) {
             continue;
         }
-        memcpy(expected, to, sizeof to); /* what the rounds before left */
+        memcpy(expected, to, sizeof to); /* the state after earlier rounds */
         for (uint64_t n = 0; n < elements; n++) {
             memcpy(expected + MIDDLE + address_of(&a, n), from + MIDDLE + address_of(&b, n), width);
         }
@@ -128,7 +128,7 @@ static void a_copy_equals_the_naive_mover(void **state)
     }
 }
 
-/* Method: channels side by side in memory, each its own row elsewhere, with gaps in the rows. */
+/* Method: channels next to each other in memory become separate rows, with gaps in the rows. */
 static void channels_become_rows_and_rows_channels(void **state)
 {
     for (unsigned channels = 1; channels <= 40; channels += 3) {
@@ -203,8 +203,8 @@ static double fold(enum ntk_dma_fold f, double x, double y)
     }
 }
 
-/* Method: small whole numbers as float32 and int32, so that every sum is exact and can be computed
- * in double. */
+/* Method: small integers as float32 and int32, so that every sum is exact and can be computed in
+ * double. */
 static void folding_sources_equals_the_naive_sum(void **state)
 {
     for (int round = 0; round < 1500; round++) {
@@ -241,7 +241,8 @@ static void folding_sources_equals_the_naive_sum(void **state)
         for (unsigned d = 0; d < a.dim_count; d++) {
             a.step[d] = (a.step[d] + (a.step[d] < 0 ? -3 : 3)) / 4 * 4;
         }
-        /* Rounding a step up may put two elements at one place: not a target then. */
+        /* Rounding a step up may put two elements at the same place, which a target must not
+         * have. */
         for (unsigned d = 1; d < a.dim_count; d++) {
             int64_t inner =
                 (a.step[d - 1] < 0 ? -a.step[d - 1] : a.step[d - 1]) * (int64_t)a.count[d - 1];
@@ -296,7 +297,7 @@ static void folding_sources_equals_the_naive_sum(void **state)
     }
 }
 
-/* Tiles one after the other, each by itself. */
+/* Tiles one after another, each separately. */
 static void a_transpose_puts_every_element_where_its_indices_say(void **state)
 {
     static uint8_t scratch[MEMORY_BYTES];

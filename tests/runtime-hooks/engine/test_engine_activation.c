@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Activation functions, against their definition in double. */
+/* Activation functions, compared with their definition in double. */
 #include <math.h>
 
 #include "tests/runtime-hooks/engine/ops_fixture.h"
@@ -210,7 +210,7 @@ static void activation_scales_shifts_reduces_and_rounds(void **state)
                 ops_near(ops_value(s, s->d, NTK_DTYPE_FLOAT16, p, i, n * 2), y, 0x1p-11, 1e-6,
                          "sigmoid", x);
             }
-            /* Before rounding: far closer than a sum of fp16 values would be. */
+            /* Not rounded yet: far closer than a sum of fp16 values would be. */
             ops_near(ops_value(s, s->e, NTK_DTYPE_FLOAT32, p, 0, 4), sum, 2e-6, 1e-5, "sum", p);
         }
     }

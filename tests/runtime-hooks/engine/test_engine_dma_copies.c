@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies and transposes by DMA, against the model. */
+/* Copies and transposes by DMA, compared with the model. */
 #include <string.h>
 
 #include "tests/runtime-hooks/engine/dma_model.h"

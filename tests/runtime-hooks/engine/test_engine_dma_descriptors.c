@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of DMA: pointers, tables, writers, what queue sets signal and swap. */
+/* Descriptors of DMA: pointers, tables, writers, and what queue sets signal and swap. */
 #include <errno.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static void instructions_follow_pointers_and_descriptors_read_them(void **state)
     assert_string_equal(f->err.text,
                         "SP slot 0: DMA group 0, transfer 0: to: pointer 6 is not writable");
     engine_fixture_clear(f);
-    copy.operand[NTK_ISA_SRC0].offset = VAR_BYTES - 49; /* leaves what it points to */
+    copy.operand[NTK_ISA_SRC0].offset = VAR_BYTES - 49; /* outside of its target */
     engine_fixture_emit(f, NTK_ISA_ENGINE_ACT, &copy);
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
     copy.operand[NTK_ISA_SRC0].offset = 0;
@@ -117,7 +117,7 @@ static void descriptors_are_written_by_the_available_engine(void **state)
     assert_int_equal(f->result.busy_ns[NTK_ENGINE_SP], 53); /* 64 cycles of 1.2 GHz */
     assert_int_equal(make_with(f, NTK_ISA_ENGINE_POOL, NTK_ISA_DGE_SOFTWARE, DYNAMIC), 0);
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
-    assert_int_equal(f->result.busy_ns[NTK_ENGINE_POOL], 83); /* one of 100 rows a cycle */
+    assert_int_equal(f->result.busy_ns[NTK_ENGINE_POOL], 83); /* one of 100 rows per cycle */
     f->generation = 2;
     assert_int_equal(make_with(f, NTK_ISA_ENGINE_SP, NTK_ISA_DGE_HARDWARE, DYNAMIC), -EBADMSG);
     assert_string_equal(f->err.text, "SP slot 0: NCv2 has no hardware that writes descriptors");
@@ -183,13 +183,13 @@ static void a_queue_set_swaps_the_rings_of_its_instances_when_it_is_idle(void **
     const uint8_t *y = engine_fixture_memory(f, Y);
     static const uint32_t order[] = { 1, 1, 2, 1 };
 
-    f->queue_sets[QUEUE].queue_count = 2; /* two transfers could go side by side */
+    f->queue_sets[QUEUE].queue_count = 2; /* two transfers could run in parallel */
     f->queue_sets[QUEUE].instances = names;
     f->queue_sets[QUEUE].instance_count = 2;
     for (int i = 0; i < VAR_BYTES; i++) {
         x[i] = (uint8_t)(i / 8);
     }
-    /* Group 0 of each instance copies eight bytes of its own. */
+    /* Group 0 of each instance copies its own eight bytes. */
     for (uint32_t i = 0; i < 2; i++) {
         struct ntk_neff_transfer *t = engine_fixture_group(f, NTK_ISA_ENGINE_SP, QUEUE, 0, 0xffff);
 
@@ -208,13 +208,13 @@ static void a_queue_set_swaps_the_rings_of_its_instances_when_it_is_idle(void **
     }
     assert_int_equal(engine_fixture_run(f, &trace, 0), NTK_RUN_OK);
     assert_int_equal(starts.count, 4);
-    assert_true(starts.first_ps[1] < starts.end_ps[0] + 1300000); /* same ring: at once */
+    assert_true(starts.first_ps[1] < starts.end_ps[0] + 1300000); /* same ring: starts at once */
     assert_true(starts.first_ps[2] >= starts.end_ps[1] + 1300000);
     assert_true(starts.first_ps[3] >= starts.end_ps[2] + 1300000);
     assert_int_equal(y[0], 10);
     assert_int_equal(y[8], 11);
 
-    memset(engine_fixture_memory(f, Y), 0, 16); /* only the instance that is named */
+    memset(engine_fixture_memory(f, Y), 0, 16); /* only the named instance */
     engine_fixture_clear(f);
     f->subgraph.engines[NTK_ISA_ENGINE_SP].group_count = 2;
     trigger.imm[0] = 2;

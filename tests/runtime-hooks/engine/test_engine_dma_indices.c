@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* DMA by indices, against the model, and rows that repeat. */
+/* DMA by indices, compared with the model, and repeated rows. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void put_indices(struct dma_model *m, const struct ntk_isa_operand *tile,
     }
 }
 
-/* Where row r of a side starts, as an operand of one row; false: the row leaves what it is in. */
+/* The start of row r of a side, as an operand of one row; false if the row is out of bounds. */
 static bool row_of(const struct ntk_isa_operand *side, int64_t index, uint32_t step, bool is_table,
                    struct ntk_isa_operand *row)
 {
@@ -51,7 +51,8 @@ static bool row_of(const struct ntk_isa_operand *side, int64_t index, uint32_t s
     return low >= 0 && high <= VAR_BYTES;
 }
 
-/* What the instruction does to the model; the outcome. Nothing changes when it is out of bounds. */
+/* Applies the instruction to the model and returns the outcome. Changes nothing if it is out of
+ * bounds. */
 static enum ntk_engine_outcome model_indirect(struct dma_model *m, const struct indirect_case *c)
 {
     const struct ntk_isa_instr *instr = &c->instr;
@@ -127,7 +128,7 @@ static enum ntk_engine_outcome model_indirect(struct dma_model *m, const struct 
     return NTK_RUN_OK;
 }
 
-/* Random sides and indices; D never is where the indices are. */
+/* Random sides and indices; D never overlaps the indices. */
 static void any_indirect(struct indirect_case *c)
 {
     static const uint32_t row_counts[] = { 1, 2, 8, 16, 30, 64, 128, 200 };
@@ -169,8 +170,7 @@ static void any_indirect(struct indirect_case *c)
             instr->operand[NTK_ISA_SRC1] = tile;
         }
         if (side == 1 && of_to) {
-            /* Alone it may be the first index or, where the source is a variable too, the
-             * second. */
+            /* A single index may be the first or, if the source is also a variable, the second. */
             instr->operand[of_from || from->space == NTK_ISA_SPACE_VAR || dma_pick(2)
                                ? NTK_ISA_SRC2
                                : NTK_ISA_SRC1] = tile;
@@ -234,7 +234,7 @@ static void indirect_copies_of_every_kind_equal_the_naive_mover(void **state)
     assert_true(outcomes[NTK_RUN_OK] > 300 && outcomes[NTK_RUN_OUT_OF_BOUNDS] > 100);
 }
 
-/* Method: sides far larger than any memory, by repetition: refused, not attempted. */
+/* Method: sides far larger than any memory, by repetition: rejected, not attempted. */
 static void rows_that_repeat_do_not_ask_for_absurd_work(void **state)
 {
     struct engine_fixture *f = *state;

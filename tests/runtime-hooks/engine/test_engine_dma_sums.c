@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of several sources by DMA, against the model. */
+/* Sums of several sources by DMA, compared with the model. */
 #include <errno.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void sums_in_dma_equal_the_naive_sum_in_every_dtype(void **state)
         instr.op0 = (enum ntk_isa_alu[]){ NTK_ISA_ALU_ADD, NTK_ISA_ALU_MINIMUM,
                                           NTK_ISA_ALU_MAXIMUM }[dma_pick(3)];
         instr.op_flags = dma_pick(2) ? NTK_ISA_OPF_ACCUMULATE : 0;
-        /* Sources in SBUF and X, one after the other; the destination elsewhere. */
+        /* Sources in SBUF and X, one after another; the destination is elsewhere. */
         *to = ntk_isa_psum(8, count, 1, dma_formats[to_format].dtype);
         if (dma_pick(2)) {
             *to = ntk_isa_var(Y, 64, count, 2, 1, dma_formats[to_format].dtype);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Loops without end: found, ended at the limit, counted. */
+/* Endless loops: detected, ended at the limit, and counted. */
 #include "tests/runtime-hooks/engine/flow_fixture.h"
 #include "tests/support/unit.h"
 
-/* The limit is two hours of device time: played through, this would take longer than the test
- * may. */
+/* The limit is two hours of device time: simulating it would take longer than the test may. */
 #define HOURS_NS 7200000000000ULL
 
 static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
@@ -29,8 +28,8 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
         assert_int_equal(engine_fixture_run(f, NULL, HOURS_NS), NTK_RUN_TIMEOUT);
         assert_int_equal(f->result.duration_ns, HOURS_NS);
         assert_int_equal(f->result.fault_engine, NTK_ENGINE_POOL);
-        /* The engine was busy the whole time; in the last loop it mostly waits for transfers that
-         * mostly wait themselves, for the 1300 ns before their first byte. */
+        /* The engine was busy all the time; in the last loop it mostly waits for transfers, which
+         * mostly wait for their first byte for 1300 ns. */
         assert_true(f->result.busy_ns[NTK_ENGINE_POOL] >
                     (i < 4 ? HOURS_NS / 10 * 9 : HOURS_NS / 20));
         assert_true(f->result.busy_ns[NTK_ENGINE_DMA] > 0 ? i == 4 : i < 4);
@@ -39,7 +38,7 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
     }
 }
 
-/* It reads memory each time, which does not change: for ever. With a writer it is played. */
+/* It reads the same memory each time, which never changes. With a writer the loop is simulated. */
 static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **state)
 {
     struct engine_fixture *f = *state;
@@ -64,7 +63,7 @@ static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **
     assert_int_equal(f->result.instruction_count[NTK_ENGINE_SP], 6 * 5000);
 }
 
-/* By hand: a branch of 64 cycles at 1.4 GHz, an hour. */
+/* By hand: a branch takes 64 cycles at 1.4 GHz, for one hour. */
 static void endless_loops_count_what_they_would_have_done(void **state)
 {
     struct engine_fixture *f = *state;
@@ -90,7 +89,7 @@ static void two_engines_that_play_ball_for_ever_are_seen_through(void **state)
     assert_int_equal(f->result.engines_not_done, 1U << NTK_ENGINE_SP | 1U << NTK_ENGINE_DVE);
 }
 
-/* A loop that looks like the others, but another engine ends it: it must not be taken for
+/* It looks like an endless loop, but another engine ends it, so it must not be treated as
  * endless. */
 static void a_loop_that_waits_for_something_ends_when_it_comes(void **state)
 {
@@ -107,7 +106,7 @@ static void a_loop_that_waits_for_something_ends_when_it_comes(void **state)
     assert_true(f->result.duration_ns > 1000000 && f->result.duration_ns < 1010000);
 }
 
-/* A counter that runs over is a loop of 2^32 different rounds: the limit ends it. */
+/* A counter that wraps around is a loop of 2^32 different rounds: the limit ends it. */
 static void a_loop_that_counts_for_ever_is_ended_by_the_limit(void **state)
 {
     struct engine_fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a run ends: deadlocks, limits of time, programs that are refused. */
+/* How a run ends: deadlocks, time limits, rejected programs. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ static void a_deadlock_names_the_engine_that_the_others_wait_for(void **state)
     assert_int_equal(f->result.fault_slot, 1);
 }
 
-/* Method: each of two engines waits for the other: the first is named. */
+/* Method: two engines wait for each other: the first is named. */
 static void engines_that_wait_for_each_other_are_named_by_the_first(void **state)
 {
     struct engine_fixture *f = *state;
@@ -105,7 +105,7 @@ static void an_empty_program_takes_no_time(void **state)
     ntk_engine_program_info_get(f->program, &info);
     assert_true(info.is_empty);
     assert_int_equal(info.variable_count, 1);
-    /* Bytes of zeros only are empty too. */
+    /* Code of only zero bytes is empty, too. */
     f->subgraph.engines[0].code_bytes = 128;
     assert_int_equal(engine_fixture_make(f), 0);
     ntk_engine_program_info_get(f->program, &info);
@@ -121,7 +121,7 @@ static void memory_that_does_not_fit_the_program_is_bad_input(void **state)
     uint32_t unused = engine_fixture_var(f, NTK_NEFF_VAR_INPUT, 4096);
 
     engine_fixture_load(f, queue, in, 0, 1, 4096);
-    f->bindings[unused].size = 0; /* the program does not care */
+    f->bindings[unused].size = 0; /* the program does not use it */
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
     f->bindings[in].size = 4095;
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_BAD_INPUT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Registers, jumps and loops; results are computed here in plain C. */
+/* Registers, jumps and loops; the expected results are computed here in plain C. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "tests/runtime-hooks/engine/flow_fixture.h"
 #include "tests/support/unit.h"
 
-/* In 64 bits, cut afterwards: another way than the engine's. */
+/* Computed in 64 bits and truncated, unlike the engine. */
 static int32_t reference(const char *op, int32_t a32, int32_t b32)
 {
     int64_t a = a32;
@@ -92,7 +92,8 @@ static void every_operator_on_registers_gives_what_it_says(void **state)
         for (size_t a = 0; a < VALUES; a++) {
             char line[256];
 
-            /* Eleven results, the second value from a register and from the instruction in turn. */
+            /* Eleven results; the second operand comes from a register and from the instruction in
+             * turn. */
             engine_fixture_clear(f);
             for (size_t b = 0; b < VALUES; b++) {
                 char second[40] = "";
@@ -174,7 +175,7 @@ static void each_engine_has_its_own_registers_that_begin_at_zero(void **state)
     }
 }
 
-/* Fibonacci numbers: nothing but a loop that is right gives the 40th. */
+/* Fibonacci numbers: only a correct loop yields the 40th. */
 static void a_loop_runs_as_often_as_its_counter_says(void **state)
 {
     struct engine_fixture *f = *state;
@@ -219,7 +220,7 @@ static void the_number_of_rounds_may_come_from_memory(void **state)
     }
 }
 
-/* More transfers than the program has instructions: nothing was sized for them. */
+/* More transfers than the program has instructions, so no buffer can be sized by them. */
 static void a_loop_may_start_any_number_of_transfers(void **state)
 {
     struct engine_fixture *f = *state;
@@ -234,7 +235,7 @@ static void a_loop_may_start_any_number_of_transfers(void **state)
     assert_int_equal(f->result.dma_transfer_count, 5001);
     assert_int_equal(f->result.dma_bytes, 5001 * 64);
     assert_memory_equal(flow_output(f), engine_fixture_memory(f, 1), 64);
-    /* From the first byte to the last, without a gap longer than what it takes to start one. */
+    /* From the first byte to the last, without a gap longer than it takes to start a transfer. */
     assert_true(f->result.busy_ns[NTK_ENGINE_DMA] < f->result.duration_ns);
     assert_true(f->result.busy_ns[NTK_ENGINE_DMA] > 100000);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions: calls, returns, their own groups; and jumps that are spoilt. */
+/* Functions: calls, returns, and their own groups; also damaged jumps. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static void calls_go_as_deep_as_the_core_remembers(void **state)
     }
 }
 
-/* A copy of 4 bytes from the start of the input to a place of the output. */
+/* Copies 4 bytes from the start of the input to a place in the output. */
 static void group_of(struct engine_fixture *f, uint32_t id, const char *function, uint64_t from,
                      uint64_t to)
 {
@@ -100,7 +100,7 @@ static void group_of(struct engine_fixture *f, uint32_t id, const char *function
     t->from->sizes[0] = t->to.sizes[0] = 4;
 }
 
-/* The same id means another group in each function, and none of the others' may be started. */
+/* The same id means a different group in each function, and a function must not start another's. */
 static void groups_belong_to_the_function_that_starts_with_them(void **state)
 {
     struct engine_fixture *f = *state;
@@ -138,7 +138,7 @@ static void groups_belong_to_the_function_that_starts_with_them(void **state)
         f->err.text, "SP: DMA group 0 starts function 'nowhere', which is missing from the binary");
 }
 
-/* Every byte of a program of loops and calls is spoilt; it is refused, or ends within its limit. */
+/* Damages every byte of a program of loops and calls; it is rejected, or ends within its limit. */
 static void spoilt_jumps_end_or_are_refused(void **state)
 {
     struct engine_fixture *f = *state;

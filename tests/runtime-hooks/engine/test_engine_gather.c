@@ -13,7 +13,7 @@ static void a_gather_takes_elements_of_its_own_partition(void **state)
     uint32_t *b = (void *)s->b;
 
     for (int i = 0; i < P * N; i++) {
-        b[i] = (uint32_t)(engine_fixture_random(&s->random) % (N + 2)); /* some are outside */
+        b[i] = (uint32_t)(engine_fixture_random(&s->random) % (N + 2)); /* some are out of range */
     }
     instr.operand[NTK_ISA_SRC1] = tile(B, P, N, NTK_DTYPE_UINT32);
     select_run(s, NTK_ISA_ENGINE_POOL, &instr);
@@ -32,7 +32,7 @@ static void sixteen_partitions_share_the_indices_of_a_local_gather(void **state)
         b[i] = (uint32_t)(engine_fixture_random(&s->random) % (N / 3));
     }
     instr.operand[NTK_ISA_SRC1] = tile(B, P, 2, NTK_DTYPE_UINT32);
-    instr.imm[0] = 3;  /* elements of an index */
+    instr.imm[0] = 3;  /* elements per index */
     instr.imm[1] = 20; /* indices */
     select_run(s, NTK_ISA_ENGINE_POOL, &instr);
     for (int p = 0; p < P; p++) {
@@ -113,7 +113,7 @@ static void eight_values_are_found_and_replaced_once_each(void **state)
 
     for (int p = 0; p < P; p++) {
         for (int i = 0; i < N; i++) {
-            s->a[p * N + i] = (float)(i % 20); /* 0 to 7 stand three times each */
+            s->a[p * N + i] = (float)(i % 20); /* 0 to 7 appear three times each */
         }
         for (int v = 0; v < 8; v++) {
             s->b[p * N + v] = (float)(v < 6 ? v / 2 : 100 - 97 * (v == 6)); /* 0 0 1 1 2 2 3 100 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups of transfers in the event loop: queues, time of data, descriptors, indices. */
+/* Groups of transfers in the event loop: queues, arrival of data, descriptors, indices. */
 #include <errno.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void a_transfer_is_split_over_queues_and_waits_for_its_engine(void **stat
         assert_int_equal(r->start_ps, CYCLE_64_AT_1400_PS + DMA_LATENCY_PS);
         assert_in_range(r->end_ps - r->start_ps, piece_ps, piece_ps + 1);
     }
-    /* The second one is ready 64 cycles later and finds DMA engine 0 at work. */
+    /* The second one is ready 64 cycles later, when DMA engine 0 is busy. */
     assert_int_equal(log.records[17].kind, 'i');
     assert_int_equal(log.records[18].kind, 'd');
     assert_int_equal(log.records[18].engine, 0);
@@ -60,7 +60,7 @@ static void data_of_a_transfer_is_there_when_it_completes_not_before(void **stat
     load.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 1, 4096, NTK_DTYPE_UINT8);
     load.operand[NTK_ISA_SRC0] = ntk_isa_var(in, 0, 1, 4096, 4096, NTK_DTYPE_UINT8);
     load.queue = (uint16_t)queue;
-    load.signal_semaphore = 20; /* the instruction has ended, its data is under way */
+    load.signal_semaphore = 20; /* the instruction has ended, its data is in flight */
     load.signal_value = 1;
     engine_fixture_emit(f, NTK_ISA_ENGINE_ACT, &load);
     copy.wait_semaphore = 20;
@@ -69,7 +69,7 @@ static void data_of_a_transfer_is_there_when_it_completes_not_before(void **stat
     copy.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 1, 4096, NTK_DTYPE_UINT8);
     engine_fixture_emit(f, NTK_ISA_ENGINE_DVE, &copy);
     copy = run_nop(1400 * 10);
-    engine_fixture_step(f, NTK_ISA_ENGINE_SP, copy); /* 10 us, then all has arrived */
+    engine_fixture_step(f, NTK_ISA_ENGINE_SP, copy); /* after 10 us everything has arrived */
     engine_fixture_store(f, queue, early, 8192, 1, 4096);
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
     assert_int_equal(*(uint8_t *)engine_fixture_memory(f, early), 0);
@@ -228,7 +228,7 @@ static void an_indirect_copy_gathers_rows_and_stops_or_skips_out_of_bounds(void 
         gather(f, (int32_t[]){ 1, -1, 2, 100 }, NTK_ISA_OPF_BOUNDS | NTK_ISA_OPF_OOB_SKIP, 9, rows),
         NTK_RUN_OK);
     assert_true(rows[0] == 4 && rows[4] == 0 && rows[7] == 0 && rows[8] == 8 && rows[12] == 0);
-    /* Bounds that lie: the row would leave the variable. */
+    /* Wrong bounds: the row would exceed the variable. */
     assert_int_equal(gather(f, (int32_t[]){ 1, 10, 2, 3 },
                             NTK_ISA_OPF_BOUNDS | NTK_ISA_OPF_OOB_SKIP, 1000, rows),
                      NTK_RUN_OUT_OF_BOUNDS);

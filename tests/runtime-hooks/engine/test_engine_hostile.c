@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that lie. Method: every byte of the binaries and every field of the descriptors of sound
- * programs is spoilt with many values. A spoilt program is refused with a message, or it runs to
- * some end: never outside the memory it was given (asan and the guard pages around the state buffer
- * are the judges), never without end.
+ * Hostile programs. Method: every byte of the binaries and every field of the descriptors of valid
+ * programs is changed to many values. A damaged program is rejected with a message, or it runs to
+ * some end: never outside of its memory (asan and the guard pages around the state buffer detect
+ * that), and never forever.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "tests/runtime-hooks/engine/hostile_program.h"
 #include "tests/support/unit.h"
 
-#define TIMEOUT_NS 10000000 /* a spoilt program may jump back for ever */
+#define TIMEOUT_NS 10000000 /* a damaged program may jump back forever */
 
 static const uint8_t spoils[] = { 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x07, 0x08, 0x0a, 0x0f, 0x10,
                                   0x20, 0x2a, 0x3f, 0x40, 0x50, 0x58, 0x5d, 0x6e, 0x76, 0x7f, 0x80,
@@ -21,7 +21,7 @@ static const uint8_t spoils[] = { 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x07, 0x08
 static size_t refused;
 static size_t ran;
 
-/* Loads and, if it may, runs what the fixture holds. */
+/* Loads the program of the fixture and, if that succeeds, runs it. */
 static void attempt(struct engine_fixture *f)
 {
     int ret = engine_fixture_make(f);
@@ -69,7 +69,7 @@ static void every_byte_of_a_program_may_be_spoilt(void **state)
         hostile_make(f, part);
         sound = ran;
         attempt(f);
-        assert_int_equal(ran, sound + 1); /* sound before it is spoilt */
+        assert_int_equal(ran, sound + 1); /* valid before it is damaged */
         for (int e = 0; e < NTK_ISA_ENGINE_COUNT; e++) {
             for (size_t at = 0; at < f->subgraph.engines[e].code_bytes; at++) {
                 uint8_t keep = f->code[e][at];
@@ -179,7 +179,7 @@ static const uint64_t numbers[] = { 0,
                                     UINT64_MAX };
 #define NUMBER_COUNT (sizeof numbers / sizeof numbers[0])
 
-/* Every number into a field of any width, and back. */
+/* Writes every number to a field of any width, and restores it. */
 static void spoil_field(struct engine_fixture *f, void *field, size_t bytes)
 {
     uint8_t keep[8];
@@ -235,7 +235,7 @@ static void every_field_of_a_descriptor_may_be_spoilt(void **state)
             t->has_source_array =
                 ops[o] >= NTK_NEFF_TRANSFER_ADD && ops[o] <= NTK_NEFF_TRANSFER_FMA;
             t->source_count = t->has_source_array ? 3 : 1;
-            t->from[1] = t->from[0]; /* a second one, and one that is the destination */
+            t->from[1] = t->from[0]; /* a second source, and one that is the destination */
             t->from[2] = t->to;
             ran = 0;
             attempt(f);

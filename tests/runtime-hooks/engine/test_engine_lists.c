@@ -97,7 +97,7 @@ static void topk_sorts_a_list_that_goes_through_16_partitions(void **state)
                 unsigned row = 16 * group + (column % 2 ? 15 - i % 16 : i % 16);
                 int32_t place;
 
-                if (i >= k) { /* what lies behind the list stays */
+                if (i >= k) { /* what is after the list stays */
                     assert_int_equal(words(s, D, row)[column], 7);
                     continue;
                 }
@@ -146,7 +146,7 @@ static void topk_puts_nan_first_and_keeps_to_its_list(void **state)
                   "topk: 15 source and 16 destination partitions must be equal multiples of 16");
 }
 
-/* 6 blocks of 5 elements, an index moves by 3 elements. */
+/* 6 blocks of 5 elements; one index moves by 3 elements. */
 static void dynamic_copies_follow_indices(void **state)
 {
     static const int32_t indices[6] = { 0, 7, 3, -1, 1000000, 30 };
@@ -167,7 +167,7 @@ static void dynamic_copies_follow_indices(void **state)
         instr.operand[NTK_ISA_SRC1].partition_start = 2;
         instr.imm[0] = 3;
         tiles_begin(s);
-        /* The reference needs what D held before. */
+        /* The reference needs the previous content of D. */
         memcpy(s->bytes[F], s->bytes[D], P * ROW_BYTES);
         engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, instr);
         tiles_finish(s, NTK_RUN_OK);
@@ -211,7 +211,7 @@ static void dynamic_copies_follow_indices(void **state)
     }
 }
 
-/* What fills an integer is converted like any other number: nearest even, saturated. */
+/* A fill value for integers is converted like any other number: nearest even, saturated. */
 static void fills_of_integers_are_rounded(void **state)
 {
     static const struct {
@@ -259,7 +259,7 @@ static void shuffles_follow_a_loaded_mask(void **state)
     shuffle.operand[NTK_ISA_SRC0] = tile(A, 64, 10, NTK_DTYPE_FLOAT32);
     shuffle.operand[NTK_ISA_DST] = tile(E, 64, 10, NTK_DTYPE_FLOAT32);
     tiles_begin(s);
-    engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, shuffle); /* before a load: as it stands */
+    engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, shuffle); /* before a load: the initial mask */
     engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, load);
     shuffle.operand[NTK_ISA_DST] = tile(D, 64, 10, NTK_DTYPE_FLOAT32);
     engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, shuffle);
@@ -288,7 +288,7 @@ static void loaded_values_are_found_and_replaced(void **state)
     }
     load.operand[NTK_ISA_SRC0] = tile(B, 40, 8, NTK_DTYPE_FLOAT32);
     find.operand[NTK_ISA_SRC0] = tile(A, 30, 20, NTK_DTYPE_FLOAT32);
-    find.operand[NTK_ISA_SRC0].partition_start = 4; /* values are a partition's own */
+    find.operand[NTK_ISA_SRC0].partition_start = 4; /* each partition has its own values */
     find.operand[NTK_ISA_DST] = tile(E, 30, 8, NTK_DTYPE_UINT32);
     replace.operand[NTK_ISA_SRC0] = find.operand[NTK_ISA_SRC0];
     replace.operand[NTK_ISA_DST] = tile(D, 30, 20, NTK_DTYPE_FLOAT32);

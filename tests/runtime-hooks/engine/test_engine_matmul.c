@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Products and transposes of the tensor engine, against their definition in double. */
+/* Products and transposes of the tensor engine, compared with their definition in double. */
 #include "tests/runtime-hooks/engine/ops_fixture.h"
 #include "tests/support/unit.h"
 
 #define COLUMNS_MAX 512
 
-/* The first columns of rows, into rows of COLUMNS_MAX. */
+/* Copies the first columns of rows into rows of COLUMNS_MAX. */
 static void read_rows(struct ops *s, uint32_t var, enum ntk_dtype dtype, unsigned rows,
                       uint32_t columns, double *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies, shifts, fills and searches within SBUF, and what NaN does. */
+/* Copies, shifts, fills and searches within SBUF, and the effect of NaN. */
 #include <math.h>
 
 #include "runtime-hooks/engine/kernel_dtype.h"
@@ -24,7 +24,7 @@ static void tensor_copy_converts_and_follows_patterns(void **state)
 
             work_element_wise(&w, NTK_ISA_OP_TENSOR_COPY, NTK_ISA_ENGINE_DVE, rows, n, dtypes[i],
                               dtypes[k]);
-            /* Read backwards, write as a 6 x 4 array transposed. */
+            /* Reads backwards, writes as a transposed 6 x 4 array. */
             w.instr.operand[NTK_ISA_SRC0].offset = A_AT + (n - 1) * from_width;
             w.instr.operand[NTK_ISA_SRC0].dim[0].step = -1;
             w.instr.operand[NTK_ISA_DST].dim_count = 2;
@@ -48,8 +48,8 @@ static void tensor_copy_converts_and_follows_patterns(void **state)
     }
 }
 
-/* Method: each partition takes the row of the partition before it, in place. Row by row without
- * care, row 0 would go through the whole tile. */
+/* Method: each partition takes the row of the previous partition, in place. A naive row-by-row copy
+ * would spread row 0 over the whole tile. */
 static void a_shift_by_one_partition_reads_before_it_writes(void **state)
 {
     struct ops *s = *state;
@@ -193,7 +193,7 @@ static void reciprocal_and_max8_give_their_definition(void **state)
         float sorted[200] = { 0 };
         const float *row = (float *)engine_fixture_memory(&s->f, s->a) + (size_t)p * n;
 
-        for (uint32_t i = 0; i < n; i++) { /* insertion sort, falling */
+        for (uint32_t i = 0; i < n; i++) { /* insertion sort, descending */
             uint32_t at = i;
 
             for (; at > 0 && sorted[at - 1] < row[i]; at--) {

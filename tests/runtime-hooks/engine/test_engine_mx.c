@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Microscaling: products of scaled blocks, and their quantisation. */
+/* Microscaling: products of scaled blocks, and quantisation to scaled blocks. */
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static double mx_value(struct tiles *s, int which, int scales, enum ntk_dtype dt
                      dtype == NTK_DTYPE_FLOAT8E4 ? 3 : 2, dtype == NTK_DTYPE_FLOAT8E4 ? 7 : 15);
 }
 
-/* Any code but infinities and NaN. */
+/* Any code except infinities and NaN. */
 static void fill_mx(struct tiles *s, int which, int scales)
 {
     for (unsigned p = 0; p < P; p++) {
@@ -94,13 +94,14 @@ static void a_scale_that_is_not_a_number_spoils_its_block_only(void **state)
     }
 }
 
-/* Each element is within half a step of its scaled original, none beyond what the format holds. */
+/* Each element is within half a step of its scaled original, and none exceeds the range of the
+ * format. */
 static void quantize_mx_takes_the_scale_of_the_largest_of_a_block(void **state)
 {
     static const struct {
         enum ntk_dtype dtype;
         int emax;
-        double step;  /* relative distance of neighbours */
+        double step;  /* relative distance between neighbours */
         double least; /* of subnormals */
         double greatest;
     } kinds[] = { { NTK_DTYPE_FLOAT8E4, 8, 1.0 / 8, 0x1p-9, 448 },

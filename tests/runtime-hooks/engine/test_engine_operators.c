@@ -331,7 +331,7 @@ static void tensor_reduce_folds_the_innermost_dimensions(void **state)
                           NTK_DTYPE_FLOAT32, NTK_DTYPE_FLOAT32);
         w.instr.operand[NTK_ISA_DST] = ntk_isa_sbuf(D_AT, rows, n / group, NTK_DTYPE_FLOAT32);
         w.instr.operand[NTK_ISA_SRC0].dim_count = 3;
-        /* Dimensions out of memory order: dim 0 steps 6, dim 1 steps 30, dim 2 steps 1. */
+        /* Dimensions out of memory order: dim 0 has step 6, dim 1 step 30, dim 2 step 1. */
         w.instr.operand[NTK_ISA_SRC0].dim[0] = (struct ntk_isa_dim){ 6, counts[0] };
         w.instr.operand[NTK_ISA_SRC0].dim[1] = (struct ntk_isa_dim){ 30, counts[1] };
         w.instr.operand[NTK_ISA_SRC0].dim[2] = (struct ntk_isa_dim){ 1, counts[2] };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What starts when: instructions of an engine, engines at once, semaphores and events. */
+/* What starts when: instructions of one engine, several engines in parallel, semaphores and
+ * events. */
 #include "tests/runtime-hooks/engine/run_fixture.h"
 #include "tests/support/unit.h"
 
@@ -19,7 +20,7 @@ static void instructions_of_one_engine_follow_each_other(void **state)
     assert_int_equal(log.records[0].end_ps, 1000000);
     assert_int_equal(log.records[1].start_ps, 1000000);
     assert_int_equal(log.records[1].end_ps, 1000000 + CYCLE_64_AT_1120_PS);
-    assert_int_equal(log.records[1].number, 2); /* one head, one operand before it */
+    assert_int_equal(log.records[1].number, 2); /* one slot for the head, one operand before it */
     assert_int_equal(f->result.duration_ns, 1058);
     assert_int_equal(f->result.busy_ns[NTK_ENGINE_DVE], 1057);
     assert_int_equal(f->result.busy_ns[NTK_ENGINE_ACT], 0);
@@ -37,7 +38,7 @@ static void engines_run_at_once_unless_semaphores_order_them(void **state)
     instr.signal_value = 2;
     engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &instr);
     instr = run_nop(700);
-    engine_fixture_emit(f, NTK_ISA_ENGINE_PE, &instr); /* free of any order */
+    engine_fixture_emit(f, NTK_ISA_ENGINE_PE, &instr); /* not ordered after anything */
     instr = run_nop(140);
     instr.wait_semaphore = 8;
     instr.wait_value = 2;
@@ -52,7 +53,7 @@ static void engines_run_at_once_unless_semaphores_order_them(void **state)
     assert_int_equal(log.records[2].kind, 's');
     assert_int_equal(log.records[2].value, 2);
     assert_int_equal(log.records[2].start_ps, 1000000);
-    assert_int_equal(log.records[3].kind, 's'); /* taken off by who waited */
+    assert_int_equal(log.records[3].kind, 's'); /* subtracted by the waiting instruction */
     assert_int_equal(log.records[3].value, 0);
     assert_int_equal(log.records[3].engine, NTK_ENGINE_ACT);
     assert_int_equal(log.records[4].engine, NTK_ENGINE_ACT);
@@ -77,7 +78,7 @@ static void a_wait_for_equal_passes_only_at_that_value(void **state)
     instr.flags = NTK_ISA_FLAG_WAIT_EQUAL;
     engine_fixture_emit(f, NTK_ISA_ENGINE_ACT, &instr);
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
-    instr.wait_value = 4; /* is never reached */
+    instr.wait_value = 4; /* never reached */
     engine_fixture_emit(f, NTK_ISA_ENGINE_ACT, &instr);
     assert_int_equal(engine_fixture_make(f), 0);
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_DEADLOCK);
@@ -159,7 +160,7 @@ static void a_range_of_semaphores_is_cleared_and_no_more(void **state)
     clear.imm[0] = 21;
     clear.imm[1] = 4;
     engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &clear);
-    for (uint32_t s = 20; s < 26; s++) { /* each waits for exactly what must be there */
+    for (uint32_t s = 20; s < 26; s++) { /* each waits for exactly the expected value */
         struct ntk_isa_instr wait = ntk_isa_instr_make(NTK_ISA_OP_DRAIN);
 
         wait.wait_semaphore = (uint16_t)s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How two cores of one logical core meet: barriers, semaphores of the other core, exchanges. */
+/* How the two cores of a logical core meet: barriers, semaphores of the other core, exchanges. */
 #include <errno.h>
 
 #include "tests/runtime-hooks/engine/pair_fixture.h"
@@ -9,7 +9,7 @@ static void a_barrier_opens_when_both_have_come(void **state)
 {
     struct pair *p = *state;
 
-    /* Core 0 comes at once, core 1 after 1200 cycles of the base clock, a microsecond. */
+    /* Core 0 arrives at once, core 1 after 1200 cycles of the base clock, a microsecond. */
     pair_assemble(p, 0, NTK_ISA_ENGINE_SP, "core_barrier\n");
     pair_assemble(p, 1, NTK_ISA_ENGINE_DVE, "nop imm0=1200\ncore_barrier\n");
     pair_must_run(p);
@@ -19,8 +19,7 @@ static void a_barrier_opens_when_both_have_come(void **state)
     assert_int_equal(p->results[0].busy_ns[NTK_ENGINE_SP], 0); /* waiting is not working */
 }
 
-/* Without a meeting the counts below could not be equal: whoever is faster would be rounds
- * ahead. */
+/* Without barriers the counts below could not be equal: the faster engine would be rounds ahead. */
 static void barriers_keep_loops_in_step(void **state)
 {
     struct pair *p = *state;
@@ -36,8 +35,8 @@ static void barriers_keep_loops_in_step(void **state)
                           "compare_branch op0=greater ra=r1 imm0=0 to=1\n");
     }
     pair_must_run(p);
-    /* Nine rounds of the slow one (10 us and three instructions), then its last: the fast one
-     * leaves the last barrier with it. */
+    /* Nine rounds of the slow engine (10 us and three instructions), then its last one: the fast
+     * engine leaves the last barrier together with it. */
     assert_int_equal(p->results[1].duration_ns,
                      (CYCLES_64_PS + 10 * (10000000 + 3 * CYCLES_64_PS) + 999) / 1000);
     assert_int_equal(
@@ -101,11 +100,11 @@ static void a_group_signals_the_other_core_when_it_is_complete(void **state)
     pair_fill(p);
     pair_must_run(p);
     assert_memory_equal(pair_memory(p, 0, 2), pair_memory(p, 0, 1), 64);
-    /* The trigger, the way of the first byte, 64 bytes at a tenth of 23 bytes per ns. */
+    /* The trigger, the latency of the first byte, 64 bytes at a tenth of 23 bytes per ns. */
     assert_int_equal(p->results[0].duration_ns,
                      (CYCLES_64_PS + DMA_LATENCY_PS + 27826 + 999) / 1000);
     assert_int_equal(p->results[1].duration_ns, p->results[0].duration_ns);
-    /* And nothing of it on its own. */
+    /* A core alone does not pass. */
     pair_clear(p);
     pair_assemble(p, 0, NTK_ISA_ENGINE_SP, "nop wait=s12>=1\n");
     assert_int_equal(pair_try(p, NULL, 0), 0);
@@ -198,8 +197,8 @@ static void a_core_may_receive_into_what_it_sends(void **state)
     assert_memory_equal(pair_memory(p, 1, 2), pair_memory(p, 0, 1), 64);
 }
 
-/* Other layouts and dtypes on the two sides; the first of one core meets the first of the other on
- * its pipe, whatever the other pipe does. */
+/* Different layouts and dtypes on both sides. On each pipe, the first exchange of one core meets
+ * the first of the other, whatever the other pipe does. */
 static void exchanges_meet_by_pipe_and_convert(void **state)
 {
     struct pair *p = *state;
@@ -247,7 +246,7 @@ static void tiles_that_do_not_fit_end_the_execution(void **state)
                 p->results[1].outcome == NTK_RUN_OUT_OF_BOUNDS);
 }
 
-/* Offers that are not taken pile up only to a bound. */
+/* Offers that are not accepted pile up only to a limit. */
 static void a_flood_of_exchanges_ends(void **state)
 {
     struct pair *p = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One timeline of two cores, however many threads run them; ends and faults of one of them. */
+/* A single timeline of two cores, however many threads run them; ends and faults of one core. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void on_semaphore(const struct ntk_engine_semaphore_event *e, void *ctx)
     mark(ctx, 's', e->number, e->value, e->time_ps, 0);
 }
 
-/* A program with everything that meets: loops of barriers and exchanges on two engines of each
+/* A program with every kind of meeting: loops of barriers and exchanges on two engines of each
  * core. */
 static void busy_pair(struct pair *p)
 {
@@ -109,13 +109,13 @@ static void busy_pair(struct pair *p)
 }
 
 struct job {
-    struct pair *pair; /* whose programs are run */
+    struct pair *pair; /* the pair whose programs run */
     struct tape tape;
     uint64_t durations_ns[2];
     bool failed;
 };
 
-/* On cores of its own, next to others that run the same programs. */
+/* On separate cores, next to others that run the same programs. */
 static void *job_run(void *arg)
 {
     struct job *job = arg;
@@ -185,7 +185,7 @@ static void a_pair_has_one_timeline_in_twenty_runs_on_any_number_of_threads(void
     free(jobs);
 }
 
-/* Cores that have nothing to do with each other take the time that each takes alone. */
+/* Independent cores take the same time as each alone. */
 static void cores_that_do_not_meet_do_not_slow_each_other(void **state)
 {
     struct pair *p = *state;
@@ -207,8 +207,7 @@ static void cores_that_do_not_meet_do_not_slow_each_other(void **state)
     }
 }
 
-/* Every byte of what meets is spoilt, on one core: refused, or some end within the limit on
- * both. */
+/* Damages every byte of a meeting on one core: rejected, or both cores end within the limit. */
 static void spoilt_partners_end_or_are_refused(void **state)
 {
     struct pair *p = *state;

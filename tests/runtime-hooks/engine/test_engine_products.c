@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Products with loaded stationary tiles: kept, changed, absent, NaN. */
+/* Products with loaded stationary tiles: kept, changed, missing, NaN. */
 #include <math.h>
 
 #include "tests/runtime-hooks/engine/tiles_fixture.h"
@@ -38,7 +38,7 @@ static void a_loaded_stationary_tile_serves_later_products(void **state)
     assert_int_equal(s->f.result.flops, 2ull * 64 * 96 * (100 + 40));
 }
 
-/* Columns that the loaded tile has not are zero, and so is all before the first load. */
+/* Columns that the loaded tile lacks are zero, and so is everything before the first load. */
 static void stationary_tiles_are_zero_where_nothing_is_loaded(void **state)
 {
     struct tiles *s = *state;
@@ -50,7 +50,8 @@ static void stationary_tiles_are_zero_where_nothing_is_loaded(void **state)
     load.operand[NTK_ISA_SRC0] = tile(A, P, P, NTK_DTYPE_FLOAT32);
     matmul.operand[NTK_ISA_SRC1] = tile(B, P, 16, NTK_DTYPE_FLOAT32);
     matmul.operand[NTK_ISA_DST] = ntk_isa_psum(0, P, 16, NTK_DTYPE_FLOAT32);
-    for (int round = 0; round < 2; round++) { /* the second does not see the first's */
+    /* The second run does not see the tile of the first. */
+    for (int round = 0; round < 2; round++) {
         tiles_begin(s);
         if (round == 0) {
             engine_fixture_step(&s->f, NTK_ISA_ENGINE_PE, load);
@@ -71,7 +72,7 @@ static void stationary_tiles_are_zero_where_nothing_is_loaded(void **state)
     }
 }
 
-/* Tiles are kept as float32 matrices: every way to write into one has to be noticed. */
+/* Tiles are kept as float32 matrices, so every way to write into one must be noticed. */
 static void a_tile_that_changed_is_read_again(void **state)
 {
     struct tiles *s = *state;
@@ -107,7 +108,8 @@ static void a_tile_that_changed_is_read_again(void **state)
             engine_fixture_step(&s->f, NTK_ISA_ENGINE_PE, matmul);
             matmul.op_flags = NTK_ISA_OPF_ACCUMULATE;
         }
-        /* One column by an engine, one by a transfer inside partitions, one row by a transfer. */
+        /* One column changed by an engine, one by a transfer within partitions, one row by a
+         * transfer. */
         change.operand[NTK_ISA_DST] = tile(B, 64, 1, type);
         change.operand[NTK_ISA_DST].offset += 5 * width;
         change.imm[0] = ntk_isa_float_bits(4.0F);
@@ -135,7 +137,7 @@ static void a_tile_that_changed_is_read_again(void **state)
         tiles_finish(s, NTK_RUN_OK);
         for (unsigned m = 0; m < 64; m++) {
             for (unsigned n = 0; n < 64; n++) {
-                double engine = n == 5 ? 4 : 1; /* what the moving tile holds, product by product */
+                double engine = n == 5 ? 4 : 1; /* values in the moving tile, product by product */
                 double transfer = n == 7 ? 8 : engine;
                 double row = m == 0 ? 8 * transfer : 9 * transfer; /* row 0 of A is 8 now */
                 double number = m == 20 && n == 30 ? row + 15 : row;
@@ -147,7 +149,7 @@ static void a_tile_that_changed_is_read_again(void **state)
     }
 }
 
-/* A NaN of the first step of an accumulation is noticed though only the last is checked. */
+/* A NaN in the first step of an accumulation is noticed, although only the last step is checked. */
 static void accumulations_keep_a_nan(void **state)
 {
     struct tiles *s = *state;

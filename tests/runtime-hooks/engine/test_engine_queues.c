@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a file has about its queue sets and groups in addition to their transfers: what is moved
- * when the model starts, and which queue a group goes to.
+ * Facts in a file about its queue sets and groups, beyond their transfers: what is moved when the
+ * model starts, and which queue a group uses.
  */
 #include <errno.h>
 #include <string.h>
@@ -60,7 +60,7 @@ struct pinned {
     uint32_t queue, constant, y;
 };
 
-/* A constant that is pinned, and a program that writes it to y. */
+/* A pinned constant, and a program that writes it to y. */
 static struct pinned pinned_make(struct engine_fixture *f)
 {
     struct pinned p = { .queue = engine_fixture_queue(f, 1) };
@@ -116,7 +116,7 @@ static void pinned_groups_are_moved_when_the_model_starts_and_not_again(void **s
     assert_int_equal(count_of(engine_fixture_memory(f, p.y), 7), BYTES);
     assert_int_equal(f->result.dma_transfer_count, 1);
     assert_int_equal(f->result.hbm_read_bytes, 0);
-    /* The program waits until the data is there: its latency and 4 KiB at a tenth of 17 B/ns. */
+    /* The program waits until the data has arrived: its latency and 4 KiB at a tenth of 17 B/ns. */
     assert_int_equal(first_ns - f->result.duration_ns, LATENCY_NS + BYTES * 10 / 17);
 
     run(f, true);
@@ -184,7 +184,7 @@ static void queue_note(const struct ntk_engine_dma_event *event, void *ctx)
     *(uint32_t *)ctx = event->queue;
 }
 
-/* Method: small groups that fit one piece; which queue has it. */
+/* Method: small groups that fit into one piece; checks their queue. */
 static void a_group_that_starts_a_section_goes_to_the_first_queue(void **state)
 {
     struct engine_fixture *f = *state;

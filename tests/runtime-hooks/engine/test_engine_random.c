@@ -6,7 +6,7 @@
 #include "tests/runtime-hooks/engine/select_fixture.h"
 #include "tests/support/unit.h"
 
-/* XORWOW as its author writes it. */
+/* XORWOW as published by its author. */
 static uint32_t xorwow(uint32_t v[6])
 {
     uint32_t t = v[0] ^ (v[0] >> 2);
@@ -71,7 +71,7 @@ static void a_seed_repeats_and_partitions_differ(void **state)
     for (int round = 0; round < 2; round++) {
         select_load(s);
         if (round == 0) {
-            engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, uniform); /* moves the generator on */
+            engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, uniform); /* advances the generator */
         }
         engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, seed);
         engine_fixture_step(&s->f, NTK_ISA_ENGINE_DVE, uniform);
@@ -89,7 +89,8 @@ static void a_seed_repeats_and_partitions_differ(void **state)
         assert_true(x >= -2 && x < 6);
         sum += x;
     }
-    /* Of 3,072 numbers of deviation 8/sqrt(12): the mean strays 0.042; five times that. */
+    /* The mean of 3,072 numbers with deviation 8/sqrt(12) has a deviation of 0.042; the limit is
+     * five times that. */
     assert_true(fabs(sum / (P * N) - 2) < 0.21);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run as a whole: the same every time and in every thread, slow cores, prints, estimates. */
+/* A whole run: the same result every time and in every thread, slow cores, prints, estimates. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "tests/runtime-hooks/engine/run_fixture.h"
 #include "tests/support/unit.h"
 
-/* Loads, matmuls, vector work and stores on all engines with waits between them. */
+/* Loads, matmuls, vector work and stores on all engines, with waits between them. */
 static void mixed_program(struct engine_fixture *f)
 {
     uint32_t queue = engine_fixture_queue(f, 16);
@@ -149,7 +149,7 @@ static void a_reset_core_is_zero_again(void **state)
     assert_memory_equal(engine_fixture_memory(f, in), engine_fixture_memory(f, out), 512);
 }
 
-/* For a run whose engines, or whose transfers with device memory, take so many times as long. */
+/* A run whose engines, or whose transfers with device memory, are slower by these factors. */
 static struct ntk_engine_result slow_run(struct engine_fixture *f, double compute, double hbm)
 {
     struct ntk_engine_run_options options = { .bindings = f->bindings,
@@ -243,7 +243,7 @@ static void a_printed_tensor_reaches_the_client_that_asked_for_it(void **state)
     f->subgraph.engines[NTK_ISA_ENGINE_POOL].name_count = 1;
     engine_fixture_emit(f, NTK_ISA_ENGINE_POOL, &iota);
     engine_fixture_emit(f, NTK_ISA_ENGINE_POOL, &print);
-    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK); /* no listener */
+    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK); /* without a listener */
 
     f->printer = &printer;
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
@@ -261,8 +261,8 @@ static void a_printed_tensor_reaches_the_client_that_asked_for_it(void **state)
     }
 }
 
-/* By hand, for NC-v2: ten slots of 64 cycles at 1400 MHz are 457143 ps; 64 KiB in runs of 512 bytes
- * over 16 engines of 17 B/ns at efficiency 0.16 take 1505883 ps after 1300000. */
+/* By hand, for NC-v2: ten slots of 64 cycles at 1400 MHz take 457143 ps; 64 KiB in runs of 512
+ * bytes over 16 engines of 17 B/ns at efficiency 0.16 take 1505883 ps after 1300000. */
 static void an_opaque_program_takes_its_estimate_and_zeroes_its_outputs(void **state)
 {
     struct engine_fixture *f = *state;

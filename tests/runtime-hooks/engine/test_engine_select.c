@@ -28,7 +28,7 @@ static void a_scan_carries_its_state_along_the_row(void **state)
             }
         }
     }
-    assert_int_equal((int)s->d[N], 77); /* nothing behind the row */
+    assert_int_equal((int)s->d[N], 77); /* nothing is written after the row */
 }
 
 static void a_cumulative_sum_starts_from_its_column_or_immediate(void **state)

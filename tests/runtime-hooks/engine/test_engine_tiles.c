@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules of whole tiles: activate2, FP8 of a file, which engine may, how long it takes. */
+/* Rules about whole tiles: activate2, FP8 of a file, permitted engines, durations. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -78,8 +78,8 @@ static void activate2_takes_two_steps_a_function_and_a_reduction(void **state)
     }
 }
 
-/* Method: numbers around the ends of the formats through an engine and through a transfer that
- * casts, read back as bytes. */
+/* Method: numbers near the limits of the formats through an engine and through a casting transfer,
+ * read back as bytes. */
 static void fp8_overflows_as_the_file_says(void **state)
 {
     static const struct {

@@ -17,7 +17,7 @@ static struct ntk_neff_pattern row(uint32_t var, uint64_t offset, enum ntk_dtype
                                       .sizes = { bytes } };
 }
 
-/* One group, triggered once; d holds 1, 2, 3 ... before. */
+/* One group, triggered once; d initially holds 1, 2, 3 ... */
 static struct ntk_neff_transfer *transfer_begin(struct ops *s, enum ntk_neff_transfer_op op,
                                                 uint64_t bytes)
 {
@@ -103,7 +103,7 @@ static void a_transfer_casts_and_transposes(void **state)
     const void *d = engine_fixture_memory(&s->f, s->d);
     struct ntk_neff_transfer *t = transfer_begin(s, NTK_NEFF_TRANSFER_CAST, 256);
 
-    t->to = row(s->d, 1, NTK_DTYPE_INT8, 64); /* from byte 1: nothing is aligned */
+    t->to = row(s->d, 1, NTK_DTYPE_INT8, 64); /* from byte 1, so nothing is aligned */
     assert_int_equal(engine_fixture_run(&s->f, NULL, 0), NTK_RUN_OK);
     for (int i = 0; i < 64; i++) {
         assert_int_equal(((const int8_t *)d)[i + 1], (int)a[i]);
@@ -132,8 +132,8 @@ static void a_transfer_casts_and_transposes(void **state)
     }
 }
 
-/* Method: a rotation of a row inside one variable, as two overlapping dimensions no memmove can
- * do. */
+/* Method: a rotation of a row within one variable, as two overlapping dimensions that no memmove
+ * can copy. */
 static void a_transfer_onto_its_own_source_reads_first(void **state)
 {
     struct ops *s = *state;
@@ -151,7 +151,7 @@ static void a_transfer_onto_its_own_source_reads_first(void **state)
     }
 }
 
-/* One of many sources overlaps: only that one is copied away, and there is room for no more. */
+/* One of many sources overlaps: only that one is copied first, and there is no room for more. */
 static void a_sum_into_one_of_its_sources_is_the_sum(void **state)
 {
     struct ops *s = *state;
@@ -165,7 +165,7 @@ static void a_sum_into_one_of_its_sources_is_the_sum(void **state)
         t->from[k] = row(s->a, 0, NTK_DTYPE_FLOAT32, 128);
     }
     t->from[15] = row(s->d, 0, NTK_DTYPE_FLOAT32, 128);
-    t->to = row(s->d, 4, NTK_DTYPE_FLOAT32, 128); /* one element further */
+    t->to = row(s->d, 4, NTK_DTYPE_FLOAT32, 128); /* shifted by one element */
     assert_int_equal(engine_fixture_run(&s->f, NULL, 0), NTK_RUN_OK);
     for (int i = 0; i < 32; i++) {
         assert_true(d[i + 1] == 15 * a[i] + (float)(i + 1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every 8-bit and 16-bit value, and every rounding boundary between two neighbours, against a
- * reference that works with the values as real numbers (double) and searches the nearest, not with
+ * Every 8-bit and 16-bit value, and every rounding boundary between two neighbours, compared with a
+ * reference that uses real numbers (double) and searches for the nearest value instead of using
  * bits.
  */
 #include "runtime-hooks/engine/kernel_dtype.h"
@@ -34,7 +34,7 @@ static const struct format formats[] = {
 };
 #define FORMAT_COUNT (sizeof formats / sizeof formats[0])
 
-/* What the bits mean, by the definition of the format. */
+/* The meaning of the bits, by the definition of the format. */
 static double value_of(const struct format *f, uint32_t bits)
 {
     uint32_t fraction = bits & ((1u << f->mantissa_bits) - 1);
@@ -125,8 +125,8 @@ static void every_value_survives_the_way_there_and_back(void **state)
     }
 }
 
-/* Method: between each two neighbours a < b stand a + (b-a)/2 and its two float neighbours; the
- * middle must go to the even one, the others to the nearer one. */
+/* Method: between two neighbours a < b, checks a + (b-a)/2 and its two float neighbours. The middle
+ * must go to the even one, the others to the nearer one. */
 static void rounding_is_to_nearest_even_at_every_boundary(void **state)
 {
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
@@ -142,7 +142,7 @@ static void rounding_is_to_nearest_even_at_every_boundary(void **state)
             }
             middle = (float)((a + b) / 2);
             if ((double)middle != (a + b) / 2) {
-                continue; /* the least bf16 subnormals have no middle in float32 */
+                continue; /* the smallest bf16 subnormals have no middle in float32 */
             }
             for (int sign = 0; sign < 2; sign++) {
                 float factor = sign ? -1.0F : 1.0F;
@@ -196,7 +196,7 @@ static const enum ntk_dtype integers[] = { NTK_DTYPE_UINT8,  NTK_DTYPE_UINT16, N
                                            NTK_DTYPE_UINT64, NTK_DTYPE_INT8,   NTK_DTYPE_INT16,
                                            NTK_DTYPE_INT32,  NTK_DTYPE_INT64 };
 
-/* Least and greatest value as long double, which holds 64 bits. */
+/* Smallest and largest value as long double, which holds 64 bits. */
 static void bounds(enum ntk_dtype dtype, long double *low, long double *high)
 {
     int bits = 8 * (int)ntk_dtype_bytes(dtype);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Products of packed matrices. Method: shapes and numbers by seed; every element has the bits of
- * fused multiply-adds one after the other, whatever the instructions of the machine, and nothing
- * next to the result is written.
+ * Products of packed matrices. Method: seeded shapes and numbers; every element has the bits of
+ * successive fused multiply-adds, whatever the instructions of the machine, and nothing next to the
+ * result is written.
  */
 #include "runtime-hooks/engine/kernel_product.h"
 
@@ -50,7 +50,7 @@ static float *packed_of(enum ntk_product_side side, const float *values, uint32_
     return packed;
 }
 
-/* The products are there only on processors that have the instruction. */
+/* These products exist only on processors that have the instruction. */
 #ifdef __x86_64__
 __attribute__((target("fma")))
 #endif
@@ -120,7 +120,7 @@ static void every_element_is_its_sum_in_order_of_depth(void **state)
     }
 }
 
-/* A matrix of float16 at once is the same as row by row. */
+/* Converting a whole matrix of float16 gives the same result as row by row. */
 static void halves_are_packed_as_their_numbers(void **state)
 {
     static uint16_t halves[DEPTH][COLUMNS];

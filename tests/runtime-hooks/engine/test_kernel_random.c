@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rounding by chance: one of the two neighbours, and in the mean the value. */
+/* Stochastic rounding: the result is one of the two neighbours, and the mean is the value. */
 #include "runtime-hooks/engine/kernel_random.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static const struct format {
     { NTK_DTYPE_BFLOAT16, 7, -126, 3.38953139e38F },
 };
 
-/* Distance of the neighbours around a value. */
+/* Distance of the two values around a number. */
 static double unit_of(const struct format *f, double value)
 {
     int exponent;
@@ -55,7 +55,7 @@ static void check_mean(const struct format *f, float value)
         }
         ups += up ? 1 : 0;
     }
-    /* Five standard deviations; numbers are the same in every run. */
+    /* Five standard deviations; the numbers are the same in every run. */
     if (fabs(ups / DRAWS - share) > 5 * sqrt(share * (1 - share) / DRAWS) + 1e-9) {
         fail_msg("%s: %.9g went up %.4f of the times, not %.4f", ntk_dtype_name(f->dtype),
                  (double)value, ups / DRAWS, share);
@@ -83,7 +83,7 @@ static void the_mean_of_many_is_the_value(void **state)
     }
 }
 
-/* All bit patterns of the narrow type: none moves, whatever the noise. */
+/* All bit patterns of the narrow type: none changes, whatever the noise. */
 static void values_that_a_type_holds_stay(void **state)
 {
     static uint16_t codes[65536];

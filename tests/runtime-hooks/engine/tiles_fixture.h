@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tiles_fixture - operations on whole tiles: inputs are in variables A to F, a program loads them,
- * runs the operation and stores D and E; tests compute the same in double from docs/isa.md.
+ * tiles_fixture - operations on whole tiles. The inputs are in variables A to F; a program loads
+ * them, runs the operation, and stores D and E. Tests compute the same in double from docs/isa.md.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_TILES_FIXTURE_H
 #define NTK_TESTS_RUNTIME_HOOKS_ENGINE_TILES_FIXTURE_H
@@ -31,7 +31,7 @@ struct ntk_isa_operand tile(int which, unsigned partitions, uint32_t elements,
                             enum ntk_dtype dtype);
 void tiles_begin(struct tiles *s);
 
-/* PSUM of the product to D. */
+/* Copies the product from PSUM to D. */
 void sum_to_d(struct tiles *s, unsigned rows, uint32_t columns);
 void tiles_finish(struct tiles *s, enum ntk_engine_outcome expected);
 float *floats(struct tiles *s, int which, unsigned row);
@@ -42,7 +42,7 @@ void fill_floats(struct tiles *s, int which);
 uint16_t to_bf16(float value);
 double from_bf16(uint16_t bits);
 
-/* For the OCP formats, from their fields: no table of the project's. */
+/* For the OCP formats, decoded from their fields without any table of the project. */
 double ocp_value(unsigned code, unsigned exponent_bits, unsigned mantissa_bits, int bias);
 void tiles_near(double actual, double expected, double tolerance, const char *what, unsigned place);
 void instr_refused(struct tiles *s, enum ntk_isa_engine engine, const struct ntk_isa_instr *instr,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the environment says about software NeuronCores, as options of the core.
+ * Environment variables of software NeuronCores, as options of the core.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void code_for_the_host_is_its_users_own_all_or_none(void **state)
     } rows[] = {
         { "own", NTK_ENV_CPU_NODES_OWN },  { "OWN", NTK_ENV_CPU_NODES_OWN },
         { "1", NTK_ENV_CPU_NODES_ALL },    { "0", NTK_ENV_CPU_NODES_NONE },
-        { "yes", NTK_ENV_CPU_NODES_NONE }, /* in doubt none */
+        { "yes", NTK_ENV_CPU_NODES_NONE }, /* an invalid value means none */
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -14,7 +14,7 @@ int hooks_fixture_setup(void **state)
     struct hooks_fixture *f = calloc(1, sizeof *f);
     struct ntk_ring_options options = { .hold = true };
 
-    (void)signal(SIGPIPE, SIG_IGN); /* a child that dies must not take the test with it */
+    (void)signal(SIGPIPE, SIG_IGN); /* a dying child must not end the test too */
     f->folder = test_scratch_create();
     options.folder = f->folder;
     assert_int_equal(ntk_ring_registry_open(&options, &f->registry, NULL), 0);
@@ -116,7 +116,7 @@ void observed_execute(struct ntk_hooks_model_ref model, uint16_t core, uint32_t 
 
     exec.core_start_ticks = ntk_hooks_exec_begin(model, core, 1);
     while (ntk_hooks_ticks_to_ns(ntk_hooks_now() - exec.core_start_ticks) < 10) {
-        /* on a fast machine it would take less than a ns, which is not a time */
+        /* on a fast machine it would take less than 1 ns, which is not a valid time */
     }
     ntk_hooks_exec_end(&exec);
 }
@@ -156,7 +156,7 @@ void *observed_marks(void *ctx)
 
     if (together != NULL) {
         ntk_hooks_mark(1, 0, 0, 0, 0);
-        pthread_barrier_wait(together); /* so many rings at once */
+        pthread_barrier_wait(together); /* this number of rings at once */
     }
     for (i = 0; i < MARKS; i++) {
         ntk_hooks_mark(1, 0, 0, (uint64_t)i, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_fixture - a folder with a registry that reads it, and what observed children do in it.
+ * hooks_fixture - a folder with a registry that reads it, and functions for observed children.
  *
- * observed_*() run in the child (observed_start()), which ends with code 99 where a CHECK fails;
+ * observed_*() run in the child (observed_start()), which exits with 99 if a CHECK fails;
  * everything else runs in the test.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_HOOKS_HOOKS_FIXTURE_H
@@ -28,7 +28,7 @@ struct hooks_fixture {
     struct ntk_ring_registry *registry;
 };
 
-/* What a reader got. */
+/* What a reader received. */
 struct seen {
     uint64_t by_kind[NTK_EVENT_KIND_COUNT];
     uint64_t all;
@@ -45,7 +45,7 @@ int hooks_fixture_teardown(void **state);
 struct ntk_ring_segment *hooks_fixture_segment(struct hooks_fixture *f);
 unsigned int hooks_fixture_files(const char *folder);
 
-/* For ntk_ring_segment_drain(): adds a batch to the struct seen that is ctx. */
+/* For ntk_ring_segment_drain(): adds a batch to ctx, a struct seen. */
 void seen_add(const struct ntk_ring_segment *segment, const struct ntk_slot *slots, size_t count,
               void *ctx);
 uint64_t sum(const uint64_t *values, size_t count);
@@ -54,11 +54,11 @@ void observed_attach(uint32_t flags);
 struct ntk_hooks_model_ref observed_load(uint32_t id, uint16_t core);
 void observed_execute(struct ntk_hooks_model_ref model, uint16_t core, uint32_t status,
                       uint64_t id);
-/* MARKS of a thread; before them one more and a wait when ctx is a barrier. All of them fit into
- * one ring, should one thread after the other take it. */
+/* Writes MARKS marks of a thread; if ctx is a barrier, one more mark and a wait come first. All of
+ * them fit into one ring, even if one thread after another takes it. */
 #define MARKS 25
 void *observed_marks(void *ctx);
-/* A whole child, for observed_start(). */
+/* A complete child, for observed_start(). */
 int observed_closes_everything(struct observed *child, void *ctx);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What hooks around another runtime ask of this module: executions without device time, refused
- * after they began, several in
- * one call, and several threads on one core.
+ * What hooks around another runtime require of this module: executions without device time,
+ * rejected after they began, several in one call, and several threads on one core.
  * Method: a forked child attaches and executes; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
@@ -73,7 +72,7 @@ static void see_batch(const struct ntk_ring_segment *segment, const struct ntk_s
     }
 }
 
-/* What the parent sees of a child that does this. */
+/* What the parent sees of a child that runs this function. */
 static struct seen see(int (*fn)(struct observed *child, void *ctx))
 {
     struct seen seen;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: every allocation and file call fails in turn between attach and detach; the program
- * continues, and no segment is left but one that has ended. */
+/* Method: every allocation and file call fails in turn between attach and detach. The program
+ * continues, and every segment that is left has ended. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int attach_and_detach(void *ctx, struct ntk_err *err)
     return ret;
 }
 
-/* What was mapped stays mapped until the next attach: this one. */
+/* Mappings stay until the next attach, which is this one. */
 static void attached_once(void *ctx)
 {
     assert_int_equal(attach_and_detach(ctx, NULL), 0);
@@ -49,7 +49,7 @@ static bool has_ended(int folder, const char *name)
     return process.ended == 1;
 }
 
-/* And empties the folder. */
+/* Also empties the folder. */
 static const char *leaves_no_live_segment(void *ctx, int ret)
 {
     DIR *list = opendir(ctx);

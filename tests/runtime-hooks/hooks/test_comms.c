@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process as a rank, as its hooks write it and another process reads it.
+ * The process as a rank: its hooks write it, and another process reads it.
  * Method: a forked child attaches and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
@@ -110,7 +110,7 @@ static void operations_are_numbered_counted_and_recorded(void **state)
     assert_int_equal(comm->in_flight, 1);
     assert_int_equal(comm->operation, NTK_COLLECTIVE_BARRIER);
     assert_int_equal(comm->tid, child.pid);
-    uint64_t state_ns = comm->state_ns; /* it continues */
+    uint64_t state_ns = comm->state_ns; /* it keeps growing */
     assert_int_equal(comms_read(f), 1);
     assert_true(comm->state_ns > state_ns);
 
@@ -152,9 +152,9 @@ static int child_executes(struct observed *child, void *ctx)
     }
     (void)ntk_hooks_exec_begin(ref, 0, 1);
     never.model = ref;
-    ntk_hooks_exec_cancel(&never); /* as if it had not been */
+    ntk_hooks_exec_cancel(&never); /* as if it had never been */
     (void)ntk_hooks_exec_begin(ref, 0, 1);
-    (void)ntk_hooks_exec_begin(ref, 0, 1); /* two in a queue: the first is at hand */
+    (void)ntk_hooks_exec_begin(ref, 0, 1); /* two in a queue: the first is the current one */
     observed_send(child, 0);
     (void)observed_receive(child);
     ntk_hooks_exec_end(&never);
@@ -179,7 +179,7 @@ static void executions_of_a_model_that_ranks_share_are_operations(void **state)
     assert_int_equal(comm->operation, NTK_COLLECTIVE_PROGRAM);
     assert_int_equal(comm->count[NTK_COLLECTIVE_PROGRAM], 5);
     assert_int_equal(comm->in_flight, 2);
-    assert_int_equal(comm->sequence, 6); /* 7 waits behind it */
+    assert_int_equal(comm->sequence, 6); /* 7 waits after it */
 
     observed_send(&child, 0);
     (void)observed_receive(&child);
@@ -205,7 +205,8 @@ static int child_joins_twice(struct observed *child, void *ctx)
     (void)ctx;
     observed_attach(0);
     ntk_hooks_comm first = ntk_hooks_comm_join(&rank, 0);
-    CHECK(ntk_hooks_comm_join(&other, 1) != 0); /* two ranks of one in a process */
+    /* Two ranks of the same communicator in one process. */
+    CHECK(ntk_hooks_comm_join(&other, 1) != 0);
     CHECK(ntk_hooks_comm_join(&rank, 0) != 0);
     ntk_hooks_comm_leave(first, false);
     CHECK(ntk_hooks_comm_join(&rank, 0) != 0);
@@ -227,7 +228,7 @@ static void two_that_a_rank_is_in_at_once_are_distinguished(void **state)
     assert_int_equal(comms[0].state_ns, 0); /* it has not joined any operation */
     assert_int_equal(comms[1].key, comms[0].key);
     assert_int_not_equal(comms[2].key, comms[0].key);
-    assert_int_equal(comms[3].key, comms[0].key); /* that one was left: it joins again */
+    assert_int_equal(comms[3].key, comms[0].key); /* the first one was left, so this joins again */
     observed_send(&child, 0);
     (void)observed_receive(&child);
     observed_send(&child, 0);
@@ -241,7 +242,7 @@ static void processes_that_detach_in_order_have_left(void **state)
     struct ntk_ring_segment *segment;
 
     (void)observed_receive(&child);
-    segment = hooks_fixture_segment(f); /* held */
+    segment = hooks_fixture_segment(f); /* held by the test */
     observed_send(&child, 0);
     (void)observed_receive(&child);
     assert_int_equal(ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS), 4);
@@ -271,7 +272,7 @@ static int child_joins_many(struct observed *child, void *ctx)
     CHECK(ntk_hooks_collective_begin(0, NTK_COLLECTIVE_BARRIER, 0, 0) == 0);
     ntk_hooks_collective_end(0, 0, 0);
     ntk_hooks_comm_leave(first, false);
-    CHECK(ntk_hooks_comm_join(&rank, NTK_NO_CORE) == first); /* its place is used again */
+    CHECK(ntk_hooks_comm_join(&rank, NTK_NO_CORE) == first); /* its slot is reused */
     observed_send(child, 0);
     (void)observed_receive(child);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: one thread holds the lock while another, which was cancelled, waits for it. */
+/* Method: one thread holds the lock while another one, which was cancelled, waits for it. */
 #include "runtime-hooks/hooks/core_lock.h"
 
 #include <pthread.h>

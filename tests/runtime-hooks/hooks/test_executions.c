@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executions: outcomes, error classes, histograms, cores in use; what a record costs.
- * Method: a forked child attaches in its own folder and calls; the parent reads its segment.
+ * Executions: outcomes, error classes, histograms, cores in use, and the cost of a record.
+ *
+ * Method: a forked child attaches in a private folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -149,7 +150,7 @@ static void every_execution_has_one_outcome_and_at_most_one_error_class(void **s
     assert_int_equal(ntk_ring_segment_core_histogram(segment, 1, &histogram), 0);
     assert_int_equal(sum(histogram.total.bucket, NTK_HISTOGRAM_BUCKETS), on_core);
     assert_int_equal(sum(histogram.device.bucket, NTK_HISTOGRAM_BUCKETS), on_core);
-    /* the lines in use have them all, and are not everything */
+    /* the lines in use have all counts, and not all lines are in use */
     uint64_t in_lines = 0;
     for (uint32_t line = 0;
          (line = ntk_ring_line_next(histogram.total.lines, line)) < NTK_HISTOGRAM_LINES; line++) {
@@ -212,7 +213,7 @@ static void a_core_is_busy_while_its_execution_runs(void **state)
     (void)observed_receive(&child);
     segment = hooks_fixture_segment(f);
     assert_int_equal(ntk_ring_segment_cores(segment, &first, 1), 1);
-    begin = ntk_hooks_now(); /* detached here: nanoseconds */
+    begin = ntk_hooks_now(); /* detached here, so in nanoseconds */
     while (ntk_hooks_now() < begin + 3000000) {
     }
     assert_int_equal(ntk_ring_segment_cores(segment, &second, 1), 1);
@@ -225,7 +226,7 @@ static void a_core_is_busy_while_its_execution_runs(void **state)
     assert_int_equal(model.running, 1);
     assert_int_equal(observed_finish(&child, SIGKILL), 128 + SIGKILL);
 
-    /* Dead: what ran stays counted and does not grow. */
+    /* A dead process: its counts stay and do not grow. */
     assert_int_equal(ntk_ring_registry_poll(f->registry, NULL, NULL), 0);
     assert_int_equal(ntk_ring_segment_cores(segment, &first, 1), 1);
     assert_int_equal(ntk_ring_segment_cores(segment, &second, 1), 1);
@@ -233,7 +234,7 @@ static void a_core_is_busy_while_its_execution_runs(void **state)
     assert_false(first.owned);
 }
 
-/* From now on any system call but exit kills the process. (Strict mode would also take away the
+/* From now on any system call except exit kills the process. (Strict mode would also forbid the
  * time stamp counter.) */
 static void forbid_system_calls(void)
 {
@@ -289,10 +290,10 @@ static void records_need_no_system_call_and_no_page_fault_after_attach(void **st
 
     if ((sanitizer != NULL && sanitizer[0] != '\0') || getenv("NTK_UNDER_VALGRIND") != NULL ||
         test_is_emulated()) {
-        skip(); /* the sanitizer's own calls are not ours */
+        skip(); /* the sanitizer makes its own system calls */
     }
     child = observed_start(f->folder, child_may_not_call_the_system, NULL);
-    assert_true(observed_receive(&child) < 20); /* of 80,000 records */
+    assert_true(observed_receive(&child) < 20); /* out of 80,000 records */
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 

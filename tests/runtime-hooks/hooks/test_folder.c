@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The folder of segments: missing, named by the user, taken by another user, relative. Method: a
- * forked child attaches in its own folder and calls; the parent reads its segment.
+ * The folder of segments: missing, set by the user, owned by another user, relative. Method: a
+ * forked child attaches in a private folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -55,7 +55,7 @@ static int child_gets_no_note(struct observed *child, void *ctx)
     return 0;
 }
 
-/* Such as the toolkit itself would choose next to a folder that another process took. */
+/* A name that the toolkit would choose itself if another process owned the usual folder. */
 static void a_folder_that_the_user_names_is_used_by_no_other(void **state)
 {
     char folder[NTK_PATH_BYTES];
@@ -70,7 +70,7 @@ static void a_folder_that_the_user_names_is_used_by_no_other(void **state)
 
 #define SKIPPED 77
 
-/* In its own mount namespace, where another user made the folder of this one first. */
+/* In a private mount namespace in which another user created this user's folder first. */
 static int child_has_a_taken_folder(struct observed *child, void *ctx)
 {
     struct ntk_hooks_config config = { .lnc = 1 };
@@ -132,10 +132,10 @@ static void a_program_that_changes_its_folder_leaves_no_file(void **state)
     free(here);
 }
 
-/* The mark of a reader, in a mount namespace where the service has the user SERVICE. */
+/* The mark of a reader, in a mount namespace in which the service runs as user SERVICE. */
 struct mark_case {
-    bool is_shared; /* in the folder of all users, else in the user's own */
-    uid_t service;  /* owner of the folder in /run; 0: there is none */
+    bool is_shared; /* in the folder of all users, otherwise in the user's own */
+    uid_t service;  /* owner of the folder in /run; 0: no folder */
     uid_t owner;    /* of the mark */
     bool is_believed;
 };
@@ -185,7 +185,7 @@ static void a_segment_waits_for_readers_that_can_remove_it(void **state)
     static const struct mark_case rows[] = {
         { true, SERVICE, SERVICE, true },   { true, SERVICE, 0, true },
         { true, SERVICE, STRANGER, false }, { true, 0, SERVICE, false },
-        { false, 0, STRANGER, true }, /* no stranger can make a file there */
+        { false, 0, STRANGER, true }, /* no other user can create a file there */
     };
 
     (void)state;

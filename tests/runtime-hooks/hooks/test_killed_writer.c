@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A writer killed with SIGKILL at random moments, repeatedly, under the eyes of a reader. Method:
- * every number a writer publishes is bound to another one, so that a torn value shows.
+ * A writer killed with SIGKILL at random moments, repeatedly, while a reader watches. Method: every
+ * published number is related to another one, so that a torn value shows.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -113,7 +113,7 @@ static uint64_t fell(uint64_t *last, uint64_t now)
     return result;
 }
 
-/* Reads everything once; returns how many counters went back. */
+/* Reads everything once; returns how many counters went backwards. */
 static uint64_t look(struct ntk_ring_segment *segment, struct totals *last, struct seen *seen)
 {
     static struct ntk_ring_histogram histogram;
@@ -175,7 +175,8 @@ static void a_writer_killed_at_any_moment_leaves_nothing_torn_and_nothing_uncoun
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        /* Half the time the reader runs along, half the time it comes after the end. */
+        /* In half of the cases the reader runs in parallel, in the other half it comes after the
+         * end. */
         if (kills % 2 == 0) {
             int looks;
 
@@ -194,7 +195,7 @@ static void a_writer_killed_at_any_moment_leaves_nothing_torn_and_nothing_uncoun
         back += look(segment, &last, &seen);
         ntk_ring_segment_events(segment, &read, &lost, &published);
         assert_int_equal(read + lost, published);
-        /* One execution at most is unfinished, in the counters as in the histogram. */
+        /* At most one execution is unfinished, in the counters and in the histogram. */
         for (i = 0; i < ntk_ring_segment_cores(segment, core, 2); i++) {
             uint64_t completed = last.completed[core[i].core];
             uint64_t counted = last.histogram[core[i].core];

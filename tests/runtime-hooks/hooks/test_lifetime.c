@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A segment from attach to the end of its process: clean, forked, attached again, a daemon. Method:
- * a forked child attaches in its own folder and calls; the parent reads its segment.
+ * A segment from attach to the end of its process: clean exit, fork, second attach, daemon. Method:
+ * a forked child attaches in a private folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -43,7 +43,7 @@ static void a_process_describes_itself_and_a_clean_exit_removes_its_file(void **
     assert_int_equal(process.pid, child.pid);
     assert_int_equal(process.own_pid, child.pid);
     assert_int_equal(process.uid, geteuid());
-    assert_string_equal(process.tag, "train?1"); /* as it may stand on a terminal */
+    assert_string_equal(process.tag, "train?1"); /* made safe for a terminal */
     assert_string_equal(process.instance_type, "trn1.2xlarge");
     assert_string_equal(process.runtime_version, "2.31.24.0");
     assert_int_equal(process.framework_type, 2);
@@ -81,7 +81,7 @@ static void a_file_that_a_reader_holds_waits_for_it_after_a_clean_end(void **sta
     assert_true(process.clean_exit);
     assert_int_equal(ntk_ring_segment_state(ntk_ring_registry_get(agent, 0)), NTK_SEGMENT_ENDED);
     ntk_ring_registry_release(agent, ntk_ring_registry_ended_count(agent));
-    for (int i = 0; i < 4; i++) { /* until the other has let go */
+    for (int i = 0; i < 4; i++) { /* until the other process has released it */
         assert_int_equal(ntk_ring_registry_poll(f->registry, NULL, NULL), 0);
         assert_int_equal(ntk_ring_registry_poll(agent, NULL, NULL), 0);
     }
@@ -113,7 +113,7 @@ static int child_forks(struct observed *child, void *ctx)
         CHECK(strcmp(parents, ntk_hooks_segment_path()) != 0);
         ntk_hooks_mark(1, 0, 0, 0, 0);
         ntk_hooks_detach();
-        exit(0); /* with all destructors, as a Python worker ends */
+        exit(0); /* with all destructors, as a Python worker exits */
     }
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     CHECK(access(parents, F_OK) == 0);
@@ -187,7 +187,7 @@ static void a_daemon_that_closed_all_descriptors_still_lives(void **state)
     int i;
 
     if (test_is_emulated()) {
-        skip(); /* the start time is not the one that the process sees */
+        skip(); /* the process sees a different start time than its parent */
     }
     child = observed_start(f->folder, observed_closes_everything, NULL);
     (void)observed_receive(&child);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Less than everything: modes of NEURON_HOOKS, limits of file sizes and of memory.
- * Method: a forked child attaches in its own folder and calls; the parent reads its segment.
+ * Limited segments: modes of NEURON_HOOKS, limits of file size and of memory.
+ * Method: a forked child attaches in a private folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

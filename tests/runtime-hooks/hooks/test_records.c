@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records other than executions: starts, stops, transfers, errors, profiles and marks. Method: a
- * forked child attaches in its own folder and calls; the parent reads its segment.
+ * forked child attaches in a private folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -14,7 +14,7 @@ static int child_starts_and_stops(struct observed *child, void *ctx)
     struct ntk_hooks_model_ref model, second;
 
     (void)ctx;
-    ntk_hooks_model_started((struct ntk_hooks_model_ref){ 0 }, 0, 0); /* no listener */
+    ntk_hooks_model_started((struct ntk_hooks_model_ref){ 0 }, 0, 0); /* not attached yet */
     observed_attach(0);
     model = observed_load(10001, 0);
     second = observed_load(10002, 1);
@@ -56,7 +56,7 @@ static void starts_stops_and_switches_are_counted_and_recorded(void **state)
     assert_int_equal(NTK_WORD_LO(start->word[1]), 10001);
     assert_int_equal(start->word[2], 2);
     const struct ntk_slot *stop = &seen.last[NTK_EVENT_MODEL_STOP];
-    assert_true(stop->word[0] >= 1000000); /* how long it took */
+    assert_true(stop->word[0] >= 1000000); /* the duration */
     assert_int_equal(NTK_WORD_LO(stop->word[1]), 10001);
     assert_int_equal(NTK_WORD_HI(stop->word[1]), 1201);
     assert_int_equal(stop->word[2], 2);
@@ -139,7 +139,7 @@ static void transfers_errors_profiles_and_marks_arrive_with_their_words(void **s
     assert_int_equal(core.counters.device_to_host_bytes, 4096);
     assert_int_equal(core.counters.error_class[NTK_ERROR_TRANSIENT], 1);
 
-    /* The record's clock is the wall clock's, but for how exactly one is known by the other. */
+    /* The record's clock equals the wall clock, within the precision of the conversion. */
     then = ntk_ring_segment_realtime_ns(segment, ticks);
     assert_in_range(then, before - NTK_NS_PER_SECOND, after + NTK_NS_PER_SECOND);
     observed_send(&child, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a start removes: segments of dead processes, and nothing else.
- * Method: a forked child attaches in its own folder and calls; the parent reads its segment.
+ * What a starting process removes: segments of dead processes, and nothing else.
+ * Method: a forked child attaches in a private folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -74,7 +74,8 @@ static void a_start_sweeps_old_dead_segments_without_a_holder(void **state)
     assert_int_equal(hooks_fixture_files(f->folder), 0);
 }
 
-/* Killed between making its file and the magic: nothing in it is worth a minute. */
+/* Killed between creating its file and writing the magic: it holds nothing worth keeping for a
+ * minute. */
 static void a_start_sweeps_what_was_killed_before_it_was_ready(void **state)
 {
     struct hooks_fixture *f = *state;
@@ -117,7 +118,7 @@ static void a_start_sweeps_nothing_that_lives(void **state)
     struct observed child;
 
     if (test_is_emulated()) {
-        skip(); /* the start time is not the one that the process sees */
+        skip(); /* the process sees a different start time than its parent */
     }
     living = observed_start(f->folder, observed_closes_everything, NULL);
     (void)observed_receive(&living);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables of a segment: memory, names and models, and what happens when they are full. Method: a
- * forked child attaches in its own folder and calls; the parent reads its segment.
+ * forked child attaches in a private folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -103,7 +103,7 @@ static void memory_has_current_and_peak_and_goes_back_to_nothing(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* A model with a row on each core goes; what comes then has a row behind its rows. */
+/* A model with a row on each core is unloaded; the next one has its row after those. */
 static int child_leaves_rows_behind(struct observed *child, void *ctx)
 {
     ntk_hooks_row rows[NTK_SEGMENT_CORES];
@@ -146,7 +146,7 @@ static void memory_behind_the_rows_of_a_model_that_went_is_found(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* More models, names and memory rows than there is room for, then less, then more again. */
+/* More models, names and memory rows than there is room for, then fewer, then more again. */
 static int child_overflows_tables(struct observed *child, void *ctx)
 {
     static ntk_hooks_row rows[5000];
@@ -183,7 +183,7 @@ static int child_overflows_tables(struct observed *child, void *ctx)
     for (i = 0; i < NTK_SEGMENT_MODELS + 5; i++) {
         ntk_hooks_model_unloaded(models[i], ntk_hooks_now(), 0);
     }
-    for (i = 0; i < 1000; i++) { /* unload gave rows and slots back */
+    for (i = 0; i < 1000; i++) { /* unload freed rows and slots */
         models[0] = observed_load(30000 + i, 0);
         CHECK(models[0].slot_plus_one != 0);
         memory.core = 0;
@@ -242,7 +242,7 @@ static void full_tables_count_with_less_detail_and_say_so(void **state)
         if (models[i].id == 30999) {
             assert_int_equal(ntk_ring_segment_model_histogram(segment, &models[i], &histogram), 0);
             assert_int_equal(sum(histogram.total.bucket, NTK_HISTOGRAM_BUCKETS),
-                             1); /* cleared for it */
+                             1); /* cleared for this model */
         }
     }
     observed_send(&child, 0);

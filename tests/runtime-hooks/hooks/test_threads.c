@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rings of threads: used again, and records in signal handlers.
- * Method: a forked child attaches in its own folder and calls; the parent reads its segment.
+ * Rings of threads: reuse, and records in signal handlers.
+ * Method: a forked child attaches in a private folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -79,7 +79,7 @@ static void mark_in_handler(int number)
     marks_in_handler++;
 }
 
-/* Marks while a timer interrupts it, until the parent has seen enough. */
+/* Writes marks while a timer interrupts it, until the parent has seen enough. */
 static int child_is_interrupted(struct observed *child, void *ctx)
 {
     struct itimerval often = { { 0, 100 }, { 0, 100 } };
@@ -136,7 +136,7 @@ static void a_record_in_a_signal_handler_is_published_or_counted_dropped(void **
     (void)observed_receive(&child);
     segment = hooks_fixture_segment(f);
     if (!test_is_emulated() && (sanitizer == NULL || strcmp(sanitizer, "thread") != 0)) {
-        /* Both of them delay signals. */
+        /* Emulation and the thread sanitizer delay signals. */
         assert_int_equal(test_wait_until(has_dropped_in_a_signal, segment), 1);
     }
     observed_send(&child, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: every allocation and file call fails in turn between the start and the stop of an
- * inspection; the job continues, and each file that is there can be read. */
+ * inspection. The job continues, and every file that exists can be read. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static int inspect(void *ctx, struct ntk_err *err)
     return ret;
 }
 
-/* Whether the file is what its name says. */
+/* Whether the content of the file matches its name. */
 static bool can_be_read(const char *path)
 {
     const char *end = strrchr(path, '.');
@@ -110,7 +110,7 @@ static bool can_be_read(const char *path)
     return ret == 0;
 }
 
-/* The files below a folder; those that cannot be read are counted in *bad. */
+/* Counts the files below a folder; those that cannot be read are counted in *bad. */
 static unsigned files_look(const char *folder, unsigned *bad)
 {
     DIR *list = opendir(folder);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions and continuous profiling as any front may ask for them.
+ * Sessions and continuous profiling as any front may request them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static const struct ntk_core_recorder_bounds bounds = { .instruction_bytes_max =
                                                         .dma_bytes_max = 1 << 20,
                                                         .throttle_bytes_max = 1 << 20 };
 
-/* What a front does at its end. */
+/* The shutdown of a front. */
 static int teardown(void **state)
 {
     struct core_fixture *f = *state;
@@ -46,7 +46,7 @@ static void a_session_has_what_ran_between_start_and_stop_until_it_is_dropped(vo
     assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
     assert_int_equal(ntk_session_stop(f->core, 0, &id, &f->err), 0);
     assert_true(id > 0);
-    for (int i = 0; i < 2; i++) { /* as often as one likes */
+    for (int i = 0; i < 2; i++) { /* any number of times */
         assert_int_equal(ntk_session_save(id, path, &f->err), 0);
         assert_int_equal(unlink(path), 0);
     }
@@ -74,7 +74,7 @@ static void so_many_sessions_wait_and_go_by_core_or_with_the_end(void **state)
     assert_int_equal(ntk_session_start(f->core, 0, &bounds, &f->err), 0);
     assert_int_equal(ntk_session_stop(f->core, 0, &id, &f->err), -ENOMEM);
     assert_int_equal(ntk_session_drop(0, 1), NTK_SESSIONS_MAX / 2);
-    assert_int_equal(ntk_session_stop(f->core, 0, &id, &f->err), 0); /* it continued meanwhile */
+    assert_int_equal(ntk_session_stop(f->core, 0, &id, &f->err), 0); /* it was still running */
     ntk_inspect_closing(f->core);
     assert_int_equal(ntk_session_drop(0, NTK_CORE_ANY), 0);
 }
@@ -98,7 +98,7 @@ static void the_latest_execution_is_there_when_it_is_asked_for(void **state)
     }
     assert_int_equal(ntk_inspect_instance_folder(f->folder, folder, sizeof folder), 0);
     (void)snprintf(path, sizeof path, "%s/profile_nc_0_latest_1.ntff", folder);
-    assert_int_equal(access(path, F_OK), -1); /* the oldest went */
+    assert_int_equal(access(path, F_OK), -1); /* the oldest one was removed */
     (void)snprintf(path, sizeof path, "%s/profile_nc_0_latest_%u.ntff", folder,
                    NTK_CONTINUOUS_FILES + 1);
     assert_int_equal(access(path, F_OK), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: every allocation and file call fails in turn while the recording of an execution is
- * saved; under its name lies the earlier file or a whole capture. */
+ * saved. Under its name there is either the earlier file or a complete capture. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,7 +84,7 @@ static void a_recording_is_saved_whole_or_not_at_all_whatever_fails(void **state
     free(world.path);
 }
 
-/* From its start to its end: the job continues any becomes of the recording. */
+/* From its start to its end: the job continues whatever happens to the recording. */
 static int record(void *ctx, struct ntk_err *err)
 {
     struct world *world = ctx;
@@ -92,7 +92,7 @@ static int record(void *ctx, struct ntk_err *err)
     int ret = ntk_session_start(f->core, 0, &bounds, err);
 
     if (ret >= 0) {
-        fault_pause(); /* what the core records meanwhile is not spared */
+        fault_pause(); /* the core's own recording in between also gets faults */
         (void)core_adder_run(f, &world->adder, 1);
         fault_resume();
         ret = ntk_session_stop(f->core, 0, &world->session, err);
@@ -101,7 +101,7 @@ static int record(void *ctx, struct ntk_err *err)
         ret = ntk_session_save(world->session, world->path, err);
         (void)ntk_session_drop(world->session, NTK_CORE_ANY);
     }
-    ntk_inspect_closing(f->core); /* also what could not be stopped */
+    ntk_inspect_closing(f->core); /* including those that could not be stopped */
     return ret;
 }
 

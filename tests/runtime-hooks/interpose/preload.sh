@@ -1,6 +1,7 @@
 #!/bin/bash
-# A job on the stand-in for the vendor's runtime is seen when our library is preloaded: the counts are its own. What
-# never opens the runtime leaves no segment, our own core is counted once, and without a runtime calls fail.
+# A job on the stand-in for the vendor's runtime is observed when our library is preloaded, and the counts are its
+# own. A process that never opens the runtime leaves no segment, our own core is counted once, and without a runtime
+# calls fail.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq nm
@@ -11,7 +12,7 @@ export NEURON_LIBNRT=libnrt.so.1
 segments() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -name "$1-*" | wc -l; }
 preloaded=(env "LD_PRELOAD=$hooks")
 
-# Every name of the table under its version.
+# Every name of the table, under its version.
 exports=$(nm -D --defined-only --with-symbol-versions "$hooks" | awk '$2 == "T" && $3 ~ /@NRT_|@@NRT_/' | wc -l)
 rows=$(grep -cE '^NRT_CALL(_[23])?\(.*, ' "$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt_calls.def")
 [ "$exports" = "$rows" ] || fail "$exports names of $rows"
@@ -29,12 +30,12 @@ wait_for has_executed $job 3
 kill $job
 wait $job || true
 
-# No constructor, no segment.
+# No constructor, so no segment.
 find "$NEURON_HOOKS_DIR" -maxdepth 1 -name '[0-9]*-*' -delete
 "${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" sh -c 'ls / >/dev/null; kill -9 $$' || true
 [ "$(segments '[0-9]*')" = 0 ] || fail "a shell has a segment"
 
-# Opened by its path: the auditing library leads the calls to us.
+# Opened by its path: the auditing library redirects the calls to us.
 NEURON_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1 "${preloaded[@]}" LD_AUDIT="$NTK_LIB_DIR/libneuron-hooks-audit.so" \
     neuron-bench exec mlp.neff --rate 20 --duration 600s >/dev/null &
 job=$!
@@ -42,7 +43,7 @@ wait_for has_executed $job 3
 kill $job
 wait $job || true
 
-# Our own core has its own hooks.
+# Our own core has built-in hooks.
 "${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR" neuron-bench exec mlp.neff --rate 20 --duration 600s >/dev/null &
 job=$!
 wait_for has_executed $job 3
@@ -51,16 +52,16 @@ wait_for has_executed $job 3
 kill $job
 wait $job || true
 
-# In the place of the runtime, with the real one named.
+# The hooks in place of the runtime, with the real one configured.
 LD_LIBRARY_PATH=$NTK_LIB_DIR/neuron-hooks NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendor-node2/libnrt.so.1 \
     neuron-bench exec mlp.neff --count 3 --json >out.json
 [ "$(jq .executions out.json)" = 3 ] || fail "in the place of the runtime"
 
-# No runtime anywhere: one message, and an answer.
+# No runtime anywhere: one message, and an error status.
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "no runtime, no failure"; fi
 [ "$(grep -c 'no libnrt.so.1 to wrap' none.err)" = 1 ] || fail "see none.err"
 
-# A named library that is not one is reported, once, and another is used if there is one.
+# A configured library that is not a runtime is reported once, and another one is used if there is one.
 "${preloaded[@]}" NEURON_HOOKS_LIBNRT="$scratch/mlp.neff" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" \
     neuron-bench exec mlp.neff --count 3 --json >out.json 2>named.err || fail "named wrongly"
 [ "$(jq .executions out.json)" = 3 ] || fail "named wrongly"
@@ -69,7 +70,7 @@ $NTK_LIB_DIR/vendor/libnrt.so.1" ] || fail "named wrongly"
 if "${preloaded[@]}" NEURON_HOOKS_LIBNRT=/nowhere LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "named wrongly, no failure"; fi
 [ "$(grep -c 'every call fails (NEURON_HOOKS_LIBNRT is /nowhere, which is not a libnrt.so.1)$' none.err)" = 1 ] || fail "see none.err"
 
-# One that lacks its own library cannot be opened.
+# A runtime with a missing dependency cannot be opened.
 mkdir broken
 sed 's/libm\.so\.6/libQ.so.6/' "$NTK_LIB_DIR/vendor/libnrt.so.1" >broken/libnrt.so.1
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch/broken" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "a broken runtime, no failure"; fi

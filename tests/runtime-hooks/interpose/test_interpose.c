@@ -99,7 +99,7 @@ static int child_shares_memory(struct observed *child, void *ctx)
     CHECK(CALL(nrt_tensor_allocate)(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1000, "whole", &whole) ==
           NRT_SUCCESS);
     CHECK(CALL(nrt_tensor_allocate_slice)(whole, 100, 200, "slice", &slice) == NRT_SUCCESS);
-    CALL(nrt_tensor_free)(&whole); /* the slice holds the memory */
+    CALL(nrt_tensor_free)(&whole); /* the slice keeps the memory alive */
     CHECK(CALL(nrt_tensor_allocate)(NRT_TENSOR_PLACEMENT_DEVICE, 0, 5000, "a", &attached) ==
           NRT_SUCCESS);
     CHECK(CALL(nrt_tensor_attach_buffer)(attached, buffer, sizeof buffer) == NRT_SUCCESS);
@@ -109,7 +109,7 @@ static int child_shares_memory(struct observed *child, void *ctx)
     observed_send(child, 0);
     (void)observed_receive(child);
     CALL(nrt_close)();
-    CALL(nrt_tensor_free)(&attached); /* as destructors do that run late */
+    CALL(nrt_tensor_free)(&attached); /* as late destructors do */
     return 0;
 }
 
@@ -117,7 +117,7 @@ static int child_asks_for_names(struct observed *child, void *ctx)
 {
     (void)ctx;
     open_runtime();
-    /* The stand-in has them, or has them not. */
+    /* Whether the stand-in has them. */
     CHECK(dlsym(library, "nrt_execute"));
     CHECK(dlvsym(library, "nrta_tensor_write", "NRT_3.0.0"));
     CHECK(!dlsym(library, "nrt_get_status_as_str"));
@@ -129,7 +129,7 @@ static int child_asks_for_names(struct observed *child, void *ctx)
     return 0;
 }
 
-/* stderr is a file that may not grow. */
+/* stderr is a file that cannot grow. */
 static void fill_stderr(rlim_t bytes)
 {
     const struct rlimit limit = { bytes, bytes };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where libneuron-hooks.so finds the runtime around which it works.
+ * Where libneuron-hooks.so finds the runtime that it wraps.
  *
- * Method: the search itself, compiled into this test, among folders with copies of the stand-in for
- * the vendor's runtime. What lies in RPATH, RUNPATH and the loader's cache is tried by whole jobs
- * (jobs/test_jobs.c, jobs/places.sh).
+ * Method: the search itself, compiled into this test, in folders with copies of the stand-in for
+ * the vendor's runtime. Whole jobs test RPATH, RUNPATH and the loader's cache (jobs/test_jobs.c,
+ * jobs/places.sh).
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* <folder>/name/libnrt.so.1, borrowed until the next four. */
+/* <folder>/name/libnrt.so.1, valid for the next four calls. */
 static const char *place(const char *name)
 {
     static char paths[4][512];
@@ -64,7 +64,7 @@ static const char *place(const char *name)
     return path;
 }
 
-/* A copy of the file up to so many bytes, one of them another. */
+/* Copies the file up to bytes_max, with one byte changed. */
 static void copy(const char *from, const char *to, size_t bytes_max, size_t spoilt_at)
 {
     uint8_t *bytes = NULL;
@@ -88,7 +88,7 @@ static const char *link_to(const char *file, const char *name)
     return path;
 }
 
-/* "" when there is none. */
+/* "" if there is none. */
 static const char *found(const char *named, const char *library_path)
 {
     static char path[PATH_MAX];
@@ -106,7 +106,7 @@ static const char *found(const char *named, const char *library_path)
     return interpose_real_find(path, &is_certain) ? path : "";
 }
 
-/* What this machine has by itself. */
+/* What this machine finds without any setting. */
 static const char *of_machine(void)
 {
     static char path[PATH_MAX];
@@ -115,7 +115,7 @@ static const char *of_machine(void)
     return path;
 }
 
-/* '@' is the folder of this test. Borrowed until the next. */
+/* '@' is the folder of this test. Valid until the next call. */
 static const char *list(const char *folders)
 {
     static char text[4096];
@@ -181,7 +181,8 @@ static void files_that_are_not_runtimes_are_skipped(void **state)
 
     (void)state;
     assert_int_equal(stat(vendor, &status), 0);
-    /* Nowhere, a folder, a device, a text, a library without nrt_init, a name that is too long. */
+    /* A missing file, a folder, a device, a text, a library without nrt_init, a name that is too
+     * long. */
     assert_string_equal(found("/no/such/file", list("@second")), second);
     assert_string_equal(found(folder, list("@second")), second);
     assert_string_equal(found("/dev/zero", list("@second")), second);
@@ -194,7 +195,7 @@ static void files_that_are_not_runtimes_are_skipped(void **state)
     assert_true(asprintf(&long_list, "/%0*d:%s", 2 * PATH_MAX, 0, list("@second")) > 0);
     assert_string_equal(found(NULL, long_list), second);
     free(long_list);
-    /* Cut, and of another machine. */
+    /* Truncated, and for another machine. */
     broken = place("broken");
     for (size_t bytes = 0; bytes < 8192; bytes += 1024) {
         copy(vendor, broken, bytes, SIZE_MAX);
@@ -213,7 +214,7 @@ static void the_hooks_are_never_found_themselves(void **state)
     const char *second = link_to(vendor, "second");
 
     (void)state;
-    /* By a link, as the installed folder has it, and as a copy. */
+    /* As a link, like in the installed folder, and as a copy. */
     (void)link_to(hooks, "hooks");
     copy(hooks, place("hooks_copy"), SIZE_MAX, SIZE_MAX);
     assert_string_equal(found(hooks, list("@hooks:@hooks_copy:@second")), second);
@@ -228,7 +229,7 @@ static void the_search_finds_nothing_where_there_is_nothing(void **state)
     assert_string_equal(found(NULL, ":::"), of_machine());
 }
 
-/* The last, since it stays. */
+/* Last, because the library stays loaded. */
 static void a_loaded_runtime_comes_before_all_but_the_named_one(void **state)
 {
     char *loaded = join(getenv("NTK_LIB_DIR"), "vendor-node2/" SONAME);

@@ -12,7 +12,7 @@ struct capture_content {
     size_t subgraph_count;
     size_t graph_count;
     uint64_t duration_ps;
-    int64_t first_ps, last_ps; /* since the window began */
+    int64_t first_ps, last_ps; /* since the start of the window */
 };
 
 #define PROFILE_TEST(name) cmocka_unit_test_setup_teardown(name, profile_setup, profile_teardown)

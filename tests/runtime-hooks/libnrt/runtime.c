@@ -35,7 +35,7 @@ int runtime_setup(void **state)
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
         unsetenv(unset[i]);
     }
-    /* each test makes the hundreds of files of a device tree, and removes them */
+    /* each test creates and removes the hundreds of files of a device tree */
     test_scratch_in_memory();
     runtime->folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", runtime->folder, 1);

@@ -13,7 +13,7 @@ struct runtime {
     char *folder; /* NEURON_HOOKS_DIR */
 };
 
-/* A hooks folder of its own, no NEURON_ variable but those set here. Returns 0. */
+/* A private hooks folder, and no NEURON_ variables except those set here. Returns 0. */
 int runtime_setup(void **state);
 int runtime_teardown(void **state);
 
@@ -28,10 +28,10 @@ void loaded_init(struct loaded *loaded, const uint8_t *neff, size_t bytes, int c
 void loaded_adder(struct loaded *loaded, const struct test_model_options *options, int core);
 void loaded_fini(struct loaded *loaded);
 
-/* The bytes of the NEFF, freed with free(); the build is gone. */
+/* Returns the bytes of the NEFF, to be freed with free(); destroys the build. */
 struct ntk_neff_build;
 uint8_t *test_build_finish(struct ntk_neff_build *build, size_t *out_bytes);
-/* At most 4 MiB of a file, freed with free(). */
+/* At most 4 MiB of a file, to be freed with free(). */
 uint8_t *test_file_read(const char *path, size_t *out_bytes);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queued executions and transfers through the public calls: implicit, explicit in its 2.x form (the
- * header's) and in its 3.0 form (found by version, as a loader would).
+ * Queued executions and transfers through the public calls: implicit, explicit in the 2.x form
+ * (that of the header) and in the 3.0 form (found by version, as a loader would).
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -139,12 +139,12 @@ static void implicit_executions_queue_call_back_in_order_and_refuse_when_full(vo
     assert_int_equal(nrt_register_async_exec_callback(NULL, &seen), NRT_INVALID);
     assert_int_equal(nrt_register_async_exec_callback(on_end, NULL), NRT_SUCCESS);
     assert_int_equal(nrt_register_async_exec_callback(on_end, &seen), NRT_SUCCESS);
-    /* The callback of the first holds the queue up: it counts as under way until it returns. */
+    /* The callback of the first one blocks the queue: it counts as running until it returns. */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
     }
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_QUEUE_FULL);
-    /* The other core's queue is another one. */
+    /* The other core has a separate queue. */
     assert_int_equal(nrt_async_drain_queued_execs(0), NRT_SUCCESS);
     for (int i = 0; i < 3; i++) {
         sem_post(&seen.may_return);
@@ -168,7 +168,7 @@ static void implicit_executions_queue_call_back_in_order_and_refuse_when_full(vo
 
 struct reports {
     const char *path;
-    uint64_t wanted; /* counts of this key, all lines together */
+    uint64_t wanted; /* counts of this key, over all lines */
     uint64_t sum;
 };
 
@@ -194,7 +194,7 @@ static int reports_came(void *ctx)
     return has_line && reports->sum >= reports->wanted;
 }
 
-/* Method: the callback holds the implicit queue up; the explicit one is asked faster than it
+/* Method: the callback blocks the implicit queue; the explicit one gets requests faster than it
  * works. */
 static void reports_count_what_the_queues_refused(void **state)
 {
@@ -252,7 +252,7 @@ static void errors_of_implicit_executions_come_by_callback(void **state)
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
     assert_int_equal(nrt_execute_repeat(loaded.model, loaded.inputs, loaded.outputs, 2),
                      NRT_SUCCESS);
-    /* What is wrong before anything is queued is answered at once. */
+    /* Errors that are known before anything is queued are returned at once. */
     assert_int_equal(nrt_execute(loaded.model, loaded.outputs, loaded.inputs), NRT_INVALID);
     assert_int_equal(nrt_async_drain_queued_execs(0), NRT_SUCCESS);
     assert_int_equal(seen.count, 2);
@@ -389,7 +389,7 @@ static void the_3_0_form_writes_statuses_and_signals_eventfds(void **state)
     assert_int_equal(copy_3(loaded.x, 4, loaded.x, 16, 4, 0, 1, NULL, &seq[1]), NRT_SUCCESS);
     assert_int_equal(read_3(back, loaded.x, 4, sizeof back, 0, 1, &statuses[1], &seq[2]),
                      NRT_SUCCESS);
-    /* One queue, so in order, and the last says all. */
+    /* One queue, so they run in order, and the last one completes all. */
     assert_int_equal(NRTA_SEQ_GET_SEQ_NUM(seq[2]), 3);
     assert_int_equal(watch_3(seq[2], fd), NRT_SUCCESS);
     wait_readable(fd);
@@ -439,7 +439,7 @@ static void the_names_have_two_versions_and_the_newer_is_the_default(void **stat
         assert_ptr_not_equal(older, newer);
         assert_ptr_equal(newer, dlsym(RTLD_DEFAULT, names[i]));
     }
-    /* This file has the header's form. */
+    /* This file uses the header's form. */
     assert_ptr_equal((void *)nrta_is_completed,
                      dlvsym(RTLD_DEFAULT, "nrta_is_completed", "NRT_2.0.0"));
 }
@@ -532,7 +532,7 @@ static void threads_schedule_transfer_and_look_at_once(void **state)
         pthread_join(threads[i], &bad);
         assert_null(bad);
     }
-    /* What is still queued holds the model: this waits for it. */
+    /* Queued work holds the model, so this waits for it. */
     loaded_fini(&loaded);
     nrt_close();
 }
@@ -570,7 +570,7 @@ static void calls_of_the_collectives_library_are_inert(void **state)
     assert_int_equal(nec_pod_node_can_access_peer_node(NEC_POD_TYPE_P2P, 0, 0, 0, 0, &peer),
                      NRT_FAILURE);
     nec_ndl_printk(log, 1, 0);
-    /* The second time says nothing more. */
+    /* The second time there is no message. */
     assert_int_equal(nec_get_device_count(&peer, 1), -1);
     assert_int_equal(size, 7);
     assert_int_equal(peer, 7);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collective operations that are prepared and queued, in both forms of the explicit interface:
- * results, order, groups, refusals, ranks in two processes, a rank that never comes.
+ * results, order, groups, rejections, ranks in two processes, and a rank that never comes.
  */
 #include <dlfcn.h>
 #include <poll.h>
@@ -100,7 +100,8 @@ static void check(nrt_tensor_t *tensor, const float *expected, size_t count)
 
 static const float mine[RANKS][2 * ELEMENTS] = { { 1, 2, 3, 10, 20, 30 }, { 4, 0, 6, 40, -1, 60 } };
 
-/* Two ranks of one process, scheduled from one thread: queues of two cores wait for each other. */
+/* Two ranks of one process, scheduled from one thread: the queues of two cores wait for each
+ * other. */
 static void ranks_of_one_process_do_every_operation(void **state)
 {
     static const struct {
@@ -157,7 +158,7 @@ static void ranks_of_one_process_do_every_operation(void **state)
 }
 
 /* Group 3, 1 of a world of four, in that order; lists of two tensors; tensors may be freed once
- * queued. */
+ * they are queued. */
 static void a_group_works_in_its_own_order_on_lists_of_tensors(void **state)
 {
     static const float expected[] = { 4, 0, 6, 1, 2, 3 };
@@ -199,7 +200,7 @@ static void a_group_works_in_its_own_order_on_lists_of_tensors(void **state)
     }
 }
 
-/* Rank 0 fills queue 0 first, rank 1 queue 2: order matters within a queue only. */
+/* Rank 0 fills queue 0 first, rank 1 queue 2: order matters only within a queue. */
 static void queues_of_the_3_0_form_do_not_wait_for_each_other(void **state)
 {
     static const int order[RANKS][2] = { { 0, 2 }, { 2, 0 } };
@@ -288,9 +289,9 @@ static void invalid_contexts_are_refused_and_refused_ones_stay(void **state)
     bad.replica_group = twice;
     REFUSED(bad, a, b, NRT_OP_ADD, NRT_CC_ALLREDUCE);
     twice[1] = 1;
-    bad.rank = 1; /* rank 0 has place 0 */
+    bad.rank = 1; /* place 0 belongs to rank 0 */
     REFUSED(bad, a, b, NRT_OP_ADD, NRT_CC_ALLREDUCE);
-    bad.ctx_device_count = 1; /* group of ranks that are not present */
+    bad.ctx_device_count = 1; /* a group of ranks that do not exist */
     bad.rank = 0;
     REFUSED(bad, a, b, NRT_OP_ADD, NRT_CC_ALLREDUCE);
 #undef REFUSED
@@ -323,9 +324,9 @@ static void invalid_contexts_are_refused_and_refused_ones_stay(void **state)
     assert_int_equal(nrta_cc_schedule(&context, 2, NULL, &seq), NRT_SUCCESS);
     wait_complete(seq);
     check(b, mine[0], ELEMENTS);
-    assert_int_equal(nrta_cc_schedule(&copy, 2, NULL, NULL), NRT_INVALID); /* it has run */
+    assert_int_equal(nrta_cc_schedule(&copy, 2, NULL, NULL), NRT_INVALID); /* it has already run */
 
-    /* One that is never scheduled is freed with the runtime. */
+    /* A context that is never scheduled is freed with the runtime. */
     assert_int_equal(prepare(alone, a, b, NRT_OP_ADD, NRT_CC_ALLREDUCE, &context), NRT_SUCCESS);
     nrt_tensor_free(&a);
     nrt_tensor_free(&b);
@@ -338,7 +339,7 @@ static void invalid_contexts_are_refused_and_refused_ones_stay(void **state)
                      NRT_CLOSED);
 }
 
-/* Rank 0 alone fills its queue; rank 1 then brings all of it to an end. */
+/* Rank 0 alone fills its queue; when rank 1 arrives, everything completes. */
 static void a_full_queue_refuses_and_keeps_the_context(void **state)
 {
     nrt_cc_context_t *context = NULL;
@@ -406,7 +407,7 @@ static void a_rank_that_never_comes_is_an_error_of_the_request(void **state)
     unsetenv("NEURON_RT_EXEC_TIMEOUT");
 }
 
-/* Rank ctx on its own core: sums as often as told, tells the first element. */
+/* Rank ctx on its own core: sums as many times as requested, sends the first element. */
 static int rank_run(struct observed *parent, void *ctx)
 {
     uint32_t rank = *(const char *)ctx == '1' ? 1 : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collective calls between processes: results, a rank that dies, a rank that never comes.
+ * Collective calls between processes: results, a rank that dies, and a rank that never comes.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -73,7 +73,7 @@ static void processes_gather_and_wait_for_each_other(void **state)
     struct observed ranks[RANKS];
 
     pair_start(*state, ranks);
-    nothing_is_left(*state); /* even while they are at it */
+    nothing_is_left(*state); /* also while they are running */
     for (int round = 0; round < 3; round++) {
         observed_send(&ranks[0], 1);
         observed_send(&ranks[1], 1);
@@ -98,7 +98,7 @@ static void a_rank_that_is_killed_ends_the_others(void **state)
     nothing_is_left(*state);
     observed_send(&ranks[0], 0);
     assert_int_equal(observed_finish(&ranks[0], 0), 0);
-    /* The next pair starts from nothing. */
+    /* The next pair starts without old state. */
     pair_start(*state, ranks);
     for (uint32_t i = 0; i < RANKS; i++) {
         observed_send(&ranks[i], 0);
@@ -112,7 +112,7 @@ static void ranks_killed_before_all_are_there_are_forgotten(void **state)
     struct observed ranks[RANKS];
     struct observed lonely = observed_start(runtime->folder, rank_run, "0");
 
-    assert_int_equal(observed_receive(&lonely), NRT_SUCCESS); /* it is there and waits */
+    assert_int_equal(observed_receive(&lonely), NRT_SUCCESS); /* it has joined and waits */
     assert_int_equal(observed_finish(&lonely, SIGKILL), 128 + SIGKILL);
     pair_start(runtime, ranks);
     nothing_is_left(runtime);
@@ -128,7 +128,7 @@ static void a_start_sweeps_what_killed_ranks_left(void **state)
     struct observed lonely = observed_start(runtime->folder, rank_run, "0");
 
     assert_int_equal(observed_receive(&lonely), NRT_SUCCESS);
-    /* While the rank lives its file stays. */
+    /* While the rank lives, its file stays. */
     setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(files_left(runtime), 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The debug stream: what a model prints comes out of the public calls.
+ * The debug stream: text that a model prints is returned by the public calls.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables that shape the log and what a failure leaves behind.
+ * Variables that affect the log and what a failure leaves behind.
  */
 #include <dirent.h>
 #include <math.h>
@@ -21,7 +21,7 @@ static bool file_says(const char *path, const char *what)
     return ntk_fs_read_text(path, text, sizeof text) >= 0 && strstr(text, what);
 }
 
-/* A model that ends as a timeout. */
+/* A model that ends with a timeout. */
 static void deadlock_init(struct loaded *loaded)
 {
     struct test_model_options options = { .deadlock = 1 };
@@ -33,7 +33,7 @@ static void deadlock_init(struct loaded *loaded)
     free(neff);
 }
 
-/* For a folder of dumps, the first; NULL when there is none. */
+/* The first folder of dumps; NULL if there is none. */
 static char *dump_find(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -82,7 +82,7 @@ static void the_inputs_of_an_execution_that_failed_so_are_dumped(void **state)
     (void)snprintf(path, sizeof path, "%s/model_name.txt", folder);
     assert_true(file_says(path, "adder"));
     (void)snprintf(path, sizeof path, "%s/input1.bin", folder);
-    assert_int_equal(access(path, F_OK), -1); /* outputs are not inputs */
+    assert_int_equal(access(path, F_OK), -1); /* only inputs are dumped */
     free(folder);
     loaded_fini(&loaded);
 }
@@ -201,7 +201,7 @@ static void round_twice(const char *is_on, const char *seed, float y[2][TEST_MOD
     round_twice_on(0, is_on, seed, y);
 }
 
-/* Method: neighbouring seeds on neighbouring cores, as ranks have them. */
+/* Method: adjacent seeds on adjacent cores, as ranks have them. */
 static void each_core_has_its_own_chance(void **state)
 {
     static float y[6][2][TEST_MODEL_ELEMENTS];
@@ -228,16 +228,17 @@ static void rounding_is_by_chance_where_it_is_asked_for(void **state)
     round_twice("1", "8", other);
     assert_memory_equal(nearest[0], nearest[1], sizeof nearest[0]);
     assert_memory_equal(one, again, sizeof one);
-    assert_memory_not_equal(one[0], one[1], sizeof one[0]); /* the chance continues */
+    assert_memory_not_equal(one[0], one[1], sizeof one[0]); /* the random sequence continues */
     assert_memory_not_equal(one, other, sizeof one);
-    /* A quarter more than a whole number of at most 8192 is 1/4 to 1/256 between two neighbours:
-     * to nearest it is lost from 128 on, by chance it is there in the mean. */
+    /* Integers of at most 8192 plus a quarter are 1/4 to 1/256 of the way between two neighbours.
+     * Rounding to nearest loses the quarter from 128 on; stochastic rounding keeps it in the
+     * mean. */
     for (size_t i = 4096; i < TEST_MODEL_ELEMENTS; i++) {
         sum += (double)one[0][i] - (double)i;
         assert_true(nearest[0][i] >= (float)i - 16 && nearest[0][i] <= (float)i + 16);
         assert_true(one[0][i] > (float)i - 32 && one[0][i] < (float)i + 33);
     }
-    /* The standard deviation of one is at most 16, of the mean of 4096 1/4. */
+    /* One value has a standard deviation of at most 16, the mean of 4096 values of 1/4. */
     assert_true(fabs(sum / 4096 - 0.25) < 1.25);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables: those that change nothing here take any value, and are reported; those of inspections
- * act.
+ * Variables: those without effect here accept any value, and are reported; those of inspections
+ * take effect.
  */
 #include <glob.h>
 #include <math.h>
@@ -90,7 +90,7 @@ static void nan_is_reported_when_either_variable_requests_it(void **state)
     unsetenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
 }
 
-/* The system trace of an inspection while a model runs twice on core 1; NULL: there is none. */
+/* The system trace of an inspection while a model runs twice on core 1; NULL if there is none. */
 static NtkNtracePb__Trace *inspection_trace(const struct runtime *runtime)
 {
     struct test_model_options options = { 0 };
@@ -179,9 +179,9 @@ static void variables_without_effect_are_reported(void **state)
     setenv("NEURON_RT_LOG_LEVEL", "INFO", 1);
     setenv("NEURON_RT_LOG_LOCATION", path, 1);
     setenv("NEURON_RT_RESET_CORES", "1", 1);
-    setenv("NEURON_RT_VISIBLE_CORE", "1", 1); /* the S is missing */
+    setenv("NEURON_RT_VISIBLE_CORE", "1", 1); /* without the final S */
     setenv("NEURON_RT_EXEC_TIMEOUT", "7", 1);
-    setenv("NEURON_CC_FLAGS", "-O1", 1); /* another user's */
+    setenv("NEURON_CC_FLAGS", "-O1", 1); /* not a variable of the runtime */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     unsetenv("NEURON_RT_RESET_CORES");
     unsetenv("NEURON_RT_VISIBLE_CORE");

@@ -271,7 +271,7 @@ static void unload_waits_for_executions_and_later_ones_are_refused(void **state)
     loaded_init(&loaded, neff, bytes, 0);
     free(neff);
     assert_int_equal(pthread_create(&thread, NULL, run_until_gone, &loaded), 0);
-    /* At least one execution was complete before the model goes. */
+    /* At least one execution has completed before the model is unloaded. */
     assert_int_equal(nrt_tensor_check_output_completion(loaded.y, 20000000, 1), NRT_SUCCESS);
     assert_int_equal(nrt_unload(loaded.model), NRT_SUCCESS);
     pthread_join(thread, &count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What small calls tell: element types under both of their numberings, devices of the host, parts
- * that a software machine has not.
+ * Small calls: element types under both of their numberings, devices of the host, and parts that a
+ * software machine lacks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* Name in the file, number of today's headers, number of those of 2023. */
+/* Name in the file, number in today's headers, number in those of 2023. */
 static const struct {
     enum ntk_dtype dtype;
     uint32_t today, legacy;
@@ -28,7 +28,7 @@ static const struct {
 };
 #define TYPE_COUNT (sizeof types / sizeof *types)
 
-/* An input of each type, and one output. */
+/* One input of each type, and one output. */
 static uint8_t *model_make(size_t *out_bytes)
 {
     static const uint64_t shape[2] = { 2, 32 };
@@ -115,7 +115,8 @@ static void devices_keep_their_numbers(void **state)
     assert_int_equal(nrt_host_device_id_get(-1, &id), NRT_INVALID);
     assert_int_equal(nrt_host_device_id_get(0, NULL), NRT_INVALID);
     assert_int_equal(id, 99);
-    assert_int_equal(nrt_host_device_id_rid_map_get(&count, map), NRT_INVALID); /* 4 need room */
+    /* Room for 4 is required. */
+    assert_int_equal(nrt_host_device_id_rid_map_get(&count, map), NRT_INVALID);
     assert_int_equal(nrt_host_device_id_rid_map_get(&count, NULL), NRT_INVALID);
     count = 16;
     assert_int_equal(nrt_host_device_id_rid_map_get(&count, map), NRT_SUCCESS);
@@ -126,7 +127,7 @@ static void devices_keep_their_numbers(void **state)
     unsetenv("NEURON_RT_VISIBLE_CORES");
 }
 
-/* Method: the text keeps what was in it, as callers of the older form pass garbage for it. */
+/* Method: the text is not modified, because callers of the older form pass garbage for it. */
 static void the_network_plugin_is_absent(void **state)
 {
     char text[8] = "before";
@@ -148,7 +149,7 @@ static void microcode_is_taken_before_and_after_the_start(void **state)
     assert_int_equal(nrt_set_pool_eng_ucode(&ucode), NRT_SUCCESS);
 }
 
-/* Method: options that ask for a core without events, then as they were made. */
+/* Method: options that request a core without events; then they are restored. */
 static void options_of_a_fetch_go_back_to_all_cores(void **state)
 {
     nrt_sys_trace_fetch_options_t *options = NULL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults of the hardware as a program of the vendor's API meets them: status, log, counters, dead
- * cores.
+ * Faults of the hardware as seen by a program: status, log, counters, dead cores.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +70,7 @@ static void each_fault_has_its_status_its_log_line_and_its_counter(void **state)
     static const struct {
         const char *fault;
         NRT_STATUS status;
-        const char *log; /* "" nothing */
+        const char *log; /* "": no line */
         const char *hardware;
         unsigned long amount;
         const char *status_folder;
@@ -133,7 +132,7 @@ static void each_fault_has_its_status_its_log_line_and_its_counter(void **state)
         }
         (void)snprintf(path, sizeof path, "neuron_core0/stats/status/%s/total",
                        rows[i].status_folder);
-        /* Corrected faults disturb neither of the two executions. */
+        /* Corrected faults do not disturb the two executions. */
         assert_int_equal(counter(runtime, path), rows[i].status == NRT_SUCCESS ? 2 : 1);
         runtime_teardown((void **)&runtime);
     }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_init() and nrt_close() in a world where every system call may fail, or be the last of the
- * process.
+ * nrt_init() and nrt_close() if every system call may fail, or be the last one of the process.
  *
- * Method: the k-th system call of the call fails in the k-th child, for all k. Whatever fails, the
- * child gets a status, no signal and no hang, and its next nrt_init() works.
+ * Method: the k-th system call fails in the k-th child, for all k. Whatever fails, the child gets a
+ * status, no signal and no hang, and its next nrt_init() works.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -27,7 +26,7 @@
 #define CALLS_MAX 20000
 #define NUMBERS_MAX 1024
 #define LASTING_MAX 20u
-#define KILLS 60 /* of all the places where a kill can come */
+#define KILLS 60 /* sampled from all possible points */
 #define OLD_SECONDS 7200
 
 static int open_and_open_again(void *ctx)
@@ -73,7 +72,7 @@ static unsigned tell(const struct syscall_fault_result *result, const char *how)
     return 1;
 }
 
-/* For all k; the number of calls. */
+/* Runs it for all k; returns the number of calls. */
 static unsigned try_all(int (*body)(void *ctx))
 {
     unsigned seen[NUMBERS_MAX] = { 0 };
@@ -88,7 +87,7 @@ static unsigned try_all(int (*body)(void *ctx))
         if (result.number < 0) {
             break;
         }
-        /* A loop of one call need not last through each of its rounds. */
+        /* A loop over one call need not fail in each of its rounds. */
         if (result.error != 0 && result.number < NUMBERS_MAX &&
             seen[result.number]++ < LASTING_MAX) {
             result =
@@ -102,7 +101,7 @@ static unsigned try_all(int (*body)(void *ctx))
 
 static void no_failure_of_a_system_call_ends_or_holds_nrt_init(void **state)
 {
-    /* The machine and its tree are there: later starts. */
+    /* The machine and its tree exist, as for any later start. */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_close();
     print_message("%u system calls\n", try_all(open_and_open_again));
@@ -123,7 +122,7 @@ static int open_only(void *ctx)
     return 0;
 }
 
-/* All files of the folder become old, but for those that stay anyway; how many there are. */
+/* Makes all files of the folder old, except those that always stay; returns their number. */
 static unsigned files_age(const char *folder)
 {
     const struct timespec times[2] = { { .tv_sec = time(NULL) - OLD_SECONDS },
@@ -161,13 +160,13 @@ static void the_next_start_removes_files_of_a_kill_inside_nrt_init(void **state)
         assert_true(WIFSIGNALED(result.status) || result.number < 0);
         left += files_age(runtime->folder);
     }
-    assert_true(left > 0); /* or the method is wrong */
+    assert_true(left > 0); /* otherwise the method is wrong */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_close();
     assert_int_equal(files_age(runtime->folder), 0);
 }
 
-/* Exit code 0: whatever the limit forbids, no signal came. ctx: the limit in bytes. */
+/* Exit code 0: whatever the limit prevents, no signal arrived. ctx: the limit in bytes. */
 static int open_within(void *ctx)
 {
     struct rlimit limit = { *(rlim_t *)ctx, *(rlim_t *)ctx };

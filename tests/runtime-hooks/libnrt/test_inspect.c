@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inspections: the folder, what its files hold, and wrong use.
+ * Inspections: the folder, the content of its files, and wrong usage.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void adder_run(int core, int times)
     loaded_fini(&loaded);
 }
 
-/* The only entry of a folder that ends so; its path into to. */
+/* The only entry of a folder with this ending; its path is written to to. */
 static void entry_find(const char *folder, const char *end, char *to, size_t to_bytes)
 {
     DIR *dir = opendir(folder);
@@ -53,7 +53,7 @@ static void entry_find(const char *folder, const char *end, char *to, size_t to_
     }
 }
 
-/* The folder of the one inspection below output. */
+/* The folder of the only inspection below output. */
 static void session_find(const char *output, char *to, size_t to_bytes)
 {
     char instance[512];
@@ -193,7 +193,7 @@ static void options_say_what_is_recorded(void **state)
     assert_int_equal(nrt_inspect_config_set_sys_trace_max_events_per_nc(config, 5), NRT_SUCCESS);
     assert_int_equal(nrt_inspect_config_set_capture_enabled_for_nc(config, 1, false), NRT_SUCCESS);
     assert_int_equal(nrt_inspect_begin_with_options(config), NRT_SUCCESS);
-    assert_int_equal(nrt_inspect_begin(), NRT_INVALID); /* one is on */
+    assert_int_equal(nrt_inspect_begin(), NRT_INVALID); /* one is already running */
     assert_int_equal(nrt_inspect_config_free(config), NRT_SUCCESS);
     adder_run(0, 4);
     adder_run(1, 1);
@@ -281,7 +281,7 @@ static void misuse_answers_by_the_table(void **state)
     assert_int_equal(nrt_inspect_stop(), NRT_SUCCESS);
 }
 
-/* A setting for recordings that are not made is not an error. */
+/* A setting for recordings that do not take place is not an error. */
 static void bounds_are_looked_at_only_where_whole_cores_are_recorded(void **state)
 {
     struct runtime *runtime = *state;
@@ -321,7 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, runtime_teardown)
-        TEST(misuse_answers_by_the_table), /* first: nothing is open yet */
+        TEST(misuse_answers_by_the_table), /* first, because nothing is open yet */
         TEST(everything_the_environment_asks_for_is_in_the_folder),
         TEST(the_environment_chooses_the_layout_of_the_files),
         TEST(options_say_what_is_recorded),

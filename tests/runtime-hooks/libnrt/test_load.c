@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constants of a model: how much memory their loading takes, where they are, and who holds them
- * when models share them.
+ * Constants of a model: how much memory loading them takes, where they are, and which model owns
+ * them when models share them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 #define CONSTANT_ROWS 128U
 #define CONSTANT_BYTES (UINT64_C(128) * ROW_BYTES)
 
-/* y = 128 rows of the constant of a core's node; further constants lie idle. */
+/* y = 128 rows of the constant of a core's node; other constants are unused. */
 static void node_add(struct ntk_neff_build *build, const char *node, const char *input,
                      const char *output, uint8_t seed, size_t idle_count, uint64_t idle_bytes)
 {
@@ -65,7 +65,7 @@ static uint8_t *model_make(uint8_t seed, size_t idle_count, uint64_t idle_bytes,
     return test_build_finish(build, out_bytes);
 }
 
-/* Bytes of constants that a core counts, and all HBM in use next to it. */
+/* Bytes of constants that a core counts, and the total HBM in use. */
 struct seen {
     uint64_t constants[4];
     uint64_t stack[4];
@@ -119,8 +119,8 @@ static uint64_t status_bytes(const char *key)
     return strtoull(line + strlen(key), NULL, 10) << 10;
 }
 
-/* Method: the peak of resident memory is set back before nrt_load and read after it. With a
- * sanitizer memory is its own; then only the counters are checked. */
+/* Method: the peak of resident memory is reset before nrt_load and read after it. A sanitizer
+ * manages memory itself; then only the counters are checked. */
 static void loading_takes_no_more_memory_than_the_constants(void **state)
 {
     const struct runtime *runtime = *state;
@@ -132,7 +132,7 @@ static void loading_takes_no_more_memory_than_the_constants(void **state)
     uint8_t *neff = model_make(3, 16, 4 * MIB, &bytes);
 
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    loaded_init(&loaded, neff, bytes, 0); /* whatever is made once is there */
+    loaded_init(&loaded, neff, bytes, 0); /* one-time allocations are done */
     assert_int_equal(nrt_unload(loaded.model), NRT_SUCCESS);
 
     FILE *peak = fopen("/proc/self/clear_refs", "we");
@@ -160,7 +160,7 @@ static void a_failed_load_gives_back_what_it_had(void **state)
 
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     struct seen before = look(runtime);
-    /* A wrong hash is known when everything has landed. */
+    /* A wrong hash is detected only after everything has been loaded. */
     setenv("NEURON_RT_VALIDATE_HASH", "1", 1);
     neff[172] ^= 1;
     assert_int_equal(nrt_load(neff, bytes, 0, -1, &model), NRT_INVALID);
@@ -169,7 +169,7 @@ static void a_failed_load_gives_back_what_it_had(void **state)
     neff[172] ^= 1;
     assert_int_equal(nrt_load(neff, bytes, 0, -1, &model), NRT_SUCCESS);
     assert_int_equal(nrt_unload(model), NRT_SUCCESS);
-    /* Cut, with a header that says so: it ends inside a constant. */
+    /* Truncated, with a matching header: it ends inside a constant. */
     memcpy(neff + 16, &(uint64_t){ bytes / 2 }, 8);
     assert_int_equal(nrt_load(neff, bytes, 0, -1, &model), NRT_INVALID);
     after = look(runtime);
@@ -252,14 +252,15 @@ static void shared_weights_outlive_the_load_that_brought_them(void **state)
     assert_int_equal(seen.constants[1], 0);
     assert_int_equal(seen.stack[0] - alone.stack[0], 0);
     assert_true(seen.stack[1] - alone.stack[1] < wanted); /* code and tensors only */
-    /* Another file shares nothing, though all names are the same. */
+    /* Another file shares nothing, although all names are the same. */
     loaded_init(&third, other, other_bytes, 1);
     assert_int_equal(look(runtime).constants[1], wanted);
     result_check(&first, 3);
     result_check(&second, 3);
     result_check(&third, 5);
     loaded_fini(&third);
-    /* The one that counted for them goes: the other one counts them, where they are. */
+    /* The model that counted the constants is unloaded: the other one counts them, at the same
+     * place. */
     loaded_fini(&first);
     seen = look(runtime);
     assert_int_equal(seen.constants[0], 0);
@@ -273,7 +274,7 @@ static void shared_weights_outlive_the_load_that_brought_them(void **state)
     free(neff);
 }
 
-/* One of the threads that load, run and unload at once. cmocka does not assert in threads. */
+/* One of the threads that load, run and unload in parallel. cmocka cannot assert in threads. */
 struct sharer {
     const struct sharer_file *files; /* two */
     unsigned int rounds;
@@ -334,8 +335,8 @@ static void *shares(void *ctx)
     return NULL;
 }
 
-/* Method: two files under the same names, loaded, run and unloaded by threads on both cores.
- * Whoever comes first brings the weights, whoever is last takes them away. */
+/* Method: threads on both cores load, run and unload two files with the same names. The first model
+ * loads the weights, the last one frees them. */
 static void threads_may_share_weights(void **state)
 {
     enum { THREADS = 4 };

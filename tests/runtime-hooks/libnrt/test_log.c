@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log lines: their form, levels and places, the syslog, and what is printed after a failure.
+ * Log lines: their form, levels and destinations, the syslog, and what is printed after a failure.
  *
- * Method: the syslog is the one of this program, which the library finds before the C library's.
+ * Method: this program defines syslog, which the library finds before the C library's.
  */
 #include <regex.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ __attribute__((format(printf, 2, 0))) static void hear(int priority, const char 
     }
 }
 
-/* What the library calls, plain and with checks of the compiler. */
+/* The functions that the library calls, plain and with the compiler's checks. */
 __attribute__((visibility("default"))) void syslog(int priority, const char *format, ...)
 {
     va_list args;
@@ -133,7 +133,7 @@ static void levels_are_an_order_and_bad_words_mean_the_default(void **state)
     };
     const struct runtime *runtime = *state;
 
-    setenv("NEURON_RT_NO_SUCH_VARIABLE", "1", 1); /* a warning at each start */
+    setenv("NEURON_RT_NO_SUCH_VARIABLE", "1", 1); /* causes a warning at each start */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *path = log_to_file(runtime, rows[i].level);
 
@@ -182,7 +182,7 @@ static void each_component_has_its_own_variables(void **state)
         char own[16];
 
         (void)snprintf(own, sizeof own, " %s:", components[i]);
-        /* Every line is of this component; KMGR says nothing here. */
+        /* Every line is from this component; KMGR logs nothing here. */
         assert_int_equal(count(text, own), count(text, "  ERROR  "));
         assert_true(strcmp(components[i], "KMGR") == 0 || count(text, own) > 0);
         free(path);
@@ -252,7 +252,7 @@ static void a_failed_load_leaves_cause_chain_and_information(void **state)
     const char *chain = strstr(text, " NMGR:kmgr_load_nn_post_metrics ");
     const char *dump = strstr(text, "  NRT:nrt_infodump ");
     assert_true(cause && cause < stage && stage < chain && chain < dump && dump < call);
-    /* What refused it is the last line, next to what the program says. */
+    /* The reason for the rejection is the last line, next to the program's own message. */
     assert_null(strchr(call, '\n'));
     assert_non_null(strstr(stage, "  Failed to stage graph: adder to NeuronCore\n"));
     assert_non_null(strstr(chain, "  Failed to load NN: adder, err: 4\n"));
@@ -271,7 +271,7 @@ static void a_failed_load_leaves_cause_chain_and_information(void **state)
     assert_non_null(strstr(dump, "NEURON_RT_EXEC_TIMEOUT=77\n"));
     assert_true(strstr(dump, "[ cut here ]") < strstr(dump, "[ cut to here ]"));
 
-    /* An invalid file has no name, is not staged, and gets no information. */
+    /* An invalid file has no name, is not staged, and gets no support information. */
     assert_int_equal(nrt_load("no NEFF", 7, 0, 1, &model), NRT_INVALID);
     text = log_read(path);
     assert_int_equal(count(text, "stage_kelf_models"), 1);
@@ -292,7 +292,7 @@ static void a_failed_start_and_a_failed_execution_leave_information_once(void **
     setenv("NEURON_RT_VISIBLE_CORES", "7", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
     unsetenv("NEURON_RT_VISIBLE_CORES");
-    /* The program mends that alone: no information for a support request. */
+    /* The user can fix this alone: no information for a support request. */
     assert_int_equal(count(log_read(path), "[ cut here ]"), 0);
     setenv("NEURON_RT_NUM_CORES", "99", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_FAILURE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What memory counts: soft.state says byte for byte what was allocated, and nothing remains.
+ * What is counted as memory: soft.state shows byte for byte what was allocated, and nothing
+ * remains.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define UCODE (96 * MIB)
 
-/* Read as a file: the runtime's own mapping stays its own. */
+/* Read as a file, so that the runtime's mapping is not shared. */
 static struct ntk_soft_state *state_read(const struct runtime *runtime)
 {
     struct ntk_soft_state *state = malloc(sizeof *state);
@@ -33,7 +34,8 @@ static struct ntk_soft_state *state_read(const struct runtime *runtime)
     return state;
 }
 
-/* Memory of core 0 by category, the sum of all cores' device memory, and what the stack says. */
+/* Memory of core 0 by category, the sum of all cores' device memory, and the figure of the
+ * stack. */
 struct seen {
     uint64_t category[NTK_SOFT_CATEGORIES];
     uint64_t device_total, all_cores, stack, host_total;
@@ -58,7 +60,7 @@ static struct seen look(const struct runtime *runtime)
         seen.all_cores += state->core[core].device_memory_total.total;
     }
     assert_int_equal(seen.device_total, sum);
-    assert_int_equal(seen.stack, sum); /* trn1: its own stack for each core */
+    assert_int_equal(seen.stack, sum); /* trn1: a separate stack for each core */
     free(state);
     return seen;
 }
@@ -90,7 +92,7 @@ static void tensors_count_with_their_size(void **state)
     assert_int_equal(written, sizeof stats);
     assert_int_equal(stats.bytes_used, UCODE + 1001);
     assert_int_equal(stats.bytes_limit, UINT64_C(16) << 30);
-    nrt_tensor_free(&device); /* its storage lives on in the slice */
+    nrt_tensor_free(&device); /* its storage stays alive in the slice */
     assert_int_equal(look(runtime).category[NTK_MEMORY_TENSORS], 1001);
     assert_int_equal(nrt_tensor_write(slice, "x", 0, 1), NRT_SUCCESS);
     assert_int_equal(nrt_tensor_attach_buffer(slice, buffer, sizeof buffer), NRT_SUCCESS);
@@ -131,7 +133,7 @@ static void a_model_counts_what_its_file_says_and_returns_it(void **state)
     assert_int_equal(loaded.category[NTK_MEMORY_DMA_RINGS_IO], sizes.rings_io);
     assert_int_equal(loaded.category[NTK_MEMORY_DMA_RINGS_SPILL], sizes.rings_spill);
     assert_true(sizes.code > 0 && sizes.rings_io > 0);
-    /* The decoded program is on the host: instructions of 64-byte slots and more. */
+    /* The decoded program is in host memory: instructions of 64-byte slots and more. */
     assert_int_equal(before.host_total, 0);
     assert_true(loaded.category[NTK_MEMORY_HOST_APPLICATION] >= sizes.code);
     assert_int_equal(loaded.host_total, loaded.category[NTK_MEMORY_HOST_APPLICATION]);
@@ -209,7 +211,7 @@ static void a_full_stack_refuses_and_recovers(void **state)
     assert_int_equal(
         nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(1) << 30, "one more", &more),
         NRT_RESOURCE);
-    /* The log of allocations is there: its header, two cores' microcode, the tensors. */
+    /* The log of allocations contains its header, the microcode of two cores, and the tensors. */
     (void)snprintf(path, sizeof path, "%s/nrt_mem_log_device_0_%08x.csv", runtime->folder,
                    (unsigned)getpid());
     FILE *log = fopen(path, "r");
@@ -222,7 +224,7 @@ static void a_full_stack_refuses_and_recovers(void **state)
     assert_int_equal(lines, 1 + 2 + 15);
     assert_non_null(strstr(line, ",device,tensors,1073741824,64,0x"));
     assert_non_null(strstr(line, ",0,gigabyte,16106127360\n"));
-    /* The other core has its own stack. */
+    /* The other core has a separate stack. */
     assert_int_equal(
         nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 1, UINT64_C(1) << 30, "other", &more),
         NRT_SUCCESS);
@@ -293,7 +295,7 @@ static void an_exhausted_stack_leaves_tables_and_logs(void **state)
     assert_non_null(strstr(text, ",\"a,\"\"b\"\"\","));
     assert_null(strstr(text, ",0,1,1,device,")); /* nothing of the other stack */
 
-    /* Files once; the log each time. */
+    /* The other files are written once, the log each time. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, UINT64_C(15) << 30,
                                          "too much", &tensors[1]),
@@ -375,7 +377,7 @@ static void reports_on_request_say_what_is_allocated_now(void **state)
     nrt_close();
     assert_int_equal(nrt_debug_log_oom_report(), NRT_CLOSED);
     assert_int_equal(nrt_dump_device_allocation_info(), NRT_CLOSED);
-    /* A folder that is not present. */
+    /* A folder that does not exist. */
     setenv("NEURON_RT_OOM_DUMP_DIRECTORY", "/nowhere/at/all", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_dump_device_allocation_info(), NRT_FAILURE);
@@ -388,7 +390,7 @@ static void reports_on_request_say_what_is_allocated_now(void **state)
     free(log_path);
 }
 
-/* The memory of the stacks is what is larger than anything else. */
+/* The memory of the stacks is larger than any other mapping. */
 static void the_memory_of_a_device_is_in_no_core_file(void **state)
 {
     unsigned long long large = 0;
@@ -402,12 +404,12 @@ static void the_memory_of_a_device_is_in_no_core_file(void **state)
     while (fgets(line, sizeof line, maps)) {
         (void)sscanf(line, "Size: %llu kB", &kib);
         if (strncmp(line, "VmFlags:", 8) == 0 && kib >= 8 << 20 && strstr(line, " rd wr")) {
-            large++; /* the stacks, without a sanitizer's own */
+            large++; /* the stacks, without the sanitizer's own mappings */
             stacks += strstr(line, " dd") != NULL;
         }
     }
     (void)fclose(maps);
-#if defined(__SANITIZE_THREAD__) /* with large private mappings, in and not in core files */
+#if defined(__SANITIZE_THREAD__) /* its large private mappings are partly in core files */
     assert_true(stacks >= 2);
 #else
     assert_int_equal(stacks, large);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrong use of the public calls: a status of the documented table, never a crash.
+ * Wrong usage of the public calls: a status of the documented table, never a crash.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void on_end(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_i
     (void)status;
 }
 
-/* Every call that needs the runtime, with arguments that would be sound. */
+/* Every call that needs the runtime, with otherwise valid arguments. */
 static void calls_answer(NRT_STATUS expected)
 {
     nrt_tensor_t *tensor = NULL;
@@ -120,7 +120,7 @@ static void calls_answer(NRT_STATUS expected)
 static void calls_before_init_and_after_close_say_so(void **state)
 {
     calls_answer(NRT_UNINITIALIZED);
-    nrt_close(); /* harmless */
+    nrt_close(); /* has no effect */
     calls_answer(NRT_UNINITIALIZED);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, NULL, NULL), NRT_SUCCESS);
     nrt_close();
@@ -314,7 +314,7 @@ static void wrong_tensors_are_refused_and_the_model_stays_usable(void **state)
         NRT_SUCCESS);
     assert_int_equal(nrt_add_tensor_to_tensor_set(loaded.inputs, "x", other_core), NRT_SUCCESS);
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_INVALID);
-    /* A tensor that was freed is not in the set any more, whoever has its place. */
+    /* A freed tensor is no longer in the set, whatever took its slot. */
     nrt_tensor_free(&other_core);
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_INVALID);
     for (int i = 0; i < 100; i++) {
@@ -399,7 +399,7 @@ static void spoilt_neffs_are_refused(void **state)
     assert_int_equal(nrt_load(copy, bytes, 0, 1, &model), NRT_INVALID);
     assert_int_equal(nrt_load(neff, bytes, 0, 1, &model), NRT_SUCCESS);
     assert_int_equal(nrt_unload(model), NRT_SUCCESS);
-    options.target = "cayman"; /* another generation than this machine's */
+    options.target = "cayman"; /* another generation than this machine */
     free(neff);
     neff = test_model_adder(&options, &bytes);
     assert_int_equal(nrt_load(neff, bytes, 0, 1, &model), NRT_INVALID);
@@ -432,7 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(calls_before_init_and_after_close_say_so), /* first: nothing was open yet */
+        TEST(calls_before_init_and_after_close_say_so), /* first, because nothing was open yet */
         TEST(a_second_init_is_a_success_and_changes_nothing),
         TEST(bad_arguments_are_refused),
         TEST(wrong_tensors_are_refused_and_the_model_stays_usable),
@@ -445,7 +445,7 @@ int main(void)
     };
     int failed = 0;
 
-    /* In its own process: it needs a library that was never open. */
+    /* In a separate process: it needs a library that was never open. */
     pid_t child = fork();
     if (child == 0) {
         _exit(cmocka_run_group_tests_name("fresh", fresh, NULL, NULL));

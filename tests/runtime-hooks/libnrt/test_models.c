@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models on more than one core: pairs of physical cores, replicas, cores that change hands; and
- * whose CPU nodes run.
+ * Models on more than one core: pairs of physical cores, replicas, and cores that change owners;
+ * and which CPU nodes may run.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static struct ntk_soft_state *state_read(const struct runtime *runtime)
     return state;
 }
 
-/* 64 rows of the second tensor from first_row on are those of the first times factor. */
+/* From first_row on, 64 rows of the second tensor are those of the first times factor. */
 static void rows_scale(struct ntk_neff_kernel *kernel, const char *from, const char *to,
                        uint32_t first_row, float factor)
 {
@@ -102,7 +102,7 @@ static void both_subgraphs_of_a_pair_run_on_their_own_cores(void **state)
             fail_msg("element %zu is %g, not %g", i, (double)y[i], (double)expected);
         }
     }
-    /* Logical core 1 is physical cores 2 and 3: counts on the first, time on both. */
+    /* Logical core 1 is physical cores 2 and 3: counts are on the first, time is on both. */
     struct ntk_soft_state *seen = state_read(*state);
     assert_int_equal(seen->core[2].inference_count.total, 1);
     assert_int_equal(seen->core[3].inference_count.total, 0);
@@ -115,7 +115,7 @@ static void both_subgraphs_of_a_pair_run_on_their_own_cores(void **state)
     loaded_fini(&loaded);
 }
 
-/* One physical core of a pair: its half of x goes to the other, which writes it as its half of
+/* One physical core of a pair: its half of x goes to the other one, which writes it as its half of
  * y. */
 static void half_exchange(struct ntk_neff_kernel *kernel, uint64_t first_row)
 {
@@ -244,7 +244,7 @@ static void logical_cores_of_another_size_are_refused(void **state)
     free(single);
 }
 
-/* Executions that physical cores 0 and 1 have counted. */
+/* Executions counted on physical cores 0 and 1. */
 static void executions_check(void **state, uint64_t first, uint64_t second)
 {
     struct ntk_soft_state *seen = state_read(*state);
@@ -291,7 +291,7 @@ static void replicas_take_turns(void **state)
     loaded_fini(&loaded);
 }
 
-/* Two nodes, each on its own logical core: a = 2 x, y = 3 a in the first 64 rows. */
+/* Two nodes, each on a separate logical core: a = 2 x, y = 3 a in the first 64 rows. */
 static uint8_t *two_node_model(size_t *out_bytes)
 {
     struct ntk_neff_build_options options = { .name = "two" };
@@ -346,7 +346,7 @@ static void a_model_of_two_cores_is_copied_whole(void **state)
     loaded_fini(&loaded);
 }
 
-/* What is in the state buffer, as the model finds it. */
+/* Copies the state buffer to the output as the model finds it. */
 static uint8_t *peek_model(size_t *out_bytes)
 {
     struct ntk_neff_build_options options = { .name = "peek" };
@@ -378,7 +378,7 @@ static void a_model_finds_nothing_of_the_one_before_it(void **state)
     loaded_init(&peek, peek_neff, peek_bytes, 0);
     free(adder_neff);
     free(peek_neff);
-    /* The adder leaves its constant 0, 1, 2 ... where the other model looks. */
+    /* The adder leaves its constant 0, 1, 2 ... where the other model reads. */
     assert_int_equal(nrt_execute(adder.model, adder.inputs, adder.outputs), NRT_SUCCESS);
     assert_int_equal(nrt_tensor_memset(peek.y, 0, 0xff, sizeof y), NRT_SUCCESS);
     assert_int_equal(nrt_execute(peek.model, peek.inputs, peek.outputs), NRT_SUCCESS);

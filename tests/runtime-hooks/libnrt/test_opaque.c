@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that nothing computes: binaries of zeros, and binaries in a vendor's encoding.
+ * Programs that cannot be computed: binaries of zeros, and binaries in a vendor's encoding.
  *
- * Method: a sound NEFF of ours is taken apart and packed again with its engine binaries wiped, or
- * with the key that announces our encoding spelt differently, so that its code looks like a
- * vendor's.
+ * Method: a valid NEFF of ours is unpacked and packed again with its engine binaries wiped, or with
+ * the key that marks our encoding misspelt, so that its code looks like a vendor's.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several processes on one software machine: whose cores, what dead ones leave, what a fork
- * inherits.
+ * Several processes on one software machine: who gets which cores, what dead processes leave, and
+ * what a fork inherits.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static const struct runtime *current(void **state)
     return *state;
 }
 
-/* Takes the cores that ctx names, says the status and how many, waits for a word. */
+/* Takes the cores that ctx names, sends the status and their number, then waits for a message. */
 static int owner(struct observed *parent, void *ctx)
 {
     nrt_tensor_t *tensor = NULL;
@@ -111,7 +111,7 @@ static void another_instance_is_refused_while_the_machine_is_used(void **state)
     (void)observed_receive(&other);
     setenv("NEURON_SOFT_INSTANCE", "inf2.48xlarge", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_FAILURE);
-    unsetenv("NEURON_SOFT_INSTANCE"); /* takes what is there */
+    unsetenv("NEURON_SOFT_INSTANCE"); /* takes the existing machine */
     assert_int_equal(nrt_get_total_nc_count(&count), NRT_SUCCESS);
     assert_int_equal(count, 2);
     observed_send(&other, 1);
@@ -143,7 +143,7 @@ static void a_forked_child_starts_anew_and_leaves_the_parent_alone(void **state)
         nrt_tensor_free(&copy);
         /* The parent's core is taken, the other one is free. */
         bad |= nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_FAILURE;
-#ifndef __SANITIZE_THREAD__ /* which knows no threads that begin in a forked child */
+#ifndef __SANITIZE_THREAD__ /* it does not support threads started in a forked child */
         setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
         bad |= (nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_SUCCESS) << 1;
         bad |= (nrt_tensor_read(tensor, text, 0, 6) != NRT_INVALID) << 2;
@@ -206,7 +206,7 @@ static void *wait_on(void *ctx)
     return NULL;
 }
 
-/* In the child: everything that a lock of the parent could block. 0 when it went well. */
+/* In the child: calls everything that a lock of the parent could block. Returns 0 on success. */
 static int child_works(const uint8_t *neff, size_t bytes)
 {
     nrt_model_t *model = NULL;
@@ -215,7 +215,7 @@ static int child_works(const uint8_t *neff, size_t bytes)
     int fd = -1;
     int bad = 0;
 
-    /* A lock that is never freed is a signal, not a hang. */
+    /* A lock that is never released becomes a signal instead of a hang. */
     (void)alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND));
     setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
     bad |= (nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_SUCCESS) << 0;
@@ -237,7 +237,7 @@ static int child_works(const uint8_t *neff, size_t bytes)
     return bad;
 }
 
-/* Whatever the parent's threads hold at the moment of the fork, the child is free of it. */
+/* Whatever the parent's threads hold at the moment of the fork, the child is not blocked by it. */
 static void a_child_of_a_busy_parent_can_do_all_that_the_parent_can(void **state)
 {
     static void *(*const busy[])(void *) = { trace_on_and_off, execute_on, wait_on };
@@ -246,8 +246,8 @@ static void a_child_of_a_busy_parent_can_do_all_that_the_parent_can(void **state
     size_t bytes;
     uint8_t *neff = NULL;
 
-    /* thread: it knows no threads that begin in a forked child. address: what other threads hold of
-     * its own allocator at the moment of the fork stays locked in the child for ever. */
+    /* thread: does not support threads started in a forked child. address: locks of its allocator
+     * that other threads hold at the moment of the fork stay locked in the child. */
     if (getenv("NTK_SANITIZE") && (strcmp(getenv("NTK_SANITIZE"), "thread") == 0 ||
                                    strstr(getenv("NTK_SANITIZE"), "address"))) {
         skip();

@@ -75,16 +75,17 @@ static void continuous_writes_the_latest_execution_when_asked(void **state)
     assert_int_equal(saved.instructions, of_large.instructions);
     assert_int_equal(saved.duration_ps, of_large.duration_ps);
 
-    for (int i = 0; i < 20; i++) { /* the disk does not fill */
+    for (int i = 0; i < 20; i++) { /* the disk does not fill up */
         assert_int_equal(nrt_profile_continuous_save(0, options), NRT_SUCCESS);
     }
     assert_int_equal(entries_count(instance, ".ntff"), 16);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(nrt_profile_continuous_save(1, options), NRT_INVALID); /* nothing ran there */
+    /* Nothing ran on that core. */
+    assert_int_equal(nrt_profile_continuous_save(1, options), NRT_INVALID);
     assert_int_equal(nrt_profile_continuous_save(99, options), NRT_INVALID);
     assert_int_equal(nrt_profile_continuous_stop(), NRT_SUCCESS);
     assert_int_equal(nrt_profile_continuous_stop(), NRT_INVALID);
-    assert_int_equal(nrt_profile_continuous_start(NULL), NRT_SUCCESS); /* nrt_close() ends it */
+    assert_int_equal(nrt_profile_continuous_start(NULL), NRT_SUCCESS); /* nrt_close() stops it */
     assert_int_equal(nrt_profile_continuous_options_free(options), NRT_SUCCESS);
     loaded_fini(&small);
     loaded_fini(&large);
@@ -132,7 +133,7 @@ static void a_session_holds_all_models_and_executions_of_a_core(void **state)
     profile_run(&small, 1);
     assert_int_equal(nrt_profile_session_stop(0, NULL), NRT_INVALID);
     assert_int_equal(nrt_profile_session_stop(0, &id), NRT_SUCCESS);
-    profile_run(&small, 1); /* after it */
+    profile_run(&small, 1); /* after the session */
     assert_int_equal(nrt_profile_session_stop(0, &second), NRT_INVALID);
     loaded_fini(&small); /* the session does not need its models */
     loaded_fini(&large);
@@ -141,7 +142,7 @@ static void a_session_holds_all_models_and_executions_of_a_core(void **state)
     assert_int_equal(saved.instructions, 3 * of_small.instructions + of_large.instructions);
     assert_int_equal(saved.subgraph_count, 2);
     assert_int_equal(saved.graph_count, 2);
-    /* One clock for all: nothing overlaps, nothing lies outside. */
+    /* One clock for all: nothing overlaps, and nothing is outside. */
     assert_int_equal(saved.duration_ps, 3 * of_small.duration_ps + of_large.duration_ps);
     assert_true(saved.first_ps >= 0 && (uint64_t)saved.last_ps <= saved.duration_ps);
 
@@ -160,7 +161,7 @@ static void a_session_holds_all_models_and_executions_of_a_core(void **state)
     assert_int_equal(nrt_profile_session_serialize(second, path), NRT_INVALID); /* nothing ran */
     assert_int_equal(nrt_profile_session_drop_all(0), NRT_SUCCESS);
     assert_int_equal(nrt_profile_session_drop_all(99), NRT_INVALID);
-    assert_int_equal(nrt_profile_session_drop(second), NRT_SUCCESS); /* it was of core 1 */
+    assert_int_equal(nrt_profile_session_drop(second), NRT_SUCCESS); /* it belonged to core 1 */
     assert_int_equal(nrt_profile_session_start(1), NRT_SUCCESS);
     assert_int_equal(nrt_profile_session_stop(1, &second), NRT_SUCCESS);
     assert_int_equal(nrt_profile_session_drop_all(-1), NRT_SUCCESS);
@@ -239,8 +240,8 @@ static uint64_t used_bytes(uint32_t core)
     return stats.bytes_used;
 }
 
-/* Method: a device of the same kind as /dev/full, in the scratch folder; a link to it, and to an
- * empty file. Only the file that a start made may go when the stop fails. */
+/* Method: a device of the same kind as /dev/full, in the scratch folder; a link to it, and one to
+ * an empty file. If the stop fails, only a file that the start created may be removed. */
 static void a_stop_that_fails_takes_nothing_away_that_was_there(void **state)
 {
     struct runtime *runtime = *state;
@@ -252,7 +253,7 @@ static void a_stop_that_fails_takes_nothing_away_that_was_there(void **state)
     (void)snprintf(device, sizeof device, "%s/full", runtime->folder);
     (void)snprintf(link, sizeof link, "%s/link.ntff", runtime->folder);
     if (mknod(device, S_IFCHR | 0600, makedev(1, 7)) < 0) {
-        skip(); /* for root, and where the file system may have devices */
+        skip(); /* needs root, and a file system that allows devices */
     }
     int fd = open(device, O_WRONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -278,7 +279,7 @@ static void a_stop_that_fails_takes_nothing_away_that_was_there(void **state)
     assert_int_equal(unlink(device), 0);
 }
 
-/* As hardware records into device memory: while a core is recorded, its HBM has less room. */
+/* Like hardware, which records into device memory: a core has less HBM while it is recorded. */
 static void buffers_of_a_recording_count_as_device_memory(void **state)
 {
     const uint64_t mib = 1 << 20;
@@ -289,7 +290,7 @@ static void buffers_of_a_recording_count_as_device_memory(void **state)
     assert_int_equal(nrt_profile_session_start(1), NRT_SUCCESS);
     assert_int_equal(used_bytes(1) - before[1], (128 + 64 + 128 + 64) * mib);
     assert_int_equal(used_bytes(0), before[0]);
-    assert_int_equal(nrt_profile_session_start(1), NRT_INVALID); /* recorded already */
+    assert_int_equal(nrt_profile_session_start(1), NRT_INVALID); /* already recording */
     assert_int_equal(used_bytes(1) - before[1], (128 + 64 + 128 + 64) * mib);
     assert_int_equal(nrt_profile_session_stop(1, &id), NRT_SUCCESS);
     assert_int_equal(used_bytes(1), before[1]);
@@ -309,7 +310,7 @@ static void buffers_of_a_recording_count_as_device_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PROFILE_TEST(misuse_answers_by_the_table), /* first: nothing is open yet */
+        PROFILE_TEST(misuse_answers_by_the_table), /* first, because nothing is open yet */
         PROFILE_TEST(continuous_writes_the_latest_execution_when_asked),
         PROFILE_TEST(continuous_is_refused_with_incompatible_options),
         PROFILE_TEST(a_session_holds_all_models_and_executions_of_a_core),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures of an inspection: by session, of executions that fail, while others execute. */
+/* Captures of an inspection: per session, of failing executions, and while others execute. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "tests/runtime-hooks/libnrt/profile_fixture.h"
 #include "tests/support/unit.h"
 
-/* The only folder of the only inspection below output; false when there is none. */
+/* The only folder of the only inspection below output; false if there is none. */
 static bool session_find(const char *output, char *to, size_t to_bytes)
 {
     char instance[PATH_BYTES];
@@ -100,7 +100,7 @@ static void a_failed_execution_leaves_its_capture_at_once(void **state)
         assert_int_equal(nrt_execute(bad.model, bad.inputs, bad.outputs), NRT_TIMEOUT);
         profile_run(&good, 1);
     }
-    /* Now, not at the end. */
+    /* Already written, not only at the end. */
     assert_true(session_find(output, folder, sizeof folder));
     assert_int_equal(entries_count(folder, "_instid_0_vnc_0.ntff"), 1);
     (void)snprintf(path, sizeof path, "%s/ntrace.pb", folder);
@@ -159,7 +159,8 @@ static void the_configuration_says_the_same_as_the_environment(void **state)
     loaded_fini(&bad);
     assert_int_equal(nrt_inspect_stop(), NRT_SUCCESS);
     assert_true(session_find(runtime->folder, folder, sizeof folder));
-    assert_int_equal(entries_count(folder, "_instid_0_vnc_0.ntff"), 2); /* both, first executions */
+    /* Of both cores: the first execution of each. */
+    assert_int_equal(entries_count(folder, "_instid_0_vnc_0.ntff"), 2);
     assert_int_equal(entries_count(folder, "_instid_0_vnc_0_failed.ntff"), 1);
     assert_int_equal(entries_count(folder, "cpu_util.pb"), 1);
 }
@@ -204,7 +205,7 @@ static void recording_begins_and_ends_while_others_execute(void **state)
         assert_int_equal(nrt_profile_session_stop(0, &id), NRT_SUCCESS);
         assert_int_equal(nrt_profile_continuous_stop(), NRT_SUCCESS);
         assert_int_equal(nrt_profile_session_serialize(id, path), NRT_SUCCESS);
-        /* Executions are in it whole or not at all. */
+        /* Executions are recorded completely or not at all. */
         struct capture_content saved = capture_content(path);
         assert_true(saved.instructions > 0);
         assert_int_equal(once.instructions ? saved.instructions % once.instructions : 1, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Send and receive between cores of one process and of two. Messages are larger than what is
- * between the ends, so both have to move.
+ * Send and receive between cores of one process and of two. Messages are larger than the buffer
+ * between the ends, so both must make progress.
  */
 #include <sched.h>
 #include <signal.h>
@@ -112,7 +112,7 @@ static void messages_come_in_order_between_cores_of_a_process(void **state)
     assert_int_equal(nrt_async_sendrecv_test_request(sent[0], &done[0], NULL), NRT_INVALID_HANDLE);
     assert_int_equal(nrt_async_sendrecv_flush(1), NRT_SUCCESS);
 
-    /* A message that does not fit is lost, and the next one comes whole. */
+    /* A message that does not fit is lost, and the next one arrives complete. */
     assert_int_equal(nrt_async_sendrecv_send_tensor(source, 0, 64, to, &sent[0]), NRT_SUCCESS);
     assert_int_equal(nrt_async_sendrecv_send_tensor(source, 0, 32, to, &sent[1]), NRT_SUCCESS);
     assert_int_equal(nrt_async_sendrecv_recv_tensor(target, 0, 63, from, &received[0]),
@@ -143,7 +143,8 @@ static void wrong_arguments_are_refused(void **state)
     setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     nrt_tensor_t *tensor = tensor_create(0, 64, 0);
-    assert_int_equal(nrt_async_sendrecv_init(0), NRT_INVALID); /* absolute, and not ours */
+    /* An absolute core number that is not ours. */
+    assert_int_equal(nrt_async_sendrecv_init(0), NRT_INVALID);
     assert_int_equal(nrt_async_sendrecv_init(-1), NRT_INVALID);
     assert_int_equal(nrt_async_sendrecv_init(1), NRT_SUCCESS);
     assert_int_equal(nrt_async_sendrecv_flush(0), NRT_INVALID);
@@ -174,10 +175,10 @@ static void wrong_arguments_are_refused(void **state)
     }
     assert_int_equal(nrt_async_sendrecv_recv_tensor(tensor, 0, 5, receiver, &request),
                      NRT_RESOURCE);
-    nrt_close(); /* with all of them under way */
+    nrt_close(); /* while all of them are pending */
 }
 
-/* Core 1: sends back what comes, with 1 added to every byte. */
+/* Core 1: sends back what it receives, with 1 added to every byte. */
 static int echo(struct observed *parent, void *ctx)
 {
     nrt_async_sendrecv_comm_t *to = NULL;

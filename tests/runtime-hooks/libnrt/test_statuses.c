@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every status of nrt_status.h: one that can occur is made to occur, one that cannot is listed as
- * such in docs/libnrt-status.md.
+ * Every status of nrt_status.h: the test provokes those that can occur; docs/libnrt-status.md lists
+ * those that cannot.
  *
- * Method: each row runs in its own scratch machine, with the fault that it names.
+ * Method: each row runs in a separate scratch machine, with the fault that it names.
  */
 #include <math.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ static void init(void)
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
 }
 
-/* What an execution of this NEFF answers; frees it. x begins with value. */
+/* The result of one execution of this NEFF, which it frees. x starts with value. */
 static NRT_STATUS execute_with(uint8_t *neff, size_t bytes, const void *value, size_t value_bytes)
 {
     struct loaded loaded;
@@ -43,7 +43,7 @@ static NRT_STATUS execute_with(uint8_t *neff, size_t bytes, const void *value, s
     return status;
 }
 
-#define CALLS_MAX 1024 /* that may have one model */
+#define CALLS_MAX 1024 /* calls that one model may have */
 #define CALLER_COUNT (CALLS_MAX + 8)
 
 static NRT_STATUS execute(void)
@@ -183,7 +183,7 @@ static void *caller_run(void *ctx)
 }
 
 struct called {
-    size_t full; /* callers for which there was no room */
+    size_t full; /* callers that found no room */
     size_t dead; /* callers whose core died */
 };
 
@@ -218,10 +218,10 @@ static struct called call_all(const char *timeout_seconds)
     return called;
 }
 
-/* Method: when all call before the core is dead, there is no room for the last ones. */
+/* Method: if all callers call before the core is dead, there is no room for the last ones. */
 static NRT_STATUS one_call_too_many(void)
 {
-    static const char *const timeouts[] = { "3", "30", "300" }; /* for machines that are slower */
+    static const char *const timeouts[] = { "3", "30", "300" }; /* for slower machines */
     struct called called = { 0 };
 
     for (size_t i = 0;
@@ -311,7 +311,7 @@ static NRT_STATUS host_code_that_fails(void)
     return execute_with(neff, bytes, NULL, 0);
 }
 
-/* y = rows of x, by the numbers in x itself; a row above the third is out of bounds. */
+/* y = rows of x, selected by the numbers in x itself; a row above the third is out of bounds. */
 static NRT_STATUS index_out_of_bounds(void)
 {
     static const uint64_t shape[1] = { 16 };
@@ -332,7 +332,7 @@ static NRT_STATUS index_out_of_bounds(void)
         ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 4, 4), 0, 4, NTK_AFTER_NONE);
     copy.queue = (uint16_t)queue;
     copy.op_flags = NTK_ISA_OPF_BOUNDS;
-    copy.imm[0] = 16; /* bytes of a row */
+    copy.imm[0] = 16; /* bytes per row */
     copy.imm[1] = 3;
     copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(4096, 4, 4, NTK_DTYPE_INT32);
     copy.operand[NTK_ISA_SRC0] = ntk_isa_var(x, 0, 1, 4, 4, NTK_DTYPE_INT32);
@@ -346,13 +346,13 @@ static NRT_STATUS index_out_of_bounds(void)
     return execute_with(neff, bytes, &index, sizeof index);
 }
 
-/* make NULL: never returned. */
+/* make is NULL if the status is never returned. */
 static const struct row {
     NRT_STATUS status;
     NRT_STATUS (*make)(void);
     const char *fault;
 } rows[] = {
-    { NRT_UNINITIALIZED, before_init, NULL }, /* first: nothing was open yet */
+    { NRT_UNINITIALIZED, before_init, NULL }, /* first, because nothing was open yet */
     { NRT_SUCCESS, execute, NULL },
     { NRT_FAILURE, name_that_is_not_in_the_set, NULL },
     { NRT_INVALID, load_of_no_neff, NULL },
@@ -416,7 +416,7 @@ static const struct row *row_find(NRT_STATUS status)
     return NULL;
 }
 
-/* Statuses that have a row, or several. */
+/* Statuses that have one row or several. */
 static size_t row_statuses(void)
 {
     size_t count = 0;
@@ -427,7 +427,7 @@ static size_t row_statuses(void)
     return count;
 }
 
-/* "| 5 | `NRT_TIMEOUT` | " in one of two tables: when it is returned, why it never is. */
+/* "| 5 | `NRT_TIMEOUT` | " in one of two tables: when it is returned, or why it never is. */
 static void the_page_shows_for_each_status_when_or_why_not(void **state)
 {
     static char page[1 << 17];

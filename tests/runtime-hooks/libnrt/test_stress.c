@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole interface at once: threads that load, execute, queue in both forms of the explicit
- * interface, gather, trace, profile and ask, side by side on two cores; then nothing is left.
- * Loads, starts and ends by the thousand leave the process as it was. Timelines do not depend on
- * what else runs.
+ * The whole interface in parallel: threads that load, execute, queue in both forms of the explicit
+ * interface, gather, trace, profile and query, on two cores; afterwards nothing is left. Thousands
+ * of loads, starts and stops leave the process unchanged. Timelines do not depend on what else
+ * runs.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ static bool is_plain(void)
 
 /* --- all at once ------------------------------------------------------------------------------ */
 
-/* What no thread expected: the status, and the row of its work. */
+/* An unexpected result in any thread: the status, and the row of its work. */
 static _Atomic int surprises;
 
 static bool is_one_of(NRT_STATUS status, const NRT_STATUS *expected, size_t count)
@@ -92,7 +92,7 @@ struct work {
 
 static void model_init(struct loaded *loaded, const struct work *work, int core)
 {
-    /* The assertions of loaded_init() end a test, so they stay in its thread. */
+    /* A failed assertion of loaded_init() ends the test, so it must stay in its thread. */
     nrt_tensor_info_array_t *info = NULL;
 
     memset(loaded, 0, sizeof *loaded);
@@ -196,7 +196,7 @@ static void *queues_2(void *ctx)
         EXPECT(nrta_error_tracker_get_list(tracker, &errors, &count), NRT_SUCCESS);
     }
     nrta_error_tracker_destroy(tracker);
-    model_fini(&loaded); /* waits for what is queued */
+    model_fini(&loaded); /* waits for queued work */
     return NULL;
 }
 
@@ -232,7 +232,7 @@ static void *queues_3(void *ctx)
     return NULL;
 }
 
-/* Both ranks of a world, on a core each; a third queue has ranks of a world of one. */
+/* Both ranks of a world, on one core each; a third queue has ranks of a world of one. */
 static void *collectives(void *ctx)
 {
     nrt_tensor_t *from[CORES] = { NULL }, *to[CORES] = { NULL };
@@ -378,7 +378,7 @@ static void threads_use_the_whole_interface_at_once(void **state)
     }
     assert_int_equal(surprises, 0);
     assert_int_equal(nrt_get_vnc_memory_stats(0, &after, sizeof after, &bytes), NRT_SUCCESS);
-    /* The shared scratchpad stays with the core. */
+    /* The shared scratchpad stays on the core. */
     assert_true(after.bytes_used - before.bytes_used <= UINT64_C(64) << 20);
     free(neff);
 }
@@ -421,8 +421,8 @@ static void lower(size_t *value, size_t other)
     *value = other < *value ? other : *value;
 }
 
-/* The least of some looks: each second the thread that publishes the device tree opens files for a
- * moment. */
+/* The minimum of several samples: every second the thread that publishes the device tree opens
+ * files for a moment. */
 static struct footprint footprint_get(const struct runtime *runtime)
 {
     static const struct timespec between = { .tv_nsec = 10000000 };
@@ -446,7 +446,7 @@ struct held {
     struct footprint after;
 };
 
-/* Files may be open for as long as the thread that has them gets no processor. */
+/* Files may stay open while the thread that uses them gets no processor. */
 static int is_back(void *ctx)
 {
     struct held *held = ctx;
@@ -456,10 +456,10 @@ static int is_back(void *ctx)
     held->after = footprint_get(held->runtime);
     return after->descriptors <= before->descriptors && after->files <= before->files &&
            after->threads <= before->threads &&
-           /* The heap may have grown once more. */
+           /* The heap may have grown by one more mapping. */
            after->mappings <= before->mappings + 2 &&
-           /* A fraction of what a thousand loads hold, and more than what the threads' allocation
-            * caches grow by, which count as used. */
+           /* A fraction of what a thousand loads hold, but more than the growth of the threads'
+            * allocation caches, which count as used. */
            after->heap_bytes <= before->heap_bytes + (256U << 10);
 }
 
@@ -485,7 +485,7 @@ static void a_thousand_loads_leave_the_process_as_it_was(void **state)
     size_t bytes;
     uint8_t *neff = test_model_adder(&options, &bytes);
 
-    setenv("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "512", 1); /* full before the first look */
+    setenv("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "512", 1); /* full before the first sample */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     unsetenv("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE");
     for (int i = -50; i < times; i++) {
@@ -521,7 +521,7 @@ static void starts_and_ends_leave_the_process_as_it_was(void **state)
         assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
         loaded_init(&loaded, neff, bytes, 0);
         assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
-        nrt_close(); /* with everything still there */
+        nrt_close(); /* with everything still allocated */
         nrt_tensor_free(&loaded.x);
         nrt_tensor_free(&loaded.y);
         nrt_destroy_tensor_set(&loaded.inputs);
@@ -553,7 +553,8 @@ static uint64_t hash_add(uint64_t hash, uint64_t value)
     return (hash ^ value) * UINT64_C(0x100000001b3);
 }
 
-/* What a capture of an execution on core 0 says, from its start on; *out_records: how much. */
+/* What a capture of one execution on core 0 contains, relative to its start; *out_records: the
+ * number of records. */
 static uint64_t timeline(const struct work *work, uint64_t *out_records)
 {
     struct loaded loaded;
@@ -613,7 +614,7 @@ static void a_timeline_is_the_same_whatever_else_runs(void **state)
     atomic_store(&is_over, true);
     pthread_join(thread, NULL);
     assert_int_equal(surprises, 0);
-    /* Another program has another one. */
+    /* Another program has a different timeline. */
     options.rounds = 6;
     free(neff);
     neff = test_model_adder(&options, &work.bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The system trace: what it records, for which cores, how much, while others execute. */
+/* The system trace: what it records, for which cores, how many events, and while others execute. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static void misuse_answers_by_the_table(void **state)
     assert_int_equal(nrt_sys_trace_stop(), NRT_UNINITIALIZED);
     assert_int_equal(nrt_sys_trace_fetch_events(&buffer, &bytes, NULL), NRT_UNINITIALIZED);
     assert_int_equal(nrt_sys_trace_config_allocate(NULL), NRT_INVALID);
-    assert_int_equal(nrt_sys_trace_config_allocate(&config), NRT_SUCCESS); /* before nrt_init too */
+    /* Also before nrt_init. */
+    assert_int_equal(nrt_sys_trace_config_allocate(&config), NRT_SUCCESS);
     assert_int_equal(nrt_sys_trace_fetch_options_allocate(NULL), NRT_INVALID);
     assert_int_equal(nrt_sys_trace_fetch_options_allocate(&options), NRT_SUCCESS);
     assert_int_equal(nrt_sys_trace_get_event_types(NULL, &count), NRT_INVALID);
@@ -72,7 +73,7 @@ static void a_client_finds_its_executions_on_its_core(void **state)
     assert_int_equal(nrt_sys_trace_config_allocate(&config), NRT_SUCCESS);
     nrt_sys_trace_config_set_capture_enabled_for_nc(config, 1, true);
     assert_int_equal(nrt_sys_trace_start(config), NRT_SUCCESS);
-    nrt_sys_trace_config_free(config); /* not needed any more */
+    nrt_sys_trace_config_free(config); /* no longer needed */
     for (int i = 0; i < 3; i++) {
         trace_run(&loaded);
     }
@@ -135,7 +136,7 @@ static void two_physical_cores_have_a_span_each(void **state)
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
     trace_run(&loaded);
     json_t *root = trace_fetch_core(1, 0);
-    events_check_pairs(root); /* both have their own ids */
+    events_check_pairs(root); /* both have different ids */
     assert_int_equal(events_count(root, "nc_exec_running", "start"), 2);
     const json_t *first = json_object_get(events_find(root, "nc_exec_running", "start", 0), "data");
     const json_t *second =
@@ -255,7 +256,7 @@ static void events_that_are_fetched_are_gone(void **state)
     assert_int_equal(events_count(rest, NULL, NULL), 0);
     json_decref(rest);
     trace_run(&loaded);
-    assert_int_equal(nrt_sys_trace_stop(), NRT_SUCCESS); /* this one was not fetched */
+    assert_int_equal(nrt_sys_trace_stop(), NRT_SUCCESS); /* this execution was not fetched */
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
     rest = trace_fetch(NULL);
     assert_int_equal(events_count(rest, NULL, NULL), 0);
@@ -281,7 +282,8 @@ static void a_full_ring_keeps_the_newest(void **state)
     }
     json_t *root = trace_fetch(NULL);
     assert_int_equal(events_count(root, NULL, NULL), 7);
-    /* Sync, start, stop of each: the last seven are a stop and two whole executions. */
+    /* Sync, start and stop of each: the last seven events are a stop and two complete
+     * executions. */
     json_int_t last = event_number(
         json_object_get(events_find(root, "timestamp_sync_point", "instant", 1), "data"),
         "exec_id");
@@ -312,7 +314,7 @@ static void *runs(void *ctx)
     return NULL;
 }
 
-/* Everything that runs is fetched once, in pieces, while it runs. */
+/* Everything that runs is fetched exactly once, in pieces, while it runs. */
 static void executions_and_fetches_go_on_together(void **state)
 {
     struct loaded loaded[2];
@@ -330,7 +332,7 @@ static void executions_and_fetches_go_on_together(void **state)
     }
     bool is_last = false;
     while (!is_last) {
-        is_last = atomic_load(&runners_left) == 0; /* what is recorded now is all */
+        is_last = atomic_load(&runners_left) == 0; /* from now on nothing more is recorded */
         json_t *root = trace_fetch(NULL);
         json_array_extend(json_object_get(all, "events"), json_object_get(root, "events"));
         json_decref(root);
@@ -347,7 +349,7 @@ static void executions_and_fetches_go_on_together(void **state)
     loaded_fini(&loaded[1]);
 }
 
-/* Starts and stops while others execute: only whole spans are reported. */
+/* Starts and stops while others execute: only complete spans are reported. */
 static void a_trace_may_begin_and_end_at_any_time(void **state)
 {
     struct loaded loaded;
@@ -371,7 +373,7 @@ static void a_trace_may_begin_and_end_at_any_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TRACE_TEST(misuse_answers_by_the_table), /* first: nothing is open yet */
+        TRACE_TEST(misuse_answers_by_the_table), /* first, because nothing is open yet */
         TRACE_TEST(a_client_finds_its_executions_on_its_core),
         TRACE_TEST(two_physical_cores_have_a_span_each),
         TRACE_TEST(loads_tensors_and_memory_are_reported),

@@ -7,14 +7,14 @@
 #include "tests/runtime-hooks/libnrt/trace_fixture.h"
 #include "tests/support/unit.h"
 
-/* Between the two, by host time. */
+/* The inner event is between the two, by host time. */
 static void inside_check(const json_t *outer_start, const json_t *outer_stop, const json_t *inner)
 {
     assert_true(event_number(inner, "timestamp_ns") >= event_number(outer_start, "timestamp_ns"));
     assert_true(event_number(inner, "timestamp_ns") <= event_number(outer_stop, "timestamp_ns"));
 }
 
-/* Each step begins as the one before it ends. */
+/* Each step starts when the previous one ends. */
 static void steps_follow_check(const json_t *root, size_t execution)
 {
     static const char *const steps[] = { "kbl_exec_pre", "kmgr_exec_core", "kbl_exec_wait",
@@ -53,7 +53,7 @@ static void the_steps_of_an_execution_enclose_the_run(void **state)
         inside_check(execute, wait, events_find(root, "kmgr_exec_core", "stop", i));
         inside_check(wait, done, events_find(root, "nc_exec_running", "start", i));
         inside_check(wait, done, events_find(root, "nc_exec_running", "stop", i));
-        /* One number joins host and device. */
+        /* The same number is on the host's and the device's events. */
         assert_int_equal(event_number(json_object_get(execute, "data"), "exec_id"), id);
         assert_int_equal(
             event_number(json_object_get(events_find(root, "nc_exec_running", "start", i), "data"),
@@ -87,14 +87,14 @@ static void queued_executions_show_their_submission(void **state)
     assert_int_equal(
         nrta_execute_schedule(loaded.model, loaded.inputs, loaded.outputs, 0, NULL, &sequence),
         NRT_SUCCESS);
-    loaded_fini(&loaded); /* waits for both */
+    loaded_fini(&loaded); /* waits for both executions */
     json_t *root = trace_fetch_core(0, 0);
     assert_int_equal(events_count(root, "nrt_model_submit", "start"), 1);
     assert_int_equal(events_count(root, "nrt_model_submit", "stop"), 1);
     const json_t *scheduled = events_find(root, "nrta_execute_schedule", "stop", 0);
     assert_int_equal(event_number(json_object_get(scheduled, "data"), "nrt_sequence_id"), sequence);
     assert_string_equal(event_text(json_object_get(scheduled, "data"), "model_name"), "adder");
-    /* The caller submits, a thread of the library executes. */
+    /* The caller submits, and a thread of the library executes. */
     assert_int_equal(events_count(root, "nrt_execute", "stop"), 2);
     assert_int_equal(event_number(scheduled, "thread_id"), gettid());
     assert_true(event_number(events_find(root, "nrt_execute", "start", 0), "thread_id") !=

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How long a recording on request waits for its executions, by a clock of the test. Method: the
- * thread that answers, on a core without libnrt around it; the test asks in its segment. */
+ * thread that answers, on a core without libnrt around it; the test sends requests through its
+ * segment. */
 #include "runtime-hooks/libnrt/nrt_trigger.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ static int is_read(void *ctx)
     return atomic_load(&reads) >= *count;
 }
 
-/* Of any two reads from now on, the second began after this call. */
+/* Of any two reads from now on, the second started after this call. */
 static void wait_for_a_look(void)
 {
     unsigned count = atomic_load(&reads) + 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that opens libnrt.so.1 with dlopen() and closes it when and as often as it likes.
+ * A program that opens libnrt.so.1 with dlopen() and closes it at any time, any number of times.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 #include "tests/support/unit.h"
 
 #define CYCLES 8
-#define ADDRESS_SPACE_MB 8 /* by which a cycle may not grow, all cycles together */
+#define ADDRESS_SPACE_MB 8 /* maximum growth over all cycles together */
 
 typedef int call_init(int framework, const char *framework_version, const char *fal_version);
 typedef int call_close(void);
@@ -34,7 +34,7 @@ static int set_up(void **state)
     setenv("NEURON_HOOKS_DIR", folder, 1);
     setenv("NEURON_SOFT_INSTANCE", "trn1.2xlarge", 1);
     setenv("NEURON_RT_LOG_LEVEL", "QUIET", 1);
-    unsetenv("OPENBLAS_NUM_THREADS"); /* which users do not set */
+    unsetenv("OPENBLAS_NUM_THREADS"); /* normally not set */
     *state = folder;
     return 0;
 }
@@ -88,7 +88,7 @@ static long address_space_mb(void)
     return pages * sysconf(_SC_PAGESIZE) >> 20;
 }
 
-/* How often the other threads of this process went to sleep. */
+/* How often the other threads of this process have gone to sleep. */
 static long wakes_of_others(void)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -115,7 +115,7 @@ static long wakes_of_others(void)
     return all;
 }
 
-/* The thread that publishes the tree had rounds. */
+/* The thread that publishes the tree has run rounds. */
 static int have_gone_on(void *ctx)
 {
     return wakes_of_others() >= *(const long *)ctx + 2;
@@ -163,7 +163,7 @@ static int go_round(void)
             return 2;
         }
         dlclose(library.handle);
-        if (i == 1) { /* what the first ones load once stays */
+        if (i == 1) { /* one-time allocations of the first cycles stay */
             before = address_space_mb();
         }
     }
@@ -185,7 +185,7 @@ static int count_threads(void)
     if (library.init(1, "", "") != 0) {
         return 3;
     }
-    if (thread_count() != 3) { /* one publishes the tree, one waits for what others ask */
+    if (thread_count() != 3) { /* one publishes the tree, one waits for requests of others */
         return 4;
     }
     if (library.close() != 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is counted of executions while their model is unloaded. Method: a child executes until the
- * model is gone, which another thread of it unloads meanwhile, repeatedly; its counters are read
- * from outside and compared with what its calls answered.
+ * What is counted for executions while their model is unloaded. Method: a child executes until the
+ * model is gone, while another of its threads unloads the model, repeatedly. Its counters are read
+ * from outside and compared with the results of its calls.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -50,7 +50,7 @@ static void *run_until_gone(void *argument)
     return (void *)(uintptr_t)status;
 }
 
-/* False when a call did not answer as it should. */
+/* False if a call did not return what it should. */
 static bool round_run(const uint8_t *neff, size_t bytes)
 {
     uint64_t before = atomic_load(&child.accepted);

@@ -13,7 +13,7 @@
 void trace_init(void);
 void trace_run(struct loaded *loaded);
 
-/* Parses as a client does: with the length alone. */
+/* Parses as a client does: using only the length. */
 json_t *trace_fetch(const nrt_sys_trace_fetch_options_t *options);
 json_t *trace_fetch_core(uint64_t nc, uint64_t count);
 json_int_t event_number(const json_t *object, const char *key);
@@ -23,7 +23,7 @@ size_t events_count(const json_t *root, const char *type, const char *phase);
 /* The event of a type and phase, in order of the array. */
 const json_t *events_find(const json_t *root, const char *type, const char *phase, size_t which);
 
-/* Every start has its stop behind it, by a tracking id that nothing else has. */
+/* Every start is followed by its stop, with a tracking id that no other event has. */
 size_t events_check_pairs(const json_t *root);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marking [LIBRARY [WAIT_S]] - marks five steps and some moments; knows the runtime only when it
- * has opened it, out of sight of everybody else, as plug-ins do. Compiled as C and as C++.
+ * marking [LIBRARY [WAIT_S]] - marks five steps and some moments. It has the runtime only once it
+ * has opened it, with private symbols, as plug-ins do. Compiled as C and as C++.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     char long_name[1000];
     void *library = NULL;
 
-    neuron_mark("early", 1); /* no listener is there */
+    neuron_mark("early", 1); /* there is no listener yet */
     if (argc > 1) {
         library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
         if (!library || call(library, "nrt_init", 1) != 0) {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# marks CC CXX INCLUDE PYTHON-FOLDER - records that programs report about themselves in C, C++ and Python
-# arrives, with our runtime and around the vendor's (a stand-in); without hooks it costs nothing.
+# marks CC CXX INCLUDE PYTHON-FOLDER - marks of programs in C, C++ and Python arrive, with our runtime and around the
+# vendor's (a stand-in); without hooks they cost nothing.
 cc=$1 cxx=$2 include=$3 python=$4
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs jq python3
@@ -30,7 +30,7 @@ PYTHON
 export PYTHONPATH=$python PYTHONDONTWRITEBYTECODE=1
 skip_sanitized
 
-# Nothing there, and hooks that are off: nothing happens.
+# No runtime, and disabled hooks: nothing happens.
 ./marking_c && ./marking_cpp && python3 marking.py || fail "fails without hooks"
 NEURON_HOOKS=0 ./marking_c "$NTK_LIB_DIR/libnrt.so.1" || fail "fails with hooks that are off"
 
@@ -45,7 +45,7 @@ NEURON_PROCESS_TAG=cpp ./marking_cpp "$NTK_LIB_DIR/libnrt.so.1"
 NEURON_PROCESS_TAG=python python3 marking.py "$NTK_LIB_DIR/libnrt.so.1"
 NEURON_PROCESS_TAG=around LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1 \
     ./marking_c libnrt.so.1
-# Hooks around a runtime that has its own leave the marks to it.
+# Hooks around a runtime with built-in hooks leave the marks to it.
 NEURON_PROCESS_TAG=inner LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/libnrt.so.1 \
     ./marking_c libnrt.so.1
 wait_for has 39
@@ -66,13 +66,13 @@ for tag in c cpp around inner; do
 done
 [ "$(jq -r '[.[] | select(.tag == "c" and .what == "largest")][0].value' marks.json)" = "$(jq -n 18446744073709551615)" ] || fail "the largest value"
 [ "$(jq -c '[.[] | select(.tag == "python" and .what != "step") | .what]' marks.json)" = '["fails","Zürich"]' ] || fail "Python: $(cat marks.json)"
-# What is hostile is harmless to terminals.
+# Hostile names are harmless to terminals.
 neuron-monitor query events --db marks.db --kind mark >table.txt
 ! grep -q "$(printf '\033')" table.txt || fail "an escape reaches the terminal"
 [ "$(grep -c 'red' table.txt)" = 4 ] || fail "a name with a line feed: $(cat table.txt)"
 [ "$(neuron-monitor query events --db marks.db --json | jq '[.[] | select(.kind == "mark")] | length')" = 0 ] || fail "marks are shown without a request"
 
-# A recording of a process that runs has them as spans.
+# A recording of a running process has them as spans.
 NEURON_PROCESS_TAG=recorded python3 - "$NTK_LIB_DIR/libnrt.so.1" <<'PYTHON' &
 import ctypes, sys, time
 import neuron_marks as marks
@@ -88,7 +88,7 @@ recorded() { rm -rf "$1" && neuron-profile inspect --pid $job --duration 300ms -
 wait_for recorded live
 kill "$job"
 
-# What the trace of a program says: 5 steps with their numbers, moments as moments.
+# The trace of a program contains 5 steps with their numbers, and moments as moments.
 traced() { neuron-profile view -d "$1" --output-format json --output-file "$1.json" 2>"$1.txt" || fail "$1: $(cat "$1.txt")"; }
 traced live
 jq -e '[.trace_event[] | select(.name == "mark")] | length > 0 and all(.[]; .mark == "step" and .value == 3 and .duration >= 10000000)' \

@@ -49,7 +49,8 @@ static void start(struct random_graph *random)
 void random_graph_make(struct random_graph *random, uint64_t seed, uint32_t node_count)
 {
     uint64_t state = seed;
-    /* A graph has a nature: how often its operators are elsewhere, read from outside, are heads. */
+    /* Each graph has its own probabilities: of operators on other devices, of external inputs, of
+     * heads. */
     uint32_t elsewhere = random_below(&state, 4);
     uint32_t external = random_below(&state, 5);
     uint32_t heads = random_below(&state, 4);
@@ -94,7 +95,7 @@ void random_graph_parse(struct random_graph *random, const char *text)
 
         node->is_copy = strncmp(text, "copy", 4) == 0;
         if (node->is_copy) {
-            node->device = 0; /* an MLU on one side at least */
+            node->device = 0; /* an MLU on at least one side */
         }
         node->output_count = 1;
         text = strchr(text, ':') + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* random_graph - graphs of operators by number: a seed gives the same one everywhere. */
+/* random_graph - numbered graphs of operators: a seed gives the same graph everywhere. */
 #ifndef NTK_TESTS_MLUGRAPH_RANDOM_GRAPH_H
 #define NTK_TESTS_MLUGRAPH_RANDOM_GRAPH_H
 
@@ -23,8 +23,8 @@ uint32_t random_below(uint64_t *state, uint32_t limit);
 /* Up to two MLUs, other devices, copies, operators that read nothing, several outputs. */
 void random_graph_make(struct random_graph *random, uint64_t seed, uint32_t node_count);
 
-/* From a text, an operator a word: "m0:e", "m1:2,e", "cpu:0", "copy:4", "m0:1H" (a head), "m0:"
- * (reads nothing). */
+/* From a text with one word per operator: "m0:e", "m1:2,e", "cpu:0", "copy:4", "m0:1H" (a head),
+ * "m0:" (no inputs). */
 void random_graph_parse(struct random_graph *random, const char *text);
 
 #endif

@@ -9,7 +9,7 @@
 #include "shared/base/vec.h"
 #include "tests/runtime-hooks/mlugraph/random_graph.h"
 
-#define CHANNELS 4 /* of most values; what Concat makes has twice as many */
+#define CHANNELS 4 /* of most values; the results of Concat have twice as many */
 #define SIDE 3
 
 struct value {
@@ -23,7 +23,7 @@ struct maker {
     const char *everywhere;
     uint32_t home; /* most operators are on this device */
     struct ntk_buf text;
-    struct ntk_vec values; /* struct value: what operators may read */
+    struct ntk_vec values; /* struct value: values that operators may read */
     struct ntk_vec shapes; /* struct mlu_shape per node; no dimensions for an operator */
     uint32_t node_count;
 };
@@ -55,7 +55,7 @@ static struct value data(struct maker *m)
     return value;
 }
 
-/* One with so many channels, among the last few most of the time. */
+/* A value with this number of channels, mostly one of the last few. */
 static struct value pick(struct maker *m, uint32_t channels)
 {
     struct value found = { 0 };
@@ -103,7 +103,7 @@ static void add_operator(struct maker *m, const char *op, const char *attrs,
     m->node_count++;
 }
 
-/* Every number is drawn, whatever the device is, so that a seed makes the same graph. */
+/* Every number is drawn, whatever the device, so that a seed yields the same graph. */
 static void add_some_operator(struct maker *m)
 {
     static const char *const unary[] = { "relu", "sigmoid", "tanh", "Dropout", "_copy" };

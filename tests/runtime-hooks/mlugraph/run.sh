@@ -1,9 +1,9 @@
 #!/bin/bash
-# neuron-graph run: a network of several devices against numpy, in both modes; parameters in every
-# form; errors are reported.
+# neuron-graph run: a network of several devices compared with numpy, in both modes; parameters in every form; errors
+# are reported.
 here=$PWD
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 graph=$NTK_BIN_DIR/neuron-graph
 export NEURON_SOFT_INSTANCE=mlu270x4
 unset NEURON_LIBCNML NEUWARE_HOME MLU_VISIBLE_DEVICES
@@ -83,7 +83,7 @@ refused 2 "invalid value 'gpu' for --mlu" "$graph" run net-symbol.json --mlu gpu
 refused 2 "invalid value 'both' for --mode" "$graph" run net-symbol.json --mode both
 refused 2 'NAME=FILE' "$graph" run net-symbol.json -i data
 
-# Two heads of one name, and a name that is a path: files stay in the folder and apart.
+# Two heads with the same name, and a name that is a path: files stay in the folder and separate.
 cat >names.json <<'JSON'
 {"nodes": [{"op": "null", "name": "x", "inputs": []},
  {"op": "relu", "name": "../../up", "inputs": [[0, 0]]}, {"op": "relu", "name": "../../up", "inputs": [[1, 0]]},

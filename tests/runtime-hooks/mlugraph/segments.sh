@@ -1,10 +1,11 @@
 #!/bin/bash
-# neuron-graph segments: lines and JSON for graphs worked out by hand, devices from the command line, files that are none.
+# neuron-graph segments: lines and JSON for graphs worked out by hand, devices from the command line, and files that
+# are not symbol files.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 graph=$NTK_BIN_DIR/neuron-graph
 
-# symbol WORD...: a file of operators: DEVICE:INPUTS, as in m0:e m1:0,e cpu:1H, into net.json.
+# symbol WORD...: writes net.json with operators DEVICE:INPUTS, such as m0:e m1:0,e cpu:1H.
 symbol() {
     python3 - "$@" >net.json <<'PYTHON'
 import json, sys

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every operator on numbers small enough to be worked out by hand. */
+/* Every operator on numbers small enough to work out by hand. */
 #include "runtime-hooks/mlugraph/mlu_compute.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ struct row {
     uint32_t index;
 };
 
-/* How many operators ran on the CPU because the MLU has none such. */
+/* Returns how many operators ran on the CPU because the MLU does not have them. */
 static uint32_t check(const struct row *row, const struct mlu_device_ops *ops, double tolerance)
 {
     struct mlu_array values[INPUTS_MAX];
@@ -304,7 +304,8 @@ static void operators_on_the_host_in_the_place_of_mlus(void **state)
 
 static void operators_on_mlus(void **state)
 {
-    /* So many are what CNML does not have (docs/graph.md); one more here is one lost. */
+    /* The number of operators that CNML lacks (docs/graph.md); a higher one means that support was
+     * lost. */
     assert_int_equal(check_all(&mlu_device_cnml, 1e-4), 17);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs by number on software MLUs: fused or not, equal bytes; next to the host, equal numbers. */
+/* Numbered graphs on software MLUs: fused and unfused give equal bytes, and the host gives equal
+ * numbers. */
 #include "runtime-hooks/mlugraph/mlu_fuse_graph_executor.h"
 
 #include <math.h>

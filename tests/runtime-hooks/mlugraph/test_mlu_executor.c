@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs by number, run operator by operator, in segments and without any MLU: equal bytes. */
+/* Numbered graphs, run operator by operator, in segments, and without any MLU: equal bytes. */
 #include "runtime-hooks/mlugraph/mlu_fuse_graph_executor.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static struct {
     uint32_t forwards;
     uint32_t fusion_forwards;
     uint32_t compiles;
-    uint32_t tensors; /* that are there */
+    uint32_t tensors; /* currently allocated */
     uint32_t ops;
     uint32_t fusions;
     uint32_t streams;
@@ -165,7 +165,7 @@ static void segments_compute_what_their_operators_do(void **state)
         assert_same_heads(&imperative, &cpu, seed);
         fused += (uint32_t)symbolic.segments.count;
 
-        /* The second time nothing is compiled, another input gives another output. */
+        /* The second time nothing is compiled, and another input gives another output. */
         struct mlu_array other;
         assert_int_equal(mlu_array_copy(&other, random.args[0], NULL), 0);
         mlu_array_set(&other, 0, 3);

@@ -23,7 +23,7 @@ static uint8_t *sample(const char *name, size_t *out_bytes)
     return bytes;
 }
 
-/* What stored, deflated and raw have alike: w, bias, f (in Fortran order in the archives), one. */
+/* Common to stored, deflated and raw: w, bias, f (in Fortran order in the archives), one. */
 static void assert_the_four(const struct mlu_params *params)
 {
     const struct mlu_array *array = mlu_params_get(params, "w");
@@ -84,7 +84,7 @@ static void params_that_are_written_are_read_again(void **state)
     mlu_params_fini(&params);
     free(bytes);
 
-    /* The writer makes what the sample was made to be. */
+    /* The writer reproduces the sample. */
     size_t sample_count;
     uint8_t *again;
     bytes = sample("raw", &sample_count);
@@ -121,7 +121,7 @@ static void params_that_are_invalid_are_refused_with_a_sentence(void **state)
     }
 }
 
-/* A field of the raw sample, spoilt. */
+/* A damaged field of the raw sample. */
 static void fields_that_lie_are_refused(void **state)
 {
     const size_t entry = sizeof(struct mlu_params_header);
@@ -166,7 +166,7 @@ static void fields_that_lie_are_refused(void **state)
     }
 }
 
-/* Cut off anywhere, or with a byte that is another: refused, or arrays, and never beyond memory. */
+/* Truncated anywhere, or with one byte changed: rejected, or arrays within memory. */
 static void damage_is_survived(void **state)
 {
     static const char *const names[] = { "stored", "deflated", "raw", "zeros" };
@@ -211,7 +211,7 @@ static void numbers_are_rounded_as_their_types_say(void **state)
         { MLU_DTYPE_FLOAT16, 65519.9, 65504 },
         { MLU_DTYPE_FLOAT16, 65520, INFINITY },
         { MLU_DTYPE_FLOAT16, -1e30, -INFINITY },
-        { MLU_DTYPE_FLOAT16, 2049, 2048 }, /* halves go to even */
+        { MLU_DTYPE_FLOAT16, 2049, 2048 }, /* halves are rounded to even */
         { MLU_DTYPE_FLOAT16, 2051, 2052 },
         { MLU_DTYPE_FLOAT16, 0x1p-25, 0 },
         { MLU_DTYPE_FLOAT16, 0x1.8p-25, 0x1p-24 },

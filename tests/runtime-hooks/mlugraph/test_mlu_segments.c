@@ -36,7 +36,8 @@ static void small_graphs_are_cut_as_worked_out_by_hand(void **state)
     } rows[] = {
         { "m0:e m0:0 cpu:1 m0:2 m0:3 copy:4 m1:5 m1:6H", "0,1(0) 3,4(3) 6,7(6) " },
         { "m0:e m0:0 m0:1 m0:2 m0:3,0H", "0,1,2,3,4(0) " }, /* a residual */
-        { "m0:e m0:0 cpu:0 m0:1,2H", "" },                  /* {0,1} would starve 2 */
+        /* With {0,1}, 2 would never get its input. */
+        { "m0:e m0:0 cpu:0 m0:1,2H", "" },
         { "m0:eH", "" },
         { "m0:e m0:e m0:0H m0:1H", "0,1,2,3(1) " },
         { "m0:e m0:0H m0:e m0:2H", "0,1(0) 2,3(2) " },
@@ -46,10 +47,10 @@ static void small_graphs_are_cut_as_worked_out_by_hand(void **state)
         { "m0:e m0:0 cpu:e m0:1,2 m0:3H", "0,1,3,4(3) " },
         { "m0:e cpu:0 m0:0 m0:2,1H", "" },
         { "m0:eH m0:0 m0:1H", "1,2(1) " },
-        { "m0: m0:0 m0:1H", "0,1,2(0) " }, /* reads nothing at all: runs at its first */
+        { "m0: m0:0 m0:1H", "0,1,2(0) " }, /* no inputs at all: runs at its first operator */
         { "", "" },
         { "cpu:e cpu:0H", "" },
-        { "m1:e m1:0H m0:e m0:2H", "2,3(2) 0,1(0) " }, /* device by device */
+        { "m1:e m1:0H m0:e m0:2H", "2,3(2) 0,1(0) " }, /* one device after another */
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -89,7 +90,7 @@ static void the_ends_of_a_segment_are_reported(void **state)
     mlu_segments_fini(&segments);
 }
 
-/* ---- the words of mlu_segments.h again, in the simplest way there is ---- */
+/* ---- the definitions of mlu_segments.h, implemented as simply as possible ---- */
 
 static bool reads_from_outside(const struct mlu_fuse_graph *graph, const bool *in, uint32_t n)
 {
@@ -134,7 +135,7 @@ static bool gives_to_outside(const struct mlu_fuse_graph *graph, const bool *in,
     return false;
 }
 
-/* How many operators a set has when it is valid, else 0. */
+/* The number of operators in a valid set, otherwise 0. */
 static uint32_t valid_size(const struct mlu_fuse_graph *graph, const bool *in)
 {
     int64_t last_input = -1;
@@ -156,7 +157,7 @@ static uint32_t valid_size(const struct mlu_fuse_graph *graph, const bool *in)
     return size >= 2 && last_input < first_output ? size : 0;
 }
 
-/* Largest valid set among all sets of what is left of the device. */
+/* The largest valid set among all sets of the operators left on the device. */
 static uint32_t exhaustive_size(const struct mlu_fuse_graph *graph, const bool *left)
 {
     uint32_t places[RANDOM_GRAPH_NODES_MAX];
@@ -180,7 +181,7 @@ static uint32_t exhaustive_size(const struct mlu_fuse_graph *graph, const bool *
     return best;
 }
 
-/* The set of a cut by the definition: delete what may not stay until all may. */
+/* The set of a cut by definition: deletes operators that may not stay until all may. */
 static uint32_t fixpoint(const struct mlu_fuse_graph *graph, const bool *left, int64_t cut,
                          bool *in)
 {
@@ -203,7 +204,7 @@ static uint32_t fixpoint(const struct mlu_fuse_graph *graph, const bool *left, i
     return size;
 }
 
-/* The next segment of the device by the definition: its size, 0 when there is none. */
+/* The next segment of the device by definition: its size, or 0 if there is none. */
 static uint32_t next_by_definition(const struct mlu_fuse_graph *graph, const bool *left, bool *best)
 {
     uint32_t best_size = 0;
@@ -222,7 +223,7 @@ static uint32_t next_by_definition(const struct mlu_fuse_graph *graph, const boo
     return best_size >= 2 ? best_size : 0;
 }
 
-/* Cuts the graph in both ways; how many segments it has. */
+/* Cuts the graph in both ways; returns how many segments it has. */
 static size_t compare(const struct mlu_fuse_graph *graph, uint64_t seed, bool with_search)
 {
     struct ntk_vec segments;
@@ -280,7 +281,7 @@ static void segments_are_what_an_exhaustive_search_finds(void **state)
         random_graph_make(&random, seed, 1 + (uint32_t)(seed % 8));
         found += compare(&random.graph, seed, true);
     }
-    assert_true(found > 2000); /* the graphs are not those that have none */
+    assert_true(found > 2000); /* the graphs do have segments */
 }
 
 static void larger_graphs_are_cut_as_the_definition_says(void **state)
@@ -296,7 +297,7 @@ static void larger_graphs_are_cut_as_the_definition_says(void **state)
     assert_true(found > 2000);
 }
 
-/* Nothing that a segment reads is made after it ran, nothing that it gives is read before. */
+/* A segment runs after its inputs were made, and before its outputs are read. */
 static void a_walk_finds_every_value_in_its_place(void **state)
 {
     for (uint64_t seed = 1; seed <= 3000; seed++) {
@@ -312,7 +313,8 @@ static void a_walk_finds_every_value_in_its_place(void **state)
         }
         ntk_vec_each(struct mlu_segment, segment, &segments) {
             for (uint32_t i = 0; i < segment->op_count; i++) {
-                assert_int_equal(made_at[segment->ops[i]], segment->ops[i]); /* in one only */
+                /* In only one segment. */
+                assert_int_equal(made_at[segment->ops[i]], segment->ops[i]);
                 made_at[segment->ops[i]] = segment->fire;
             }
         }
@@ -361,7 +363,8 @@ static void make_big(struct big_graph *big, enum nature nature)
         if (nature == ALTERNATING && n % 3 == 2) {
             node->device = -1;
         }
-        if (nature == HEADS_AND_INPUTS) { /* a segment for every two, all in one chain */
+        /* One segment for every two operators, all in one chain. */
+        if (nature == HEADS_AND_INPUTS) {
             big->is_head[n] = n % 2 == 1;
             if (n > 0 && n % 2 == 0) {
                 big->inputs[inputs++] = (struct mlu_fuse_input){ MLU_FUSE_EXTERNAL, 0 };

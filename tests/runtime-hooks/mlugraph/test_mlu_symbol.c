@@ -20,7 +20,7 @@ static void parse(const char *text, struct mlu_symbol *symbol)
     }
 }
 
-/* The text with its ' as quotes, which C has to escape. */
+/* The text with ' replaced by double quotes, which C would have to escape. */
 static char *quoted(const char *text)
 {
     char *copy = strdup(text);
@@ -124,7 +124,7 @@ static void devices_can_be_given_in_many_ways(void **state)
         { "'__ctx__': 'mlu4'", 4 },
         { "'ctx_group': 'mlu5'", 5 },
         { "'__ctx_group__': 'cpu'", MLU_DEVICE_CPU },
-        { "'__ctx_group__': 'stage'", 7 }, /* mapped */
+        { "'__ctx_group__': 'stage'", 7 }, /* mapped by the caller */
         { "'ctx_group': 'stage', 'ctx': 'mlu6'", 6 },
         { "'ctx_group': 'unheard of'", 0 },
     };
@@ -324,7 +324,7 @@ static void weights_and_labels_are_not_read_at_run_time(void **state)
     assert_int_equal(fuse.inputs[0].producer, MLU_FUSE_EXTERNAL);
     assert_int_equal(fuse.nodes[1].input_count, 2);
     assert_int_equal(fuse.nodes[2].input_count, 1);
-    assert_int_equal(fuse.nodes[3].input_count, 2); /* the same variable is data here */
+    assert_int_equal(fuse.nodes[3].input_count, 2); /* here the same variable is data */
     assert_int_equal(fuse.inputs[5].producer, MLU_FUSE_EXTERNAL);
     assert_false(fuse.is_head[2]);
     assert_true(fuse.is_head[3]);

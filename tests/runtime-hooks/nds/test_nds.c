@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The datastore calls against processes that run models, and the life of their objects.
+ * The datastore calls on processes that run models, and the lifetime of their objects.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -116,8 +116,7 @@ static void check_process(nds_instance_t *inst, const char *tag)
     assert_int_not_equal(nds_obj_delete(handle), 0);
 }
 
-/* The model has one node on core 1; what its memory is by slot sums to the core's, without
- * tensors. */
+/* The model has one node on core 1; its memory by slot adds up to the core's, without tensors. */
 static void check_models(nds_instance_t *inst)
 {
     nds_obj_handle_t *models = NULL;
@@ -143,7 +142,7 @@ static void check_models(nds_instance_t *inst)
 
 #define TAG "a tag that is longer than the thirty-one bytes of the old record"
 
-/* Says when the work is done, ends when told. */
+/* Reports when the work is done, exits on request. */
 static int observed_process(struct observed *parent, void *ctx)
 {
     struct loaded loaded = { 0 };
@@ -183,7 +182,7 @@ static void another_process_is_read_while_it_runs(void **state)
     assert_int_not_equal(nds_or_nd_counter(inst, NDS_ND_COUNTER_FEATURE_BITMAP, 1), 0);
     assert_null(nds_obj_new(inst, OBJECT_TYPE_PROCESS_INFO));
 
-    /* The same instance sees what happens next, and the unloaded model is not a node any more. */
+    /* The same instance sees later changes, and the unloaded model is no longer a node. */
     observed_send(&child, 1);
     (void)observed_receive(&child);
     assert_int_equal(core_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED), EXECUTIONS + 1);
@@ -192,7 +191,7 @@ static void another_process_is_read_while_it_runs(void **state)
     assert_int_equal(count, 0);
     free(models);
 
-    /* And its counters stay when it is killed; a new look does not find it. */
+    /* Its counters stay after it is killed, but a new instance does not find it. */
     assert_int_equal(observed_finish(&child, SIGKILL), 128 + SIGKILL);
     assert_int_equal(core_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED), EXECUTIONS + 1);
     assert_int_equal(nds_close(inst), 0);
@@ -208,7 +207,7 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
     nrt_tensor_t *host = NULL;
     uint64_t value = 1000;
 
-    /* Before the runtime: an instance without anything. */
+    /* Before the runtime is open: an empty instance. */
     assert_int_equal(nds_open(&device_0, 0, &inst), 0);
     assert_int_equal(core_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED), 0);
     assert_null(nds_read_process_info(inst));
@@ -219,7 +218,7 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
     check_process(inst, TAG);
     check_models(inst);
 
-    /* A counter that the segment has: a difference to the live value. */
+    /* A counter that the segment has: an offset to the live value. */
     assert_int_equal(nds_increment_nc_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED, 5), 0);
     assert_int_equal(nds_decrement_nc_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED, 2), 0);
     assert_int_equal(core_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED), EXECUTIONS + 3);
@@ -228,7 +227,7 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
     assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
     assert_int_equal(core_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED), 1001);
 
-    /* Counters that it has not. */
+    /* Counters that the segment lacks. */
     assert_int_equal(nds_increment_nc_counter(inst, 0, NDS_NC_COUNTER_CC_TIME, 70), 0);
     assert_int_equal(nds_increment_nc_counter(inst, 0, 94, 9), 0);
     assert_int_equal(core_counter(inst, 0, NDS_NC_COUNTER_CC_TIME), 70);
@@ -242,13 +241,13 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
     assert_int_equal(nds_or_nd_counter(inst, NDS_ND_COUNTER_FEATURE_BITMAP, 1), 0);
     assert_true(device_counter(inst, NDS_ND_COUNTER_FEATURE_BITMAP) == (1ull << 63 | 2));
 
-    /* By its pid it is a reader like any other, and sees the live value. */
+    /* Opened by its pid it is a normal reader, and sees the live value. */
     assert_int_equal(nds_open(&device_0, getpid(), &reader), 0);
     assert_int_equal(core_counter(reader, 1, NDS_NC_COUNTER_INFER_COMPLETED), EXECUTIONS + 1);
     assert_int_not_equal(nds_increment_nc_counter(reader, 1, NDS_NC_COUNTER_CC_TIME, 1), 0);
     assert_int_equal(nds_close(reader), 0);
 
-    /* After the runtime closed, the last values stay; a new one counts from 0. */
+    /* After the runtime has closed, the last values stay; a new runtime counts from 0. */
     nrt_tensor_free(&host);
     loaded_fini(&loaded);
     value = core_counter(inst, 1, NDS_NC_COUNTER_TIME_IN_USE);
@@ -261,7 +260,7 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
     unsetenv("NEURON_PROCESS_TAG");
 }
 
-/* A logical core of two physical ones: counts on the first, time and code on both, a node on
+/* A logical core of two physical ones: counts on the first, time and code on both, and a node on
  * each. */
 static void the_cores_of_a_logical_core_are_distinguished(void **state)
 {
@@ -393,7 +392,7 @@ static void objects_are_seen_from_their_commit_to_their_deletion(void **state)
     assert_int_equal(nds_obj_commit(process), 0);
     assert_string_equal(nds_obj_handle_to_process_info(nds_read_process_info(inst))->tag, "mine");
 
-    /* The instance takes its objects along. */
+    /* Closing the instance destroys its objects. */
     assert_int_equal(nds_close(inst), 0);
     assert_null(nds_obj_handle_to_process_info(process));
     assert_int_not_equal(nds_obj_commit(process), 0);
@@ -484,7 +483,7 @@ static void wrong_arguments_are_errors(void **state)
     assert_null(nds_obj_new(inst, -1));
     assert_int_not_equal(nds_read_all_model_nodes(inst, NULL, &count), 0);
     assert_int_not_equal(nds_read_all_model_nodes(inst, &models, NULL), 0);
-    /* With a machine, its cores are the bound. */
+    /* With a machine, the number of its cores is the limit. */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nds_get_nc_counter(inst, 1, 0, &value), 0);
     assert_int_not_equal(nds_get_nc_counter(inst, 2, 0, &value), 0);

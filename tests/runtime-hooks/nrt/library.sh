@@ -1,8 +1,7 @@
 #!/bin/bash
-# library - which libnrt.so.1 our programs use: what the user names, what the loader finds, the vendor's, and the software
-# runtime of the installation only on a machine without a Neuron driver. The programs print it.
-# Method: copies of the programs next to lib/neuron-soft, as they are installed. A mount namespace supplies the driver's
-# folder in /sys and the vendor's in /opt.
+# library - which libnrt.so.1 our programs use: the configured one, the one that the loader finds, the vendor's, and
+# the installed software runtime only on a machine without a Neuron driver. The programs print it.
+# Method: copies of the programs next to lib/neuron-soft, as in an installation. A mount namespace supplies the driver's folder in /sys and the vendor's in /opt.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 [ -z "${NTK_SANITIZE:-}" ] || { echo "the stand-in for the vendor's runtime is built without sanitizers"; exit 77; }
@@ -37,11 +36,12 @@ uses "$vendor" false env NEURON_LIBNRT="$vendor" neuron-bench exec memcpy.neff -
 neuron-bench exec memcpy.neff --count 1 | greps -x "library     $soft (software)" || fail "the text has no library"
 neuron-profile capture -n memcpy.neff -s memcpy.ntff 2>err >/dev/null && grep -qx "neuron-profile: library $soft (software)" err || fail "capture"
 neuron-monitor diag --json | jq -e --arg soft "$soft" '.runtime_library == $soft and .runtime_software' >/dev/null || fail "diag names no library"
-# The hooks see a program that uses another runtime, and are not in front of the software runtime, which has its own.
+# The hooks observe a program that uses another runtime, and do not wrap the software runtime, which has built-in
+# hooks.
 uses "$vendor" false env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-monitor run -- neuron-bench exec memcpy.neff --count 1 --json
 [ ! -s err ] || fail "see err"
 uses "$soft" true neuron-monitor run -- neuron-bench exec memcpy.neff --count 1 --json
-# A wrapper finds no runtime, the program that it starts does.
+# A wrapper finds no runtime, but the program that it starts does.
 printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec neuron-bench exec memcpy.neff --duration 600s --rate 20\n' "$NTK_LIB_DIR/vendor" >wrap.sh
 chmod +x wrap.sh
 neuron-monitor run --tag wrapped -- ./wrap.sh >wrapped 2>&1 &
@@ -79,10 +79,11 @@ for named in '' "$soft"; do
     [ "$(jq '[.tests[] | select(.test == "runtime" and .result == "FAIL")] | length' out)" = 1 ] || fail "diag"
     [ "$(jq '[.tests[] | select(.core and .test != "findings")] | length' out)" = 0 ] || fail "diag tests software cores"
 done
-# What the user names is used, and the runtime says what it is.
+# The configured library is used, and the runtime says what it is.
 uses "$soft" true on_hardware env NEURON_LIBNRT="$soft" neuron-bench exec memcpy.neff --count 1 --json
 greps 'this machine has a Neuron driver, but this process uses software NeuronCores' <err || fail "see err"
-# The vendor's is used, though the software runtime comes first in the loader's path; so it is by jobs with hooks.
+# The vendor's runtime is used, although the software runtime comes first in the loader's path; the same holds for
+# jobs with hooks.
 for path in "" "${soft%/*}"; do
     installed=$vendor uses /opt/aws/neuron/lib/libnrt.so.1 false on_hardware env LD_LIBRARY_PATH="$path" neuron-bench exec memcpy.neff --count 1 --json
     [ ! -s err ] || fail "see err"

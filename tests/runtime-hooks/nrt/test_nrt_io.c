@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a library of counters, whose calls fail one after the other: what was made is
- *         returned. */
+/* Method: a library of counters, whose calls fail one after another; everything that was created is
+ * freed. */
 #include "runtime-hooks/nrt/nrt_io.h"
 
 #include <string.h>
 
 #include "tests/support/unit.h"
 
-static int calls_left; /* until one fails */
+static int calls_left; /* until a call fails */
 static int infos, sets, tensors;
 static int in_set[2];
 

@@ -79,12 +79,11 @@ def main():
     weight = blob(2, text("w") + info("F32", [2]), floats(100, 200))
     feed = lambda name, shape, count, *values: blob(3, text(name) + info("F32", shape) + struct.pack("<Q", count), floats(*values))
     write("plain.popef", executable(copy, files), metadata([x, w, y], [0], [5], []), weight, feed("x", [2], 3, 1, 2, 3, 4, 5, 6))
-    # Remote buffers of three repeats: a program that sees one block at a time takes them in turn.
+    # Remote buffers of three repeats: a program that sees one block at a time uses them in turn.
     repeated = anchor("w", "h2d_input_parameter", "in", [3, 2], [0], remote=True, repeats=3)
     write("repeats.popef", executable(copy, files), metadata([x, repeated, y], [0], [5], []),
           blob(2, text("w") + info("F32", [3, 2]), floats(10, 10, 20, 20, 30, 30)), feed("x", [2], 4, *range(8)))
-    # Two replicas: weights and their own feeds, the feed described with and without their
-    #               dimension.
+    # Two replicas: weights and separate feeds, with the feed described both with and without the replica dimension.
     both = [anchor("x", "h2d_user_input", "in", [2, 2], [5], replica=True), anchor("w", "h2d_input_parameter", "in", [2, 2], [0], replica=True),
             anchor("y", "anchor_d2h_Add:0", "out", [2, 2], [5], replica=True), anchor("w", "save_w", "out", [2, 2], [7], replica=True)]
     for name, shape, count in (("plain", [2], 6), ("extended", [2, 2], 3)):
@@ -92,12 +91,12 @@ def main():
               blob(2, text("w") + info("F32", [2, 2]), floats(10, 20, 30, 40)), feed("x", shape, count, *range(12)))
     write("half.popef", executable(copy, files), metadata(both, [0], [5], [7], replicas=2),
           blob(2, text("w") + info("F32", [2, 2]), floats(10, 20, 30, 40)), feed("x", [2], 3, *range(6)))
-    # Two programs: the second reads what the first wrote, and a weight that both add.
+    # Two programs: the second reads what the first wrote, and both add the same weight.
     second = {**copy, "6": {"kind": "neff", "file": "b.neff"}}
     write("chain.popef", executable(second, {**files, "b.neff": open("chain.neff", "rb").read()}),
           metadata([x, w, anchor("z", "out_z", "out", [2], [6])], [0], [5, 6], []), weight, feed("x", [2], 2, 1, 2, 3, 4))
     write("seed.popef", executable(copy, files), metadata([anchor("s", "h2d_user_input", "in", [2], [5]), w, y], [0], [5], [], seed="h2d_user_input"), weight)
-    # ---- refused ----
+    # ---- rejected ----
     write("unfed.popef", executable(copy, files), metadata([x, w, y], [0], [5], []), weight)
     write("unlisted.popef", executable(copy, files), metadata([x, anchor("w", "h2d_input_parameter", "in", [2], [3]), y], [0], [5], []), weight,
           feed("x", [2], 1, 1, 2))
@@ -123,7 +122,7 @@ def main():
     write("number.popef", executable({"five": {"kind": "copy_in"}}, {}), metadata([], [], [], []))
     write("version.popef", executable({}, {}, document={"version": 2, "programs": {}}), metadata([], [], [], []))
     write("json.popef", blob(0, text("m"), archive({"programs.json": b"[1"})), metadata([], [], [], []))
-    # 70 MiB in a small file: inflated once, and twice.
+    # 70 MiB in a small file, compressed once and twice.
     write("inflates.popef", compressed("m", archive({"a.neff": bytes(70 << 20)})), metadata([], [], [5], []))
     write("nested.popef", compressed("m", gzip.compress(archive({"a.neff": bytes(70 << 20)}), 1)), metadata([], [], [5], []))
     write("no_neff.popef", executable(one, {"a.neff": b"not a NEFF"}), metadata([], [], [5], []))

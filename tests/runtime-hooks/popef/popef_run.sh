@@ -1,8 +1,9 @@
 #!/bin/bash
-# popef_run: results of feeds, files, replicas, iterations, repeats and weights that stay; what cannot be run.
+# popef_run: results of feeds, files, replicas, iterations, repeats and persistent weights; and files that cannot
+# run.
 here=$PWD
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
+set +e +o pipefail # exit codes are checked where they matter
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LIBNRT POPEF_LOG_LEVEL POPEF_LOG_DEST
 code() {
@@ -12,7 +13,7 @@ code() {
     got=$?
     [ $got = "$expected" ] || complain "exit $got, not $expected: $*"
 }
-# array FILE SHAPE VALUES: what NumPy would load, floats.
+# array FILE SHAPE VALUES: what NumPy would load, as floats.
 array() {
     python3 - "$@" <<'END' || complain "$1 is not $2 $3"
 import ast, struct, sys
@@ -49,7 +50,7 @@ code 0 popef_run sum3.popef -o p
 array p/weight.npy '[2]' '14 28'
 grep -q 'on 3 cores' out && grep -qx 'calls       4, 4 iterations, 12 executions' out || complain "replicas"
 
-# ---- by hand: the bytes of the page, the NEFF of the example ----
+# ---- by hand: the bytes described on the page, the NEFF of the example ----
 python3 - <<'END'
 import io, tarfile
 data = open("add.popef", "rb").read()
@@ -81,12 +82,12 @@ code 0 popef_run seed.popef --seed 4611686018427387904 -o seeded # the bits of 0
 array seeded/y.npy '[1, 2]' '100 202'
 code 0 popef_run two.popef -e m -o two
 array two/y.npy '[1, 2]' '101 202'
-# Several files are one model.
+# Several files form one model.
 head -c "$(popef_dump --json plain.popef | jq '.files[0].tensors[0].offset')" plain.popef >model.popef
 tail -c +"$(($(stat -c %s model.popef) + 1))" plain.popef >variables.popef
 code 0 popef_run model.popef variables.popef -o split
 cmp plain/y.npy split/y.npy || complain "two files"
-# What is given comes before what is there.
+# Given inputs override those in the file.
 code 0 popef_run plain.popef -i x=in.raw -i w=in.raw -o given
 array given/y.npy '[3, 2]' '2 4 4 6 6 8'
 
@@ -118,7 +119,7 @@ cmp <(tail -c +513 mlp/result.npy) <(cat y0 y1) || complain "mlp: other results 
 code 0 neuron-bench exec mlp.neff -n 2 --json
 grep -q '"executions":2,' out || complain "neuron-bench does not run it"
 
-# ---- what cannot be run: one message, no output ----
+# ---- errors: one message, no output ----
 refused() { # file, sentence
     code 1 popef_run "$1.popef" -o refused
     [ "$(grep -c '^popef_run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || complain "$1: more than a sentence"
@@ -164,7 +165,7 @@ code 2 popef_run half.popef --cores 1
 code 0 popef_run half.popef --cores 4-5 -o half
 [ -z "$(find . -name '.*.npy*' -o -name '*.npy.*')" ] || complain "left behind: $(find . -name '*.npy.*')"
 
-# ---- an end before the end: what was computed is saved ----
+# ---- an early end: what was computed is saved ----
 head -c 8000000 /dev/zero >long.raw # a million iterations
 popef_run sum.popef -i step=long.raw -o stopped >out 2>err &
 run=$!

@@ -1,5 +1,5 @@
 #!/bin/bash
-# seen - what popef_run executes is in the reports of neuron-monitor, and an inspection captures it.
+# seen - executions of popef_run are in the reports of neuron-monitor, and an inspection captures them.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq
 popef_make example accumulate -o sum.popef

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writer and reader over one ring in plain memory: the protocol without files and processes. */
+/* Writer and reader of one ring in plain memory: the protocol without files and processes. */
 #include "runtime-hooks/ring/ring_writer.h"
 
 #include <pthread.h>
@@ -94,12 +94,13 @@ static void a_record_inside_a_record_is_dropped_and_counted(void **state)
 }
 
 #define RACE_SLOTS 16
-#ifdef NTK_ABI_NO_FENCES /* the thread sanitizer checks accesses, not at luck */
+#ifdef NTK_ABI_NO_FENCES /* the thread sanitizer checks accesses, and needs no luck */
 #define RACE_ENOUGH 5000u
 #define RACE_RECORDS_MAX 300000u
 #else
-#define RACE_ENOUGH 100000u        /* records that each reader has got under the writer's eyes */
-#define RACE_RECORDS_MAX 10000000u /* or as many as the writer will write, on a busy machine */
+/* Records that each reader has got while the writer was writing. */
+#define RACE_ENOUGH 100000u
+#define RACE_RECORDS_MAX 10000000u /* the maximum that the writer writes on a busy machine */
 #endif
 
 struct race_reader {
@@ -170,7 +171,7 @@ static void two_readers_of_a_racing_writer_lose_exactly_what_they_do_not_get(voi
         race.readers[i].writer_ended = &race.writer_ended;
         ntk_ring_reader_init(&race.readers[i].reader, race.ring.slots, &race.ring.directory.head,
                              RACE_SLOTS, NTK_RING_FROM_OLDEST);
-        /* The second one goes for the oldest records, which the writer is about to overwrite. */
+        /* The second reader reads the oldest records, which the writer is about to overwrite. */
         race.readers[i].reader.writer_gone = i;
         assert_int_equal(pthread_create(&readers[i], NULL, read_all, &race.readers[i]), 0);
     }

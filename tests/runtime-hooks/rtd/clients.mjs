@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// clients TOOLS ENDPOINT NEFF - neuron-rtd met by gRPC of another make: health as its package has it, and a client that knows
-// nothing but what reflection tells.
+// clients TOOLS ENDPOINT NEFF - tests neuron-rtd with a different gRPC implementation: health as in its package, and
+// a client that knows only what reflection returns.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
 #!/bin/bash
-# clients - neuron-rtd in clients of gRPC that are not the C core's: those of node.
+# clients - neuron-rtd with gRPC clients not based on the C core: those of node.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs_npm grpc-js-reflection-client
 export NEURON_SOFT_INSTANCE=inf1.6xlarge

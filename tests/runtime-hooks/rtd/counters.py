@@ -104,7 +104,7 @@ def work(c):
     expect('queue full', now.nmgr.infer_queue_drop_count - before.nmgr.infer_queue_drop_count, 4)
     expect('models', (now.nmgr.model_load_count, now.nmgr.model_start_count), (2, 2))
     expect('largest', now.nmgr.neff_size_bytes_max, max(len(NEFFS['mlp']), len(NEFFS['model'])))
-    # The tensor engine multiplied what matrices of that size take, and nothing else did.
+    # The tensor engine performed exactly the multiplications of matrices of that size, and no other engine any.
     expect('multiplications', {n: nc.macs_count for n, nc in now.nc.items() if nc.macs_count}, {1: 7 * 512 * 2 * 4 * FEATURES ** 2})
     busy = now.nc[1]
     check('instructions', busy.pe_num_executed_instr >= busy.pe_matmul_num_executed_instr > 0 and
@@ -141,7 +141,7 @@ def measured(c, done):
                                                     sum(map(len, NEFFS.values()))))
     expect('cores', [*zip(kinds['NMGR_METRIC_MODEL_NUM_NC'].values, kinds['NMGR_METRIC_MODEL_NUM_NC'].counts)], [(1, 2)])
     check('versions', kinds['NMGR_METRIC_MODEL_MAJOR_VERSION'].count == 2)
-    # A period has what was in it: nothing, then one.
+    # A period has its own events: none, then one.
     until('a quiet second', lambda: not metrics(c, 1)[0])
     model = c.load(NEFFS['model']).h_nn
     expect('infer', c.infer(h_nn=model, ifmap=MEMCPY).status.code, 0)
@@ -149,7 +149,7 @@ def measured(c, done):
     expect('the last minute', recent[pb.NMGR_METRIC_MODEL_LOAD_LATENCY].count, 3)
     until('the latest', lambda: pb.NMGR_METRIC_INFER_LATENCY not in metrics(c, 1)[0])
     expect('ever', metrics(c)[0][pb.NMGR_METRIC_INFER_LATENCY].count, done + 1)
-    # More in a period than are kept one by one is reported, and counts in the sums of all.
+    # If a period has more events than can be kept individually, that is reported, and the sums include all.
     for _ in range(8200):
         expect('start', c.start(h_nn=model).status.code, 0)
         expect('stop', c.stop(h_nn=model).status.code, 0)
@@ -172,7 +172,7 @@ def hardware(c):
     for what, answer in (('none', c.get_hw_counters()), ('unknown', c.get_hw_counters(bdf='ffff:00:00.0')),
                          ('beyond', c.get_hw_counters(device_id=4))):
         expect(what, (answer.status.code, len(answer.status.details) > 0), (2, True))
-    # The faults that were asked for strike the core on which this runs.
+    # The configured faults affect the core on which this runs.
     before = found.counters[0].mem_ecc_corr
     model = c.load(NEFFS['model']).h_nn
     for _ in range(10):

@@ -1,6 +1,6 @@
 #!/bin/bash
-# frameworks - the order in which a framework calls, with four threads; what it counts is what the daemon, the reports of
-# a monitor and its database count.
+# frameworks - the order of calls of a framework, with four threads; its own count equals that of the daemon, of a
+# monitor's reports and of its database.
 . "$(dirname "$0")/daemon.sh"
 needs jq
 mkdir neffs

@@ -1,6 +1,6 @@
 #!/bin/bash
-# monitor - a daemon that runs, as whoever watches the machine sees it: report, database, /metrics and neuron-top call it
-# by its address, count what its clients were answered, and tell when models start and stop and when it comes and goes.
+# monitor - a running daemon as seen by observers: report, database, /metrics and neuron-top name it by its address,
+# count the answers to its clients, and record when models start and stop and when it comes and goes.
 . "$(dirname "$0")/daemon.sh"
 needs jq curl
 mkdir model
@@ -12,11 +12,11 @@ wait_for has_reports reports.jsonl
 port=$(sed -n 's/.*http: listening on port //p' agent.log)
 NEURON_SOFT_FAULT=nq-overflow:every=7 start
 tag=unix:$socket
-# seen FILTER: in the reports so far, with $tag.
+# seen FILTER: whether it matches in the reports so far, with $tag.
 seen() { jq -es --arg tag "$tag" "$1" reports.jsonl >/dev/null && echo yes; }
 wait_for seen 'any(.[].neuron_runtime_data[]; .neuron_runtime_tag == $tag)'
 
-# Good ones, ones that a fault strikes, ones with a wrong input; the codes that the client got.
+# Successful ones, ones affected by a fault, ones with a wrong input; the codes that the client got.
 model=$(neuron-cli -a "$socket" load model/model.neff -j | jq .model_id)
 "$python" - "$socket" "$model" >codes.json <<'END'
 import collections, json, sys
@@ -45,13 +45,13 @@ wait_for all_counted
 jq -es --arg tag "$tag" --argjson pid "$rtd" '[.[].neuron_runtime_data[]] | all(.neuron_runtime_tag == $tag and .pid == $pid)' reports.jsonl >/dev/null ||
     fail "reports name another process"
 
-# neuron-top, as long as it runs.
+# neuron-top, while the daemon runs.
 neuron-top --json --once >top.json
 jq -e --arg tag "$tag" --argjson pid "$rtd" '.applications | length == 1 and (.[0] | .tag == $tag and .pid == $pid and .neuroncores == "0-15" and
     .model_count == 1 and .runtime_version == "1.6.24.0" and (.ended | not))' top.json >/dev/null || fail "neuron-top: $(jq -c .applications top.json)"
 jq -e '[.models[].name] == ["memcpy"]' top.json >/dev/null || fail "neuron-top: $(jq -c .models top.json)"
 
-# /metrics: sums since the daemon began.
+# /metrics: sums since the daemon started.
 curl -sf "http://127.0.0.1:$port/metrics" >metrics || fail "no metrics"
 metric() { # NAME LABEL VALUE
     grep "^$1{" metrics | grep -F "runtime_tag=\"$tag\"" | grep -F "$2" | awk '{ print $NF }' | grep -x -- "$3" >/dev/null ||

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client - a job as hardware runs them, in every way of reaching a runtime, that counts for itself
- * what it does.
+ * client - a job as on real hardware, with every way of reaching a runtime, that counts its own
+ * work.
  *
  * client [HOW] WORK...: HOW is one of client_bind.c's; WORK is "name" or "name:number"
- * (client_work.c, client_life.c), done in order. At its end each process prints one line, and so
- * does each of its children:
+ * (client_work.c, client_life.c), done in order. At the end, each process and each of its children
+ * prints one line:
  *     client <pid> <status>=<executions>... tensors=<n> bytes=<n> models=<n> y=<hash of outputs>
  *
- * The same sources are linked with libnrt.so.1, or go through a table that dlsym() fills
- * (CLIENT_TABLE), and know one form of the explicit interface (NRT_ASYNC_3).
+ * The same sources are linked with libnrt.so.1, or call through a table that dlsym() fills
+ * (CLIENT_TABLE). They know one form of the explicit interface (NRT_ASYNC_3).
  *
- * Threads: work is done by one; it may start more.
+ * Threads: one; work may start more.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_INTERPOSE_CLIENT_CLIENT_H
 #define NTK_TESTS_RUNTIME_HOOKS_INTERPOSE_CLIENT_CLIENT_H
@@ -66,7 +66,7 @@ struct client_table {
 };
 extern struct client_table client_table;
 #define CALL(name) client_table.name
-/* Opens the runtime once more and closes the handle before; for a work of client_life.c. */
+/* Opens the runtime again, then closes the previous handle; for work in client_life.c. */
 void client_reopen(void);
 #else
 #define CALL(name) name
@@ -77,29 +77,29 @@ int client_main(int argc, char **argv);
 
 /* ---- between client_work.c and client_life.c ---- */
 
-/* true when the work was known and done. */
+/* true if the work was known and done. */
 bool client_life(const char *name, uint64_t number);
 bool client_work(const char *name, uint64_t number);
-/* What one client does alone; of client_through.cpp. */
+/* Work that only one client does; in client_through.cpp. */
 bool client_more(const char *name, uint64_t number) __attribute__((weak));
 
-/* How long a process may take before it hangs, as in tests/support/process.h. */
+/* Time after which a process counts as hanging, as in tests/support/process.h. */
 unsigned client_hangs_seconds(void);
 void client_fail(const char *what, int status) __attribute__((noreturn));
-/* nrt_init(), the model of $CLIENT_NEFF loaded, its tensors made; nothing when it is done
- * already. */
+/* Calls nrt_init(), loads the model of $CLIENT_NEFF and makes its tensors; does nothing if that is
+ * done. */
 void client_open(void);
 void client_close(void);
-/* One execution, counted; the status. */
+/* One execution, counted; returns the status. */
 NRT_STATUS client_execute(void);
-/* The same, counted when it is done; false: there is no model, or no runtime, any more. */
+/* The same, counted when done; false: the model or the runtime is gone. */
 bool client_execute_or_not(void);
-/* Counts an execution that ended elsewhere. */
+/* Counts an execution that ended in another function. */
 void client_count(NRT_STATUS status, uint64_t executions);
-/* What was counted so far is another process's, or not to be reported. */
+/* The counts so far belong to another process, or must not be reported. */
 void client_forget(void);
 void client_tell(void);
-/* Unloads and closes while others execute. */
+/* Unloads and closes while other threads execute. */
 void client_unload(void);
 
 #endif

@@ -6,11 +6,11 @@
  *   vsym          the same, dlvsym under the version of each call
  *   path FILE     dlopen(FILE)
  *   global FILE   dlopen(FILE) with RTLD_GLOBAL
- *   space FILE    dlmopen of FILE into a namespace of its own
- *   newer         soname, and a call that is newer than any table of ours
+ *   space FILE    dlmopen of FILE into a separate namespace
+ *   newer         soname, and a call that is newer than our tables
  *   absent CALL   soname, and a call that this runtime lacks: dlsym finds none
  *   plugin FILE   dlopen(FILE), a client linked with the runtime, RTLD_LOCAL | RTLD_DEEPBIND
- *   spaced FILE   dlmopen of that FILE into a namespace of its own
+ *   spaced FILE   dlmopen of that FILE into a separate namespace
  */
 #include "tests/runtime-hooks/interpose/client/client.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What processes do around their executions: forks, ends, and the runtime opened repeatedly. */
+/* What processes do around their executions: fork, exit, and open the runtime repeatedly. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
 #include <dlfcn.h>
@@ -60,7 +60,7 @@ static void *init_and_close_once(void *ctx)
     return NULL;
 }
 
-/* The first call comes from a thread with a stack of so many KiB. */
+/* The first call comes from a thread with a stack of number KiB. */
 static void init_on_small_stack(uint64_t number)
 {
     pthread_attr_t attributes;
@@ -75,7 +75,7 @@ static void init_on_small_stack(uint64_t number)
     pthread_join(thread, NULL);
 }
 
-/* Calls that find no runtime are not executions. */
+/* Calls without a runtime are not executions. */
 static void execute_after_close(uint64_t number)
 {
     client_open();
@@ -98,7 +98,7 @@ static void at_exit(void)
     client_tell();
 }
 
-/* The last execution and the close are the exit's; this work is the last. */
+/* The last execution and the close happen at exit, so this is the last work of a client. */
 static void execute_at_exit(uint64_t number)
 {
     (void)number;
@@ -109,7 +109,7 @@ static void execute_at_exit(uint64_t number)
     exit(0);
 }
 
-/* Children that use the runtime on their own, one after the other, and leave by exit(). */
+/* Children that use the runtime independently, one after another, and leave with exit(). */
 static void fork_workers(uint64_t number)
 {
     for (uint64_t i = 0; i < number; i++) {
@@ -126,7 +126,7 @@ static void fork_workers(uint64_t number)
     }
 }
 
-/* Children of a process that uses the runtime: their calls find none. */
+/* Children of a process that uses the runtime: their calls find no runtime. */
 static void fork_idlers(uint64_t number)
 {
     client_open();
@@ -144,7 +144,7 @@ static void fork_idlers(uint64_t number)
 
 /* ---- the first call ---- */
 
-/* Two threads and what the constructor of a library tells through a pipe. */
+/* Two threads, and a pipe through which the constructor of a library reports. */
 struct first_call {
     pthread_t thread;
     int fds[2];
@@ -160,7 +160,7 @@ static void variable_set(const char *name, uint64_t number)
     }
 }
 
-/* The constructor that checks these waits so many milliseconds. */
+/* The constructor that reads these variables waits for ms. */
 static void first_call_init(struct first_call *call, const char *fd_name, const char *ms_name,
                             uint64_t ms)
 {
@@ -207,8 +207,8 @@ static void *call_and_tell(void *ctx)
     return NULL;
 }
 
-/* A child of a process in which another thread makes the first call, while the runtime loads
- * (vendor-slow, so many milliseconds), uses the runtime on its own. */
+/* Another thread makes the first call while the runtime loads (vendor-slow, number milliseconds);
+ * meanwhile a forked child uses the runtime independently. */
 static void fork_in_first_call(uint64_t number)
 {
     struct first_call call;
@@ -238,8 +238,8 @@ static void *call_when_told(void *ctx)
     return NULL;
 }
 
-/* Two threads make the first call, one of them in a constructor, which is in the loader; the other
- * has started when it does. */
+/* Two threads make the first call, one of them in a constructor, inside the loader; the other one
+ * has started by then. */
 static void load_in_first_call(uint64_t number)
 {
     struct first_call call;
@@ -279,7 +279,7 @@ static void *execute_while_it_can(void *ctx)
     return NULL;
 }
 
-/* The runtime is closed while threads are inside it. */
+/* Closes the runtime while threads are inside it. */
 static void close_under_load(uint64_t number)
 {
     pthread_t threads[LOAD_THREADS];
@@ -299,7 +299,7 @@ static void close_under_load(uint64_t number)
     exit(0);
 }
 
-/* The model is unloaded while threads execute it. */
+/* Unloads the model while threads execute it. */
 static void unload_under_load(uint64_t number)
 {
     pthread_t threads[LOAD_THREADS];
@@ -324,7 +324,7 @@ static void *execute_once(void *ctx)
     return NULL;
 }
 
-/* An execution of a long model is on the core, and this thread does what is asked of it then. */
+/* Starts an execution of a long model in another thread, so that this thread can act meanwhile. */
 static void execute_aside(void)
 {
     pthread_t thread;
@@ -336,14 +336,14 @@ static void execute_aside(void)
     pthread_detach(thread);
 }
 
-/* When SIGUSR1 comes: the sender knows that the execution is under way. */
+/* Until SIGUSR1 arrives: the sender knows that the execution is running. */
 static void abort_inside(uint64_t number)
 {
     sigset_t reported;
 
     sigemptyset(&reported);
     sigaddset(&reported, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &reported, NULL); /* of all threads that come, too */
+    pthread_sigmask(SIG_BLOCK, &reported, NULL); /* also in all later threads */
     execute_aside();
     sigwait(&reported, &(int){ (int)number });
     abort();
@@ -357,7 +357,7 @@ static void stay_inside(uint64_t number)
     _exit(1);
 }
 
-/* Stays, with the runtime open, until a signal ends it. */
+/* Waits, with the runtime open, until a signal ends it. */
 static void stay(uint64_t number)
 {
     client_tell();
@@ -376,8 +376,8 @@ static void reopen(uint64_t number)
 #endif
 }
 
-/* As in a container with a strict policy: what the first list names is refused, and what the second
- * names ends the process. From here on. */
+/* As in a container with a strict policy: from here on, calls in the first list fail, and calls in
+ * the second end the process. */
 static void restrict_calls(uint64_t number)
 {
     static const unsigned int refused[] = { SYS_socket, SYS_memfd_create };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The client that the linker bound. $CLIENT_EARLY: all of it happens in a constructor of the
- * program. */
+/* The client that is linked with the runtime. $CLIENT_EARLY: everything happens in a constructor of
+ * the program. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
 #include <stdlib.h>

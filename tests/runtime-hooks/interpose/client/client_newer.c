@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The client that the linker bound to a runtime newer than our table of calls. */
+/* The client that is linked with a runtime newer than our table of calls. */
 #include <stdio.h>
 
 #include "tests/runtime-hooks/interpose/client/client.h"

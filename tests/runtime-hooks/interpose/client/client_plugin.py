@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The client as Python's frameworks are: a plug-in opened by ctypes, with its symbols to itself.
+# The client in the way of Python frameworks: a plug-in opened by ctypes, with private symbols.
 import ctypes
 import os
 import sys

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The executions of every kind, and what is counted of them. */
+/* Executions of every kind, and what is counted for them. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
 #include <fcntl.h>
@@ -126,7 +126,7 @@ static void model_load(const char *path)
         unsigned char *bytes = malloc(one->size);
 
         for (size_t k = 0; bytes && k < one->size; k++) {
-            bytes[k] = (unsigned char)(k % 61); /* as floats: small, and no NaN */
+            bytes[k] = (unsigned char)(k % 61); /* as floats: small, and never NaN */
         }
         check("nrt_tensor_write", CALL(nrt_tensor_write)(tensor, bytes, 0, one->size));
         free(bytes);
@@ -262,7 +262,7 @@ static void execute_implicitly(uint64_t number)
     check("nrt_async_drain_queued_execs", CALL(nrt_async_drain_queued_execs)(0));
 }
 
-/* With one execution at a time under way, whose callback waits, the others find the queue full. */
+/* While one execution runs, whose callback waits, the others find the queue full. */
 static void fill_the_queue(uint64_t number)
 {
     sem_init(&may_return, 0, 0);

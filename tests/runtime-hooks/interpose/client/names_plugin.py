@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The names as Python finds them: arguments are nrt_calls.def and a plug-in. The first question of
-# all is for a name that is often absent.
+# The names as Python finds them: arguments are nrt_calls.def and a plug-in. The first lookup is for a name that is
+# often absent.
 import ctypes
 import re
 import sys

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Another interposer: counts what passes it, and says so at the end of the process. */
+/* Another interposer: counts the calls that pass it, and prints the count when the process
+ * exits. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>

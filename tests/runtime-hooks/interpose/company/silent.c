@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that no library can be put into: linked statically. */
+/* A statically linked program, into which no library can be loaded. */
 #include <stdio.h>
 
 int main(void)

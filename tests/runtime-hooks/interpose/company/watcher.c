@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library in front of the C library's functions that works from its constructor on only, as some
- * tracers of files do. */
+/* A library in front of the C library's functions that works only after its constructor has run,
+ * like some tools that trace files. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 static unsigned int count;
-static unsigned int *counter; /* NULL before */
+static unsigned int *counter; /* NULL until then */
 static int (*next_open)(const char *path, int flags, ...);
 static int (*next_lock)(pthread_mutex_t *mutex);
 

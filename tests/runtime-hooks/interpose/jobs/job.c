@@ -20,7 +20,7 @@
 #define STATUS_UNINITIALIZED 13
 #define STATUS_CLOSED 14
 
-/* What is counted of one process, by itself or by its segments. */
+/* The counts of one process, from itself or from its segments. */
 struct counted {
     uint32_t pid;
     uint64_t outcome[NTK_OUTCOME_COUNT];
@@ -28,7 +28,7 @@ struct counted {
     uint64_t tensors;
     uint64_t tensor_bytes;
     uint64_t models;
-    uint64_t in_flight; /* no client ends with one */
+    uint64_t in_flight; /* no client exits with one */
     bool has_segment;
 };
 
@@ -40,12 +40,12 @@ struct processes {
 static char *folder;
 static char *hooks_variable;
 static struct ntk_ring_registry *registry;
-static unsigned int there_are = JOB_CORE; /* means */
+static unsigned int there_are = JOB_CORE; /* the available means */
 static struct ntk_ring_model models[MODELS_MAX];
 static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
 static struct ntk_ring_core cores[NTK_SEGMENT_CORES];
 
-/* ---- what the segments say ---- */
+/* ---- what the segments report ---- */
 
 static struct counted *process_of(struct processes *processes, uint32_t pid)
 {
@@ -89,7 +89,7 @@ static void segment_add(struct ntk_ring_segment *segment, struct processes *seen
     }
 }
 
-/* Once more for each that ended, until none is left. */
+/* Reads again after each that ended, until none is left. */
 static void segments_read(struct processes *seen)
 {
     struct ntk_err err = { 0 };
@@ -106,7 +106,7 @@ static void segments_read(struct processes *seen)
     } while (ntk_ring_registry_count(registry) > 0);
 }
 
-/* ---- what the clients say ---- */
+/* ---- what the clients report ---- */
 
 static void line_add(const char *line, struct processes *reported)
 {
@@ -136,7 +136,7 @@ static void line_add(const char *line, struct processes *reported)
     }
 }
 
-/* The lines of the clients in the text, whose pids are taken out of it. */
+/* The lines of the clients in the text; their pids are removed from it. */
 static void output_take(char *text, struct processes *reported)
 {
     static const char mark[] = "client ";
@@ -163,7 +163,7 @@ static const char *means_name(unsigned int means)
                                   : "audit";
 }
 
-/* What is run, and with which environment. */
+/* What runs, and with which environment. */
 struct command {
     const char *argv[JOB_WORDS + 5];
     const char *environment[16];
@@ -296,7 +296,7 @@ unsigned int job_means_there_are(void)
     return there_are;
 }
 
-/* ---- what is compared ---- */
+/* ---- comparisons ---- */
 
 static size_t complaints;
 static char current[128]; /* which job, by which means */
@@ -401,7 +401,7 @@ void jobs_check(const struct job *jobs, size_t count)
         (void)snprintf(current, sizeof current, "%s, plain", jobs[i].name);
         struct test_run plain = job_run(&jobs[i], 0);
         output_take(plain.out, &reported);
-        segments_read(&reported); /* of a runtime that has hooks by itself */
+        segments_read(&reported); /* from a runtime with built-in hooks */
         if (plain.exit_code != jobs[i].exit_code) {
             complain("the exit code is %d: %s", plain.exit_code, plain.err);
         }
@@ -468,8 +468,8 @@ int job_setup(void **state)
     model_make("deadlock");
     model_make("spin");
     options.folder = hooks;
-    /* The first round marks the folder: processes that end before they were seen leave what they
-     * counted. */
+    /* The first round marks the folder: processes that end before they were seen leave their
+     * counts. */
     int ret = ntk_ring_registry_open(&options, &registry, &err);
     if (ret >= 0) {
         ret = ntk_ring_registry_poll(registry, NULL, &err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job - a client (client/client.h) run by every means of being seen, and what its segments say next
- * to what it says itself.
+ * job - runs a client (client/client.h) with every means of observing it, and compares the counts
+ * of its segments with the client's own.
  *
- * Each client runs once without us and once by each means: exit code, standard output but for pids,
- * and standard error have to be the same. What the segments of its processes count has to be what
- * they counted themselves.
+ * Each client runs once without our library and once with each means: exit code, standard error,
+ * and standard output except pids must be the same. The segments of its processes must have the
+ * counts that the processes printed themselves.
  *
  * Owner:   job_setup() and job_teardown() as set-up and tear-down of a group of tests; one folder
  *          of hooks for all.
@@ -22,7 +22,7 @@
 #include "shared/ring/ring_registry.h"
 
 enum job_means {
-    JOB_CORE = 1,    /* our own core, whose hooks are inside */
+    JOB_CORE = 1,    /* our own core with its built-in hooks */
     JOB_PRELOAD = 2, /* neuron-monitor run */
     JOB_AUDIT = 4,   /* neuron-monitor run --audit */
     JOB_ALL = 7
@@ -33,24 +33,24 @@ enum job_means {
 
 struct job {
     const char *name;
-    /* Below <build>/tests/interpose, or looked up in PATH; @NAME is a file there, @vendor the
+    /* A path below <build>/tests/interpose, or a name in PATH; @NAME is a file there, @vendor the
      * runtime of this run. */
     const char *words[JOB_WORDS];
     const char *vendor;                     /* a folder of <build>/lib; NULL: "vendor" */
-    bool is_found_otherwise;                /* not by LD_LIBRARY_PATH */
+    bool is_found_otherwise;                /* found without LD_LIBRARY_PATH */
     const char *model;                      /* NULL: adder */
     const char *environment[JOB_VARIABLES]; /* NAME=value */
-    unsigned int means;                     /* enum job_means by which it is run; 0: all */
-    unsigned int unseen;                    /* those of them that do not see it */
+    unsigned int means;                     /* enum job_means that run it; 0: all */
+    unsigned int unseen;                    /* those that do not observe it */
     int exit_code;
-    bool is_random; /* how much it does differs from run to run */
+    bool is_random; /* the amount of its work differs from run to run */
 };
 
-/* Their names are in a message before a failure. */
+/* Failures print the names of the job and the means. */
 void jobs_check(const struct job *jobs, size_t count);
 #define JOBS_CHECK(jobs) jobs_check(jobs, sizeof(jobs) / sizeof *(jobs))
 
-/* One that is checked while it runs, and ended by test_stop_program(). */
+/* Starts a job that is checked while it runs; end it with test_stop_program(). */
 pid_t job_start(const struct job *job, enum job_means means);
 
 struct job_look {
@@ -60,9 +60,9 @@ struct job_look {
     uint64_t in_flight;
     uint64_t completed;
 };
-/* Its segment now, the one that lives before those that ended; false: there is none. */
+/* Its current segment, preferring a living one; false if there is none. */
 bool job_look(pid_t pid, struct job_look *out);
-/* enum job_means that are built. */
+/* The enum job_means in this build. */
 unsigned int job_means_there_are(void);
 
 int job_setup(void **state);

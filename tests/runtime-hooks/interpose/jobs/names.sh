@@ -1,7 +1,7 @@
 #!/bin/bash
-# A client gets for every name of the runtime what it gets without us: by dlsym, dlvsym and
-# hasattr, by weak references of C, of C++ and of plug-ins, from each stand-in, by each means. What
-# it calls and is absent ends it as without us.
+# For every name of the runtime, a client gets the same as without our library: by dlsym, dlvsym and hasattr, by weak
+# references of C, of C++ and of plug-ins, from each stand-in, by each means. A call of an absent name ends it in the
+# same way.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3
@@ -11,9 +11,9 @@ clients=$NTK_BUILD_DIR/tests/interpose
 calls=$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt_calls.def
 preload=("LD_PRELOAD=$hooks")
 audit=("LD_PRELOAD=$hooks" "LD_AUDIT=$NTK_LIB_DIR/libneuron-hooks-audit.so")
-watched=("LD_PRELOAD=$clients/watcher.so:$hooks") # relocated and started after us
+watched=("LD_PRELOAD=$clients/watcher.so:$hooks") # relocated and started after our library
 
-# as COMMAND...: exit code and all output, without the lines of the pattern $aside.
+# as COMMAND...: prints the exit code and all output, without the lines that match $aside.
 aside='^$'
 as() {
     local code=0
@@ -35,7 +35,7 @@ alike() {
     done
 }
 
-# The hooks have versions where a runtime has none.
+# The hooks have symbol versions where a runtime has none.
 for vendor in vendor vendor-{unversioned,node2,no-model-info,newer,missing,few} .; do
     case $vendor in *node2 | *unversioned | *few) form=_2 ;; *) form= ;; esac
     case $vendor in *unversioned) aside='^dlvsym\|no version information' ;; *) aside='^$' ;; esac
@@ -55,13 +55,13 @@ greps 'symbol lookup error' <plain || fail "no lookup error: $(cat plain)"
 alike "a name that is absent is bound" "preload audit" "$NTK_LIB_DIR/vendor-missing" "$clients/strong_now"
 alike "a name that is there is called" preload "$NTK_LIB_DIR/vendor" "$clients/strong"
 
-# Without a library that needs the runtime, the program's weak references find nothing until it is opened.
+# Without a library that needs the runtime, the program's weak references stay unbound until the runtime is opened.
 alike "a program without the runtime" "preload audit" "$NTK_LIB_DIR/vendor" "$clients/names_unlinked"
-# The loader binds those of a library before it has come to us: they answer, and do no harm.
+# The loader binds the references of a library before our library starts: the calls answer, and do no harm.
 as LD_PRELOAD="$hooks" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-few" "$clients/names_of_library" >hooked
 [ ! -s err ] && [ "$(tail -1 hooked)" = "exit code 0" ] || fail "a library without the runtime: $(tail -3 hooked)"
 
-# Of two runtimes a plug-in has its own one path.
+# One of two runtimes belongs to a plug-in alone: only one path.
 alike "a plug-in with a path" preload "$NTK_LIB_DIR/vendor-few" python3 -IS -c \
     'import ctypes, sys; p = ctypes.CDLL(sys.argv[1]); p.names_print_weak(); p.names_print_symbols()' "$clients/names_own.so"
 greps '^dlsym nrt_execute .* 1$' <plain || fail "the plug-in has not the runtime of its path"

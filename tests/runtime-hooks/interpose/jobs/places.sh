@@ -1,7 +1,7 @@
 #!/bin/bash
-# Jobs in places where there is little or no room for what hooks write: they end as they do without
-# us, but for one message of ours. In a pid namespace they are seen from outside. What the machine
-# does not allow is reported and skipped.
+# Jobs in places with little or no room for the files of hooks: they end as without our library, except for one
+# message. In a PID namespace they are observed from outside. What the machine does not allow is reported and
+# skipped.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq unshare
@@ -13,7 +13,7 @@ mkdir -m 700 "$VENDOR_MACHINE_DIR" place
 
 without_pid() { sed 's/^client [0-9]*/client/' "$1"; }
 
-# unharmed NAME COMMAND...: as it ends, and what it prints, with the hooks and without.
+# unharmed NAME COMMAND...: exit code and output are the same with and without the hooks.
 unharmed() {
     local name=$1 plain=0 code=0 means
     shift
@@ -47,7 +47,7 @@ if unshare -rm mount -t tmpfs none place 2>/dev/null; then
     printf '%s\n' 'mount -t tmpfs -o size=4k none /dev/shm && unset NEURON_HOOKS_DIR && exec "$@"' >small_memory
     unharmed "a full /dev/shm" unshare -rm sh "$scratch/small_memory"
 
-    # The runtime is where the loader's cache says, and nowhere else.
+    # Only the loader's cache leads to the runtime.
     ldconfig=$(PATH=$PATH:/usr/sbin:/sbin command -v ldconfig || true)
     { echo "$NTK_LIB_DIR/vendor"; cat /etc/ld.so.conf; } >cache.conf
     if [ -n "$ldconfig" ] && "$ldconfig" -X -C "$scratch/cache" -f "$scratch/cache.conf" 2>/dev/null; then
@@ -61,7 +61,7 @@ if unshare -rm mount -t tmpfs none place 2>/dev/null; then
         echo "no cache can be made here"
     fi
 
-    # It is where loaders of this machine look without a list.
+    # It is in a default folder of this machine's loader.
     default=$(dirname "$(readlink -f "$(ldd "$client" | awk '$1 == "libc.so.6" { print $3 }')")")
     mkdir default
     cp "$NTK_LIB_DIR/vendor/libnrt.so.1" default
@@ -77,7 +77,7 @@ else
     echo "no mount namespaces here"
 fi
 
-# Children that the loader gives nothing of ours to.
+# Children for which the loader ignores our library.
 if [ "$(id -u)" = 0 ]; then
     cp "$NTK_BUILD_DIR/tests/tests_run_still" privileged
     chown nobody privileged
@@ -86,7 +86,7 @@ if [ "$(id -u)" = 0 ]; then
     unharmed "a child with the rights of others" sh -c './privileged || "$@"' -
 fi
 
-# A policy that ends who asks for what debuggers and profilers ask for.
+# A policy that kills processes which make the system calls of debuggers and profilers.
 for means in "" --audit; do
     neuron-monitor run $means -- "$client" restrict sync:4 >out 2>err || fail "seccomp $means"
     greps '^client [0-9]* 0=4 ' <out || fail "seccomp $means"

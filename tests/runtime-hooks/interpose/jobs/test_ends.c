@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs around another runtime that end, or stand still, in the middle of a call: what they did
- * until then is counted, and what is under way is seen.
+ * Jobs around another runtime that end or stop in the middle of a call: their work until then is
+ * counted, and the running execution is visible.
  *
- * Method: the sixth execution hangs, so five have ended and one is on the core when the signal
- * comes.
+ * Method: the sixth execution hangs, so when the signal arrives five have ended and one is on the
+ * core.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void end_check(const struct end *end, enum job_means means)
     if (end->signals[1]) {
         assert_int_equal(kill(waited.pid, end->signals[0]), 0);
         for (int i = 0; i < 5; i++) {
-            assert_true(is_inside(&waited)); /* a process that does not move is not a dead one */
+            assert_true(is_inside(&waited)); /* a stopped process is not a dead one */
             assert_int_equal(waited.look.state, NTK_SEGMENT_ALIVE);
         }
     }
@@ -99,7 +99,7 @@ static int has_executed(void *ctx)
     return job_look(waited->pid, &waited->look) && waited->look.completed == 2;
 }
 
-/* An agent that looks on takes away what each run of the runtime leaves. */
+/* A watching agent removes what each run of the runtime leaves. */
 static void a_runtime_that_is_opened_a_thousand_times_is_counted(void **state)
 {
     static const struct job job = {

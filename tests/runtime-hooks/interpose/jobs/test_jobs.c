@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs around another runtime's libnrt.so.1, seen by each means: as if we were not present, and
- * counted to the last execution.
+ * Jobs around another runtime's libnrt.so.1, observed by each means: they run as without our
+ * library, and are counted to the last execution.
  *
  * Method: tables of clients (job.h).
  */
@@ -12,7 +12,7 @@
 
 #define PLUGIN_PY NTK_TEST_SOURCE "/../client/client_plugin.py"
 
-/* However a job reaches its runtime. */
+/* Every way to reach the runtime. */
 static void jobs_of_every_binding_are_counted(void **state)
 {
     /* clang-format off */
@@ -36,7 +36,7 @@ static void jobs_of_every_binding_are_counted(void **state)
         { .name = "plug-in with RTLD_DEEPBIND, -fno-plt", .words = { "@opens", "plugin", "@plugin_table.so", "sync:5" } },
         { .name = "dlmopen of a plug-in", .words = { "@opens", "spaced", "@plugin.so", "sync:5" }, .unseen = JOB_PRELOAD },
         { .name = "dlmopen of a plug-in, bound at once", .words = { "@opens", "spaced", "@plugin_now.so", "sync:5" }, .unseen = JOB_PRELOAD },
-        /* The loader audits no relocation but those of the PLT. */
+        /* The loader audits only relocations of the PLT. */
         { .name = "dlmopen of a plug-in, -fno-plt", .words = { "@opens", "spaced", "@plugin_table.so", "sync:5" }, .unseen = JOB_PRELOAD | JOB_AUDIT },
     };
     /* clang-format on */
@@ -44,7 +44,7 @@ static void jobs_of_every_binding_are_counted(void **state)
     JOBS_CHECK(jobs);
 }
 
-/* Whatever release the runtime is. */
+/* Every release of the runtime. */
 static void jobs_on_every_release_are_counted(void **state)
 {
     /* clang-format off */
@@ -66,7 +66,7 @@ static void jobs_on_every_release_are_counted(void **state)
     JOBS_CHECK(jobs);
 }
 
-/* Whatever way it executes, whatever way that ends. */
+/* Every way to execute, and every way to end. */
 static void executions_of_every_kind_and_outcome_are_counted(void **state)
 {
     /* clang-format off */
@@ -91,7 +91,7 @@ static void executions_of_every_kind_and_outcome_are_counted(void **state)
     JOBS_CHECK(jobs);
 }
 
-/* Whatever happens to its processes. */
+/* Everything that can happen to its processes. */
 static void jobs_of_every_life_are_counted(void **state)
 {
     /* clang-format off */
@@ -115,7 +115,7 @@ static void jobs_of_every_life_are_counted(void **state)
     JOBS_CHECK(jobs);
 }
 
-/* Executions that do not return have ended all the same, and so is what they held. */
+/* Executions that do not return have still ended, and so has what they held. */
 static void executions_that_do_not_return_are_counted(void **state)
 {
     /* clang-format off */
@@ -131,7 +131,7 @@ static void executions_that_do_not_return_are_counted(void **state)
     JOBS_CHECK(jobs);
 }
 
-/* Whoever else is in its processes. */
+/* Every other tool in its processes. */
 static void jobs_in_company_are_counted(void **state)
 {
     /* clang-format off */

@@ -1,7 +1,6 @@
 #!/bin/bash
-# The same jobs on our own core and around another runtime, preloaded and audited: what they report
-# about themselves, and what reports, database, metrics and neuron-top show of them, is the same in
-# every count, byte of tensors and model.
+# The same jobs on our own core and around another runtime, preloaded and audited: the clients' own counts equal
+# those of reports, database, metrics and neuron-top, in every count, byte of tensors and model.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq curl
@@ -10,7 +9,7 @@ client=$NTK_BUILD_DIR/tests/interpose/linked
 "$NTK_BUILD_DIR/tests/tests_make_model" adder.neff
 neuron-packager example nan -o nan.neff >/dev/null
 neuron-packager example oob -o oob.neff >/dev/null
-# The vendor's devices are in their own tree, which is there before an agent looks.
+# The vendor's devices are in a separate tree, which exists before the agent's first look.
 export NEURON_SOFT_INSTANCE=inf2.24xlarge VENDOR_MACHINE_DIR=$scratch/machine
 export NEURON_RT_LOG_LEVEL=QUIET
 mkdir -m 700 "$VENDOR_MACHINE_DIR"
@@ -18,7 +17,7 @@ CLIENT_NEFF=adder.neff LD_LIBRARY_PATH=$NTK_LIB_DIR/vendor "$client" sync >/dev/
 
 outcomes='completed completed_with_err completed_with_num_err timed_out incorrect_input failed_to_queue'
 
-# job TAG WORK...: a client that stays; $run is what comes before it.
+# job TAG WORK...: starts a client that keeps running; $run is the prefix of its command.
 job() {
     local tag=$1
     shift
@@ -27,7 +26,7 @@ job() {
     pids+=($!)
 }
 
-# facts FOLDER: what everybody says, in the same words.
+# facts FOLDER: prints the counts of every source, in the same words.
 facts() {
     local tag i
     for tag in adder nan oob; do
@@ -48,7 +47,7 @@ facts() {
     echo "top $(jq .device_tensors_bytes top)"
 }
 
-# run_all MEANS: facts of the same three jobs go to MEANS.facts.
+# run_all MEANS: writes the facts of the same three jobs to MEANS.facts.
 run_all() {
     local agent port i=0
     jobs=()
@@ -91,7 +90,7 @@ for means in preload audit; do
     diff core.facts $means.facts || fail "$means: the core (<) and the hooks (>) differ"
 done
 
-# What all three agree in is what the clients did.
+# The counts that all three means agree on are those of the clients.
 wanted="client 0=53 2=3 tensors=5 bytes=90112 models=1 y=cbf29ce484222325
 metrics adder completed 53
 metrics adder incorrect_input 3

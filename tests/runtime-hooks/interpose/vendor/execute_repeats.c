@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nrt_execute() as a runtime has it that calls its own exports through its PLT. */
+/* nrt_execute() of a runtime that calls its own exports through its PLT. */
 #pragma GCC visibility push(default)
 #include "nrt/nrt.h"
 #pragma GCC visibility pop

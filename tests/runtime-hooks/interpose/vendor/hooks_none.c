@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_none - runtime-hooks/hooks for a runtime that has none: no segment, no event, its own
- * clock.
+ * hooks_none - replaces runtime-hooks/hooks for a runtime without hooks: no segment, no events, a
+ * separate clock.
  *
- * Linked before the archives, it answers every call of hooks.h, so that nothing of the real module
- * comes in.
+ * Linked before the archives, it implements every call of hooks.h, so that nothing of the real
+ * module is linked.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

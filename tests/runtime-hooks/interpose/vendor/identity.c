@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stand-in is not told from the vendor's runtime by its version. */
+/* The stand-in has the vendor's version, and differs only in this text. */
 #include "runtime-hooks/libnrt/nrt_identity.h"
 
 const char nrt_identity_detail[] = "stand-in of another runtime";

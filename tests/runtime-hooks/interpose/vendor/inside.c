@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime that calls the program back from inside nrt_execute(), and when nrt_init() and
- * nrt_close() are done but for their return, where the program has a client_inside(). That may end
- * in an exception, or end or cancel its thread.
+ * A runtime that calls the program back from inside nrt_execute(), and just before nrt_init() and
+ * nrt_close() return, if the program has a client_inside(). That function may throw an exception,
+ * or end or cancel its thread.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "nrt/nrt.h"
 #pragma GCC visibility pop
 
-/* Those of our objects. */
+/* The functions of our objects. */
 NRT_STATUS nrt_init_own(nrt_framework_type_t framework, const char *fw_version,
                         const char *fal_version);
 NRT_STATUS nrt_close_own(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stand-in's machine is in $VENDOR_MACHINE_DIR where that is set: a real one's does not depend
- * on the folder where hooks write. Linked with --wrap=getenv.
+ * The stand-in's machine is in $VENDOR_MACHINE_DIR if it is set, because a real machine does not
+ * depend on the folder of the hooks. Linked with --wrap=getenv.
  */
 #include <stdlib.h>
 #include <string.h>

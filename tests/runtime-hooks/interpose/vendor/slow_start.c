@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime that takes its time to load: its constructor writes a byte to the descriptor
- * $VENDOR_START_FD, where that is set, and continues $VENDOR_START_MS later.
+ * A runtime that loads slowly: its constructor writes a byte to the descriptor $VENDOR_START_FD, if
+ * it is set, and continues $VENDOR_START_MS later.
  */
 #include <stdlib.h>
 #include <time.h>

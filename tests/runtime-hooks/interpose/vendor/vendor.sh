@@ -1,11 +1,11 @@
 #!/bin/bash
-# The stand-in for the vendor's runtime is one: it exports what each variant says, holds nothing of our hooks, makes no
-# segment, and its device tree counts as a driver's does.
+# The stand-in for the vendor's runtime behaves like one: each variant exports what it should, contains none of our
+# hooks, makes no segment, and its device tree counts like a driver's.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq nm objdump
 
-# variant, exports, one export as nm shows it, one that is not there
+# variant, exports, one export as nm prints it, one that is absent
 while read -r variant count present absent; do
     library=$NTK_LIB_DIR/vendor${variant%-}/libnrt.so.1
     exports=$(nm -D --defined-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }')
@@ -34,7 +34,7 @@ objdump -p "$NTK_LIB_DIR/vendor-symbolic/libnrt.so.1" | greps SYMBOLIC || fail "
 
 neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
 for library in "$NTK_LIB_DIR"/vendor*/libnrt.so.1; do
-    [[ $library != */vendor-few/* ]] || continue # nothing to execute with
+    [[ $library != */vendor-few/* ]] || continue # it lacks the calls to execute
     done_count=$(NEURON_LIBNRT=$library neuron-bench exec mlp.neff --count 3 --json | jq .executions)
     [ "$done_count" = 3 ] || fail "$library runs $done_count executions of 3"
 done

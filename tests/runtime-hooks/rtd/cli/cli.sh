@@ -1,11 +1,11 @@
 #!/bin/bash
-# cli - neuron-cli against a daemon: groups and models from their beginning to their end, and every way to be refused.
+# cli - neuron-cli against a daemon: the whole life of groups and models, and every rejection.
 . "$(dirname "$0")/../../../e2e/lib.sh"
 export NEURON_SOFT_INSTANCE=inf1.6xlarge NEURON_RTD_ADDRESS=$scratch/socket
 needs jq
 here=$(dirname "$0")
 
-# cli CODE TEXT COMMAND...: its exit code, and the line that it prints on either stream.
+# cli CODE TEXT COMMAND...: checks its exit code, and a line that it prints on either stream.
 cli() {
     local code=0
     neuron-cli "${@:3}" >out 2>err || code=$?
@@ -81,7 +81,7 @@ cli 0 'Unloaded all models and destroyed all NCGs' reset
 cli 0 "Found 0 NCG's" list-ncg
 cli 0 '{}' reset --json
 
-# What cannot be loaded leaves no group behind.
+# A model that cannot be loaded leaves no group behind.
 cli 1 'neuron-cli: cannot read '\''nothing'\'': No such file or directory' load nothing
 cli 1 'neuron-cli: . is no file' load .
 : >empty
@@ -104,7 +104,7 @@ cli 2 "neuron-cli: unexpected argument '2'" list-ncg 2
 cli 2 'neuron-cli: --ncg-id, --enable-direct-file-load, --timeout and --ninfer apply to load only' list-ncg --ncg-id 1
 cli 2 'neuron-cli: --ncg-id must be between -1 and 4294967295' load one.neff --ncg-id -2
 
-# A daemon that hangs, one that is not present, one without cores.
+# A daemon that hangs, one that does not exist, and one without cores.
 kill -STOP "$rtd"
 cli 1 "neuron-cli: the daemon at unix:$scratch/socket did not respond within 1 s" list-ncg --wait 1
 kill -CONT "$rtd"

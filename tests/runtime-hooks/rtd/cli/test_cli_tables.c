@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: answers that no daemon gave, as the texts that operators read. */
+/* Method: hand-made answers, in the text form for operators. */
 #include "runtime-hooks/rtd/cli/cli.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ static void groups_are_the_table_of_the_original(void **state)
     groups.n_eg_info = 0;
     cli_groups_text(&groups, &out);
     assert_out(&out, "Device count 4 NC count 16\nFound 0 NCG's\n");
-    rows[0]->eg = NULL; /* as a daemon should not */
+    rows[0]->eg = NULL; /* invalid in a real answer */
     groups.n_eg_info = 1;
     cli_groups_text(&groups, &out);
     assert_non_null(strstr(ntk_buf_text_get(&out), "|      0 |"));
