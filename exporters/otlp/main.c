@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "exporters/otlp/otlp.h"
+#include "exporters/otlp/otlp_config.h"
 #include "exporters/pipe/pipe.h"
 #include "shared/base/clock.h"
 #include "shared/base/opt.h"
-
-#define VARIABLE(name) "OTEL_EXPORTER_OTLP_METRICS_" name
 
 static const char *arg_headers;
 static const char *arg_compression;
@@ -55,6 +54,8 @@ static const struct ntk_opt option_rows[] = {
       "read the key of that certificate from this PEM file" },
     { 0, "spool", "FOLDER", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },
+    { 0, "logs", 0, NTK_OPT_FLAG, &ntk_otlp_target.has_logs,
+      "push changes of device health as log records, too (/v1/logs)" },
     NTK_EXPORTER_OPT(options),
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,
@@ -79,41 +80,55 @@ static int put_variable(const char *name, const char *value, struct ntk_err *err
                : 0;
 }
 
-static int put_ms(const char *name, uint64_t ns, struct ntk_err *err)
+/* The variables of all signals. */
+static int put_variables_of_signals(const char *suffix, const char *value, struct ntk_err *err)
 {
-    char text[32];
+    char name[96];
+    int ret = 0;
 
-    if (!ns) {
-        return 0;
+    for (size_t i = 0; i < NTK_OTLP_SIGNAL_COUNT && ret >= 0; i++) {
+        (void)snprintf(name, sizeof name, "OTEL_EXPORTER_OTLP_%s_%s", ntk_otlp_signals[i].variable,
+                       suffix);
+        ret = put_variable(name, value, err);
     }
-    /* Less than a millisecond counts as one. */
-    snprintf(text, sizeof text, "%llu",
-             (unsigned long long)((ns + NTK_NS_PER_MS - 1) / NTK_NS_PER_MS));
-    return put_variable(name, text, err);
+    return ret;
+}
+
+/* Less than a millisecond counts as one. NULL: 0 ns. */
+static const char *as_ms(uint64_t ns, char text[32])
+{
+    (void)snprintf(text, 32, "%llu",
+                   (unsigned long long)((ns + NTK_NS_PER_MS - 1) / NTK_NS_PER_MS));
+    return ns ? text : NULL;
 }
 
 /* An option sets the variable of its name, so that both are read and checked in one place. */
 static int put_variables(struct ntk_err *err)
 {
+    char timeout[32];
+    char interval[32];
     const struct {
         const char *name;
         const char *value;
+        bool is_of_signals;
     } rows[] = {
-        { VARIABLE("HEADERS"), arg_headers },
-        { VARIABLE("COMPRESSION"), arg_compression },
-        { VARIABLE("PROTOCOL"), arg_protocol },
-        { VARIABLE("DEFAULT_HISTOGRAM_AGGREGATION"), arg_histograms },
-        { VARIABLE("CERTIFICATE"), arg_certificate },
-        { VARIABLE("CLIENT_CERTIFICATE"), arg_client_certificate },
-        { VARIABLE("CLIENT_KEY"), arg_client_key },
-        { "OTEL_SERVICE_NAME", arg_service_name },
-        { "OTEL_RESOURCE_ATTRIBUTES", arg_attributes },
+        { "TIMEOUT", as_ms(arg_timeout_ns, timeout), true },
+        { "HEADERS", arg_headers, true },
+        { "COMPRESSION", arg_compression, true },
+        { "PROTOCOL", arg_protocol, true },
+        { "CERTIFICATE", arg_certificate, true },
+        { "CLIENT_CERTIFICATE", arg_client_certificate, true },
+        { "CLIENT_KEY", arg_client_key, true },
+        { "OTEL_METRIC_EXPORT_INTERVAL", as_ms(arg_interval_ns, interval), false },
+        { "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", arg_histograms, false },
+        { "OTEL_SERVICE_NAME", arg_service_name, false },
+        { "OTEL_RESOURCE_ATTRIBUTES", arg_attributes, false },
     };
-    int ret = put_ms(VARIABLE("TIMEOUT"), arg_timeout_ns, err);
+    int ret = 0;
 
-    ret = ret < 0 ? ret : put_ms("OTEL_METRIC_EXPORT_INTERVAL", arg_interval_ns, err);
     for (size_t i = 0; i < sizeof rows / sizeof *rows && ret >= 0; i++) {
-        ret = put_variable(rows[i].name, rows[i].value, err);
+        ret = rows[i].is_of_signals ? put_variables_of_signals(rows[i].name, rows[i].value, err)
+                                    : put_variable(rows[i].name, rows[i].value, err);
     }
     return ret;
 }

@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * otlp - turns snapshots into requests of OTLP over HTTP or gRPC and pushes them in order to a
- * collector: each report, or one per interval and the last.
+ * collector: pages of metrics (each report, or one per interval and the last), and on request
+ * changes of health as log records. Each signal has its own address and queue.
  */
 #include "exporters/otlp/otlp.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/otlp/otlp_config.h"
 #include "exporters/otlp/otlp_encode.h"
-#include "exporters/transport/grpc_call.h"
+#include "exporters/otlp/otlp_health.h"
+#include "exporters/otlp/otlp_peer.h"
 #include "exporters/push/push.h"
-#include "exporters/transport/push_status.h"
-#include "shared/base/log.h"
+#include "shared/base/clock.h"
 #include "shared/base/str.h"
-#include "shared/http/http_client.h"
 #include "shared/metrics/snapshot.h"
-
-#define ANSWER_BYTES_MAX ((size_t)4 * 1024 * 1024)
-#define OWN_HEADERS 3
 
 struct ntk_otlp_target ntk_otlp_target;
 
@@ -31,6 +26,8 @@ static const struct ntk_opt option_rows[] = {
       "push metrics to an OpenTelemetry collector by OTLP over HTTP or gRPC; /v1/metrics is "
       "appended "
       "for HTTP (default URL: OTEL_EXPORTER_OTLP_ENDPOINT)" },
+    { 0, "otlp-logs", 0, NTK_OPT_FLAG, &ntk_otlp_target.has_logs,
+      "push changes of device health there as log records (/v1/logs)" },
     { 0, "otlp-spool", "FOLDER", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },
     { 0 },
@@ -38,113 +35,33 @@ static const struct ntk_opt option_rows[] = {
 
 static int is_asked(struct ntk_err *err)
 {
-    if (ntk_otlp_target.spool_folder && !ntk_otlp_target.url) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--otlp-spool requires --otlp");
+    const struct ntk_otlp_target *target = &ntk_otlp_target;
+
+    if (!target->url && (target->spool_folder || target->has_logs)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s requires --otlp",
+                           target->spool_folder ? "--otlp-spool" : "--otlp-logs");
     }
-    if (ntk_otlp_target.url && ntk_otlp_target.url[0] && !ntk_push_is_url(ntk_otlp_target.url)) {
+    if (target->url && target->url[0] && !ntk_push_is_url(target->url)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "--otlp requires a URL with http:// or https://");
     }
-    return ntk_otlp_target.url != NULL;
+    return target->url != NULL;
 }
 
-static_assert(NTK_OTLP_HEADERS_MAX + OWN_HEADERS < NTK_PUSH_HEADERS_MAX, "and a NULL");
+/* -- metrics ----------------------------------------------------------------------------------- */
 
-struct otlp {
-    struct ntk_otlp_config config;
-    char host_name[NTK_PUSH_HOST_BYTES];
+struct metrics {
+    struct ntk_otlp_peer peer;
     struct ntk_otlp *encoder;
-    char *header_texts[NTK_OTLP_HEADERS_MAX];
-    struct ntk_buf framed; /* used by the sending thread: the message with its frame */
+    char host_name[NTK_PUSH_HOST_BYTES];
 };
-
-static bool is_protobuf(const struct ntk_http_answer *answer)
-{
-    char type[64] = "";
-
-    return ntk_http_answer_header_get(answer, "content-type", type, sizeof type) &&
-           ntk_str_starts_with(type, "application/x-protobuf");
-}
-
-static bool judge_grpc(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer)
-{
-    struct ntk_buf message = { 0 };
-
-    ntk_grpc_judge(answer, out_answer);
-    if (out_answer->result == NTK_OUTBOX_SENT && ntk_grpc_message(&answer->body, &message) == 0) {
-        (void)ntk_otlp_read_partial(message.bytes, message.bytes_count, &out_answer->refused_items,
-                                    out_answer->text, sizeof out_answer->text);
-    }
-    ntk_buf_fini(&message);
-    return false;
-}
-
-static bool judge(void *ctx, const struct ntk_http_answer *answer,
-                  struct ntk_outbox_answer *out_answer)
-{
-    const struct otlp *state = ctx;
-    const struct ntk_buf *body = &answer->body;
-
-    if (state->config.is_grpc) {
-        return judge_grpc(answer, out_answer);
-    }
-    char said[200] = "";
-    bool has_said = is_protobuf(answer) &&
-                    ntk_otlp_read_status(body->bytes, body->bytes_count, said, sizeof said);
-
-    ntk_push_status_judge(NTK_PUSH_OTLP, answer, has_said ? said : ntk_buf_text_get(body),
-                          out_answer);
-    if (out_answer->result == NTK_OUTBOX_SENT) {
-        (void)ntk_otlp_read_partial(body->bytes, body->bytes_count, &out_answer->refused_items,
-                                    out_answer->text, sizeof out_answer->text);
-    }
-    return false;
-}
-
-static int address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
-                   struct ntk_http_question *question, struct ntk_err *err)
-{
-    struct otlp *state = ctx;
-    const uint8_t *start = bytes;
-    /* A spool may hold compressed or uncompressed messages of another run; an uncompressed request
-     * starts with another byte. */
-    bool is_gzip = bytes_count > 1 && start[0] == 0x1f && start[1] == 0x8b;
-    size_t count = 0;
-
-    question->url = state->config.url;
-    question->timeout_ns = state->config.timeout_ns;
-    question->ca_file = state->config.ca_file;
-    question->cert_file = state->config.cert_file;
-    question->key_file = state->config.key_file;
-    question->answer_bytes_max = ANSWER_BYTES_MAX;
-    if (state->config.is_grpc) {
-        ntk_buf_reset(&state->framed);
-        if (ntk_grpc_frame(bytes, bytes_count, is_gzip, &state->framed) < 0) {
-            return ntk_err_no_memory(err);
-        }
-        question->body = state->framed.bytes;
-        question->body_bytes = state->framed.bytes_count;
-        question->http2 = true;
-        headers[count++] = "Content-Type: application/grpc";
-        headers[count++] = "TE: trailers";
-    } else {
-        headers[count++] = "Content-Type: application/x-protobuf";
-    }
-    if (is_gzip) {
-        headers[count++] = state->config.is_grpc ? "grpc-encoding: gzip" : "Content-Encoding: gzip";
-    }
-    for (size_t i = 0; i < state->config.headers.count; i++) {
-        headers[count++] = state->header_texts[i];
-    }
-    return 0;
-}
 
 static void see(void *ctx, const struct ntk_snapshot *snapshot)
 {
-    struct otlp *state = ctx;
+    struct metrics *metrics = ctx;
 
     if (snapshot->host_name[0]) {
-        ntk_str_copy_clean(state->host_name, sizeof state->host_name, snapshot->host_name,
+        ntk_str_copy_clean(metrics->host_name, sizeof metrics->host_name, snapshot->host_name,
                            strlen(snapshot->host_name));
     }
 }
@@ -152,45 +69,123 @@ static void see(void *ctx, const struct ntk_snapshot *snapshot)
 static int encode(void *ctx, const struct ntk_points_page *page, uint64_t time_ns,
                   ntk_push_emit *emit, void *emit_ctx, struct ntk_err *err)
 {
-    const struct otlp *state = ctx;
+    const struct metrics *metrics = ctx;
 
-    return ntk_otlp_encode(state->encoder, page, state->host_name, time_ns, emit, emit_ctx, err);
+    return ntk_otlp_encode(metrics->encoder, page, metrics->host_name, time_ns, emit, emit_ctx,
+                           err);
 }
+
+static void destroy_metrics(void *ctx)
+{
+    struct metrics *metrics = ctx;
+
+    ntk_otlp_destroy(metrics->encoder);
+    ntk_otlp_peer_fini(&metrics->peer);
+    free(metrics);
+}
+
+static int create_metrics(const struct ntk_exporter_options *options, void **out_push,
+                          struct ntk_err *err)
+{
+    struct metrics *metrics = calloc(1, sizeof *metrics);
+
+    if (!metrics) {
+        return ntk_err_no_memory(err);
+    }
+    int ret = ntk_otlp_peer_init(&metrics->peer, NTK_OTLP_METRICS, ntk_otlp_target.url, err);
+    const struct ntk_otlp_config *config = &metrics->peer.config;
+    const struct ntk_otlp_options encoder = { .vendor_only = options->vendor_only,
+                                              .has_exponential = config->has_exponential,
+                                              .attributes = &config->attributes };
+
+    if (ret >= 0) {
+        ntk_push_host_name(metrics->host_name);
+        metrics->encoder = ntk_otlp_create(&encoder);
+        ret = metrics->encoder ? 0 : ntk_err_no_memory(err);
+    }
+    if (ret < 0) {
+        destroy_metrics(metrics);
+        return ret;
+    }
+    const struct ntk_push_peer peer = { .receiver = ntk_otlp_peer_receiver(
+                                            &metrics->peer, "otlp", "data points",
+                                            ntk_otlp_target.spool_folder),
+                                        .is_disabled = config->is_disabled,
+                                        .keeps_fine_latencies = config->has_exponential,
+                                        .interval_ns = config->interval_ns,
+                                        .see = see,
+                                        .encode = encode,
+                                        .destroy = destroy_metrics,
+                                        .ctx = metrics };
+    return ntk_push_create(options, &peer, out_push, err);
+}
+
+/* -- other signals ----------------------------------------------------------------------------- */
+
+struct channel {
+    struct ntk_otlp_peer peer;
+    struct ntk_push_sender *sender; /* NULL: not requested, or disabled */
+    char *spool_folder;
+};
+
+static void close_channel(struct channel *channel)
+{
+    ntk_push_sender_destroy(channel->sender);
+    ntk_otlp_peer_fini(&channel->peer);
+    free(channel->spool_folder);
+}
+
+static int open_channel(struct channel *channel, enum ntk_otlp_signal signal, const char *name,
+                        const char *items, struct ntk_err *err)
+{
+    const char *spool = ntk_otlp_target.spool_folder;
+    int ret = ntk_otlp_peer_init(&channel->peer, signal, ntk_otlp_target.url, err);
+
+    if (ret < 0 || channel->peer.config.is_disabled) {
+        return ret;
+    }
+    /* "/v1/logs": the folder "logs" in that of metrics. */
+    if (spool && asprintf(&channel->spool_folder, "%s%s", spool,
+                          strrchr(ntk_otlp_signals[signal].path, '/')) < 0) {
+        channel->spool_folder = NULL;
+        return ntk_err_no_memory(err);
+    }
+    const struct ntk_push_receiver receiver =
+        ntk_otlp_peer_receiver(&channel->peer, name, items, channel->spool_folder);
+    return ntk_push_sender_create(&receiver, &channel->sender, err);
+}
+
+/* 1 if there is nothing to wait for. */
+static int drain_channel(struct channel *channel, bool in_haste, struct ntk_err *err)
+{
+    return channel->sender ? ntk_push_sender_drain(channel->sender, in_haste, err) : 1;
+}
+
+/* -- the exporter ------------------------------------------------------------------------------ */
+
+#define MACHINE_TEXTS 4
+
+struct otlp {
+    void *metrics; /* of ntk_push_create() */
+    struct channel logs;
+    struct ntk_otlp_health health;
+    /* The machine, as far as snapshots have described it. */
+    char host_name[NTK_PUSH_HOST_BYTES];
+    char instance[MACHINE_TEXTS][NTK_PUSH_HOST_BYTES];
+};
 
 static void destroy(void *ctx)
 {
     struct otlp *state = ctx;
 
-    ntk_otlp_destroy(state->encoder);
-    for (size_t i = 0; i < NTK_OTLP_HEADERS_MAX; i++) {
-        free(state->header_texts[i]);
+    if (!state) {
+        return;
     }
-    ntk_otlp_config_fini(&state->config);
-    ntk_buf_fini(&state->framed);
+    if (state->metrics) {
+        ntk_push_destroy(state->metrics);
+    }
+    close_channel(&state->logs);
     free(state);
-}
-
-/* Opens what the configuration requires. */
-static int open_state(struct otlp *state, const struct ntk_exporter_options *options,
-                      struct ntk_err *err)
-{
-    const struct ntk_otlp_options encoder = { .vendor_only = options->vendor_only,
-                                              .has_exponential = state->config.has_exponential,
-                                              .attributes = &state->config.attributes };
-
-    for (size_t i = 0; i < state->config.headers.count; i++) {
-        const struct ntk_otlp_pair *pair = ntk_vec_at(&state->config.headers, i);
-        /* libcurl reads a bare name as "omit this header", and "Name;" as a header without a
-         * value. */
-        if (asprintf(&state->header_texts[i], pair->value[0] ? "%s: %s" : "%s;%s", pair->name,
-                     pair->value) < 0) {
-            state->header_texts[i] = NULL;
-            return ntk_err_no_memory(err);
-        }
-    }
-    ntk_push_host_name(state->host_name);
-    state->encoder = ntk_otlp_create(&encoder);
-    return state->encoder ? 0 : ntk_err_no_memory(err);
 }
 
 static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
@@ -200,31 +195,86 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     if (!state) {
         return ntk_err_no_memory(err);
     }
-    int ret = ntk_otlp_config_read(&state->config, ntk_otlp_target.url, getenv, err);
-    if (ret >= 0 && state->config.is_disabled) {
-        ntk_log_info("otlp", "disabled by the environment; no metrics are pushed");
-    } else if (ret >= 0) {
-        ret = open_state(state, options, err);
+    ntk_push_host_name(state->host_name);
+    int ret = create_metrics(options, &state->metrics, err);
+    if (ret >= 0 && ntk_otlp_target.has_logs) {
+        ret = open_channel(&state->logs, NTK_OTLP_LOGS, "otlp logs", "log records", err);
     }
     if (ret < 0) {
         destroy(state);
         return ret;
     }
-    const struct ntk_push_peer peer = { .name = "otlp",
-                                        .items = "data points",
-                                        .spool_folder = ntk_otlp_target.spool_folder,
-                                        .is_disabled = state->config.is_disabled,
-                                        .keeps_fine_latencies = state->config.has_exponential,
-                                        .has_gzip = state->config.has_gzip,
-                                        .refuses_long_answers = true,
-                                        .interval_ns = state->config.interval_ns,
-                                        .address = address,
-                                        .judge = judge,
-                                        .see = see,
-                                        .encode = encode,
-                                        .destroy = destroy,
-                                        .ctx = state };
-    return ntk_push_create(options, &peer, out_state, err);
+    *out_state = state;
+    return 0;
+}
+
+/* Facts about an instance may come later than the first snapshot. */
+static struct ntk_otlp_machine see_machine(struct otlp *state, const struct ntk_snapshot *snapshot)
+{
+    const char *const texts[MACHINE_TEXTS] = { snapshot->instance.id, snapshot->instance.type,
+                                               snapshot->instance.region,
+                                               snapshot->instance.availability_zone };
+
+    if (snapshot->host_name[0]) {
+        ntk_str_copy_clean(state->host_name, sizeof state->host_name, snapshot->host_name,
+                           strlen(snapshot->host_name));
+    }
+    for (size_t i = 0; i < MACHINE_TEXTS; i++) {
+        if (texts[i] && texts[i][0]) {
+            ntk_str_copy_clean(state->instance[i], sizeof state->instance[i], texts[i],
+                               strlen(texts[i]));
+        }
+    }
+    return (struct ntk_otlp_machine){ .host_name = state->host_name,
+                                      .instance_id = state->instance[0],
+                                      .instance_type = state->instance[1],
+                                      .region = state->instance[2],
+                                      .availability_zone = state->instance[3] };
+}
+
+static int put_logs(struct otlp *state, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    const struct ntk_otlp_machine machine = see_machine(state, snapshot);
+    const struct ntk_otlp_health before = state->health;
+    uint64_t now_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
+    struct ntk_buf request = { 0 };
+    int count = ntk_otlp_health_encode(&state->health, snapshot, &machine,
+                                       &state->logs.peer.config.attributes, now_ns, &request);
+    int ret = count < 0   ? ntk_err_no_memory(err)
+              : count > 0 ? ntk_push_sender_put(state->logs.sender, &request, (uint64_t)count, err)
+                          : 0;
+
+    ntk_buf_fini(&request);
+    if (ret < 0) {
+        state->health = before; /* the next snapshot brings these changes again */
+    }
+    return ret;
+}
+
+static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+{
+    struct otlp *state = ctx;
+    int ret = ntk_push_put(state->metrics, snapshot, err);
+    int logs = state->logs.sender ? put_logs(state, snapshot, ret < 0 ? NULL : err) : 0;
+
+    return ret < 0 ? ret : logs;
+}
+
+static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *err)
+{
+    struct otlp *state = ctx;
+
+    return ntk_push_resume(state->metrics, totals, err);
+}
+
+/* Negative once all signals are done and one of them lost data. */
+static int drain(void *ctx, bool in_haste, struct ntk_err *err)
+{
+    struct otlp *state = ctx;
+    int metrics = ntk_push_drain(state->metrics, in_haste, err);
+    int logs = drain_channel(&state->logs, in_haste, metrics < 0 ? NULL : err);
+
+    return metrics == 0 || logs == 0 ? 0 : metrics < 0 ? metrics : logs;
 }
 
 const struct ntk_exporter ntk_exporter_otlp = {
@@ -233,8 +283,8 @@ const struct ntk_exporter ntk_exporter_otlp = {
     .is_asked = is_asked,
     .has_secrets = true,
     .create = create,
-    .put = ntk_push_put,
-    .resume = ntk_push_resume,
-    .drain = ntk_push_drain,
-    .destroy = ntk_push_destroy,
+    .put = put,
+    .resume = resume,
+    .drain = drain,
+    .destroy = destroy,
 };

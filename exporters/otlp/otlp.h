@@ -13,7 +13,8 @@ extern const struct ntk_exporter ntk_exporter_otlp;
 /* Read when an exporter is created. */
 extern struct ntk_otlp_target {
     const char *url;          /* base URL; "" and NULL: from the environment */
-    const char *spool_folder; /* NULL: memory only */
+    const char *spool_folder; /* NULL: memory only; signals but metrics have folders in it */
+    bool has_logs;            /* push changes of health as log records */
 } ntk_otlp_target;
 
 #ifdef __cplusplus

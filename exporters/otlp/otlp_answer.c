@@ -17,11 +17,10 @@ bool ntk_otlp_read_partial(const void *bytes, size_t bytes_count, uint64_t *out_
 {
     Ntk__Otlp__Response *response = ntk__otlp__response__unpack(NULL, bytes_count, bytes);
     const Ntk__Otlp__PartialSuccess *partial = response ? response->partial_success : NULL;
-    bool has = partial && (partial->rejected_data_points > 0 || partial->error_message[0]);
+    bool has = partial && (partial->rejected_items > 0 || partial->error_message[0]);
 
     if (has) {
-        *out_refused_points =
-            partial->rejected_data_points > 0 ? (uint64_t)partial->rejected_data_points : 0;
+        *out_refused_points = partial->rejected_items > 0 ? (uint64_t)partial->rejected_items : 0;
         copy_message(text, text_bytes,
                      partial->error_message[0] ? partial->error_message : "no reason given");
     }

@@ -14,16 +14,27 @@
 #include "shared/base/str.h"
 
 #define ENDPOINT_DEFAULT "http://localhost:4318"
-#define PATH "v1/metrics"
 #define GRPC_DEFAULT "http://localhost:4317"
-#define GRPC_PATH "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+#define GRPC_METHOD "/opentelemetry.proto.collector."
+#define PATH_BYTES_MAX 128 /* of a signal */
 #define TIMEOUT_MS_DEFAULT 10000
 #define TIMEOUT_MS_MAX 3600000
 #define INTERVAL_MS_MAX 86400000
 
+const struct ntk_otlp_signal_row ntk_otlp_signals[NTK_OTLP_SIGNAL_COUNT] = {
+    [NTK_OTLP_METRICS] = { "METRICS", "OTEL_METRICS_EXPORTER", "/v1/metrics",
+                           GRPC_METHOD "metrics.v1.MetricsService/Export" },
+    [NTK_OTLP_LOGS] = { "LOGS", "OTEL_LOGS_EXPORTER", "/v1/logs",
+                        GRPC_METHOD "logs.v1.LogsService/Export" },
+    [NTK_OTLP_TRACES] = { "TRACES", "OTEL_TRACES_EXPORTER", "/v1/traces",
+                          GRPC_METHOD "trace.v1.TraceService/Export" },
+};
+
+/* OTEL_EXPORTER_OTLP_<SIGNAL>_<suffix>, else OTEL_EXPORTER_OTLP_<suffix>; or one variable. */
 struct setting {
-    const char *variable;
-    const char *general; /* for all signals; NULL: none */
+    const char *suffix;   /* NULL: variable */
+    const char *variable; /* for all signals */
+    bool is_of_metrics;   /* not of other signals */
     int (*set)(struct ntk_otlp_config *config, const char *variable, const char *value,
                struct ntk_err *err);
 };
@@ -210,18 +221,30 @@ static int set_url(struct ntk_otlp_config *config, const char *variable, const c
                          : refuse(variable, "expected a URL with http:// or https://", err);
 }
 
-/* Appends the path of metrics to the base URL, before a query. */
+/* The length of the path of a signal at the end of a URL; 0: none. */
+static size_t path_length(const char *url, size_t url_length)
+{
+    for (size_t i = 0; i < NTK_OTLP_SIGNAL_COUNT; i++) {
+        size_t length = strlen(ntk_otlp_signals[i].path);
+        if (url_length > length &&
+            memcmp(url + url_length - length, ntk_otlp_signals[i].path, length) == 0) {
+            return length;
+        }
+    }
+    return 0;
+}
+
+/* Appends the path of the signal to the base URL, before a query. It replaces that of another. */
 static int set_base(struct ntk_otlp_config *config, const char *variable, const char *value,
                     struct ntk_err *err)
 {
-    char url[NTK_OTLP_VALUE_BYTES_MAX + sizeof PATH + 2];
-    int length = (int)strcspn(value, "?#");
-    bool has_slash = length > 0 && value[length - 1] == '/';
-    bool is_whole = length >= (int)sizeof "/" PATH &&
-                    !strncmp(value + length - strlen("/" PATH), "/" PATH, strlen("/" PATH));
+    char url[NTK_OTLP_VALUE_BYTES_MAX + PATH_BYTES_MAX];
+    size_t end = strcspn(value, "?#");
+    size_t length = end - path_length(value, end);
 
-    (void)snprintf(url, sizeof url, "%.*s%s%s%s", length, value, is_whole || has_slash ? "" : "/",
-                   is_whole ? "" : PATH, value + length);
+    length -= length == end && length > 0 && value[length - 1] == '/';
+    (void)snprintf(url, sizeof url, "%.*s%s%s", (int)length, value,
+                   ntk_otlp_signals[config->signal].path, value + end);
     return set_url(config, variable, is_url(value) ? url : value, err);
 }
 
@@ -333,24 +356,22 @@ static int set_key_file(struct ntk_otlp_config *config, const char *variable, co
     return replace(&config->key_file, value, err);
 }
 
-#define OF_SIGNAL(name) "OTEL_EXPORTER_OTLP_METRICS_" name, "OTEL_EXPORTER_OTLP_" name
-
 /* In ascending priority: a later row replaces what an earlier one set. */
 static const struct setting settings[] = {
-    { "OTEL_EXPORTER_OTLP_ENDPOINT", NULL, set_base },
-    { "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", NULL, set_url },
-    { OF_SIGNAL("HEADERS"), set_headers },
-    { OF_SIGNAL("TIMEOUT"), set_timeout },
-    { OF_SIGNAL("COMPRESSION"), set_compression },
-    { OF_SIGNAL("PROTOCOL"), set_protocol },
-    { OF_SIGNAL("CERTIFICATE"), set_ca_file },
-    { OF_SIGNAL("CLIENT_CERTIFICATE"), set_cert_file },
-    { OF_SIGNAL("CLIENT_KEY"), set_key_file },
-    { "OTEL_METRIC_EXPORT_INTERVAL", NULL, set_interval },
-    { "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", NULL, set_temporality },
-    { "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", NULL, set_histograms },
-    { "OTEL_RESOURCE_ATTRIBUTES", NULL, set_attributes },
-    { "OTEL_SERVICE_NAME", NULL, set_service_name },
+    { NULL, "OTEL_EXPORTER_OTLP_ENDPOINT", false, set_base },
+    { "ENDPOINT", NULL, false, set_url },
+    { "HEADERS", "OTEL_EXPORTER_OTLP_HEADERS", false, set_headers },
+    { "TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT", false, set_timeout },
+    { "COMPRESSION", "OTEL_EXPORTER_OTLP_COMPRESSION", false, set_compression },
+    { "PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL", false, set_protocol },
+    { "CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE", false, set_ca_file },
+    { "CLIENT_CERTIFICATE", "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", false, set_cert_file },
+    { "CLIENT_KEY", "OTEL_EXPORTER_OTLP_CLIENT_KEY", false, set_key_file },
+    { NULL, "OTEL_METRIC_EXPORT_INTERVAL", true, set_interval },
+    { "TEMPORALITY_PREFERENCE", NULL, true, set_temporality },
+    { "DEFAULT_HISTOGRAM_AGGREGATION", NULL, true, set_histograms },
+    { NULL, "OTEL_RESOURCE_ATTRIBUTES", false, set_attributes },
+    { NULL, "OTEL_SERVICE_NAME", false, set_service_name },
 };
 
 /* NULL when it is unset or empty. */
@@ -364,23 +385,33 @@ static const char *value_of(char *(*get)(const char *name), const char *variable
 static int read_disabled(struct ntk_otlp_config *config, char *(*get)(const char *name),
                          struct ntk_err *err)
 {
-    const char *exporter = value_of(get, "OTEL_METRICS_EXPORTER");
+    const char *variable = ntk_otlp_signals[config->signal].exporter;
+    const char *exporter = value_of(get, variable);
 
     config->is_disabled = ntk_str_is_true(value_of(get, "OTEL_SDK_DISABLED")) ||
                           (exporter && !strcasecmp(exporter, "none"));
     return config->is_disabled || !exporter || !strcasecmp(exporter, "otlp")
                ? 0
-               : refuse("OTEL_METRICS_EXPORTER", "expected otlp or none", err);
+               : refuse(variable, "expected otlp or none", err);
 }
 
 static int apply(const struct setting *setting, struct ntk_otlp_config *config,
                  char *(*get)(const char *name), struct ntk_err *err)
 {
-    const char *variable = setting->variable;
-    const char *value = value_of(get, variable);
+    char of_signal[96];
+    const char *variable = of_signal;
+    const char *value = NULL;
 
+    if (setting->is_of_metrics && config->signal != NTK_OTLP_METRICS) {
+        return 0;
+    }
+    if (setting->suffix) {
+        (void)snprintf(of_signal, sizeof of_signal, "OTEL_EXPORTER_OTLP_%s_%s",
+                       ntk_otlp_signals[config->signal].variable, setting->suffix);
+        value = value_of(get, of_signal);
+    }
     if (!value) {
-        variable = setting->general;
+        variable = setting->variable;
         value = value_of(get, variable);
     }
     if (!value) {
@@ -396,18 +427,19 @@ static int apply(const struct setting *setting, struct ntk_otlp_config *config,
 /* The server of the URL, with the method as its path. */
 static int set_grpc_url(struct ntk_otlp_config *config, struct ntk_err *err)
 {
-    char url[NTK_OTLP_VALUE_BYTES_MAX + sizeof GRPC_PATH + sizeof PATH];
+    char url[NTK_OTLP_VALUE_BYTES_MAX + 2 * PATH_BYTES_MAX];
     const char *given = config->url;
     size_t scheme = (size_t)(strstr(given, "://") - given) + 3;
 
-    (void)snprintf(url, sizeof url, "%.*s" GRPC_PATH,
-                   (int)(scheme + strcspn(given + scheme, "/?#")), given);
+    (void)snprintf(url, sizeof url, "%.*s%s", (int)(scheme + strcspn(given + scheme, "/?#")), given,
+                   ntk_otlp_signals[config->signal].method);
     return replace(&config->url, url, err);
 }
 
-int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
-                         char *(*get)(const char *name), struct ntk_err *err)
+int ntk_otlp_config_read(struct ntk_otlp_config *config, enum ntk_otlp_signal signal,
+                         const char *endpoint, char *(*get)(const char *name), struct ntk_err *err)
 {
+    config->signal = signal;
     ntk_vec_init(&config->headers, sizeof(struct ntk_otlp_pair));
     ntk_vec_init(&config->attributes, sizeof(struct ntk_otlp_pair));
     config->timeout_ns = TIMEOUT_MS_DEFAULT * NTK_NS_PER_MS;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_config - destination and options of pushes, from the standard OTLP variables.
+ * otlp_config - destination and options of the pushes of a signal, from the standard OTLP
+ * variables.
  *
- * An empty variable counts as unset; one for metrics (OTEL_EXPORTER_OTLP_METRICS_...) overrides the
- * one for all signals. Unsupported settings are rejected by name; nothing is guessed.
+ * An empty variable counts as unset; one for the signal (OTEL_EXPORTER_OTLP_METRICS_...) overrides
+ * the one for all signals. Unsupported settings are rejected by name; nothing is guessed.
  *
  * Source:  opentelemetry-specification, protocol/exporter.md and
  *          configuration/sdk-environment-variables.md.
@@ -27,12 +28,27 @@ extern "C" {
 #define NTK_OTLP_ATTRIBUTES_MAX 128
 #define NTK_OTLP_VALUE_BYTES_MAX 8192 /* of a variable, and of its value */
 
+enum ntk_otlp_signal {
+    NTK_OTLP_METRICS,
+    NTK_OTLP_LOGS,
+    NTK_OTLP_TRACES,
+    NTK_OTLP_SIGNAL_COUNT,
+};
+struct ntk_otlp_signal_row {
+    const char *variable; /* in names of variables: "METRICS" */
+    const char *exporter; /* the variable that selects the exporter */
+    const char *path;     /* of HTTP */
+    const char *method;   /* of gRPC, as a path */
+};
+extern const struct ntk_otlp_signal_row ntk_otlp_signals[NTK_OTLP_SIGNAL_COUNT];
+
 struct ntk_otlp_pair {
     char *name;
     char *value; /* decoded; valid UTF-8 for an attribute */
 };
 
 struct ntk_otlp_config {
+    enum ntk_otlp_signal signal;
     bool is_disabled; /* nothing is pushed; the other members are not set */
     bool is_grpc;     /* else over HTTP */
     bool has_gzip;
@@ -47,10 +63,10 @@ struct ntk_otlp_config {
     char *key_file;
 };
 
-/* endpoint is a base URL that overrides the variables; NULL or "": none. get is getenv() or a
+/* Reads the configuration of a signal. endpoint is a base URL that overrides the variables; NULL or "": none. get is getenv() or a
  * stand-in. 0; -EINVAL with a message, -ENOMEM. */
-int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
-                         char *(*get)(const char *name), struct ntk_err *err);
+int ntk_otlp_config_read(struct ntk_otlp_config *config, enum ntk_otlp_signal signal,
+                         const char *endpoint, char *(*get)(const char *name), struct ntk_err *err);
 void ntk_otlp_config_fini(struct ntk_otlp_config *config);
 
 #ifdef __cplusplus

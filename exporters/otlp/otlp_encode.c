@@ -6,25 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "exporters/otlp/otlp.pb-c.h"
-#include "exporters/otlp/otlp_config.h"
+#include "exporters/otlp/otlp_parts.h"
 #include "exporters/points/points_walk.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 
-#define SCOPE "neuron-monitor"
 #define FLAG_NO_VALUE 1u
 #define NS (double)NTK_NS_PER_SECOND
 /* Separates the parts of a series' key; labels have no control characters. */
 #define KEY_SEPARATOR '\x1f'
-
-/* Memory of one request, freed with it. */
-struct chunk {
-    struct chunk *next;
-    max_align_t bytes[];
-};
 
 struct series {
     uint64_t generation; /* of the last page that had it */
@@ -33,7 +25,6 @@ struct series {
 
 struct ntk_otlp {
     struct ntk_otlp_options options;
-    struct utsname system;
     struct ntk_map seen[NTK_POINTS_FAMILIES]; /* by labels: struct series */
     uint64_t generation;
 
@@ -47,7 +38,7 @@ struct ntk_otlp {
     int ret; /* the first failure */
 
     /* For the current request. */
-    struct chunk *chunks;
+    struct ntk_otlp_memory memory;
     struct ntk_vec metrics; /* Ntk__Otlp__Metric * */
     struct ntk_vec points;  /* of the metric: void *, by its kind */
     uint64_t point_count;
@@ -68,23 +59,22 @@ static void fail(struct ntk_otlp *state)
  * state. */
 static void *take(struct ntk_otlp *state, size_t count, size_t item_bytes)
 {
-    struct chunk *chunk = calloc(1, sizeof *chunk + count * item_bytes);
+    void *memory = ntk_otlp_take(&state->memory, count, item_bytes);
 
-    if (!chunk) {
+    if (!memory) {
         fail(state);
-        return NULL;
     }
-    chunk->next = state->chunks;
-    state->chunks = chunk;
-    return chunk->bytes;
+    return memory;
 }
 
 static char *take_text(struct ntk_otlp *state, const char *text)
 {
-    size_t bytes = strlen(text) + 1;
-    char *copy = take(state, bytes, 1);
+    char *copy = ntk_otlp_take_text(&state->memory, text);
 
-    return copy ? memcpy(copy, text, bytes) : NULL;
+    if (!copy) {
+        fail(state);
+    }
+    return copy;
 }
 
 /* The pointers of a vec as an array of the request. */
@@ -97,11 +87,7 @@ static void *take_array(struct ntk_otlp *state, const struct ntk_vec *vec)
 
 static void forget_request(struct ntk_otlp *state)
 {
-    while (state->chunks) {
-        struct chunk *chunk = state->chunks;
-        state->chunks = chunk->next;
-        free(chunk);
-    }
+    ntk_otlp_memory_fini(&state->memory);
     ntk_vec_clear(&state->metrics);
     ntk_vec_clear(&state->points);
     state->point_count = 0;
@@ -115,7 +101,6 @@ struct ntk_otlp *ntk_otlp_create(const struct ntk_otlp_options *options)
         return NULL;
     }
     state->options = *options;
-    (void)uname(&state->system);
     ntk_vec_init(&state->metrics, sizeof(void *));
     ntk_vec_init(&state->points, sizeof(void *));
     return state;
@@ -138,79 +123,6 @@ void ntk_otlp_destroy(struct ntk_otlp *state)
     free(state);
 }
 
-/* -- attributes -------------------------------------------------------------------------------- */
-
-/* name and value are borrowed until the request is done. */
-static Ntk__Otlp__KeyValue *make_attribute(struct ntk_otlp *state, const char *name,
-                                           const char *value)
-{
-    Ntk__Otlp__KeyValue *attribute = take(state, 1, sizeof *attribute);
-    Ntk__Otlp__AnyValue *any = take(state, 1, sizeof *any);
-
-    if (!attribute || !any) {
-        return NULL;
-    }
-    ntk__otlp__key_value__init(attribute);
-    ntk__otlp__any_value__init(any);
-    any->value_case = NTK__OTLP__ANY_VALUE__VALUE_TEXT;
-    any->text = (char *)(uintptr_t)value;
-    attribute->key = (char *)(uintptr_t)name;
-    attribute->value = any;
-    return attribute;
-}
-
-/* Describes the machine in terms of the conventions; the user's attributes have priority. */
-static Ntk__Otlp__Resource *make_resource(struct ntk_otlp *state)
-{
-    const struct ntk_points_page *page = state->page;
-    bool is_aws = page->instance.id[0] || page->instance.region[0];
-    const char *machine = state->system.machine;
-    const char *arch = !strcmp(machine, "x86_64")    ? "amd64"
-                       : !strcmp(machine, "aarch64") ? "arm64"
-                                                     : machine;
-    const struct ntk_otlp_pair ours[] = {
-        { "service.name", SCOPE },
-        { "service.instance.id",
-          (char *)(uintptr_t)(page->instance.id[0] ? page->instance.id : state->host_name) },
-        { "service.version", NTK_VERSION },
-        { "host.name", (char *)(uintptr_t)state->host_name },
-        { "host.id", (char *)(uintptr_t)page->instance.id },
-        { "host.type", (char *)(uintptr_t)page->instance.type },
-        { "host.arch", (char *)(uintptr_t)arch },
-        { "os.type", "linux" },
-        { "cloud.provider", is_aws ? "aws" : "" },
-        { "cloud.platform", is_aws ? "aws_ec2" : "" },
-        { "cloud.region", (char *)(uintptr_t)page->instance.region },
-        { "cloud.availability_zone", (char *)(uintptr_t)page->instance.availability_zone },
-    };
-    const size_t our_count = sizeof ours / sizeof *ours;
-    const struct ntk_vec *theirs = state->options.attributes;
-    size_t their_count = theirs ? theirs->count : 0;
-    Ntk__Otlp__Resource *resource = take(state, 1, sizeof *resource);
-    Ntk__Otlp__KeyValue **rows = take(state, our_count + their_count, sizeof(void *));
-
-    if (!resource || !rows) {
-        return NULL;
-    }
-    ntk__otlp__resource__init(resource);
-    resource->attributes = rows;
-    for (size_t i = 0; i < their_count; i++) {
-        const struct ntk_otlp_pair *pair = ntk_vec_at(theirs, i);
-        rows[resource->n_attributes++] = make_attribute(state, pair->name, pair->value);
-    }
-    for (size_t i = 0; i < our_count; i++) {
-        bool is_theirs = false;
-        for (size_t k = 0; k < their_count && !is_theirs; k++) {
-            const struct ntk_otlp_pair *pair = ntk_vec_at(theirs, k);
-            is_theirs = !strcmp(pair->name, ours[i].name);
-        }
-        if (!is_theirs && ours[i].value[0]) {
-            rows[resource->n_attributes++] = make_attribute(state, ours[i].name, ours[i].value);
-        }
-    }
-    return resource;
-}
-
 /* -- requests ---------------------------------------------------------------------------------- */
 
 static Ntk__Otlp__Request *make_request(struct ntk_otlp *state)
@@ -220,23 +132,25 @@ static Ntk__Otlp__Request *make_request(struct ntk_otlp *state)
     Ntk__Otlp__ResourceMetrics **resources = take(state, 1, sizeof(void *));
     Ntk__Otlp__ScopeMetrics *scope = take(state, 1, sizeof *scope);
     Ntk__Otlp__ScopeMetrics **scopes = take(state, 1, sizeof(void *));
-    Ntk__Otlp__Scope *name = take(state, 1, sizeof *name);
     Ntk__Otlp__Metric **metrics = take_array(state, &state->metrics);
+    const struct ntk_otlp_machine machine = { .host_name = state->host_name,
+                                              .instance_id = state->page->instance.id,
+                                              .instance_type = state->page->instance.type,
+                                              .region = state->page->instance.region,
+                                              .availability_zone =
+                                                  state->page->instance.availability_zone };
 
-    if (!request || !resource || !resources || !scope || !scopes || !name || !metrics) {
+    if (!request || !resource || !resources || !scope || !scopes || !metrics) {
         return NULL;
     }
     ntk__otlp__request__init(request);
     ntk__otlp__resource_metrics__init(resource);
     ntk__otlp__scope_metrics__init(scope);
-    ntk__otlp__scope__init(name);
-    name->name = (char *)(uintptr_t)SCOPE;
-    name->version = (char *)(uintptr_t)NTK_VERSION;
-    scope->scope = name;
+    scope->scope = ntk_otlp_scope(&state->memory);
     scope->metrics = metrics;
     scope->n_metrics = state->metrics.count;
     scopes[0] = scope;
-    resource->resource = make_resource(state);
+    resource->resource = ntk_otlp_resource(&state->memory, &machine, state->options.attributes);
     resource->scope_metrics = scopes;
     resource->n_scope_metrics = 1;
     resources[0] = resource;
@@ -252,7 +166,7 @@ static void flush(struct ntk_otlp *state)
 
     if (count > 0 && state->ret >= 0) {
         Ntk__Otlp__Request *request = make_request(state);
-        void *to = request && state->ret >= 0
+        void *to = request && !state->memory.is_out && state->ret >= 0
                        ? ntk_buf_extend(&out, ntk__otlp__request__get_packed_size(request))
                        : NULL;
         if (to) {
@@ -489,7 +403,7 @@ static struct attributes read_key(struct ntk_otlp *state, char *key)
         if (*value) {
             const char *dotted = row ? ntk_name_attribute(row, name) : name;
             attributes.rows[attributes.count] =
-                make_attribute(state, dotted, take_text(state, value));
+                ntk_otlp_text_attribute(&state->memory, dotted, take_text(state, value));
             attributes.count += attributes.rows[attributes.count] != NULL;
         }
         *key = separator;

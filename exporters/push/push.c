@@ -1,42 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* push - schedules pages and handles the results of their requests. */
+/* push - schedules pages. */
 #include "exporters/push/push.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "exporters/points/points_page.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
-#include "shared/http/http_client.h"
-#include "shared/http/http_gzip.h"
 
 struct ntk_push {
     struct ntk_push_peer peer;
     struct ntk_points_page page;
-    uint64_t time_ns;   /* of the last snapshot, Unix time */
-    uint64_t pushed_ns; /* of the last pushed one; 0: none */
-    struct ntk_http_client *client;
-    struct ntk_http_answer answer;
-    struct ntk_outbox *outbox; /* NULL when disabled */
+    uint64_t time_ns;               /* of the last snapshot, Unix time */
+    uint64_t pushed_ns;             /* of the last pushed one; 0: none */
+    struct ntk_push_sender *sender; /* NULL when disabled */
 };
-
-bool ntk_push_header_is_own(const char *name, size_t name_bytes)
-{
-    static const char *const own[] = { "content-type", "content-encoding", "content-length",
-                                       "transfer-encoding", "host" };
-
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (strlen(own[i]) == name_bytes && strncasecmp(name, own[i], name_bytes) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES])
 {
@@ -44,49 +24,6 @@ void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES])
     if (gethostname(out, NTK_PUSH_HOST_BYTES - 1) < 0 || !out[0]) {
         ntk_str_copy(out, NTK_PUSH_HOST_BYTES, "localhost");
     }
-}
-
-/* -- sending, on the outbox's thread ----------------------------------------------------------- */
-
-/* True: send once more, at once. */
-static bool send_once(struct ntk_push *push, const void *bytes, size_t bytes_count,
-                      struct ntk_outbox_answer *answer)
-{
-    const char *headers[NTK_PUSH_HEADERS_MAX] = { NULL };
-    struct ntk_http_question question = { .headers = headers,
-                                          .body = bytes,
-                                          .body_bytes = bytes_count };
-    struct ntk_err err = { 0 };
-
-    answer->result = NTK_OUTBOX_RETRY;
-    int ret = push->peer.address(push->peer.ctx, bytes, bytes_count, headers, &question, &err);
-    if (ret < 0) {
-        answer->result = ret == -EBADMSG ? NTK_OUTBOX_REFUSED : NTK_OUTBOX_RETRY;
-    } else {
-        ret = ntk_http_client_ask(push->client, &question, &push->answer, &err);
-        if (ret >= 0) {
-            return push->peer.judge(push->peer.ctx, &push->answer, answer);
-        }
-        if (ret == -EMSGSIZE && push->peer.refuses_long_answers) {
-            answer->result = NTK_OUTBOX_REFUSED; /* it would fail again */
-        }
-    }
-    (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
-    return false;
-}
-
-static void send_request(void *ctx, const void *bytes, size_t bytes_count,
-                         struct ntk_outbox_answer *answer)
-{
-    while (send_once(ctx, bytes, bytes_count, answer)) {
-    }
-}
-
-static void cancel(void *ctx)
-{
-    struct ntk_push *push = ctx;
-
-    ntk_http_client_cancel(push->client);
 }
 
 bool ntk_push_is_url(const char *url)
@@ -103,9 +40,7 @@ void ntk_push_destroy(void *ctx)
     if (!push) {
         return;
     }
-    ntk_outbox_destroy(push->outbox);
-    ntk_http_client_destroy(push->client);
-    ntk_http_answer_fini(&push->answer);
+    ntk_push_sender_destroy(push->sender);
     ntk_points_page_fini(&push->page);
     push->peer.destroy(push->peer.ctx);
     free(push);
@@ -115,12 +50,6 @@ int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk
                     void **out_push, struct ntk_err *err)
 {
     struct ntk_push *push = calloc(1, sizeof *push);
-    const struct ntk_outbox_options outbox = { .name = peer->name,
-                                               .items = peer->items,
-                                               .send = send_request,
-                                               .cancel = cancel,
-                                               .ctx = push,
-                                               .spool_folder = peer->spool_folder };
     int ret = 0;
 
     if (!push) {
@@ -131,9 +60,7 @@ int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk
     ntk_points_page_init(&push->page, options);
     push->page.keeps_fine_latencies = peer->keeps_fine_latencies;
     if (!peer->is_disabled) {
-        push->client = ntk_http_client_create();
-        ret =
-            push->client ? ntk_outbox_create(&outbox, &push->outbox, err) : ntk_err_no_memory(err);
+        ret = ntk_push_sender_create(&push->peer.receiver, &push->sender, err);
     }
     if (ret < 0) {
         ntk_push_destroy(push);
@@ -150,27 +77,12 @@ struct page_put {
     int ret; /* of the first request that the outbox rejected */
 };
 
-static int put_request(struct ntk_push *push, struct ntk_buf *request, uint64_t item_count,
-                       struct ntk_err *err)
-{
-    struct ntk_buf packed = { 0 };
-
-    if (!push->peer.has_gzip) {
-        return ntk_outbox_put(push->outbox, request, item_count, err);
-    }
-    int ret = ntk_http_gzip(request->bytes, request->bytes_count, &packed);
-    if (ret < 0) {
-        ntk_buf_fini(&packed);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot compress a request");
-    }
-    return ntk_outbox_put(push->outbox, &packed, item_count, err);
-}
-
 /* Requests that the outbox rejects count as lost; the rest of the page is still sent. */
 static int emit(struct ntk_buf *request, uint64_t item_count, void *ctx, struct ntk_err *err)
 {
     struct page_put *page = ctx;
-    int ret = put_request(page->push, request, item_count, page->ret < 0 ? NULL : page->err);
+    int ret = ntk_push_sender_put(page->push->sender, request, item_count,
+                                  page->ret < 0 ? NULL : page->err);
 
     (void)err;
     page->ret = page->ret < 0 ? page->ret : ret;
@@ -198,7 +110,7 @@ int ntk_push_put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err 
 {
     struct ntk_push *push = ctx;
 
-    if (!push->outbox) {
+    if (!push->sender) {
         return 0;
     }
     push->time_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
@@ -221,11 +133,11 @@ int ntk_push_drain(void *ctx, bool in_haste, struct ntk_err *err)
     struct ntk_push *push = ctx;
     int ret = 0;
 
-    if (!push->outbox) {
+    if (!push->sender) {
         return 1;
     }
     if (push->pushed_ns != push->time_ns) {
         ret = put_page(push, err); /* pages that were held back within the interval */
     }
-    return ret < 0 ? ret : ntk_outbox_drain(push->outbox, in_haste, err);
+    return ret < 0 ? ret : ntk_push_sender_drain(push->sender, in_haste, err);
 }

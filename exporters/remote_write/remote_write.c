@@ -345,12 +345,13 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         destroy(state);
         return ret;
     }
-    const struct ntk_push_peer peer = { .name = "remote write",
-                                        .items = "samples",
-                                        .spool_folder = target->spool_folder,
+    const struct ntk_push_peer peer = { .receiver = { .name = "remote write",
+                                                      .items = "samples",
+                                                      .spool_folder = target->spool_folder,
+                                                      .address = address,
+                                                      .judge = judge,
+                                                      .ctx = state },
                                         .keeps_fine_latencies = target->has_native,
-                                        .address = address,
-                                        .judge = judge,
                                         .encode = encode,
                                         .destroy = destroy,
                                         .ctx = state };

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define NTK_OUTPUT_COUNTS_MAX 8 /* names; further ones are not counted */
+#define NTK_OUTPUT_COUNTS_MAX 12 /* names; further ones are not counted */
 #define NTK_OUTPUT_NAME_BYTES 64
 
 /* Items are counted by the output: samples, data points, reports. All counts except the waiting

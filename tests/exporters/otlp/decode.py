@@ -1,5 +1,5 @@
-# decode.py FILE... - requests of OTLP metrics as JSON lines, one per data point, read from the wire by a
-# table of the standard's fields that shares nothing with the exporter. An unknown field is an error.
+# decode.py FILE... - requests of OTLP as JSON lines, one per data point (.pb), log record (.logs) or span (.traces), read
+# from the wire by a table of the standard's fields that shares nothing with the exporter. An unknown field is an error.
 import json
 import struct
 import sys
@@ -29,10 +29,24 @@ MESSAGES = {
                          4: ("count", "fixed64"), 5: ("sum", "double"), 6: ("scale", "sint"), 7: ("zero_count", "fixed64"),
                          8: ("positive", "Buckets"), 9: ("negative", "Buckets"), 10: ("flags", "varint"),
                          12: ("min", "double"), 13: ("max", "double"), 14: ("zero_threshold", "double")},
+    "LogsRequest": {1: ("resource_logs", ["ResourceLogs"])},
+    "ResourceLogs": {1: ("resource", "Resource"), 2: ("scope_logs", ["ScopeLogs"]), 3: ("schema_url", "string")},
+    "ScopeLogs": {1: ("scope", "Scope"), 2: ("log_records", ["LogRecord"]), 3: ("schema_url", "string")},
+    "LogRecord": {1: ("time", "fixed64"), 2: ("severity", "varint"), 3: ("severity_text", "string"), 5: ("body", "AnyValue"),
+                  6: ("attributes", ["KeyValue"]), 7: ("dropped_attributes", "varint"), 8: ("flags", "fixed32"),
+                  9: ("trace_id", "bytes"), 10: ("span_id", "bytes"), 11: ("observed", "fixed64"), 12: ("event_name", "string")},
+    "TracesRequest": {1: ("resource_spans", ["ResourceSpans"])},
+    "ResourceSpans": {1: ("resource", "Resource"), 2: ("scope_spans", ["ScopeSpans"]), 3: ("schema_url", "string")},
+    "ScopeSpans": {1: ("scope", "Scope"), 2: ("spans", ["Span"]), 3: ("schema_url", "string")},
+    "Span": {1: ("trace_id", "bytes"), 2: ("span_id", "bytes"), 3: ("trace_state", "string"), 4: ("parent_span_id", "bytes"),
+             5: ("name", "string"), 6: ("kind", "varint"), 7: ("start", "fixed64"), 8: ("end", "fixed64"),
+             9: ("attributes", ["KeyValue"]), 10: ("dropped_attributes", "varint"), 12: ("dropped_events", "varint"),
+             14: ("dropped_links", "varint"), 15: ("status", "Status"), 16: ("flags", "fixed32")},
+    "Status": {2: ("message", "string"), 3: ("code", "varint")},
     "Buckets": {1: ("offset", "sint"), 2: ("bucket_counts", "packed varint")},
 }
-FIXED = {"fixed64": "<Q", "sfixed64": "<q", "double": "<d"}
-WIRE = {"varint": 0, "sint": 0, "fixed64": 1, "sfixed64": 1, "double": 1}
+FIXED = {"fixed64": "<Q", "sfixed64": "<q", "double": "<d", "fixed32": "<I"}
+WIRE = {"varint": 0, "sint": 0, "fixed64": 1, "sfixed64": 1, "double": 1, "fixed32": 5}
 
 
 def varint(data, at):
@@ -77,6 +91,8 @@ def decode(message, data):
             value = scalar(of, value)
         elif wire == 1:
             value, at = scalar(of, data[at : at + 8]), at + 8
+        elif wire == 5:
+            value, at = scalar(of, data[at : at + 4]), at + 4
         else:
             size, at = varint(data, at)
             content, at = data[at : at + size], at + size
@@ -84,6 +100,8 @@ def decode(message, data):
                 sys.exit("decode.py: %s.%s is cut" % (message, name))
             if of == "string":
                 value = content.decode("utf-8")
+            elif of == "bytes":
+                value = content.hex()
             elif of.startswith("packed "):
                 value = packed(of[7:], content)
             else:
@@ -102,8 +120,27 @@ def pairs(rows):
     for row in rows:
         if row["key"] in result:
             sys.exit("decode.py: attribute %s appears twice" % row["key"])
-        result[row["key"]] = row["value"]["string"]
+        (result[row["key"]],) = row["value"].values()
     return result
+
+
+def items(file):
+    """Log records, or spans."""
+    message, resources, scopes, rows = {
+        "logs": ("LogsRequest", "resource_logs", "scope_logs", "log_records"),
+        "traces": ("TracesRequest", "resource_spans", "scope_spans", "spans"),
+    }[file.rpartition(".")[2]]
+    with open(file, "rb") as data:
+        request = decode(message, data.read())
+    for resource in request[resources]:
+        attributes = pairs(resource["resource"]["attributes"])
+        for scope in resource[scopes]:
+            for item in scope[rows]:
+                row = dict(item)
+                row.update(file=file, resource=attributes, scope=scope["scope"], attributes=pairs(item.get("attributes", [])))
+                if "body" in row:
+                    (row["body"],) = row["body"].values()
+                yield row
 
 
 def points(file):
@@ -125,5 +162,5 @@ def points(file):
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        for point in points(name):
+        for point in points(name) if name.endswith(".pb") else items(name):
             print(json.dumps(point))

@@ -8,7 +8,9 @@ import sys
 
 import grpc
 
-METHOD = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+SERVICE = "/opentelemetry.proto.collector.%s/Export"
+METHODS = {SERVICE % "metrics.v1.MetricsService": "pb", SERVICE % "logs.v1.LogsService": "logs",
+           SERVICE % "trace.v1.TraceService": "traces"}
 args = sys.argv[1:]
 folder = args.pop(0)
 credentials = None
@@ -28,7 +30,7 @@ def retry_info(seconds):
     return field(3, field(1, b"type.googleapis.com/google.rpc.RetryInfo") + field(2, info))
 
 
-def export(request, context):
+def export(request, context, kept):
     global count
     answer = answers[count] if count < len(answers) else "ok"
     count += 1
@@ -44,13 +46,14 @@ def export(request, context):
         context.abort(getattr(grpc.StatusCode, name), "not\nnow: 50%")
     with open(f"{folder}/{count:04}.part", "wb") as file:
         file.write(request)
-    os.rename(f"{folder}/{count:04}.part", f"{folder}/{count:04}.pb")
+    os.rename(f"{folder}/{count:04}.part", f"{folder}/{count:04}.{kept}")
     return field(1, bytes([1 << 3, 3]) + field(2, b"a bad point")) if answer == "partial" else b""
 
 
 class Service(grpc.GenericRpcHandler):
     def service(self, call):
-        return grpc.unary_unary_rpc_method_handler(export) if call.method == METHOD else None
+        kept = METHODS.get(call.method)
+        return kept and grpc.unary_unary_rpc_method_handler(lambda request, context: export(request, context, kept))
 
 
 server = grpc.server(concurrent.futures.ThreadPoolExecutor(1))

@@ -46,7 +46,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             head.write("%s\nanswer: %s\n%s" % (self.requestline, answer, self.headers))
         with open(name + ".tmp", "wb") as out:
             out.write(body)
-        os.rename(name + ".tmp", name + (".pb" if answer in ("200", "partial") else ".refused"))
+        signal = self.path.rpartition("/")[2]
+        kept = "." + signal if signal in ("logs", "traces") else ".pb"
+        os.rename(name + ".tmp", name + (kept if answer in ("200", "partial") else ".refused"))
         protobuf = [("Content-Type", "application/x-protobuf")]
         if answer == "cut":
             self.close_connection = True

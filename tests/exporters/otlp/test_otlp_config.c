@@ -34,7 +34,7 @@ static struct ntk_otlp_config read_good(const struct variable *of, const char *e
     struct ntk_err err = { 0 };
 
     variables = of;
-    if (ntk_otlp_config_read(&config, endpoint, get, &err) < 0) {
+    if (ntk_otlp_config_read(&config, NTK_OTLP_METRICS, endpoint, get, &err) < 0) {
         fail_msg("refused: %s", err.text);
     }
     return config;
@@ -78,6 +78,94 @@ static void a_base_gets_the_path_and_an_address_of_metrics_is_taken_as_it_is(voi
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_otlp_config config = read_good(rows[i].variables, rows[i].endpoint);
         assert_string_equal(config.url, rows[i].url);
+        ntk_otlp_config_fini(&config);
+    }
+}
+
+static void each_signal_has_an_address_and_variables_of_its_own(void **state)
+{
+    static const struct {
+        enum ntk_otlp_signal signal;
+        struct variable variables[4];
+        const char *endpoint;
+        const char *url;
+        uint64_t timeout_ms;
+    } rows[] = {
+        { NTK_OTLP_LOGS, { { NULL, NULL } }, NULL, "http://localhost:4318/v1/logs", 10000 },
+        { NTK_OTLP_TRACES, { { BASE, "http://c/a/" } }, NULL, "http://c/a/v1/traces", 10000 },
+        /* the path of another signal gives way */
+        { NTK_OTLP_TRACES,
+          { { NULL, NULL } },
+          "http://c/v1/metrics?a=b",
+          "http://c/v1/traces?a=b",
+          10000 },
+        { NTK_OTLP_LOGS,
+          { { "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://l/x" }, { BASE, "http://c" } },
+          NULL,
+          "http://l/x",
+          10000 },
+        { NTK_OTLP_LOGS,
+          { { WHOLE, "http://d/x" } },
+          NULL,
+          "http://localhost:4318/v1/logs",
+          10000 },
+        { NTK_OTLP_TRACES,
+          { { "OTEL_EXPORTER_OTLP_TIMEOUT", "7" },
+            { "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "8" },
+            { "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "9" } },
+          "http://c:1",
+          "http://c:1/v1/traces",
+          8 },
+        { NTK_OTLP_LOGS,
+          { { "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc" } },
+          "http://c:1/v1/metrics",
+          "http://c:1/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+          10000 },
+        { NTK_OTLP_TRACES,
+          { { "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc" } },
+          NULL,
+          "http://localhost:4317/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+          10000 },
+        /* what is of metrics alone is not read */
+        { NTK_OTLP_LOGS,
+          { { "OTEL_METRIC_EXPORT_INTERVAL", "never" },
+            { "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta" } },
+          NULL,
+          "http://localhost:4318/v1/logs",
+          10000 },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_otlp_config config = { 0 };
+        struct ntk_err err = { 0 };
+
+        variables = rows[i].variables;
+        if (ntk_otlp_config_read(&config, rows[i].signal, rows[i].endpoint, get, &err) < 0) {
+            fail_msg("row %zu: %s", i, err.text);
+        }
+        assert_string_equal(config.url, rows[i].url);
+        assert_int_equal(config.timeout_ns, rows[i].timeout_ms * MS);
+        ntk_otlp_config_fini(&config);
+    }
+}
+
+static void a_signal_is_disabled_alone(void **state)
+{
+    static const struct variable set[] = { { "OTEL_LOGS_EXPORTER", "none" },
+                                           { "OTEL_TRACES_EXPORTER", "zipkin" },
+                                           { NULL, NULL } };
+
+    for (enum ntk_otlp_signal i = 0; i < NTK_OTLP_SIGNAL_COUNT; i++) {
+        struct ntk_otlp_config config = { 0 };
+        struct ntk_err err = { 0 };
+
+        variables = set;
+        int ret = ntk_otlp_config_read(&config, i, NULL, get, &err);
+        assert_int_equal(ret, i == NTK_OTLP_TRACES ? -EINVAL : 0);
+        assert_int_equal(config.is_disabled, i == NTK_OTLP_LOGS);
+        if (i == NTK_OTLP_TRACES) {
+            assert_string_equal(err.text, "OTEL_TRACES_EXPORTER: expected otlp or none");
+        }
         ntk_otlp_config_fini(&config);
     }
 }
@@ -214,7 +302,7 @@ static void what_cannot_be_done_is_refused_by_name(void **state)
         struct ntk_err err = { 0 };
 
         variables = one;
-        int ret = ntk_otlp_config_read(&config, NULL, get, &err);
+        int ret = ntk_otlp_config_read(&config, NTK_OTLP_METRICS, NULL, get, &err);
         if (ret != -EINVAL || strncmp(err.text, bad[i].name, strlen(bad[i].name)) != 0) {
             fail_msg("%s=%s gives %d: %s", bad[i].name, bad[i].value, ret, err.text);
         }
@@ -244,7 +332,7 @@ static void what_is_endless_is_refused(void **state)
         struct ntk_err err = { 0 };
 
         variables = one;
-        assert_int_equal(ntk_otlp_config_read(&config, NULL, get, &err), -EINVAL);
+        assert_int_equal(ntk_otlp_config_read(&config, NTK_OTLP_METRICS, NULL, get, &err), -EINVAL);
         assert_non_null(strstr(err.text, i < 4 ? "longer than" : "too many"));
         ntk_otlp_config_fini(&config);
     }
@@ -256,6 +344,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_those_of_the_standard),
         cmocka_unit_test(a_base_gets_the_path_and_an_address_of_metrics_is_taken_as_it_is),
+        cmocka_unit_test(each_signal_has_an_address_and_variables_of_its_own),
+        cmocka_unit_test(a_signal_is_disabled_alone),
         cmocka_unit_test(lists_are_decoded_and_the_variable_of_the_signal_goes_first),
         cmocka_unit_test(over_grpc_the_url_is_a_method),
         cmocka_unit_test(switched_off_looks_at_nothing_else),

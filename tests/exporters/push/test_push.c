@@ -82,15 +82,15 @@ static void destroy(void *ctx)
 static void *create(struct peer *peer, bool is_disabled, uint64_t interval_ns)
 {
     const struct ntk_exporter_options options = { 0 };
-    const struct ntk_push_peer of = { .name = "test",
-                                      .is_disabled = is_disabled,
-                                      .interval_ns = interval_ns,
-                                      .address = address,
-                                      .judge = judge,
-                                      .see = see,
-                                      .encode = encode,
-                                      .destroy = destroy,
-                                      .ctx = peer };
+    const struct ntk_push_peer of = {
+        .receiver = { .name = "test", .address = address, .judge = judge, .ctx = peer },
+        .is_disabled = is_disabled,
+        .interval_ns = interval_ns,
+        .see = see,
+        .encode = encode,
+        .destroy = destroy,
+        .ctx = peer
+    };
     struct ntk_err err = { 0 };
     void *push;
 

@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!set_value) {
         return 0;
     }
-    if (ntk_otlp_config_read(&config, NULL, get, &err) < 0 && err.text[0] == '\0') {
+    if (ntk_otlp_config_read(&config, NTK_OTLP_METRICS, NULL, get, &err) < 0 &&
+        err.text[0] == '\0') {
         abort(); /* a rejection has a message */
     }
     ntk_vec_each(struct ntk_otlp_pair, pair, &config.headers) {

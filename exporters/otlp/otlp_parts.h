@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * otlp_parts - what requests of all signals consist of: memory, attributes, resource and scope.
+ *
+ * Owner:   struct ntk_otlp_memory is the caller's, zeroed; all parts live until its _fini.
+ * Threads: one.
+ */
+#ifndef NTK_EXPORTERS_OTLP_OTLP_PARTS_H
+#define NTK_EXPORTERS_OTLP_OTLP_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/otlp/otlp.pb-c.h"
+#include "shared/base/vec.h"
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_OTLP_SCOPE "neuron-monitor"
+
+struct ntk_otlp_chunk;
+/* Memory of one request. */
+struct ntk_otlp_memory {
+    struct ntk_otlp_chunk *chunks;
+    bool is_out; /* something could not be allocated */
+};
+/* Zeroed; NULL if out of memory. */
+void *ntk_otlp_take(struct ntk_otlp_memory *memory, size_t count, size_t item_bytes);
+char *ntk_otlp_take_text(struct ntk_otlp_memory *memory, const char *text);
+void ntk_otlp_memory_fini(struct ntk_otlp_memory *memory);
+
+/* name and value are borrowed until the request is done. NULL if out of memory. */
+Ntk__Otlp__KeyValue *ntk_otlp_text_attribute(struct ntk_otlp_memory *memory, const char *name,
+                                             const char *value);
+Ntk__Otlp__KeyValue *ntk_otlp_number_attribute(struct ntk_otlp_memory *memory, const char *name,
+                                               uint64_t value);
+
+/* The hw.id of a device: "neuron0". */
+#define NTK_OTLP_ID_BYTES 32
+void ntk_otlp_device_id(const struct ntk_snapshot *snapshot, uint32_t index,
+                        char out[NTK_OTLP_ID_BYTES]);
+
+/* The source of a request; borrowed texts, "" unknown. */
+struct ntk_otlp_machine {
+    const char *host_name;
+    const char *instance_id;
+    const char *instance_type;
+    const char *region;
+    const char *availability_zone;
+};
+/* Describes the machine in terms of the conventions; the user's attributes (struct ntk_otlp_pair,
+ * may be NULL) have priority. NULL if out of memory. */
+Ntk__Otlp__Resource *ntk_otlp_resource(struct ntk_otlp_memory *memory,
+                                       const struct ntk_otlp_machine *machine,
+                                       const struct ntk_vec *theirs);
+Ntk__Otlp__Scope *ntk_otlp_scope(struct ntk_otlp_memory *memory);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * push_sender - delivers finished messages in order to a receiver over HTTP, through an outbox.
+ *
+ * Owner:   ntk_push_sender_create() allocates, ntk_push_sender_destroy() frees; ctx stays the
+ *          caller's.
+ * Threads: one; address() and judge() run on the outbox's thread.
+ */
+#ifndef NTK_EXPORTERS_PUSH_PUSH_SENDER_H
+#define NTK_EXPORTERS_PUSH_PUSH_SENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/transport/outbox.h"
+#include "shared/base/buf.h"
+#include "shared/base/err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntk_http_answer;
+struct ntk_http_question;
+
+#define NTK_PUSH_HEADERS_MAX 72
+/* Whether the request sets this header itself; users cannot set it then. */
+bool ntk_push_header_is_own(const char *name, size_t name_bytes);
+
+struct ntk_push_receiver {
+    const char *name;          /* of the outbox; static */
+    const char *items;         /* unit of the counts, in messages: "samples"; borrowed */
+    const char *spool_folder;  /* NULL: memory only */
+    bool has_gzip;             /* of requests */
+    bool refuses_long_answers; /* drop a request whose answer is too long, instead of retrying it */
+    /* Fills the request. Its body is the message, unless it sets another form; headers end with
+     * NULL and have room for NTK_PUSH_HEADERS_MAX. -EBADMSG: the message can never be sent; other
+     * errors are retried. */
+    int (*address)(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
+                   struct ntk_http_question *question, struct ntk_err *err);
+    /* True: send the message again at once, to the result of address(). */
+    bool (*judge)(void *ctx, const struct ntk_http_answer *answer,
+                  struct ntk_outbox_answer *out_answer);
+    void *ctx;
+};
+
+struct ntk_push_sender;
+
+int ntk_push_sender_create(const struct ntk_push_receiver *receiver,
+                           struct ntk_push_sender **out_sender, struct ntk_err *err);
+/* NULL is fine. */
+void ntk_push_sender_destroy(struct ntk_push_sender *sender);
+/* Takes the bytes of the message. If it fails, the items count as lost. */
+int ntk_push_sender_put(struct ntk_push_sender *sender, struct ntk_buf *message,
+                        uint64_t item_count, struct ntk_err *err);
+/* As ntk_outbox_drain(). */
+int ntk_push_sender_drain(struct ntk_push_sender *sender, bool in_haste, struct ntk_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
