@@ -52,7 +52,7 @@ wait $sleeper || true
 wait_for ended $sleeper
 has ".pid == $sleeper and .tag == \"sleeper\" and .idle_ratio > 0.3 and .observed_seconds > 0"
 agent_stop
-finds $reader ".pid == $reader and .cause == \"read\" and .object == \"$PWD/batches\" and .syscall == \"read\" and .cause_seconds > 0"
+finds $reader ".pid == $reader and .cause == \"read\" and .object == \"$PWD/batches\" and .syscall == \"read\" and .seconds > 0"
 ask --job reader
 [ "$(jq 'all(.[]; .tag == "reader") and length > 0' answer.json)" = true ] || complain "--job reader: $(jq -c '.[:3]' answer.json)"
 ask --process sleeper --step 1m
