@@ -2,7 +2,7 @@
 # run - measurements of tests/bench against a built preset: run.sh [--smoke | --page FILE] BUILD [NAME...]. NAME is a
 # bench, or a part of its name after "bench_". Ends with a table of all targets of these benches. --smoke: one short
 # round without verdicts. A bench must then print the targets that targets.txt lists for it. --page FILE: also write
-# the table to FILE, as a page with machine and date.
+# their targets to FILE, a page with machine and dates, which keeps the sections of other benches.
 set -u
 smoke='' page=''
 case $1 in
@@ -15,7 +15,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 export NTK_BIN_DIR=$build/bin NTK_LIB_DIR=$build/lib NTK_BENCH_DIR=$build/bench NTK_BUILD_DIR=$build
 export NTK_SOURCE_DIR=${here%/tests/bench} NTK_BENCH_SMOKE=$smoke OPENBLAS_NUM_THREADS=1
 failed=0 skipped=0 ran=0
-load=$(cut -d ' ' -f 1 /proc/loadavg) # before the benches add their folders
 
 # Seconds after which a bench is stopped, several times its time on two idle cores. NTK_TEST_PATIENCE multiplies
 # them, NTK_BENCH_LIMIT replaces them.
@@ -63,6 +62,7 @@ for bench in "$build"/bench/bench_* "$here"/bench_*.sh; do
     printf '== %s\n' "$name"
     mkdir "$work/tmp"
     limit=$(limit_of "$name")
+    load=$(cut -d ' ' -f 1 /proc/loadavg)
     TMPDIR=$work/tmp timeout -k 10 "$limit" "$bench" >"$work/out" 2>"$work/err" </dev/null &
     child=$!
     wait "$child"
@@ -88,7 +88,7 @@ for bench in "$build"/bench/bench_* "$here"/bench_*.sh; do
         echo "FAILED: $name: its targets are not those of targets.txt" >&2
         failed=1
     fi
-    cat "$work/targets" >>"$work/table"
+    sed "s/\$/\t$load/" "$work/targets" >>"$work/table"
     rm -rf "$work/tmp"
 done
 
@@ -112,10 +112,11 @@ if [ -z "$smoke" ] && [ -s "$work/table" ]; then
                 count["missed"], count["not measured"]
         }' "$work/table"
     if [ -n "$page" ]; then
-        awk -f "$here/page.awk" -v load="$load" -v date="$(date -u +%F)" \
+        touch "$page"
+        awk -f "$here/page.awk" -v date="$(date -u +%F)" \
             -v machine="$(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -1), $(nproc) processors" \
             -v os="$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release), Linux $(uname -r) $(uname -m)" \
-            "$work/table" >"$work/page" && mv "$work/page" "$page" || failed=1
+            "$page" "$work/table" >"$work/page" && cat "$work/page" >"$page" || failed=1
     fi
 fi
 if [ $ran = 0 ] && [ $failed = 0 ]; then

@@ -45,11 +45,11 @@ TEXT
 
 # The page has the same figures.
 ! "$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build "${names[@]}" >out 2>err || fail "failures did not fail the run with a page"
-grep -A 6 '^## bench_good' page.md | diff - <(
+grep -A 6 '^## bench_good' page.md | sed 's/, [0-9-]*, load average at the start [0-9.]*$/, DATE, LOAD/' | diff - <(
     cat <<'TEXT'
 ## bench_good
 
-`./dev bench bench_good`
+`./dev bench bench_good`, DATE, LOAD
 
 | quantity | measured | target | verdict |
 |---|---|---|---|
@@ -58,6 +58,16 @@ TEXT
 ) || fail "another page"
 grep -q '^| four |  |  | not measured: no peer |$' page.md || fail "the page lacks a target that was not measured"
 grep -q '^2 met, 1 within noise, 1 missed, 5 not measured\.$' page.md || fail "the page has another sum"
+
+# One bench more: the others keep their sections, but not if these are of another machine.
+line "one" "met" | bench missed
+cp page.md before.md
+"$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "$(cat err)"
+grep -q '^3 met, 1 within noise, 0 missed, 5 not measured\.$' page.md || fail "the page has another sum after one bench: $(tail -1 page.md)"
+diff <(sed '/^## bench_missed/,/^## /d; /^[0-9]* met/d' before.md) <(sed '/^## bench_missed/,/^## /d; /^[0-9]* met/d' page.md) || fail "sections of other benches changed"
+sed -i 's/^| machine |.*/| machine | an older one |/' page.md
+"$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "$(cat err)"
+[ "$(grep '^## bench' page.md)" = "## bench_missed" ] || fail "the page mixes two machines"
 
 # A smoke run fails if the list differs, and is skipped if the bench is.
 ! "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_good >out 2>err || fail "a target that is not listed was accepted"
