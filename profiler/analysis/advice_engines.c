@@ -44,19 +44,18 @@ void ntk_advice_idle(struct ntk_advice_list *list)
     }
     for (size_t i = 0; i < idle->engine_count; i++) {
         const struct ntk_idle_engine *engine = &idle->engines[i];
-        int64_t for_ps[NTK_NTFF_ENGINE_AXI + 1] = { 0 };
+        int64_t for_ps[NTK_SOURCES] = { 0 };
 
         for (size_t r = 0; r < engine->row_count; r++) {
-            if (engine->rows[r].reason == NTK_IDLE_DMA) {
-                for_ps[NTK_NTFF_ENGINE_AXI] += engine->rows[r].idle_ps;
-            } else if (engine->rows[r].reason == NTK_IDLE_ENGINE &&
-                       engine->rows[r].source < NTK_NTFF_ENGINE_COUNT) {
-                for_ps[engine->rows[r].source] += engine->rows[r].idle_ps;
+            const struct ntk_idle_row *row = &engine->rows[r];
+            bool is_wait = row->reason == NTK_IDLE_DMA || row->reason == NTK_IDLE_ENGINE;
+            if (is_wait && ntk_idle_source(row) < NTK_SOURCES) {
+                for_ps[ntk_idle_source(row)] += row->idle_ps;
             }
         }
         /* An engine with little work may wait without advice, unless all of them have little
          * work. */
-        for (unsigned e = 0; e <= NTK_NTFF_ENGINE_AXI; e++) {
+        for (unsigned e = 0; e < NTK_SOURCES; e++) {
             double share = list->has_no_waits ? 0 : (double)for_ps[e] / list->total_ps;
             double busy = (double)engine->busy_ps / list->total_ps;
 
@@ -67,7 +66,9 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 "waiting for %s%s%s",
                 ntk_ntff_engine_title(engine->engine), trace->cores[engine->core].ntff->core,
                 100 * busy, 100 * share, (double)for_ps[e] / 1e6,
-                e == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(e),
+                e == NTK_SOURCE_OTHER_CORE ? "another core"
+                : e == NTK_NTFF_ENGINE_AXI ? "DMA"
+                                           : ntk_ntff_engine_title(e),
                 root_text(engine, e, for_ps[e], root, sizeof root),
                 ntk_advice_lines(list, &engine->lines[e], "at", 1e6, " us", line));
             ntk_advice_gain(item, busy, share); /* it waits and works at the same time */

@@ -8,16 +8,17 @@ uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t i)
 {
     const struct ntk_critical_path *path = input->path;
     const struct ntk_path_step *step = &path->steps[i];
-    const struct ntk_trace_instruction *all = input->program->trace->cores[path->core].instructions;
 
     if (step->kind == NTK_PATH_TRANSFER) {
-        return step->instruction;
+        return step->loads_code ? NTK_NO_INDEX : step->instruction;
     }
-    if (step->kind == NTK_PATH_LATENCY && i && path->steps[i - 1].kind == NTK_PATH_TRANSFER) {
+    if (step->kind == NTK_PATH_LATENCY && i && path->steps[i - 1].kind == NTK_PATH_TRANSFER &&
+        path->steps[i - 1].core == step->core) {
         return path->steps[i - 1].instruction;
     }
     return ntk_path_is_engine(step->kind) &&
-                   ntk_program_fact(input->program, path->core, &all[step->instruction])
+                   ntk_program_fact(input->program, step->core,
+                                    ntk_path_instruction(input->program->trace, step))
                        ->is_transfer
                ? step->instruction
                : NTK_NO_INDEX;
@@ -26,25 +27,25 @@ uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t i)
 int64_t ntk_advice_free_ps(const struct ntk_advice_input *input, struct ntk_advice_sweep *sweep,
                            const struct ntk_path_step *step)
 {
-    const struct ntk_trace_core *core = &input->program->trace->cores[input->path->core];
+    const struct ntk_trace_core *core = &input->program->trace->cores[step->core];
     const struct ntk_trace_instruction *all = core->instructions;
+    struct ntk_advice_sweep_core *of = &sweep->cores[step->core % NTK_ADVICE_SWEEP_CORES];
     int64_t at_ps = step->start_ps;
     int64_t free_ps = 0;
 
     while (at_ps < step->end_ps) {
         int64_t until_ps = step->end_ps;
 
-        for (; sweep->next < core->instruction_count && all[sweep->next].start_ps <= at_ps;
-             sweep->next++) {
-            int64_t end_ps = ntk_only_waits(&all[sweep->next]) ? 0 : all[sweep->next].end_ps;
-            sweep->until_ps = end_ps > sweep->until_ps ? end_ps : sweep->until_ps;
+        for (; of->next < core->instruction_count && all[of->next].start_ps <= at_ps; of->next++) {
+            int64_t end_ps = ntk_only_waits(&all[of->next]) ? 0 : all[of->next].end_ps;
+            of->until_ps = end_ps > of->until_ps ? end_ps : of->until_ps;
         }
-        bool is_busy = sweep->until_ps > at_ps;
-        if (is_busy && sweep->until_ps < until_ps) {
-            until_ps = sweep->until_ps;
-        } else if (!is_busy && sweep->next < core->instruction_count &&
-                   all[sweep->next].start_ps < until_ps) {
-            until_ps = all[sweep->next].start_ps;
+        bool is_busy = of->until_ps > at_ps;
+        if (is_busy && of->until_ps < until_ps) {
+            until_ps = of->until_ps;
+        } else if (!is_busy && of->next < core->instruction_count &&
+                   all[of->next].start_ps < until_ps) {
+            until_ps = all[of->next].start_ps;
         }
         free_ps += is_busy ? 0 : until_ps - at_ps;
         at_ps = until_ps;
@@ -69,7 +70,8 @@ static void add_parts(struct ntk_advice_list *list, struct ntk_advice_sweep *swe
 {
     const struct ntk_path_step *step = &list->input->path->steps[i];
     double share = (double)(step->end_ps - step->start_ps) / list->total_ps;
-    bool is_dma = step->kind == NTK_PATH_TRANSFER || (step->kind == NTK_PATH_WAIT && step->queue);
+    bool is_dma = (step->kind == NTK_PATH_TRANSFER && !step->loads_code) ||
+                  (step->kind == NTK_PATH_WAIT && step->queue);
 
     if (is_dma) {
         double free = (double)ntk_advice_free_ps(list->input, sweep, step) / list->total_ps;
@@ -101,7 +103,8 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
     for (size_t i = 0; i < path->resources.count; i++) {
         const struct ntk_path_share *of = &path->resources.shares[i];
 
-        if (of->kind == NTK_PATH_TRANSFER || (of->kind == NTK_PATH_WAIT && of->name)) {
+        if ((of->kind == NTK_PATH_TRANSFER && of->slot != NTK_LAYER_RUNTIME) ||
+            (of->kind == NTK_PATH_WAIT && of->name)) {
             most = most ? most : of; /* the longest comes first */
             dma_ps += of->path_ps;
             count += of->count;
@@ -143,9 +146,8 @@ static const struct ntk_neff_position *position_of(const struct ntk_advice_list 
     if (step >= path->step_count || path->steps[step].instruction == NTK_NO_INDEX) {
         return NULL;
     }
-    return ntk_program_position(
-        program, path->core,
-        &program->trace->cores[path->core].instructions[path->steps[step].instruction]);
+    return ntk_program_position(program, path->steps[step].core,
+                                ntk_path_instruction(program->trace, &path->steps[step]));
 }
 
 /* The line that the step delays, and the line it waits for. */
@@ -228,8 +230,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
         if (step->layer == NTK_LAYER_RUNTIME) {
             sum = step->kind == NTK_PATH_END ? NULL : &runtime;
         } else if (ntk_path_is_engine(step->kind)) {
-            sum =
-                &engines[program->trace->cores[path->core].instructions[step->instruction].engine];
+            sum = &engines[ntk_path_instruction(program->trace, step)->engine];
         } else if (step->kind == NTK_PATH_LATENCY) {
             sum = &latency;
         } else if (step->kind == NTK_PATH_TRANSFER ||

@@ -55,10 +55,13 @@ void ntk_advice_limit_gains(struct ntk_advice_list *list);
  * of the instruction that starts it. Returns that instruction; NTK_NO_INDEX: none. */
 uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t step);
 
-/* The instructions that have started so far, and the end of the latest one. */
+/* The instructions of each core that have started so far, and the end of the latest one. */
+#define NTK_ADVICE_SWEEP_CORES 64
 struct ntk_advice_sweep {
-    size_t next;
-    int64_t until_ps;
+    struct ntk_advice_sweep_core {
+        size_t next;
+        int64_t until_ps;
+    } cores[NTK_ADVICE_SWEEP_CORES];
 };
 /* The time of the step in which no instruction executes. Steps come in order. */
 int64_t ntk_advice_free_ps(const struct ntk_advice_input *input, struct ntk_advice_sweep *sweep,

@@ -103,7 +103,8 @@ static void add_path(struct trips *trips, const struct ntk_advice_input *input)
 
         ntk_critical_path_passed(trace, path, i);
         trips->unknown_ps += step->kind == NTK_PATH_WAIT && step->queue ? step_ps : 0;
-        struct slot_time *slot = begun_by != NTK_NO_INDEX ? slot_of(trips, core, begun_by) : NULL;
+        bool is_of_core = begun_by != NTK_NO_INDEX && step->core == path->core;
+        struct slot_time *slot = is_of_core ? slot_of(trips, core, begun_by) : NULL;
         if (slot) {
             bool is_transfer = step->kind == NTK_PATH_TRANSFER;
             slot->bound_ps += step_ps;

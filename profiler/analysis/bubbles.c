@@ -37,18 +37,26 @@ static struct ntk_bubble_cause cause_of(const struct ntk_idle_row *row)
     struct ntk_bubble_cause cause = { .reason = row->reason };
 
     if (row->reason == NTK_IDLE_DMA) {
-        cause.maker = (struct ntk_chain_link){ .is_transfer = true, .queue = row->queue };
+        cause.maker = (struct ntk_chain_link){ .is_transfer = true,
+                                               .queue = row->queue,
+                                               .is_foreign = row->is_foreign,
+                                               .is_not_captured = row->is_not_captured };
     } else if (row->reason == NTK_IDLE_ENGINE) {
         cause.maker.engine = row->source;
         cause.maker.opcode = row->has_opcode ? row->opcode : 0;
+        cause.maker.is_other_core = row->is_other_core;
+        cause.maker.core = row->core;
     }
     return cause;
 }
 
 static uint64_t key_of(const struct ntk_bubble_cause *cause)
 {
-    return UINT64_C(1) << 32 | (uint64_t)cause->reason << 16 | (uint64_t)cause->maker.engine << 8 |
-           cause->maker.opcode;
+    const struct ntk_chain_link *maker = &cause->maker;
+
+    return UINT64_C(1) << 60 | (uint64_t)maker->core << 32 | (uint64_t)maker->is_other_core << 25 |
+           (uint64_t)maker->is_foreign << 24 | (uint64_t)cause->reason << 16 |
+           (uint64_t)maker->engine << 8 | maker->opcode;
 }
 
 /* Queues with the same name are one cause, on any core. 0: not found. */

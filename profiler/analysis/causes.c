@@ -44,9 +44,11 @@ void ntk_cause_get(const struct ntk_program *program, size_t core_index,
     }
     if (cause.is_released && release->by != NTK_NO_INDEX) {
         int64_t before_ps = cause.released_ps < at_ps ? cause.released_ps : at_ps;
+        size_t by_core = ntk_release_core(core_index, release);
         /* An instruction that was released only after the change did not make it. This also breaks
          * cycles: following releases always leads back in time. */
-        cause.is_known = let_go_ps(program, core_index, dependencies, release->by) < before_ps;
+        cause.is_known =
+            let_go_ps(program, by_core, &dependencies->all[by_core], release->by) < before_ps;
     }
     cause.is_unknown =
         fact->has_sync && fact->wait != NTK_WAIT_NONE && release->event == NTK_NO_INDEX;

@@ -125,19 +125,18 @@ static void add_slots(struct sums *sums, struct ntk_cost_table *table)
 /* Everything on the path belongs to a layer; operations and instructions have their own work. */
 static void add_path(struct sums *sums, const struct ntk_critical_path *path)
 {
-    const struct ntk_trace_core *core = &sums->program->trace->cores[path->core];
+    const struct ntk_trace *trace = sums->program->trace;
 
     for (size_t i = 0; i < path->step_count; i++) {
         const struct ntk_path_step *step = &path->steps[i];
         int64_t step_ps = step->end_ps - step->start_ps;
 
-        ntk_critical_path_passed(sums->program->trace, path, i);
+        ntk_critical_path_passed(trace, path, i);
         sums->layers.rows[step->layer].path_ps += step_ps;
         if (ntk_path_is_engine(step->kind)) {
-            const struct ntk_trace_instruction *instruction =
-                &core->instructions[step->instruction];
+            const struct ntk_trace_instruction *instruction = ntk_path_instruction(trace, step);
             sums->operations.rows[operation_at(instruction)].path_ps += step_ps;
-            sums->instructions.rows[instruction_at(sums, path->core, instruction)].path_ps +=
+            sums->instructions.rows[instruction_at(sums, step->core, instruction)].path_ps +=
                 step_ps;
         }
     }

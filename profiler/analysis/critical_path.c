@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/core_signals.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
@@ -17,6 +18,7 @@ struct walk {
     const struct ntk_core_dependencies *dependencies;
     struct ntk_long_list steps; /* struct ntk_path_step, from the end to the start */
     int64_t at_ps;              /* everything from here on is in steps */
+    bool has_cores;             /* the steps are in several cores */
     int failed;
 };
 
@@ -43,35 +45,74 @@ static const struct ntk_slot_fact *fact_of(const struct walk *walk, uint32_t ite
     return ntk_program_fact(walk->program, walk->core_index, &walk->core->instructions[item]);
 }
 
-/* Adds the step from start_ps to the current time, if it is not empty. */
-static void step(struct walk *walk, enum ntk_path_kind kind, uint32_t item, int64_t start_ps)
+static void turn_to(struct walk *walk, size_t core_index)
+{
+    walk->core_index = core_index;
+    walk->core = &walk->program->trace->cores[core_index];
+    walk->dependencies = &walk->dependencies->all[core_index];
+}
+
+/* Adds the step from start_ps to the current time, if it is not empty. Returns it, or NULL. */
+static struct ntk_path_step *step(struct walk *walk, enum ntk_path_kind kind, uint32_t item,
+                                  int64_t start_ps)
 {
     if (start_ps >= walk->at_ps) {
-        return;
+        return NULL;
     }
     struct ntk_path_step *new = ntk_long_list_add(&walk->steps, &walk->failed);
     if (!new) {
-        return;
+        return NULL;
     }
-    *new = (struct ntk_path_step){ start_ps, walk->at_ps, kind, item, NULL, NTK_LAYER_RUNTIME };
+    *new = (struct ntk_path_step){ .start_ps = start_ps,
+                                   .end_ps = walk->at_ps,
+                                   .kind = kind,
+                                   .instruction = item,
+                                   .layer = NTK_LAYER_RUNTIME,
+                                   .core = (uint16_t)walk->core_index };
     if (item != NTK_NO_INDEX) {
-        const struct ntk_slot_fact *fact = fact_of(walk, item);
-        new->layer = fact->layer;
-        new->queue = kind == NTK_PATH_TRANSFER ? fact->queue : NULL;
+        new->layer = fact_of(walk, item)->layer;
         const struct ntk_release *release = &walk->dependencies->releases[item];
         if (kind == NTK_PATH_WAIT && release->by_transfer) {
-            new->queue = ntk_program_queue_of(
-                walk->core, ntk_change_at(walk->core, walk->dependencies, release->event)->number);
+            new->queue =
+                ntk_release_queue(walk->program, walk->core_index, walk->dependencies, item);
+            new->is_foreign = release->is_foreign;
         }
     }
     walk->at_ps = start_ps;
+    return new;
+}
+
+/* Goes to the instruction that made the change, or started the transfer that did. */
+static uint32_t go_to_maker(struct walk *walk, uint32_t item)
+{
+    const struct ntk_release *release = &walk->dependencies->releases[item];
+    uint32_t by = release->by;
+    const char *queue = NULL;
+    bool loads_code = false;
+
+    if (release->by_transfer) {
+        queue = ntk_release_queue(walk->program, walk->core_index, walk->dependencies, item);
+        loads_code = ntk_release_loads_code(walk->dependencies, release);
+    }
+    bool is_transfer = release->by_transfer;
+    size_t by_core = ntk_release_core(walk->core_index, release);
+    int64_t end_ps = walk->program->trace->cores[by_core].instructions[by].end_ps;
+    if (!is_transfer) {
+        (void)step(walk, NTK_PATH_LATENCY, item, end_ps);
+    }
+    turn_to(walk, by_core);
+    struct ntk_path_step *new = is_transfer ? step(walk, NTK_PATH_TRANSFER, by, end_ps) : NULL;
+    if (new) {
+        new->queue = queue;
+        new->loads_code = loads_code;
+    }
+    return by;
 }
 
 /* Goes from an instruction to its predecessor on the path. The walk reached it at its end, or
  * (is_overlapped) at the start of one that its engine started before that end. */
 static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
 {
-    const struct ntk_release *release = &walk->dependencies->releases[item];
     const struct ntk_trace_instruction *all = walk->core->instructions;
     struct ntk_cause cause;
 
@@ -85,9 +126,7 @@ static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
     if (cause.is_released) {
         step(walk, NTK_PATH_LATENCY, item, cause.released_ps);
         if (cause.is_known) {
-            step(walk, release->by_transfer ? NTK_PATH_TRANSFER : NTK_PATH_LATENCY,
-                 release->by_transfer ? release->by : item, all[release->by].end_ps);
-            return release->by;
+            return go_to_maker(walk, item);
         }
         step(walk, NTK_PATH_WAIT, item, cause.free_ps);
     }
@@ -103,20 +142,27 @@ static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
 void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_t buf_bytes)
 {
     char queue[NTK_NTFF_NAME_BYTES] = "";
+    char of_core[32] = "";
 
     if (share->name) {
         ntk_ntff_queue_name_show(share->name, queue, sizeof queue);
     }
+    if (share->has_cores) {
+        snprintf(of_core, sizeof of_core, " of core %u", share->core);
+    }
 
     switch (share->kind) {
     case NTK_PATH_INSTRUCTION:
-        snprintf(buf, buf_bytes, "%s engine", ntk_ntff_engine_title(share->engine));
+        snprintf(buf, buf_bytes, "%s engine%s", ntk_ntff_engine_title(share->engine), of_core);
         break;
     case NTK_PATH_TRANSFER:
         if (share->name) {
-            snprintf(buf, buf_bytes, "DMA queue %s", queue);
+            snprintf(buf, buf_bytes, "%sDMA queue %s%s",
+                     share->slot == NTK_LAYER_RUNTIME ? "runtime: load of the program by " : "",
+                     queue, of_core);
         } else {
-            snprintf(buf, buf_bytes, "DMA started by %s", ntk_ntff_engine_title(share->engine));
+            snprintf(buf, buf_bytes, "DMA started by %s%s", ntk_ntff_engine_title(share->engine),
+                     of_core);
         }
         break;
     case NTK_PATH_LATENCY:
@@ -125,6 +171,10 @@ void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_
     case NTK_PATH_WAIT:
         if (share->name) {
             snprintf(buf, buf_bytes, "wait for DMA queue %s", queue);
+        } else if (share->is_foreign) {
+            snprintf(buf, buf_bytes, "wait for %s",
+                     share->is_not_captured ? "another core, not captured"
+                                            : "DMA that no captured instruction started");
         } else {
             snprintf(buf, buf_bytes, "%s",
                      share->slot == NTK_LAYER_RUNTIME ? "runtime: wait for an unknown cause"
@@ -168,11 +218,19 @@ static void take_instruction(const struct walk *walk, const struct ntk_path_step
 {
     if (step->instruction != NTK_NO_INDEX) {
         const struct ntk_trace_instruction *instruction =
-            &walk->core->instructions[step->instruction];
+            ntk_path_instruction(walk->program->trace, step);
         key->engine = instruction->engine;
         key->opcode = instruction->opcode;
         key->slot = instruction->slot;
     }
+}
+
+/* Names of engines and queues repeat in every core. */
+static void take_core(const struct walk *walk, const struct ntk_path_step *step,
+                      struct ntk_path_share *key)
+{
+    key->has_cores = walk->has_cores;
+    key->core = walk->has_cores ? (uint16_t)walk->program->trace->cores[step->core].ntff->core : 0;
 }
 
 static bool resource_key(const struct walk *walk, const struct ntk_path_step *step,
@@ -186,8 +244,16 @@ static bool resource_key(const struct walk *walk, const struct ntk_path_step *st
     out_key->engine = out_key->kind == NTK_PATH_INSTRUCTION || out_key->kind == NTK_PATH_TRANSFER
                           ? of.engine
                           : NTK_NTFF_ENGINE_NONE;
-    if (step->kind == NTK_PATH_WAIT && !step->queue && step->layer == NTK_LAYER_RUNTIME) {
+    if (step->loads_code || (step->kind == NTK_PATH_WAIT && !step->queue && !step->is_foreign &&
+                             step->layer == NTK_LAYER_RUNTIME)) {
         out_key->slot = NTK_LAYER_RUNTIME;
+    }
+    if (step->kind == NTK_PATH_WAIT && step->is_foreign) {
+        out_key->is_foreign = true;
+        out_key->is_not_captured = ntk_core_signals_lack_cores(walk->program->trace);
+    }
+    if (of.engine != NTK_NTFF_ENGINE_NONE && out_key->engine != NTK_NTFF_ENGINE_NONE) {
+        take_core(walk, step, out_key);
     }
     return true;
 }
@@ -196,6 +262,7 @@ static bool opcode_key(const struct walk *walk, const struct ntk_path_step *step
                        struct ntk_path_share *out_key)
 {
     take_instruction(walk, step, out_key);
+    take_core(walk, step, out_key);
     out_key->slot = 0;
     return ntk_path_is_engine(step->kind);
 }
@@ -204,6 +271,7 @@ static bool instruction_key(const struct walk *walk, const struct ntk_path_step 
                             struct ntk_path_share *out_key)
 {
     take_instruction(walk, step, out_key);
+    take_core(walk, step, out_key);
     return ntk_path_is_engine(step->kind);
 }
 
@@ -237,6 +305,9 @@ static int compare_keys(const void *a, const void *b)
     if (x->slot != y->slot) {
         return x->slot < y->slot ? -1 : 1;
     }
+    if (x->core != y->core) {
+        return x->core < y->core ? -1 : 1;
+    }
     return compare_text(x->name, y->name);
 }
 
@@ -255,7 +326,8 @@ static int compare_shares(const void *a, const void *b)
 static uint64_t key_number(const struct ntk_path_share *share)
 {
     uint64_t name = (uint64_t)(uintptr_t)share->name & ((UINT64_C(1) << 48) - 1);
-    uint64_t kind = (uint64_t)share->kind << 56 | (uint64_t)share->engine << 48;
+    uint64_t kind = (uint64_t)share->kind << 60 | (uint64_t)(share->engine & 0x3f) << 54 |
+                    (uint64_t)(share->core & 0x1f) << 49 | (uint64_t)share->is_foreign << 48;
 
     return share->name ? kind | name : kind | (uint64_t)share->opcode << 32 | share->slot;
 }
@@ -342,6 +414,7 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
     bool is_overlapped = false;
     while (item != NTK_NO_INDEX && walk.at_ps > 0 && !walk.failed) {
         item = step_back(&walk, item, &is_overlapped);
+        walk.has_cores = walk.has_cores || walk.core_index != path.core;
         passed(&walk, looks++);
     }
     step(&walk, NTK_PATH_START, NTK_NO_INDEX, 0);
@@ -349,6 +422,7 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
     path.list = walk.steps;
     path.steps = walk.steps.items;
     path.step_count = walk.steps.count;
+    path.has_cores = walk.has_cores;
     for (size_t i = 0; i < path.step_count; i++) {
         path.kinds_ps[path.steps[i].kind] += path.steps[i].end_ps - path.steps[i].start_ps;
         ntk_critical_path_passed(trace, &path, i);

@@ -3,6 +3,8 @@
  * critical_path - the chain of instructions and transfers that determined the length of the
  * execution.
  *
+ * The path goes to another core where an instruction of that core made the change.
+ *
  * Walked backwards from the end: an instruction could not start before the change that released it
  * or, if its engine was still busy then, before the end of the instruction that the engine executed
  * (its holder, dependencies.h). Time in which an earlier instruction of the same engine still
@@ -41,6 +43,9 @@ struct ntk_path_step {
                       * WAIT: the delayed one; else NTK_NO_INDEX */
     const char *queue;    /* TRANSFER, as in the NEFF; NULL: unknown */
     uint32_t layer;
+    uint16_t core;   /* of the instruction: index in the trace */
+    bool is_foreign; /* WAIT: for DMA that no captured instruction started */
+    bool loads_code; /* TRANSFER: the runtime loads the program's code (code_load.h) */
 };
 
 /* The subject of a share: one name of one dimension. */
@@ -49,7 +54,11 @@ struct ntk_path_share {
     enum ntk_path_kind kind; /* for all phases: INSTRUCTION */
     uint8_t engine;
     uint8_t opcode;
-    uint32_t slot; /* of a WAIT without a name: NTK_LAYER_RUNTIME or NTK_LAYER_NONE */
+    uint32_t slot;        /* of a WAIT without a name, and of a load of code: NTK_LAYER_RUNTIME */
+    uint16_t core;        /* of engines and transfers: physical, in its device, if has_cores */
+    bool has_cores;       /* the path is in several cores */
+    bool is_foreign;      /* WAIT: for DMA that no captured instruction started */
+    bool is_not_captured; /* and the capture lacks cores */
     uint64_t count;
     int64_t path_ps;
     int64_t issue_ps, drain_ps; /* of path_ps; the rest executes */
@@ -62,7 +71,8 @@ struct ntk_path_table { /* the longest first */
 
 struct ntk_critical_path {
     int64_t total_ps;
-    size_t core; /* where the path lies */
+    size_t core;    /* where the path ends; each step has its own */
+    bool has_cores; /* it has steps in several cores */
     size_t step_count;
     const struct ntk_path_step *steps; /* from start to end, without gaps */
     struct ntk_long_list list;         /* that they are in */
@@ -82,13 +92,18 @@ static inline bool ntk_path_is_engine(enum ntk_path_kind kind)
 int ntk_analysis_critical_path(const struct ntk_program *program,
                                const struct ntk_dependencies *dependencies,
                                struct ntk_critical_path *out_path);
+static inline const struct ntk_trace_instruction *
+ntk_path_instruction(const struct ntk_trace *trace, const struct ntk_path_step *step)
+{
+    return &trace->cores[step->core].instructions[step->instruction];
+}
 /* Returns memory after this many steps: of checked items and lists of their core
  * (ntk_trace_give_back()). */
 static inline void ntk_critical_path_passed(const struct ntk_trace *trace,
                                             const struct ntk_critical_path *path, size_t step)
 {
     if (step % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
-        ntk_trace_give_back(&trace->cores[path->core]);
+        ntk_trace_give_back(&trace->cores[path->steps[step].core]);
         ntk_long_list_give_back(&path->list);
     }
 }

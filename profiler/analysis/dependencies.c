@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/core_signals.h"
 #include "profiler/analysis/transfers.h"
 
 /* Semaphores and events share one numbering here: 256 of each. */
@@ -47,6 +48,7 @@ struct index {
     struct by_number changes;                         /* of all changes */
     struct by_number signals;                         /* instructions that signal the number */
     struct by_number transfers;                       /* instructions whose transfers signal it */
+    struct ntk_core_signals signals_from;             /* changes by other cores */
     bool finds_hidden; /* changes from before the engine was free, too */
     struct run runs[RUNS];
 };
@@ -273,6 +275,14 @@ static uint32_t first_of_run(struct index *index, const struct ntk_slot_fact *fa
     return first;
 }
 
+/* A vendor's wait for an event clears it. */
+static bool takes(const struct ntk_slot_fact *fact, const struct ntk_trace_instruction *instruction,
+                  const struct ntk_trace_event *change)
+{
+    return fact->wait == NTK_WAIT_SET && !fact->is_open && change->value == 0 &&
+           change->source == instruction->engine;
+}
+
 /* Walks back over changes that left the condition true to the one that made it true. Changes that
  * take the value away again (a consuming wait, the instruction's own change) may come later: those
  * not before the start are skipped while they leave it false. If the condition was true before the
@@ -288,9 +298,15 @@ static uint32_t find_change(struct index *index, const struct ntk_slot_fact *fac
     uint32_t first = index->changes.first[number];
     uint32_t at = changes_until(index, number,
                                 fact->waits_inside ? instruction->end_ps : instruction->start_ps);
+    bool is_taken = false;
 
     while (at > first && !is_satisfied(fact, change_of(index, at - 1)->value) &&
            change_of(index, at - 1)->time_ps >= instruction->start_ps) {
+        at--;
+        is_taken = is_taken || takes(fact, instruction, change_of(index, at));
+    }
+    /* The event is taken at the end of the wait, which can be before the recorded start. */
+    if (at > first && !is_taken && takes(fact, instruction, change_of(index, at - 1))) {
         at--;
     }
     if (at == first || !is_satisfied(fact, change_of(index, at - 1)->value)) {
@@ -364,6 +380,34 @@ static uint32_t find_transfer(struct index *index, unsigned number, uint32_t ord
     return low > first ? transfers->items[low - 1] : NTK_NO_INDEX;
 }
 
+/* For a change by DMA: a transfer of this core, an instruction or transfer of another one, or the
+ * load of its code. */
+static void find_sender(struct index *index, unsigned number, uint32_t ordinal,
+                        struct ntk_release *release)
+{
+    const struct ntk_code_load *code_load = &index->dependencies->code_load;
+    const struct ntk_core_signal *signal =
+        ntk_core_signals_at(&index->signals_from, release->event);
+    const struct ntk_trace_event *change =
+        ntk_change_at(index->core, index->dependencies, release->event);
+
+    if (signal) {
+        release->by = signal->item;
+        release->by_transfer = signal->is_transfer;
+        release->core_away = (uint32_t)(signal->core - index->core_index) & 0xf;
+        return;
+    }
+    release->by = find_transfer(index, number, ordinal, change->time_ps);
+    if (code_load->queue && release->event == code_load->event) {
+        release->by = code_load->by;
+    }
+    /* Without a NEFF, the core's own transfers are not all known. */
+    release->is_foreign = index->core->neff && release->by == NTK_NO_INDEX &&
+                          change->is_semaphore &&
+                          index->transfers.first[number] == index->transfers.first[number + 1] &&
+                          !ntk_program_queue_of(index->core, (uint16_t)(number & 0xff));
+}
+
 /* For an item with the wait of `waiter`: itself or an instruction that it overtook. free_ps: the
  * engine executes earlier work until then. */
 static void find_release(struct index *index, size_t waiter, size_t item, int64_t free_ps,
@@ -383,8 +427,11 @@ static void find_release(struct index *index, size_t waiter, size_t item, int64_
         ntk_change_at(index->core, index->dependencies, release->event);
     unsigned number = number_of(!change->is_semaphore, change->number);
     release->by_transfer = change->source == NTK_NTFF_ENGINE_AXI;
-    release->by = release->by_transfer ? find_transfer(index, number, ordinal, change->time_ps)
-                                       : find_signaller(index, number, change);
+    if (release->by_transfer) {
+        find_sender(index, number, ordinal, release);
+    } else {
+        release->by = find_signaller(index, number, change);
+    }
 }
 
 /* ---- instructions that were overtaken ---- */
@@ -443,6 +490,8 @@ static void see_overtaken(struct index *index, uint32_t item, int64_t free_ps,
         other.event = NTK_NO_INDEX;
         other.by = NTK_NO_INDEX;
         other.by_transfer = false;
+        other.is_foreign = false;
+        other.core_away = 0;
         find_release(index, item, before, recent->items[i].free_ps, &other);
         if (change_ps(index, &other) > change_ps(index, own)) {
             *own = other;
@@ -548,7 +597,7 @@ static uint32_t back_to(const struct holder *holder, size_t item)
 {
     size_t back = holder->item == NTK_NO_INDEX ? 0 : item - holder->item;
 
-    return back >= UINT32_C(1) << 30 ? 0 : (uint32_t)back;
+    return back > NTK_HOLDER_BACK_MAX ? 0 : (uint32_t)back;
 }
 
 static int sort_changes(struct index *index)
@@ -600,6 +649,10 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
         ret = sort_changes(index);
     }
     if (ret == 0) {
+        ntk_code_load_find(program, core_index, &out->code_load);
+        ret = ntk_core_signals_find(program, core_index, &index->signals_from);
+    }
+    if (ret == 0) {
         ret = sort_by_number(index, index->core->instruction_count, of_instructions, SORTINGS_MAX);
     }
     memset(previous, 0xff, sizeof previous);
@@ -607,9 +660,10 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     for (size_t i = 0; ret == 0 && i < index->core->instruction_count; i++) {
         unsigned engine = index->core->instructions[i].engine;
 
-        releases[i] = (struct ntk_release){
-            previous[engine], NTK_NO_INDEX, NTK_NO_INDEX, false, false, back_to(&holders[engine], i)
-        };
+        releases[i] = (struct ntk_release){ .previous = previous[engine],
+                                            .event = NTK_NO_INDEX,
+                                            .by = NTK_NO_INDEX,
+                                            .holder_back = back_to(&holders[engine], i) };
         previous[engine] = (uint32_t)i;
         int64_t free_ps =
             holders[engine].item == NTK_NO_INDEX ? INT64_MIN : holders[engine].until_ps;
@@ -628,8 +682,29 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     ntk_long_list_fini(&index->changes.list);
     ntk_long_list_fini(&index->signals.list);
     ntk_long_list_fini(&index->transfers.list);
+    ntk_core_signals_fini(&index->signals_from);
     free(index);
     return ret;
+}
+
+const char *ntk_release_queue(const struct ntk_program *program, size_t core_index,
+                              const struct ntk_core_dependencies *dependencies, uint32_t item)
+{
+    const struct ntk_trace *trace = program->trace;
+    const struct ntk_trace_core *core = &trace->cores[core_index];
+    const struct ntk_release *release = &dependencies->releases[item];
+    const struct ntk_trace_event *change = ntk_change_at(core, dependencies, release->event);
+    const char *queue = NULL;
+
+    if (release->by != NTK_NO_INDEX) {
+        size_t by_core = ntk_release_core(core_index, release);
+        queue = ntk_program_fact(program, by_core, &trace->cores[by_core].instructions[release->by])
+                    ->queue;
+    }
+    if (!queue && change->is_semaphore) {
+        queue = ntk_program_queue_of(core, change->number);
+    }
+    return ntk_release_loads_code(dependencies, release) ? dependencies->code_load.queue : queue;
 }
 
 void ntk_dependencies_give_back(const struct ntk_trace_core *core,
@@ -657,6 +732,7 @@ static int find_all(const struct ntk_program *program, bool finds_hidden,
         transfers = &own;
     }
     for (size_t c = 0; c < result.core_count && ret == 0; c++) {
+        result.cores[c].all = result.cores;
         ret = core_dependencies(program, c, finds_hidden, transfers, &result.cores[c]);
     }
     ntk_transfers_fini(&own);

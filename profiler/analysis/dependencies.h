@@ -9,8 +9,9 @@
  * semaphore has m changes per transfer, change j belongs to transfer j div m, else to the last one
  * started before it.
  *
- * Changes that the capture lost are derived from their makers where these are known
- * (lost_changes.h).
+ * Changes that the capture lost, or recorded too early, are derived from their makers where these
+ * are known (lost_changes.h, early_changes.h). The runtime's load of the program is recognized
+ * (code_load.h), and so are changes by other cores of the capture (core_signals.h).
  *
  * An engine is a pipeline: an instruction is issued, executes, and drains while the next one
  * already executes. The drain of an opcode is the longest time for which one overlapped the next
@@ -23,6 +24,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_DEPENDENCIES_H
 #define NTK_PROFILER_ANALYSIS_DEPENDENCIES_H
 
+#include "profiler/analysis/code_load.h"
 #include "profiler/analysis/lost_changes.h"
 #include "profiler/analysis/program.h"
 #include "profiler/trace/long_list.h"
@@ -38,9 +40,13 @@ struct ntk_release {
     uint32_t by;
     uint32_t by_transfer : 1;  /* the change was made by DMA */
     uint32_t cuts_holder : 1;  /* it, not the holder, keeps its engine busy from its start on */
-    uint32_t holder_back : 30; /* distance back to the holder; 0: none */
+    uint32_t is_foreign : 1;   /* by DMA that no instruction of the capture started */
+    uint32_t core_away : 4;    /* core of `by` in the trace, from its own: ntk_release_core() */
+    uint32_t holder_back : 25; /* distance back to the holder; 0: none */
 };
 static_assert(sizeof(struct ntk_release) == 16, "one for each of millions of instructions");
+#define NTK_CORE_AWAY_MAX 7
+#define NTK_HOLDER_BACK_MAX ((UINT32_C(1) << 25) - 1)
 
 struct ntk_core_dependencies {
     const struct ntk_release *releases;   /* one per instruction, in the order of the core */
@@ -48,7 +54,18 @@ struct ntk_core_dependencies {
     uint32_t last[NTK_NTFF_ENGINE_COUNT]; /* last instruction of each engine */
     int64_t drain_ps[NTK_NTFF_ENGINE_COUNT][256]; /* by opcode */
     struct ntk_lost_changes lost;                 /* which the capture does not have */
+    struct ntk_code_load code_load;
+    const struct ntk_core_dependencies *all; /* of all cores of the trace */
 };
+
+/* The core that `by` is in, as an index in the trace, for an instruction of core_index. */
+static inline size_t ntk_release_core(size_t core_index, const struct ntk_release *release)
+{
+    /* -8 to 7 in four bits */
+    int away = release->core_away < 8 ? (int)release->core_away : (int)release->core_away - 16;
+
+    return (size_t)((int64_t)core_index + away);
+}
 
 /* Changes are numbered: the core's, then those that the capture lost. */
 static inline const struct ntk_trace_event *
@@ -81,6 +98,18 @@ static inline bool ntk_only_waits(const struct ntk_trace_instruction *instructio
     return instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE ||
            instruction->opcode == NTK_NTFF_OPCODE_DRAIN;
 }
+
+/* The transfer that released it is the load of the program's code. */
+static inline bool ntk_release_loads_code(const struct ntk_core_dependencies *dependencies,
+                                          const struct ntk_release *release)
+{
+    return release->by_transfer && dependencies->code_load.queue &&
+           release->by == dependencies->code_load.by;
+}
+
+/* The queue of the transfer that released an instruction, as in the NEFF; NULL: unknown. */
+const char *ntk_release_queue(const struct ntk_program *program, size_t core_index,
+                              const struct ntk_core_dependencies *dependencies, uint32_t item);
 
 struct ntk_dependencies {
     size_t core_count;

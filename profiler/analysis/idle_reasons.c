@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/core_signals.h"
 #include "profiler/analysis/interval.h"
 #include "shared/base/vec.h"
 
@@ -47,10 +48,22 @@ const char *ntk_idle_reason_text(enum ntk_idle_reason reason)
     return texts[reason];
 }
 
+unsigned ntk_idle_source(const struct ntk_idle_row *row)
+{
+    if (row->is_other_core || row->is_not_captured) {
+        return NTK_SOURCE_OTHER_CORE;
+    }
+    if (row->reason == NTK_IDLE_DMA) {
+        return NTK_NTFF_ENGINE_AXI;
+    }
+    return row->source < NTK_NTFF_ENGINE_AXI ? row->source : NTK_SOURCES;
+}
+
 static bool is_same(const struct ntk_idle_row *a, const struct ntk_idle_row *b)
 {
     return a->reason == b->reason && a->source == b->source && a->is_event == b->is_event &&
-           a->number == b->number;
+           a->number == b->number && a->is_foreign == b->is_foreign &&
+           a->is_other_core == b->is_other_core && a->core == b->core;
 }
 
 static void report_part(struct walk *walk, const struct ntk_idle_row *key, int64_t start_ps,
@@ -111,8 +124,10 @@ static struct ntk_idle_row plain(enum ntk_idle_reason reason)
 }
 
 /* The wait of an instruction for the change that released it. */
-static struct ntk_idle_row wait_of(const struct walk *walk, const struct ntk_release *release)
+static struct ntk_idle_row wait_of(const struct walk *walk, size_t item)
 {
+    const struct ntk_trace *trace = walk->program->trace;
+    const struct ntk_release *release = &walk->dependencies->releases[item];
     const struct ntk_trace_event *change =
         ntk_change_at(walk->core, walk->dependencies, release->event);
     struct ntk_idle_row key = plain(release->by_transfer ? NTK_IDLE_DMA : NTK_IDLE_ENGINE);
@@ -120,37 +135,43 @@ static struct ntk_idle_row wait_of(const struct walk *walk, const struct ntk_rel
     key.source = change->source;
     key.is_event = !change->is_semaphore;
     key.number = change->number;
+    key.is_foreign = release->is_foreign;
+    key.is_not_captured = key.is_foreign && ntk_core_signals_lack_cores(trace);
     if (release->by != NTK_NO_INDEX) {
-        key.opcode = walk->core->instructions[release->by].opcode;
+        const struct ntk_trace_core *core =
+            &trace->cores[ntk_release_core(walk->engine->core, release)];
+        const struct ntk_trace_instruction *by = &core->instructions[release->by];
+        key.opcode = by->opcode;
         key.has_opcode = true;
+        key.is_other_core = core != walk->core;
+        key.core = key.is_other_core ? (uint16_t)core->ntff->core : 0;
+        if (!release->by_transfer) {
+            key.source = by->engine; /* a change by another core is recorded as one by DMA */
+        }
     }
     if (release->by_transfer) {
-        key.queue = release->by != NTK_NO_INDEX
-                        ? ntk_program_fact(walk->program, walk->engine->core,
-                                           &walk->core->instructions[release->by])
-                              ->queue
-                        : NULL;
-        if (!key.queue && change->is_semaphore) {
-            key.queue = ntk_program_queue_of(walk->core, change->number);
-        }
+        key.queue = ntk_release_queue(walk->program, walk->engine->core, walk->dependencies,
+                                      (uint32_t)item);
     }
     return key;
 }
 
 /* Records which line waited for which. */
 static void add_lines(struct walk *walk, size_t item, const struct ntk_release *release,
-                      uint8_t source, int64_t idle_ps)
+                      unsigned source, int64_t idle_ps)
 {
-    const struct ntk_trace_instruction *all = walk->core->instructions;
     size_t core = walk->engine->core;
 
-    if (walk->program->positions && idle_ps > 0 && source <= NTK_NTFF_ENGINE_AXI) {
-        ntk_line_costs_add(&walk->engine->lines[source],
-                           ntk_program_position(walk->program, core, &all[item]),
-                           release->by == NTK_NO_INDEX
-                               ? NULL
-                               : ntk_program_position(walk->program, core, &all[release->by]),
-                           (double)idle_ps);
+    if (walk->program->positions && idle_ps > 0 && source < NTK_SOURCES) {
+        size_t by_core = ntk_release_core(core, release);
+        const struct ntk_trace_core *by_of = &walk->program->trace->cores[by_core];
+        ntk_line_costs_add(
+            &walk->engine->lines[source],
+            ntk_program_position(walk->program, core, &walk->core->instructions[item]),
+            release->by == NTK_NO_INDEX
+                ? NULL
+                : ntk_program_position(walk->program, by_core, &by_of->instructions[release->by]),
+            (double)idle_ps);
     }
 }
 
@@ -178,8 +199,8 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
         int64_t released_ps =
             ntk_change_at(walk->core, walk->dependencies, release->event)->time_ps;
 
-        key = wait_of(walk, release);
-        add_lines(walk, item, release, key.source,
+        key = wait_of(walk, item);
+        add_lines(walk, item, release, ntk_idle_source(&key),
                   (released_ps < end_ps ? released_ps : end_ps) - walk->until_ps);
         add_chain(walk, item, released_ps < end_ps ? released_ps : end_ps);
         if (released_ps < end_ps) {
@@ -408,7 +429,7 @@ void ntk_idle_reasons_fini(struct ntk_idle_reasons *reasons)
     for (size_t i = 0; i < reasons->engine_count; i++) {
         free(reasons->engines[i].rows);
         ntk_wait_chains_fini(&reasons->engines[i].chains);
-        for (size_t s = 0; s <= NTK_NTFF_ENGINE_AXI; s++) {
+        for (size_t s = 0; s < NTK_SOURCES; s++) {
             ntk_line_costs_fini(&reasons->engines[i].lines[s]);
         }
     }

@@ -37,6 +37,10 @@ struct ntk_idle_row {
     bool is_event;     /* number is an event's, not a semaphore's */
     uint16_t number;   /* ENGINE, DMA: semaphore or event; else NTK_PROGRAM_NO_NUMBER */
     const char *queue; /* DMA: as in the NEFF; NULL: unknown */
+    /* DMA that no captured instruction started, and the capture lacks cores */
+    bool is_foreign, is_not_captured;
+    bool is_other_core; /* the instruction or transfer is in another core of the capture */
+    uint16_t core;      /* then: physical, in its device */
     /* ENGINE: the instruction that caused most waiting; DMA: the one that started the transfer */
     uint8_t opcode;
     bool has_opcode;
@@ -44,6 +48,9 @@ struct ntk_idle_row {
     int64_t idle_ps;
     int64_t longest_ps, longest_at_ps; /* the longest single one, and its start */
 };
+
+/* What a row for an engine or DMA waited for; NTK_SOURCES: a damaged record. */
+unsigned ntk_idle_source(const struct ntk_idle_row *row);
 
 struct ntk_idle_engine {
     size_t core; /* index in the trace */
@@ -54,8 +61,9 @@ struct ntk_idle_engine {
     size_t row_count;
     struct ntk_idle_row *rows;     /* the longest first */
     struct ntk_wait_chains chains; /* of waits for an engine or DMA */
-    /* By engine, or DMA: idle ps of lines that waited, by lines of what let them go */
-    struct ntk_line_costs lines[NTK_NTFF_ENGINE_AXI + 1];
+    /* By engine, DMA or another core: idle ps of lines that waited, by lines of what released
+     * them */
+    struct ntk_line_costs lines[NTK_SOURCES];
 };
 
 struct ntk_idle_reasons {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/early_changes.h"
 #include "profiler/analysis/transfers.h"
 
 #define NUMBERS 256
@@ -421,15 +422,12 @@ static void pass_numbers(struct finding *f)
     }
 }
 
-int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
-                          const struct ntk_transfers *transfers,
-                          struct ntk_lost_changes *out_changes)
+static int find_lost(const struct ntk_program *program, size_t core_index,
+                     const struct ntk_transfers *transfers, struct ntk_lost_changes *changes)
 {
     const struct ntk_trace *trace = program->trace;
     const struct ntk_dropped *dropped = &program->dropped;
-    struct ntk_lost_changes changes = { 0 };
 
-    *out_changes = changes;
     if (!dropped->changes.lost || dropped->instructions.lost || trace->is_part ||
         trace->is_cut.instructions || trace->is_cut.events) {
         return 0;
@@ -442,9 +440,7 @@ int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
     f->core_index = core_index;
     f->core = &trace->cores[core_index];
     f->transfers = transfers;
-    f->out = &changes;
-    ntk_long_list_init(&changes.list, trace, sizeof(struct ntk_trace_event),
-                       LISTS * trace->core_count);
+    f->out = changes;
     f->failed = find_all(f);
     if (!f->failed) {
         pass_numbers(f);
@@ -455,8 +451,23 @@ int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
     ntk_long_list_fini(&f->waiters.list);
     ntk_long_list_fini(&f->rings);
     free(f);
+    return ret;
+}
+
+int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
+                          const struct ntk_transfers *transfers,
+                          struct ntk_lost_changes *out_changes)
+{
+    struct ntk_lost_changes changes = { 0 };
+    size_t share = LISTS * program->trace->core_count;
+
+    ntk_long_list_init(&changes.list, program->trace, sizeof(struct ntk_trace_event), share);
+    ntk_long_list_init(&changes.replaced, program->trace, sizeof(uint32_t), share);
+    int ret = find_lost(program, core_index, transfers, &changes);
+    ret = ret ? ret : ntk_early_changes_add(program, core_index, &changes);
     if (ret < 0) {
         ntk_lost_changes_fini(&changes);
+        *out_changes = changes;
         return ret;
     }
     if (changes.list.count) {
@@ -471,13 +482,16 @@ int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
 void ntk_lost_changes_fini(struct ntk_lost_changes *changes)
 {
     ntk_long_list_fini(&changes->list);
+    ntk_long_list_fini(&changes->replaced);
     *changes = (struct ntk_lost_changes){ 0 };
 }
 
 int ntk_lost_changes_order(const struct ntk_lost_changes *changes, const struct ntk_trace *trace,
                            const struct ntk_trace_core *core, struct ntk_long_list *out_order)
 {
-    size_t count = changes->count ? core->event_count + changes->count : 0;
+    const uint32_t *replaced = changes->replaced.items;
+    size_t replaced_count = changes->replaced.count;
+    size_t count = changes->count ? core->event_count + changes->count - replaced_count : 0;
     size_t next = 0;
 
     ntk_long_list_init(out_order, trace, sizeof(uint32_t), LISTS);
@@ -487,10 +501,16 @@ int ntk_lost_changes_order(const struct ntk_lost_changes *changes, const struct 
     }
     uint32_t *to = out_order->items;
     ntk_trace_each_event(core, event) {
+        uint32_t index = (uint32_t)(event - core->events);
         for (; next < changes->count && changes->events[next].time_ps < event->time_ps; next++) {
             *to++ = (uint32_t)(core->event_count + next);
         }
-        *to++ = (uint32_t)(event - core->events);
+        if (replaced_count && *replaced == index) {
+            replaced++;
+            replaced_count--;
+        } else {
+            *to++ = index;
+        }
     }
     for (; next < changes->count; next++) {
         *to++ = (uint32_t)(core->event_count + next);

@@ -31,19 +31,21 @@ struct ntk_lost_changes {
     size_t count;
     const struct ntk_trace_event *events; /* in order of time */
     struct ntk_long_list list;            /* that they are in */
+    /* uint32_t: indices of the core's changes that those in events replace, in order */
+    struct ntk_long_list replaced;
     /* By number: the instruction that made the change to value k is the k-th that changes the
      * semaphore, however late the change is. */
     bool is_counted[256];
 };
 
-/* Of one core; nothing for a program that lost no changes (dropped.h). */
+/* Of one core: those that were lost (dropped.h) or recorded too early (early_changes.h). */
 int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
                           const struct ntk_transfers *transfers,
                           struct ntk_lost_changes *out_changes);
 void ntk_lost_changes_fini(struct ntk_lost_changes *changes);
 
-/* Numbers of all changes in order of time, as uint32_t: the core's count from 0, lost ones
- * continue after those. Empty if there are no lost ones. 0 or -errno; the caller frees the list. */
+/* Numbers of all changes in order of time, as uint32_t: the core's count from 0, derived ones
+ * continue after those. Empty if there are no derived ones. 0 or -errno; the caller frees the list. */
 int ntk_lost_changes_order(const struct ntk_lost_changes *changes, const struct ntk_trace *trace,
                            const struct ntk_trace_core *core, struct ntk_long_list *out_order);
 

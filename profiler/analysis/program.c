@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/core_signals.h"
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/dropped.h"
 #include "profiler/analysis/engine_activity.h"
@@ -68,6 +69,9 @@ static void trigger_end(const struct ntk_trace_core *core, unsigned engine,
         fact->done_is_event = group->semaphore == NTK_NEFF_NONE;
         uint32_t number = fact->done_is_event ? group->event : group->semaphore;
         fact->done_number = number < NTK_ISA_SEMAPHORES ? (uint16_t)number : NTK_PROGRAM_NO_NUMBER;
+    }
+    for (; group && fact->is_open; group = ntk_dma_group_next(core, engine, open, &index)) {
+        fact->signals_core = fact->signals_core || group->remote_semaphore_count > 0;
     }
 }
 
@@ -188,6 +192,7 @@ static void fill_vendor(const struct ntk_trace_core *core, unsigned engine, cons
         fact->queue = fact->queue ? fact->queue : generated_queue_of(core, engine);
     }
     fact->is_transpose = slot[0] == NTK_NTFF_OPCODE_LDWEIGHTS && ntk_vendor_slot_is_transpose(slot);
+    fact->signals_core = ntk_core_signals_in(slot);
 }
 
 static void fill_onchip(const uint8_t *slot, enum ntk_metrics_version version,
@@ -339,6 +344,7 @@ static void fill_slot(struct filling *f, size_t index,
     if (!fact->has_run) {
         fact->has_run = true;
         fill_fact(f, &f->program->trace->cores[index], instruction, fact);
+        f->program->has_core_signals = f->program->has_core_signals || fact->signals_core;
         fill_name(f->program->names[index], instruction->engine, fact);
     }
 }

@@ -44,6 +44,7 @@ struct ntk_slot_fact {
     bool adds_one;        /* to the semaphore signal_number; only of a vendor's program */
     bool is_transfer;     /* it starts DMA */
     bool done_is_event;   /* done_number is an event's */
+    bool signals_core;    /* it changes semaphores of other cores, see core_signals.h */
     bool has_flops;       /* it is a MATMUL whose work is known */
     bool is_transpose;    /* an operation of the tensor engine that only moves data */
     bool has_adjusted;    /* the weight of its element type is known */
@@ -107,6 +108,7 @@ struct ntk_program {
     const char *
         *layers;     /* "(no layer)", "(runtime)", then the names of the NEFF in order of number */
     bool has_layers; /* any instruction that ran has a name */
+    bool has_core_signals;                /* any changes semaphores of other cores */
     struct ntk_slot_fact **facts;         /* [core * engines + engine][slot] */
     struct ntk_neff_debug **names;        /* of each core; NULL: missing or damaged in the NEFF */
     struct ntk_err names_err;             /* text "": nothing of them is damaged */

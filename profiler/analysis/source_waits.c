@@ -60,9 +60,13 @@ static uint32_t blocking_of(struct ntk_line_finder *f, size_t c, size_t i,
     if (fact->has_sync && fact->wait == NTK_WAIT_NONE) {
         return NO_CONDITION + 1;
     }
-    return of->releases[at].by == NTK_NO_INDEX
-               ? UNKNOWN + 1
-               : ntk_line_of_instruction(f, c, &all[of->releases[at].by]);
+    const struct ntk_release *release = &of->releases[at];
+    if (release->by == NTK_NO_INDEX) {
+        return UNKNOWN + 1;
+    }
+    size_t by_core = ntk_release_core(c, release);
+    return ntk_line_of_instruction(f, by_core,
+                                   &program->trace->cores[by_core].instructions[release->by]);
 }
 
 /* Adds idle time of an engine to the line and loops of the waiting instruction. */

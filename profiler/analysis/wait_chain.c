@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/core_signals.h"
+
 #define PASSED_ON 10 /* a link with less than this part of the wait is omitted */
 #define LINKS_MET 16 /* limit of engines and queues of one wait; the first ones count */
 /* Limit of consecutive steps without going back in time, through overlapping instructions. A file
@@ -24,6 +26,7 @@ struct back {
     size_t core_index;
     const struct ntk_trace_core *core;
     const struct ntk_core_dependencies *dependencies;
+    size_t waiting_core; /* core_index at first */
     int64_t from_ps, at_ps;
     size_t looks;
     size_t met_count;
@@ -44,6 +47,7 @@ static void add_part(struct back *back, const struct ntk_chain_link *of, int64_t
     for (size_t i = 0; i < back->met_count && !met; i++) {
         const struct ntk_chain_link *link = &back->met[i].link;
         if (link->is_transfer == of->is_transfer && link->queue == of->queue &&
+            link->is_other_core == of->is_other_core && link->core == of->core &&
             (link->engine == of->engine || link->queue)) {
             met = &back->met[i];
         }
@@ -61,32 +65,49 @@ static void add_part(struct back *back, const struct ntk_chain_link *of, int64_t
     }
 }
 
-static void add_engine(struct back *back, uint32_t item, int64_t start_ps)
+static struct ntk_chain_link link_of(const struct back *back, uint32_t item)
 {
     const struct ntk_trace_instruction *one = &back->core->instructions[item];
     struct ntk_chain_link link = { .engine = one->engine, .opcode = one->opcode };
 
+    link.is_other_core = back->core_index != back->waiting_core;
+    link.core = link.is_other_core ? (uint16_t)back->core->ntff->core : 0;
+    return link;
+}
+
+static void add_engine(struct back *back, uint32_t item, int64_t start_ps)
+{
+    struct ntk_chain_link link = link_of(back, item);
+
     add_part(back, &link, start_ps);
 }
 
-/* Goes to the instruction that made the change, or started the transfer that did. */
-static uint32_t go_to_maker(struct back *back, const struct ntk_release *release)
+static void turn_to(struct back *back, size_t core_index)
 {
-    const struct ntk_trace_instruction *by = &back->core->instructions[release->by];
+    back->core_index = core_index;
+    back->core = &back->program->trace->cores[core_index];
+    back->dependencies = &back->dependencies->all[core_index];
+}
 
-    if (release->by_transfer) {
-        struct ntk_chain_link link = { .is_transfer = true, .engine = by->engine };
-        const struct ntk_trace_event *change =
-            ntk_change_at(back->core, back->dependencies, release->event);
-        link.queue = ntk_program_fact(back->program, back->core_index, by)->queue;
-        if (!link.queue && change->is_semaphore) {
-            link.queue = ntk_program_queue_of(back->core, change->number);
-        }
-        add_part(back, &link, by->end_ps);
-    } else {
-        add_engine(back, release->by, by->end_ps); /* its signal */
+/* Goes to the instruction that made the change that released the item, or started the transfer that
+ * did. */
+static uint32_t go_to_maker(struct back *back, uint32_t item)
+{
+    const struct ntk_release release = back->dependencies->releases[item];
+    const char *queue = release.by_transfer ? ntk_release_queue(back->program, back->core_index,
+                                                                back->dependencies, item)
+                                            : NULL;
+
+    turn_to(back, ntk_release_core(back->core_index, &release));
+    int64_t end_ps = back->core->instructions[release.by].end_ps;
+    struct ntk_chain_link link = link_of(back, release.by);
+    if (release.by_transfer) {
+        link.is_transfer = true;
+        link.opcode = 0;
+        link.queue = queue;
     }
-    return release->by;
+    add_part(back, &link, end_ps); /* of an instruction: its signal */
+    return release.by;
 }
 
 /* Goes back by one cause; NTK_NO_INDEX: no further. */
@@ -105,7 +126,7 @@ static uint32_t go_back(struct back *back, uint32_t item, bool *out_is_unknown)
     }
     if (cause.is_released) {
         add_engine(back, item, cause.released_ps);
-        return go_to_maker(back, &back->dependencies->releases[item]);
+        return go_to_maker(back, item);
     }
     if (cause.holder != NTK_NO_INDEX) {
         int64_t end_ps = back->core->instructions[cause.holder].end_ps;
@@ -145,6 +166,7 @@ void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
                          .core_index = core_index,
                          .core = &program->trace->cores[core_index],
                          .dependencies = dependencies,
+                         .waiting_core = core_index,
                          .from_ps = from_ps,
                          .at_ps = until_ps };
 
@@ -155,16 +177,22 @@ void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
                                  .idle_ps = until_ps - from_ps,
                                  .longest_ps = until_ps - from_ps,
                                  .longest_at_ps = from_ps };
+    bool is_not_captured = release->is_foreign && ntk_core_signals_lack_cores(program->trace);
+    if (release->core_away || is_not_captured) {
+        out->source = NTK_SOURCE_OTHER_CORE;
+    }
     if (release->by == NTK_NO_INDEX) {
-        const struct ntk_trace_event *change =
-            ntk_change_at(back.core, dependencies, release->event);
         struct ntk_chain_link link = { .is_transfer = release->by_transfer,
-                                       .engine = change->source };
-        link.queue = release->by_transfer ? ntk_program_queue_of(back.core, change->number) : NULL;
+                                       .engine = out->source,
+                                       .is_foreign = release->is_foreign,
+                                       .is_not_captured = is_not_captured };
+        link.queue = release->by_transfer
+                         ? ntk_release_queue(program, core_index, dependencies, item)
+                         : NULL;
         add_part(&back, &link, from_ps);
         out->is_unknown = !release->by_transfer;
     } else {
-        uint32_t at = go_to_maker(&back, release);
+        uint32_t at = go_to_maker(&back, item);
         size_t still = 0;
         while (at != NTK_NO_INDEX && back.at_ps > from_ps) {
             int64_t was_ps = back.at_ps;
@@ -175,7 +203,7 @@ void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
                 break;
             }
             if (++back.looks % NTK_TRACE_LOOKS == 0) {
-                ntk_dependencies_give_back(back.core, dependencies);
+                ntk_dependencies_give_back(back.core, back.dependencies);
             }
         }
     }
@@ -195,8 +223,10 @@ static uint64_t hash_of(const struct ntk_wait_chain *chain)
 
     for (size_t i = 0; i < chain->link_count; i++) {
         const struct ntk_chain_link *link = &chain->links[i];
-        hash = mix(hash,
-                   (uint64_t)link->is_transfer << 16 | (uint64_t)link->engine << 8 | link->opcode);
+        hash =
+            mix(hash, (uint64_t)link->core << 24 | (uint64_t)link->is_foreign << 18 |
+                          (uint64_t)link->is_other_core << 17 | (uint64_t)link->is_transfer << 16 |
+                          (uint64_t)link->engine << 8 | link->opcode);
         hash = mix(hash, (uintptr_t)link->queue);
     }
     return hash;
@@ -270,16 +300,24 @@ void ntk_wait_chains_fini(struct ntk_wait_chains *chains)
 void ntk_chain_link_name(const struct ntk_chain_link *link, char *buf, size_t buf_bytes)
 {
     char text[NTK_NTFF_NAME_BYTES];
+    char of_core[32] = "";
 
-    if (link->is_transfer && link->queue) {
+    if (link->is_other_core) {
+        snprintf(of_core, sizeof of_core, " of core %u", link->core);
+    }
+    if (link->is_foreign) {
+        snprintf(buf, buf_bytes, "%s",
+                 link->is_not_captured ? "another core, not captured"
+                                       : "DMA that no captured instruction started");
+    } else if (link->is_transfer && link->queue) {
         ntk_ntff_queue_name_show(link->queue, text, sizeof text);
-        snprintf(buf, buf_bytes, "DMA queue %s", text);
+        snprintf(buf, buf_bytes, "DMA queue %s%s", text, of_core);
     } else if (link->is_transfer) {
-        snprintf(buf, buf_bytes, "DMA");
+        snprintf(buf, buf_bytes, "DMA%s", of_core);
     } else if (!link->opcode) {
-        snprintf(buf, buf_bytes, "%s", ntk_ntff_engine_title(link->engine));
+        snprintf(buf, buf_bytes, "%s%s", ntk_ntff_engine_title(link->engine), of_core);
     } else {
-        snprintf(buf, buf_bytes, "%s %s", ntk_ntff_engine_title(link->engine),
-                 ntk_ntff_opcode_name(link->opcode, text, sizeof text));
+        snprintf(buf, buf_bytes, "%s %s%s", ntk_ntff_engine_title(link->engine),
+                 ntk_ntff_opcode_name(link->opcode, text, sizeof text), of_core);
     }
 }

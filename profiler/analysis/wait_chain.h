@@ -18,18 +18,28 @@
 #define NTK_CHAIN_LINKS 6
 #define NTK_CHAINS_MAX 1024 /* per engine: further ones are one chain without links */
 
+/* What waits are for: an engine, DMA (as in changes), or another core. */
+#define NTK_SOURCE_OTHER_CORE (NTK_NTFF_ENGINE_AXI + 1)
+#define NTK_SOURCES (NTK_NTFF_ENGINE_AXI + 2)
+
 struct ntk_chain_link {
     bool is_transfer;
-    uint8_t engine;    /* the executing engine, or the one that started the transfer */
-    uint8_t opcode;    /* of an engine: the opcode with the most time; 0: a transfer, or unknown */
-    const char *queue; /* of a transfer, as in the NEFF; NULL: unknown */
-    int64_t part_ps;   /* of the idle time */
+    uint8_t engine; /* the executing engine, or the one that started the transfer */
+    uint8_t opcode; /* of an engine: the opcode with the most time; 0: a transfer, or unknown */
+    /* transfer: no instruction of the capture started it, and no queue of its core changes the
+     * semaphore (ntk_release.is_foreign) */
+    bool is_foreign;
+    bool is_not_captured; /* and the capture lacks cores */
+    bool is_other_core;   /* not the core that waited */
+    uint16_t core;        /* physical, in its device: if it is another one */
+    const char *queue;    /* of a transfer, as in the NEFF; NULL: unknown */
+    int64_t part_ps;      /* of the idle time */
 };
 
 struct ntk_wait_chain {
     size_t link_count;                            /* 0: see NTK_CHAINS_MAX */
     struct ntk_chain_link links[NTK_CHAIN_LINKS]; /* from what ended the wait to the root */
-    uint8_t source;                               /* the maker of the change: an engine, or DMA */
+    uint8_t source;                               /* the maker of the change: see NTK_SOURCES */
     /* the cause of the root's wait was not recorded */
     bool is_unknown;
     uint64_t count; /* of waits */
@@ -51,7 +61,7 @@ void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
 int ntk_wait_chains_add(struct ntk_wait_chains *chains, const struct ntk_wait_chain *one);
 void ntk_wait_chains_sort(struct ntk_wait_chains *chains);
 void ntk_wait_chains_fini(struct ntk_wait_chains *chains);
-/* "DMA queue qSyncIO0", "Vector ACTIVATE". */
+/* "DMA queue qSyncIO0", "Vector ACTIVATE", "Tensor WRITE of core 5", "another core, not captured". */
 void ntk_chain_link_name(const struct ntk_chain_link *link, char *buf, size_t buf_bytes);
 
 #endif

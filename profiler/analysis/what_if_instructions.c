@@ -122,7 +122,9 @@ static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slo
     }
     *out_was_ps = ntk_change_at(r->core, r->to->dependencies, release->event)->time_ps;
     bool is_known =
-        release->by != NTK_NO_INDEX && r->core->instructions[release->by].start_ps < *out_was_ps &&
+        release->by != NTK_NO_INDEX && !release->core_away &&
+        !ntk_release_loads_code(r->to->dependencies, release) &&
+        r->core->instructions[release->by].start_ps < *out_was_ps &&
         (release->by_transfer ? ntk_retime_change_of_transfer(r, release->by, *out_was_ps, out)
                               : change_of_instruction(r, release->by, *out_was_ps, out));
     r->to->unknown_wait_count += !is_known;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/early_changes.h"
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/transfers.h"
 #include "profiler/output/answers/output_cells.h"
@@ -148,7 +149,8 @@ static void put_releases(const struct ntk_timeline *timeline, const struct ntk_t
     for (size_t i = 0; i < core->instruction_count; i++) {
         const struct ntk_release *release = &dependencies->releases[i];
         releases_passed(dependencies, i);
-        if (by != NTK_NO_INDEX ? release->by != by || release->by_transfer != by_transfer
+        if (by != NTK_NO_INDEX ? release->by != by || release->by_transfer != by_transfer ||
+                                     release->core_away != 0
                                : release->event != event) {
             continue;
         }
@@ -162,9 +164,12 @@ static void put_releases(const struct ntk_timeline *timeline, const struct ntk_t
 
 static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
                      const struct ntk_timeline_track *track, const struct ntk_slot_fact *fact,
-                     const struct ntk_release *release, struct ntk_json *json)
+                     uint32_t ref, struct ntk_json *json)
 {
     const struct ntk_trace_core *core = track->core;
+    size_t core_index = core_of(timeline, track);
+    const struct ntk_core_dependencies *dependencies = &analyses->dependencies.cores[core_index];
+    const struct ntk_release *release = &dependencies->releases[ref];
     static const char *const relations[] = { [NTK_WAIT_NONE] = "",
                                              [NTK_WAIT_AT_LEAST] = ">=",
                                              [NTK_WAIT_EQUAL] = "==",
@@ -184,14 +189,21 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analy
     ntk_json_key_u64(json, "value", fact->wait_value);
     ntk_json_key_bool(json, "by_transfer", release->by_transfer);
     ntk_json_key_queue(json, "queue",
-                       release->by_transfer ? ntk_program_queue_of(core, fact->wait_number) : NULL);
+                       release->by_transfer && release->event != NTK_NO_INDEX
+                           ? ntk_release_queue(analyses->program, core_index, dependencies, ref)
+                           : NULL);
     ntk_json_key(json, "change");
     /* A change that the capture lost has no place. */
     put_place(timeline, core, NTK_TIMELINE_SEMAPHORE,
-              release->event < core->event_count ? release->event : NTK_NO_INDEX, json);
-    put_instruction_place(timeline, core, "by", release->by, json);
-    put_transfer_of(timeline, analyses, track, release->by_transfer ? release->by : NTK_NO_INDEX,
-                    json);
+              release->event == NTK_NO_INDEX
+                  ? NTK_NO_INDEX
+                  : ntk_early_changes_recorded(&dependencies->lost, core, release->event),
+              json);
+    const struct ntk_trace *trace = analyses->program->trace;
+    put_instruction_place(timeline, &trace->cores[ntk_release_core(core_index, release)], "by",
+                          release->by, json);
+    bool has_transfer = release->by_transfer && !release->core_away;
+    put_transfer_of(timeline, analyses, track, has_transfer ? release->by : NTK_NO_INDEX, json);
     ntk_json_object_end(json);
 }
 
@@ -288,7 +300,7 @@ static void put_instruction_flows(const struct ntk_timeline *timeline,
     }
     put_operands(core, &track->core->instructions[ref], fact, operands, json);
     put_instruction_place(timeline, track->core, "previous", release->previous, json);
-    put_wait(timeline, analyses, track, fact, release, json);
+    put_wait(timeline, analyses, track, fact, ref, json);
     if (fact->is_transfer) {
         put_transfer_of(timeline, analyses, track, ref, json);
         put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, true, json);
@@ -319,19 +331,23 @@ static void put_change_flows(const struct ntk_timeline *timeline,
                              const struct ntk_timeline_track *track, uint32_t ref,
                              struct ntk_json *json)
 {
-    const struct ntk_core_dependencies *dependencies =
-        &analyses->dependencies.cores[core_of(timeline, track)];
-    uint32_t by = NTK_NO_INDEX;
+    size_t core_index = core_of(timeline, track);
+    const struct ntk_core_dependencies *dependencies = &analyses->dependencies.cores[core_index];
+    uint32_t event = ntk_early_changes_index(&dependencies->lost, track->core, ref);
+    struct ntk_release release = { .by = NTK_NO_INDEX };
 
-    for (size_t i = 0; i < track->core->instruction_count && by == NTK_NO_INDEX; i++) {
+    for (size_t i = 0; i < track->core->instruction_count && release.by == NTK_NO_INDEX; i++) {
         releases_passed(dependencies, i);
-        by = dependencies->releases[i].event == ref ? dependencies->releases[i].by : NTK_NO_INDEX;
+        release = dependencies->releases[i].event == event ? dependencies->releases[i] : release;
     }
-    put_instruction_place(timeline, track->core, "by", by, json);
+    put_instruction_place(timeline,
+                          &analyses->program->trace->cores[ntk_release_core(core_index, &release)],
+                          "by", release.by, json);
     if (track->core->events[ref].source == NTK_NTFF_ENGINE_AXI) {
-        put_transfer_of(timeline, analyses, track, by, json);
+        put_transfer_of(timeline, analyses, track, release.core_away ? NTK_NO_INDEX : release.by,
+                        json);
     }
-    put_releases(timeline, track->core, dependencies, NTK_NO_INDEX, ref, false, json);
+    put_releases(timeline, track->core, dependencies, NTK_NO_INDEX, event, false, json);
 }
 
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
@@ -389,9 +405,9 @@ void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
         ntk_json_null(&json);
         return;
     }
-    const struct ntk_trace_core *core = &timeline->sources[source].trace->cores[path->core];
+    const struct ntk_trace_core *cores = timeline->sources[source].trace->cores;
     ntk_json_object_begin(&json);
-    ntk_json_key_u64(&json, "core", core->ntff->core);
+    ntk_json_key_u64(&json, "core", cores[path->core].ntff->core);
     ntk_json_key_array_begin(&json, "steps");
     for (size_t i = 0; i < path->step_count; i++) {
         const struct ntk_path_step *step = &path->steps[i];
@@ -400,7 +416,7 @@ void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
             continue;
         }
         if (count++ < NTK_TIMELINE_STEPS_MAX) {
-            put_step(timeline, core, step, zero_ps, &json);
+            put_step(timeline, &cores[step->core], step, zero_ps, &json);
         }
     }
     ntk_json_array_end(&json);

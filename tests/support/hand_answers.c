@@ -184,8 +184,7 @@ static void check_path(const struct hand_trace *h, const struct ntk_critical_pat
         at_ps = step->end_ps;
         if (step->kind == NTK_PATH_INSTRUCTION ||
             step->kind == NTK_PATH_DRAIN) { /* the path says "at work" only where it was */
-            const struct ntk_trace_instruction *one =
-                &h->trace.cores[path->core].instructions[step->instruction];
+            const struct ntk_trace_instruction *one = ntk_path_instruction(&h->trace, step);
             assert_true(one->start_ps <= step->start_ps && step->end_ps <= one->end_ps);
         }
     }

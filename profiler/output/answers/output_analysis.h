@@ -33,6 +33,9 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
 void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
                           struct ntk_json *json);
 
+/* Keys of a cause in another core, or outside the capture; none for one in the core itself. */
+void ntk_output_other_core(struct ntk_json *json, const struct ntk_chain_link *link);
+
 /* limit: number of listed gaps; 0: NTK_OUTPUT_ROWS_MAX. JSON has all of them. */
 void ntk_output_bubbles_text(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
                              size_t limit, struct ntk_buf *out);

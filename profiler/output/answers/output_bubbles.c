@@ -221,6 +221,7 @@ static void cause_json(const struct ntk_program *program, const struct ntk_bubbl
     } else if (cause->reason == NTK_IDLE_DMA) {
         ntk_json_key_queue(json, "queue", cause->maker.queue);
     }
+    ntk_output_other_core(json, &cause->maker);
     ntk_json_key_u64(json, "count", cause->count);
     ntk_json_key_ns(json, "gaps_ns", cause->gaps_ps);
     ntk_json_key_share(json, "idle_ratio", (double)cause->gaps_ps, (double)bubbles->idle_ps);

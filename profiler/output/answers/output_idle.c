@@ -12,23 +12,31 @@
 static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_bytes)
 {
     char opcode_bytes[16];
+    char of_core[32] = "";
     char queue[NTK_NTFF_NAME_BYTES];
     const char *what = row->is_event ? "event" : "semaphore";
     const char *opcode = row->has_opcode
                              ? ntk_ntff_opcode_name(row->opcode, opcode_bytes, sizeof opcode_bytes)
                              : "(unknown instruction)";
 
+    if (row->is_other_core) {
+        snprintf(of_core, sizeof of_core, " of core %u", row->core);
+    }
     switch (row->reason) {
     case NTK_IDLE_ENGINE:
-        snprintf(buf, buf_bytes, "%s %u, changed by %s %s", what, row->number,
-                 ntk_engine_shown(row->source), opcode);
+        snprintf(buf, buf_bytes, "%s %u, changed by %s %s%s", what, row->number,
+                 ntk_engine_shown(row->source), opcode, of_core);
         break;
     case NTK_IDLE_DMA:
-        if (row->queue) {
-            snprintf(buf, buf_bytes, "%s %u, changed by DMA queue %s", what, row->number,
-                     ntk_queue_shown(row->queue, queue, sizeof queue));
+        if (row->is_foreign) {
+            snprintf(buf, buf_bytes, "%s %u, changed by %s", what, row->number,
+                     row->is_not_captured ? "another core, not captured"
+                                          : "DMA that no captured instruction started");
+        } else if (row->queue) {
+            snprintf(buf, buf_bytes, "%s %u, changed by DMA queue %s%s", what, row->number,
+                     ntk_queue_shown(row->queue, queue, sizeof queue), of_core);
         } else {
-            snprintf(buf, buf_bytes, "%s %u, changed by DMA", what, row->number);
+            snprintf(buf, buf_bytes, "%s %u, changed by DMA%s", what, row->number, of_core);
         }
         break;
     default:
@@ -151,6 +159,16 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
     chains_text(program, idle, out);
 }
 
+void ntk_output_other_core(struct ntk_json *json, const struct ntk_chain_link *link)
+{
+    if (link->is_other_core) {
+        ntk_json_key_u64(json, "by_core", link->core);
+    }
+    if (link->is_foreign) {
+        ntk_json_key_text(json, "by_outside", link->is_not_captured ? "core" : "unknown");
+    }
+}
+
 static void chain_json(const struct ntk_wait_chain *chain, int64_t total_ps, struct ntk_json *json)
 {
     char name[REASON_BYTES];
@@ -175,6 +193,7 @@ static void chain_json(const struct ntk_wait_chain *chain, int64_t total_ps, str
                 ntk_json_key_opcode(json, "opcode", link->opcode);
             }
         }
+        ntk_output_other_core(json, link);
         ntk_json_key_ns(json, "part_ns", link->part_ps);
         ntk_json_object_end(json);
     }
@@ -224,6 +243,11 @@ void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_id
             if (row->has_opcode) {
                 ntk_json_key_opcode(json, "opcode", row->opcode);
             }
+            const struct ntk_chain_link by = { .is_other_core = row->is_other_core,
+                                               .core = row->core,
+                                               .is_foreign = row->is_foreign,
+                                               .is_not_captured = row->is_not_captured };
+            ntk_output_other_core(json, &by);
             ntk_json_key_u64(json, "count", row->count);
             ntk_json_key_ns(json, "idle_ns", row->idle_ps);
             ntk_json_key_share(json, "idle_ratio", (double)row->idle_ps, (double)idle->total_ps);

@@ -52,8 +52,9 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
                           struct ntk_buf *out)
 {
     ntk_buf_add_format(out,
-                       "The chain of %zu steps that makes up the execution (%.3f us), on core %u\n",
+                       "The chain of %zu steps that makes up the execution (%.3f us), %s core %u\n",
                        path->step_count, (double)path->total_ps / 1e6,
+                       path->has_cores ? "over several cores to the end of" : "on",
                        program->trace->cores[path->core].ntff->core);
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
         const struct ntk_path_table *of = part_get(path, p);
@@ -89,16 +90,17 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
     }
 }
 
-static void step_json(const struct ntk_program *program, const struct ntk_critical_path *path,
-                      const struct ntk_path_step *step, struct ntk_json *json)
+static void step_json(const struct ntk_program *program, const struct ntk_path_step *step,
+                      struct ntk_json *json)
 {
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "kind", ntk_path_kind_name(step->kind));
     ntk_json_key_ns(json, "start_ns", step->start_ps);
     ntk_json_key_ns(json, "end_ns", step->end_ps);
+    ntk_json_key_u64(json, "core", program->trace->cores[step->core].ntff->core);
     if (step->instruction != NTK_NO_INDEX) {
         const struct ntk_trace_instruction *instruction =
-            &program->trace->cores[path->core].instructions[step->instruction];
+            ntk_path_instruction(program->trace, step);
         ntk_json_key_text(json, "engine", ntk_ntff_engine_name(instruction->engine));
         ntk_json_key_u64(json, "pc", instruction->slot);
         ntk_json_key_opcode(json, "opcode", instruction->opcode);
@@ -161,7 +163,7 @@ void ntk_output_path_json(const struct ntk_program *program, const struct ntk_cr
     shares_json(program, path, json);
     ntk_json_key_array_begin(json, "steps");
     for (size_t i = 0; i < path->step_count; i++) {
-        step_json(program, path, &path->steps[i], json);
+        step_json(program, &path->steps[i], json);
         ntk_critical_path_passed(program->trace, path, i);
     }
     ntk_json_array_end(json);

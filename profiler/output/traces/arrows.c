@@ -59,7 +59,7 @@ struct ntk_arrow ntk_arrow_to(const struct ntk_arrows *arrows, uint32_t instruct
     struct ntk_arrow none = { .from = NTK_NO_INDEX, .transfer = NTK_NO_INDEX };
     struct ntk_arrow arrow = { .from = release->by, .by_transfer = release->by_transfer };
 
-    if (release->by == NTK_NO_INDEX || release->by == instruction) {
+    if (release->by == NTK_NO_INDEX || release->by == instruction || release->core_away) {
         return none;
     }
     struct span to = span_of(&core->instructions[instruction]);

@@ -36,7 +36,9 @@ export const psOf = (ns) => ns * 1000 + state.meta.sources[source()].offset - st
 function cause(wait) {
   if (wait.reason === 'engine' || wait.reason === 'dma') {
     const what = wait.semaphore !== undefined ? `semaphore ${wait.semaphore}` : `event ${wait.event}`;
-    return wait.reason === 'engine' ? `${what}, changed by ${wait.changed_by}${wait.opcode ? ` ${wait.opcode}` : ''}` : `${what}, changed by DMA${wait.queue ? ` ${wait.queue}` : ''}`;
+    const of = wait.by_core !== undefined ? ` of core ${wait.by_core}` : '';
+    if (wait.by_outside) return `${what}, changed by ${wait.by_outside === 'core' ? 'another core, not captured' : 'DMA that no captured instruction started'}`;
+    return wait.reason === 'engine' ? `${what}, changed by ${wait.changed_by}${wait.opcode ? ` ${wait.opcode}` : ''}${of}` : `${what}, changed by DMA${wait.queue ? ` ${wait.queue}` : ''}${of}`;
   }
   return REASONS.find(([key]) => key === wait.reason)?.[1] ?? wait.reason;
 }

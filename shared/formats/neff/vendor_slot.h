@@ -121,6 +121,30 @@ static inline bool ntk_vendor_slot_dma_to_hbm(const uint8_t *slot)
     return ntk_vendor_slot_address_is_hbm(ntk_vendor_slot_u(slot, 40, 8));
 }
 
+/* WRITE: up to two words. The address of a register that increments a semaphore, of any core of the
+ * device, ends with the number; the tail of a ring of descriptors has one fixed end. Both follow
+ * from the captures of cores that signal one another (docs/formats/vendor-slots.md). */
+#define NTK_VENDOR_SLOT_WRITE_WORDS 2
+
+static inline bool ntk_vendor_slot_write(const uint8_t *slot, unsigned word, uint64_t *out_address,
+                                         uint64_t *out_data)
+{
+    *out_address = ntk_vendor_slot_u(slot, 16 + 8 * word, 8);
+    *out_data = ntk_vendor_slot_u(slot, 32 + 8 * word, 8);
+    return slot[12 + word] != 0;
+}
+
+static inline bool ntk_vendor_address_is_increment(uint64_t address, uint16_t *out_semaphore)
+{
+    *out_semaphore = (uint16_t)(address >> 2 & 0xff);
+    return (address & 0x7fffc03) == 0x2701800;
+}
+
+static inline bool ntk_vendor_address_is_ring_tail(uint64_t address)
+{
+    return (address & 0xfff) == 0x038;
+}
+
 struct ntk_neff_subgraph;
 struct ntk_neff_var;
 

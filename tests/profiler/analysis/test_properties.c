@@ -67,6 +67,7 @@ struct slot {
     uint32_t at;
     int signal; /* -1: none */
     int done;   /* of a transfer */
+    int remote; /* of another core; 0: none */
 };
 
 static void wait_and_signal(struct source *source, struct ntk_isa_instr *instr, struct slot *slot)
@@ -83,6 +84,22 @@ static void wait_and_signal(struct source *source, struct ntk_isa_instr *instr, 
     }
 }
 
+/* WRITE to the register of another core that increments a semaphore, see core_signals.h. */
+static struct slot remote_slot(struct source *source, struct hand_trace *h, size_t core,
+                               unsigned engine)
+{
+    uint8_t bytes[NTK_NTFF_SLOT_BYTES] = { 0xa5, 0x10, [12] = 4, [32] = 1 };
+    uint64_t address = UINT64_C(0x802802701800) + 4 * (uint64_t)(SEMAPHORES + below(source, 2));
+    struct slot slot = { .signal = -1, .done = -1 };
+
+    for (unsigned b = 0; b < 8; b++) {
+        bytes[16 + b] = (uint8_t)(address >> (8 * b));
+    }
+    slot.at = hand_trace_slot(h, core, engine, bytes);
+    slot.remote = (int)(address - UINT64_C(0x802802701800)) / 4;
+    return slot;
+}
+
 /* EVENT_SEMAPHORE that waits while it runs, or before. */
 static struct slot vendor_slot(struct source *source, struct hand_trace *h, size_t core,
                                unsigned engine)
@@ -92,7 +109,7 @@ static struct slot vendor_slot(struct source *source, struct hand_trace *h, size
     unsigned at = one_in(source, 2) ? 32 : 4;
 
     bytes[at] = one_in(source, 2) ? 0x05 : 0x01;
-    bytes[at + 1] = (uint8_t)below(source, SEMAPHORES);
+    bytes[at + 1] = (uint8_t)below(source, SEMAPHORES + 2);
     bytes[at + 2] = 0x13;
     bytes[at + 3] = (uint8_t)slot.signal;
     bytes[at == 32 ? 36 : 8] = (uint8_t)(1 + below(source, 3));
@@ -105,10 +122,11 @@ static struct slot random_slot(struct source *source, struct hand_trace *h, size
                                uint16_t queue)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NOP);
-    struct slot slot;
+    struct slot slot = { 0 };
 
     if (has_vendor && one_in(source, 6)) {
-        return vendor_slot(source, h, core, engine);
+        return one_in(source, 3) ? remote_slot(source, h, core, engine)
+                                 : vendor_slot(source, h, core, engine);
     }
     if (engine == NTK_ISA_ENGINE_PE && one_in(source, 2)) {
         bool is_transpose = one_in(source, 3);
@@ -146,7 +164,7 @@ static struct slot random_slot(struct source *source, struct hand_trace *h, size
 /* ---- runs ---- */
 
 struct made {
-    uint32_t values[SEMAPHORES];
+    uint32_t values[SEMAPHORES + 2]; /* the last two are changed by other cores */
 };
 
 static void change(struct source *source, struct hand_trace *h, size_t core, unsigned by,
@@ -160,6 +178,7 @@ static void change(struct source *source, struct hand_trace *h, size_t core, uns
 static void random_engine(struct source *source, struct hand_trace *h, size_t core, unsigned engine,
                           const struct slot *slots, struct made *made)
 {
+    size_t other = h->trace.core_count - 1 - core;
     int64_t at_ns = below(source, 500);
     int64_t count = below(source, RUNS);
 
@@ -168,7 +187,12 @@ static void random_engine(struct source *source, struct hand_trace *h, size_t co
         int64_t end_ns = at_ns + (one_in(source, 9) ? 0 : below(source, 700));
         end_ns = end_ns < TOTAL_NS ? end_ns : TOTAL_NS;
         hand_trace_run(h, core, engine, slot->at, at_ns, end_ns);
-        change(source, h, core, engine, slot->signal, end_ns + below(source, 3) * 10, made);
+        /* Some before their instruction, as in version 4. */
+        change(source, h, core, engine, slot->signal, end_ns + (below(source, 5) - 2) * 20, made);
+        if (slot->remote) {
+            change(source, h, other, NTK_NTFF_ENGINE_AXI, slot->remote, end_ns + below(source, 200),
+                   made);
+        }
         if (slot->done >= 0) {
             int64_t start_ns = end_ns + below(source, 40);
             int64_t took_ns = below(source, 400);
@@ -193,15 +217,17 @@ static void random_trace(struct hand_trace *h, uint64_t seed)
     };
     struct source source = { seed };
     bool has_vendor = seed % 2 != 0;
+    struct made made[HAND_TRACE_CORES];
 
     last_seed = seed;
+    memset(&made, 0, sizeof made);
     vars[0] = (struct ntk_neff_var){ .name = "SB", .type = NTK_NEFF_VAR_STATE_BUFFER };
     vars[1] = (struct ntk_neff_var){
         .name = "x", .type = NTK_NEFF_VAR_INPUT, .var_id = 1, .bytes_count = 32768
     };
     hand_trace_begin(h, 1 + (size_t)below(&source, 2), "trn2.3xlarge", TOTAL_NS);
+    h->ntff.version = seed % 4 == 1 ? 4 : 6;
     for (size_t core = 0; core < h->trace.core_count; core++) {
-        struct made made = { 0 };
         uint16_t queue_index = (uint16_t)hand_trace_queue(h, core, "qSPIO0", 5);
 
         h->neff_subgraphs[core].vars = vars;
@@ -218,7 +244,7 @@ static void random_trace(struct hand_trace *h, uint64_t seed)
             for (int s = 0; s < SLOTS; s++) {
                 slots[s] = random_slot(&source, h, core, engine, has_vendor, names, queue_index);
             }
-            random_engine(&source, h, core, engine, slots, &made);
+            random_engine(&source, h, core, engine, slots, &made[core]);
         }
         for (int64_t i = below(&source, 5); i > 0; i--) { /* from nowhere */
             hand_trace_change(h, core, (unsigned)below(&source, NTK_NTFF_ENGINE_AXI + 1),
