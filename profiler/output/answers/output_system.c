@@ -262,6 +262,9 @@ static void vendor_json(const struct ntk_vendor_trace_info *vendor, bool shows_p
     ntk_json_key_u64(json, "trace_version", vendor->version);
     if (vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX) {
         ntk_json_key_text(json, "ultraserver_id", vendor->ultraserver_id);
+        if (vendor->ultraserver_type[0]) {
+            ntk_json_key_text(json, "ultraserver_type", vendor->ultraserver_type);
+        }
         ntk_json_key_u64(json, "ultraserver_size", vendor->ultraserver_size);
         ntk_json_key_u64(json, "ultraserver_instance_index", vendor->ultraserver_index);
     }

@@ -448,6 +448,7 @@ static void fill_machine(const struct ntk_system_view *view, struct ntk_system_m
         row->trace_version = ntk_rows_i64(vendor->version);
         if (vendor->ultraserver_index != NTK_VENDOR_TRACE_NO_INDEX) {
             row->ultraserver = vendor->ultraserver_id;
+            row->ultraserver_type = vendor->ultraserver_type[0] ? vendor->ultraserver_type : NULL;
             row->ultraserver_size = ntk_rows_i64(vendor->ultraserver_size);
             row->ultraserver_index = ntk_rows_i64(vendor->ultraserver_index);
         }

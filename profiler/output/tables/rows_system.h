@@ -85,7 +85,7 @@ struct ntk_system_metadata_row {
     int64_t ntff_version;
     const char *instance_type; /* of the first folder, like the following */
     int64_t lnc, trace_version, ultraserver_size, ultraserver_index;
-    const char *ultraserver;
+    const char *ultraserver, *ultraserver_type;
     const char *ip_address, *host_name; /* on request */
 };
 

@@ -178,6 +178,8 @@ static const struct ntk_column system_profile_metadata[] = {
           "version of the vendor runtime's files"),
     MAYBE(ntk_system_metadata_row, ultraserver, "ultraserver_id", TEXT, "",
           "UltraServer that contains this machine"),
+    MAYBE(ntk_system_metadata_row, ultraserver_type, "ultraserver_type", TEXT, "",
+          "type of the UltraServer"),
     MAYBE(ntk_system_metadata_row, ultraserver_size, "ultraserver_size", I64, "",
           "machines in the UltraServer"),
     MAYBE(ntk_system_metadata_row, ultraserver_index, "ultraserver_instance_index", I64, "",

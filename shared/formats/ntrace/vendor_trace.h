@@ -115,6 +115,7 @@ enum ntk_vendor_trace_table {
 };
 
 #define NTK_VENDOR_TRACE_NO_INDEX UINT32_MAX
+#define NTK_VENDOR_TRACE_SWITCH 2U /* type of an UltraServer */
 
 /* Texts are never NULL, "" where the file has none. */
 struct ntk_vendor_trace_info {
@@ -126,7 +127,7 @@ struct ntk_vendor_trace_info {
     char *ip_address, *host_name; /* private */
     uint64_t processor_count, memory_bytes;
     char *processor_name;
-    char *ultraserver_id;
+    char *ultraserver_id, *ultraserver_type; /* type: "Switch", or a number of an unknown one */
     uint64_t ultraserver_size;
     uint64_t ultraserver_index;                     /* NTK_VENDOR_TRACE_NO_INDEX: in none */
     struct ntk_vec tables[NTK_VENDOR_TRACE_TABLES]; /* of ntk_vendor_trace_name, by id */

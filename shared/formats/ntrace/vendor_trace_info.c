@@ -47,6 +47,16 @@ static void text_set(char **text, const struct ntk_protobuf_field *field)
     }
 }
 
+static void text_set_number(char **text, uint64_t number)
+{
+    char digits[24];
+    int count = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    struct ntk_protobuf_field field = { .bytes = (const uint8_t *)digits,
+                                        .bytes_count = (size_t)count };
+
+    text_set(text, &field);
+}
+
 static int name_add(struct ntk_vec *table, const struct ntk_protobuf_field *field)
 {
     struct ntk_vendor_trace_name name = { 0 };
@@ -112,6 +122,19 @@ static void host_read(struct ntk_vendor_trace_info *info, const struct ntk_proto
     }
 }
 
+static void ultraserver_type_set(struct ntk_vendor_trace_info *info, uint64_t type)
+{
+    static const char name[] = "Switch";
+    struct ntk_protobuf_field field = { .bytes = (const uint8_t *)name,
+                                        .bytes_count = sizeof name - 1 };
+
+    if (type == NTK_VENDOR_TRACE_SWITCH) {
+        text_set(&info->ultraserver_type, &field);
+    } else if (type) {
+        text_set_number(&info->ultraserver_type, type);
+    }
+}
+
 /* Its identity may be a text or a number; an index of 0 is absent, as numbers of 0 are. */
 static void ultraserver_read(struct ntk_vendor_trace_info *info,
                              const struct ntk_protobuf_field *field)
@@ -122,15 +145,13 @@ static void ultraserver_read(struct ntk_vendor_trace_info *info,
     info->ultraserver_index = 0;
     while (ntk_protobuf_next(field->bytes, field->bytes_count, &at, &part)) {
         bool is_number = part.kind == NTK_PROTOBUF_VARINT;
-        char text[24];
 
         if (part.number == 1 && part.bytes) {
             text_set(&info->ultraserver_id, &part);
         } else if (part.number == 1 && is_number) {
-            (void)snprintf(text, sizeof text, "%" PRIu64, part.value);
-            part.bytes = (const uint8_t *)text;
-            part.bytes_count = strlen(text);
-            text_set(&info->ultraserver_id, &part);
+            text_set_number(&info->ultraserver_id, part.value);
+        } else if (part.number == 2 && is_number) {
+            ultraserver_type_set(info, part.value);
         } else if (part.number == 3 && is_number) {
             info->ultraserver_size = part.value;
         } else if (part.number == 4 && is_number) {
@@ -181,7 +202,7 @@ static int compare_names(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static char **const *texts_of(struct ntk_vendor_trace_info *info, char **texts[7])
+static char **const *texts_of(struct ntk_vendor_trace_info *info, char **texts[8])
 {
     texts[0] = &info->instance_id;
     texts[1] = &info->instance_type;
@@ -189,13 +210,14 @@ static char **const *texts_of(struct ntk_vendor_trace_info *info, char **texts[7
     texts[3] = &info->host_name;
     texts[4] = &info->processor_name;
     texts[5] = &info->ultraserver_id;
-    texts[6] = NULL;
+    texts[6] = &info->ultraserver_type;
+    texts[7] = NULL;
     return texts;
 }
 
 void ntk_vendor_trace_info_free(struct ntk_vendor_trace_info *info)
 {
-    char **texts[7];
+    char **texts[8];
 
     if (!info) {
         return;
@@ -215,7 +237,7 @@ void ntk_vendor_trace_info_free(struct ntk_vendor_trace_info *info)
 static struct ntk_vendor_trace_info *info_create(void)
 {
     struct ntk_vendor_trace_info *info = calloc(1, sizeof *info);
-    char **texts[7];
+    char **texts[8];
     bool is_whole = info != NULL;
 
     if (!info) {

@@ -120,7 +120,7 @@ void ntk_vendor_trace_put_info(struct ntk_buf *buf, const struct ntk_vendor_trac
     ntk_protobuf_put_number(buf, 16, info->lnc);
     ntk_protobuf_put_text(buf, 17, info->host_name);
     ntk_protobuf_put_text(&part, 1, info->ultraserver_id);
-    ntk_protobuf_put_number(&part, 2, info->ultraserver_size ? 2 : 0);
+    ntk_protobuf_put_number(&part, 2, info->ultraserver_size ? NTK_VENDOR_TRACE_SWITCH : 0);
     ntk_protobuf_put_number(&part, 3, info->ultraserver_size);
     ntk_protobuf_put_number(&part, 4, info->ultraserver_index);
     ntk_protobuf_put_message(buf, 18, &part);

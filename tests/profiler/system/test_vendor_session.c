@@ -676,6 +676,29 @@ static void without_the_size_of_memory_there_is_no_share_of_it(void **state)
     ntk_system_trace_close(trace);
 }
 
+static void the_ultraserver_of_the_machine_is_shown(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_system_tables tables;
+    struct ntk_buf text = { 0 };
+
+    f->folder.info.ultraserver_id = "us-77";
+    f->folder.info.ultraserver_size = 4;
+    f->folder.info.ultraserver_index = 2;
+    struct ntk_system_trace *trace = open_it(f);
+    struct ntk_system_view view = { .trace = trace, .tables = &tables };
+
+    assert_int_equal(ntk_analysis_system_tables(trace, &tables), 0);
+    ntk_output_system_summary_json(&view, 1, &text);
+    assert_non_null(strstr(ntk_buf_text_get(&text), "\"ultraserver_id\": \"us-77\","));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "\"ultraserver_type\": \"Switch\","));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "\"ultraserver_size\": 4,"));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "\"ultraserver_instance_index\": 2,"));
+    ntk_buf_fini(&text);
+    ntk_system_tables_fini(&tables);
+    ntk_system_trace_close(trace);
+}
+
 static void a_later_version_is_read_with_a_note(void **state)
 {
     struct fixture *f = *state;
@@ -783,6 +806,7 @@ int main(void)
         TEST(events_that_are_not_there_are_reported),
         TEST(a_process_without_a_number_is_unknown),
         TEST(without_the_size_of_memory_there_is_no_share_of_it),
+        TEST(the_ultraserver_of_the_machine_is_shown),
         TEST(a_later_version_is_read_with_a_note),
         TEST(a_cut_trace_info_still_names_what_it_can),
         TEST(a_long_trace_is_sorted_in_files),
