@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shared/base/fs.h"
@@ -134,6 +136,19 @@ static int if_regular(int fd, struct stat *out_status)
     return fd;
 }
 
+/* A link of the folder may lead to another place in it, and never out of it. Without openat2() of
+ * the kernel, links are not followed at all. */
+static int open_inside(int root, const char *path)
+{
+    struct open_how how = {
+        .flags = O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+    };
+    int fd = ntk_fs_open_below(root, path, O_RDONLY | O_NOCTTY);
+
+    return fd < 0 && errno == ELOOP ? (int)syscall(__NR_openat2, root, path, &how, sizeof how) : fd;
+}
+
 static int open_below(int root, const char *path, struct stat *out_status)
 {
     const char *parts[PARTS_MAX];
@@ -154,7 +169,7 @@ static int open_below(int root, const char *path, struct stat *out_status)
         end = begin > path ? begin - 1 : begin;
     }
     while (fd < 0 && count > 0) {
-        fd = if_regular(ntk_fs_open_below(root, parts[--count], O_RDONLY | O_NOCTTY), out_status);
+        fd = if_regular(open_inside(root, parts[--count]), out_status);
     }
     return fd;
 }

@@ -161,6 +161,43 @@ static void nothing_outside_of_the_folders_is_read(void **state)
     expect(f, "/", 1, NULL);
 }
 
+/* Where the kernel has openat2(), as everywhere but in old kernels and some sandboxes. */
+static void links_within_the_folder_are_followed(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *name, *to;
+        bool leads_out;
+    } links[] = {
+        { "nki/current", "k", false },
+        { "nki/k/up", "../k", false },
+        { "nki/k/same.py", "attn.py", false },
+        { "nki/away", "../framework", true },
+        { "nki/k/away.py", "../../secret.py", true },
+        { "nki/again.py", "again.py", true },
+    };
+    char path[4096];
+
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        snprintf(path, sizeof path, "%s/%s", f->folder, links[i].name);
+        assert_int_equal(symlink(links[i].to, path), 0);
+    }
+    snprintf(path, sizeof path, "%s/absolute", f->nki);
+    assert_int_equal(symlink(f->nki, path), 0);
+    open_roots(f, 0);
+    if (!ntk_source_text_line(f->text, "/u/k/same.py", 1)) {
+        skip(); /* no openat2() */
+    }
+    expect(f, "/u/k/same.py", 4, "four");
+    expect(f, "/u/current/attn.py", 1, "one");
+    expect(f, "/u/k/up/attn.py", 1, "one");
+    expect(f, "/u/away/model.py", 1, "model"); /* by the second folder, not by the link */
+    expect(f, "/u/k/away.py", 1, NULL);
+    expect(f, "/u/again.py", 1, NULL);
+    expect(f, "/u/absolute/k/same.py", 1, "one"); /* by k/same.py */
+    expect(f, "/u/absolute/current", 1, NULL);
+}
+
 static void without_folders_the_path_itself_is_read_if_it_is_source_code(void **state)
 {
     struct fixture *f = *state;
@@ -307,6 +344,7 @@ int main(void)
         TEST(a_file_that_is_too_short_is_another_version),
         TEST(a_file_that_is_newer_than_the_neff_is_reported),
         TEST(nothing_outside_of_the_folders_is_read),
+        TEST(links_within_the_folder_are_followed),
         TEST(without_folders_the_path_itself_is_read_if_it_is_source_code),
         TEST(a_file_above_64_mib_is_not_read),
         TEST(lines_far_into_a_file_are_found),
