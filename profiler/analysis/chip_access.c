@@ -211,14 +211,18 @@ static void learn(struct learning *l, const struct ntk_program *program, size_t 
 {
     const struct ntk_trace *trace = program->trace;
     const uint8_t *bytes = ntk_ntff_slot_get(l->core->ntff, instruction->engine, instruction->slot);
+    const struct ntk_slot_fact *fact = ntk_program_fact(program, core_index, instruction);
     struct ntk_isa_instr open;
 
     slot->has_run = true;
     slot->first = (uint32_t)l->accesses->list.count;
-    if (ntk_program_fact(program, core_index, instruction)->is_runtime) {
+    if (fact->is_runtime) {
+        slot->known_views = NTK_CHIP_VIEWS_ALL;
+    } else if (fact->is_open && !fact->is_transfer &&
+               !ntk_open_slot_has_operands(l->core, instruction)) {
+        /* It waits, jumps or signals. Decoding it again takes longer than all else here. */
         slot->known_views = NTK_CHIP_VIEWS_ALL;
     } else if (ntk_open_slot_decode(l->core, instruction, &open)) {
-        l->accesses->has_open = true;
         slot->known_views = add_open(l, instruction->engine, &open) ? NTK_CHIP_VIEWS_ALL : 0;
     } else if (ntk_dma_trigger_get(l->core, instruction, &open)) {
         bool is_known = add_groups(l, instruction->engine, &open, NTK_CHIP_AS_IT_IS);

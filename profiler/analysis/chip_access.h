@@ -69,7 +69,7 @@ struct ntk_chip_accesses {
     struct ntk_chip_cells cells[NTK_CHIP_SPACE_COUNT];
     struct ntk_chip_span *spans; /* of each access */
     uint8_t known_views;         /* bits of the views with complete information */
-    bool has_open, has_vendor;
+    bool has_vendor;
     bool has_trigger;                /* a vendor's, with prepared transfers: they stay unknown */
     bool has_lost_trigger;           /* one with a destination that the NEFF does not describe */
     struct ntk_chip_unknown unknown; /* of what they really touch */

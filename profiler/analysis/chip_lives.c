@@ -73,8 +73,11 @@ static int follow(struct lives *lives, const struct ntk_program *program, size_t
 
     ntk_trace_each_instruction(core, instruction) {
         const struct ntk_chip_slot *slot = ntk_chip_slot_of(&lives->accesses, instruction);
-        uint32_t layer = ntk_program_fact(program, core_index, instruction)->layer;
+        uint32_t layer = NTK_LAYER_NONE;
 
+        if (slot->count) { /* others need no look at their fact */
+            layer = ntk_program_fact(program, core_index, instruction)->layer;
+        }
         for (uint32_t a = 0; a < slot->count; a++) {
             apply(lives, slot->first + a, layer, (uint32_t)(instruction - core->instructions),
                   instruction->end_ps);

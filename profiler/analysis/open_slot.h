@@ -16,4 +16,8 @@ bool ntk_open_slot_decode(const struct ntk_trace_core *core,
                           const struct ntk_trace_instruction *instruction,
                           struct ntk_isa_instr *out_instr);
 
+/* Whether an instruction that is in the open encoding has operands, without decoding it. */
+bool ntk_open_slot_has_operands(const struct ntk_trace_core *core,
+                                const struct ntk_trace_instruction *instruction);
+
 #endif

@@ -21,6 +21,7 @@
 #include "profiler/output/traces/lanes.h"
 #include "profiler/output/traces/system_lines.h"
 #include "shared/base/json.h"
+#include "shared/base/str.h"
 
 #define RINGS ((size_t)NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES)
 
@@ -402,9 +403,11 @@ static int put_semaphore(void *ctx, const void *data)
 {
     struct writer *w = ctx;
     const struct ntk_semaphore_row *row = data;
-    char name[NTK_NTFF_NAME_BYTES + 32];
+    static const char kind[] = "Semaphore "; /* there are as many as events: no snprintf() */
+    char name[NTK_NTFF_NAME_BYTES + sizeof kind];
 
-    (void)snprintf(name, sizeof name, "Semaphore %s", row->name);
+    memcpy(name, kind, sizeof kind);
+    (void)ntk_str_copy(name + sizeof kind - 1, sizeof name - sizeof kind + 1, row->name);
     begin_counter(w, row->core_index, name, row->time_ns);
     ADD(w->buf, "\"value\":");
     ntk_buf_add_i64(w->buf, row->value);
