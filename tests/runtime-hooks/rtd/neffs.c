@@ -2,9 +2,9 @@
 /*
  * rtd_neffs FOLDER - the NEFFs of the daemon's tests, as FOLDER/NAME.neff:
  *
- *   wire    y:0 = x:0 + 2, two bytes each, in a file of exactly 5 MiB: what the vectors of the wire
+ *   wire    y:0 = x:0 + 2, two bytes each, in a file of exactly 5 MiB: which the wire vectors
  *           load and infer
- *   small   64 bytes from x to y: the smallest thing that runs
+ *   small   64 bytes from x to y: the smallest model that runs
  *   slow    the same, and 120 ms on a paced core
  *   wide    100 MiB from x to y
  *   broad   16 MiB from x to y
@@ -21,7 +21,7 @@
 #define WIRE_FILE_BYTES 5242880
 #define WIDE_BYTES (UINT64_C(100) << 20)
 #define BROAD_BYTES (UINT64_C(16) << 20)
-#define MS_CYCLES UINT32_C(1400000) /* the base clock's */
+#define MS_CYCLES UINT32_C(1400000) /* cycles of the base clock per ms */
 
 static struct ntk_neff_build *build_create(const char *name)
 {
@@ -51,7 +51,7 @@ static void copy_add(struct ntk_neff_kernel *kernel, uint32_t to, uint32_t from,
     }
 }
 
-/* Node `node` of so many subgraphs; the tensors between them are named after it. */
+/* Node `node` of count subgraphs; the tensors between them are named after it. */
 static void chain_add(struct ntk_neff_build *build, const char *node, const char *in,
                       const char *out, uint32_t cores, uint64_t bytes, uint32_t cycles)
 {
@@ -101,7 +101,7 @@ static struct ntk_neff_build *wire_make(void)
     return build;
 }
 
-/* Zeroes behind the archive make the file as long as asked for; 0: none. */
+/* Zeroes after the archive pad the file to the requested length; 0: no padding. */
 static void write_bytes(struct ntk_neff_build *build, const char *folder, const char *name,
                         size_t file_bytes)
 {

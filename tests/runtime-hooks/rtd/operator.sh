@@ -1,13 +1,14 @@
 #!/bin/bash
-# operator - neuron-rtd as its operator meets it: devices, files, several of them, lines, its beginning and its end.
+# operator - neuron-rtd from its operator's view: devices, files, several daemons, log lines, start and end.
 . "$(dirname "$0")/daemon.sh"
 models_make
 client() { "$python" "$(dirname "$0")/rtd.py" "unix:$scratch/$1" generated model "${@:2}" || fail "$1: ${*:2}"; }
 
-# begin NAME OPTION...: and waits until it listens at NAME; what it says is in NAME.log, its pid in ${rtd[NAME]}.
+# begin NAME OPTION...: starts a daemon and waits until it listens at NAME; its output is in NAME.log, its pid in
+# ${rtd[NAME]}.
 declare -A rtd
 begin() {
-    : >"$1.log" # of the one before, which would speak for this one
+    : >"$1.log" # the earlier daemon's line, which would count for this one
     neuron-rtd -x -g "$scratch/$1" "${@:2}" 2>"$1.log" &
     rtd[$1]=$!
     pids+=($!)
@@ -21,7 +22,7 @@ end() { # NAME
     [ $code = 0 ] || fail "$1: SIGTERM: exit code $code"
     [ ! -e "$1" ] || fail "$1 is left"
 }
-# says FILE LINE...: these lines in this order, whatever is between them.
+# says FILE LINE...: the file has these lines in this order, with any lines in between.
 says() {
     local file=$1 line
     shift
@@ -38,7 +39,7 @@ refused() {
     grep -qF -- "$2" refused.log || fail "${*:3}: unexpected output"
 }
 
-# One daemon for all devices says what it does.
+# One daemon for all devices logs what it does.
 begin all
 says all.log '[NRTD:nrtd_main] nrtd build using:1.6.24.0' '[NRTD:ParseArguments] Using all the BDFs in the infa_map.json!' \
     '[TDRV:reset_mla] Resetting 0000:10:1c.0' '[TDRV:reset_mla] Resetting 0000:10:1f.0' \
@@ -49,7 +50,7 @@ says all.log '[NMGR:kmgr_start_nn] Started NN: 10001'
 says all.log '[TDRV:io_queue_prepare_input_nonhugetlb] Unexpected input size, for in, expected: 32768, received: 32767'
 client all numerical
 says all.log '[TDRV:exec_process_errors] Error notifications found on NC 0: INFER_ERROR_SUBTYPE_NUMERICAL'
-# Another finds them taken, tries, stays, and says so to everyone.
+# Another daemon finds them taken, retries, stays, and tells every client.
 begin busy
 says busy.log "neuron:ncdev_device_init: device inuse by pid:${rtd[all]}" '[TDRV:tdrv_init_mla_phase1] Could not open the device index:0' \
     '[TDRV:tdrv_destroy] TDRV not initialized' '[NRTD:InitTongas] Failed to initialize devices, error:2' \
@@ -63,7 +64,7 @@ client all groups
 end all
 says all.log '[NRTD:sig_act] SIG: 15'
 
-# Side by side each has its own; what one does, and that it dies, is nothing to the others.
+# Daemons side by side have their own devices; the work and death of one do not affect the others.
 printf '{"name": "one", "server_port": "unix:%s/one", "devices": [1]}' "$scratch" >one.json
 begin two -t 0000:10:1e.0 -t 10:1f.0
 begin zero -t 10:1c.0
@@ -74,7 +75,7 @@ wait_for listens one
 grep -qF 'Initialized Inferentia: 0000:10:1d.0' one.log || fail "see one.log"
 client one states
 grep -q 'methods: /nrt.nmgr_v1/start' one.log || fail "level 7 does not name calls"
-# Whoever counts cores over gRPC sees each daemon's: 4, 4 and 8.
+# Clients that count cores over gRPC see each daemon's: 4, 4 and 8.
 "$python" - generated "$scratch" <<'END' || fail "cores"
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -94,7 +95,7 @@ client zero states
 end one
 end zero
 
-# The lines go to the syslog service, and to the console only on request; seen in a /dev of our own, by root.
+# Lines go to the syslog service, and to the console only on request; tested in a private /dev, as root.
 if unshare -m true 2>/dev/null; then
     mkdir dev
     patience=$patience unshare -m bash -euc '
@@ -131,7 +132,7 @@ with open(\"syslog\", \"wb\", buffering=0) as file:
 fi
 end two
 
-# Its service manager hears when it listens, and that it ends.
+# The daemon notifies its service manager when it listens and when it exits.
 "$python" -c '
 import socket
 heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -157,7 +158,7 @@ client hangs left_running
 end hangs
 grep -q 'executions or releases of device memory are still in progress after 4 s: exiting' hangs.log || fail "nothing ran"
 
-# The configuration: an option counts more; what is unknown or without effect is reported.
+# The configuration: an option takes precedence; unknown keys and keys without effect are reported.
 printf '{"init_config": {"drop_all_capabilities": true, "num_hugepages_per_device": 128, "x": 1},
     "model_cache_count": 3, "model_config": {"ninfer": 1}}' >config.json
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin config -c "$scratch/config.json"
@@ -202,7 +203,7 @@ wait_for listens_at unix:here.sock here
 [ -S here.sock ] || fail "no here.sock"
 kill "${rtd[here.sock]}"
 wait "${rtd[here.sock]}" || fail "SIGTERM: exit code $?"
-# Told to end while it still tries to have its devices.
+# Stopped while it is still trying to get its devices.
 neuron-rtd -x -g "$scratch/early" 2>early.log &
 early=$!
 pids+=($!)
@@ -220,7 +221,7 @@ refused 2 '--log-level must be between 3 and 7' -l 2
 refused 2 "option '-c' requires a value" -c
 refused 1 'there.json' -i ./there
 refused 1 "there.json': No such file" -i ./there.json
-# One message says what is wrong with an address, and gRPC says nothing next to it.
+# One message says what is wrong with an address, and gRPC prints nothing.
 unheard() { # SENTENCE ADDRESS
     refused 1 "$1" -g "$2"
     ! grep -q '\.cc:' refused.log || fail "$2: unexpected output"
@@ -236,7 +237,7 @@ printf '{"model_config":\n{"timeout": "2"}}' >wrong
 refused 1 'wrong: line 2: model_config.timeout: expected an integer' -c wrong
 [ ! -e refused ] || fail "a daemon that was refused listened"
 
-# A list without devices, and devices that the machine has not: no cores, but answers.
+# An empty list of devices, and devices that the machine lacks: no cores, but the daemon answers.
 printf '{"devices": []}' >none.json
 begin none -i ./none
 says none.log '[NMGR:kmgr_init_mlas] No devices specified' '[NRTD:InitTongas] Failed to initialize devices, error:2' \

@@ -174,7 +174,7 @@ def refused(c):
     stub = c.channel.stream_unary('/nrt.nmgr_v1/load', pb.load_request.SerializeToString, pb.load_response.FromString)
     future = stub.future(cut())
     expect('half a load is sent', is_sent.wait(PATIENCE), True)
-    c.list_egs()  # the daemon has answered what came behind it
+    c.list_egs()  # the daemon has answered what was sent after it
     future.cancel()
     is_over.set()
     until('the group of a cut load is empty', lambda: c.destroy_eg(h_eg=eg(group)).status.code == 0)
@@ -183,7 +183,7 @@ def refused(c):
 def gone(c):
     """A client that vanishes leaves nothing, whatever it did."""
     other = Client(sys.argv[1])
-    session, held = other.session()  # a stream without a holder is cancelled
+    session, held = other.session()  # a stream that no process holds is cancelled
     group = other.create_eg(nc_count=2, session_id=session)
     model = other.load(NEFF, group=group.h_eg.id, session=session, ninfer=8).h_nn
     expect('start', other.start(h_nn=model).status.code, 0)
@@ -241,7 +241,7 @@ def turns(c):
     expect('the same results', [one for one in results if one != results[0]], [])
     expect('that are none', len(results[0]['y']), 128 * 512 * 4)
     expect('not zero', any(results[0]['y']), True)
-    # A header that lies of its nodes; 480: cores of each.
+    # A header with wrong counts of nodes; 480: cores of each.
     for cores, group_cores in ((1, 0), (1, 2), (60, 16)):
         group = c.create_eg(nc_count=group_cores).h_eg if group_cores else None
         lying = bytearray(TURNS)

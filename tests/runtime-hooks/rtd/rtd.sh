@@ -1,5 +1,5 @@
 #!/bin/bash
-# rtd - neuron-rtd as its clients, its monitors and its service manager meet it.
+# rtd - neuron-rtd as its clients, its monitors and its service manager see it.
 . "$(dirname "$0")/daemon.sh"
 needs jq
 models_make
@@ -10,19 +10,19 @@ client rtd model
 counts rtd
 jq -es --arg address "unix:$socket" '[.[].neuron_runtime_data[]] | length > 0 and
     all(.pid == 0 and .address == $address and .neuron_runtime_tag == $address)' reports.jsonl >/dev/null || fail "the daemon is not shown by its address"
-# Reports tell what a client does with a model that they have seen.
+# Reports show what a client does with a model that they have seen.
 client rtd model reported
 kill "$monitor"
 wait "$monitor" || true
 
-# A second daemon leaves the first alone.
+# A second daemon does not disturb the first.
 code=0
 neuron-rtd -g "$socket" 2>second.log || code=$?
 [ $code = 1 ] || fail "a second daemon ended with $code"
 grep -q 'is in use: another daemon responds there' second.log || fail "a second daemon"
 client rtd model groups
 
-# Ended by its service manager it is gone, with its segment; a killed one leaves a socket that the next one replaces.
+# Stopped by its service manager, it removes its segment; a killed one leaves a socket that the next one replaces.
 stop
 [ ! -e "$socket" ] || fail "the socket is left"
 start

@@ -88,7 +88,7 @@ def profile(c):
     expect('once more', start(h_nn=model, path=name).status.code, 0)
     empty = stop(path=name)
     expect('a capture of nothing', (empty.status.code, 0 < len(empty.ntff) < len(answer.ntff)), (0, True))
-    # A capture is removed with its model, and its name may be used again.
+    # A capture is removed with its model, and its name can be used again.
     expect('start', start(h_nn=model, path=name).status.code, 0)
     expect('unload', c.unload(h_nn=model).status.code, 0)
     expect('gone', stop(path=name).status.code, 3)
@@ -206,7 +206,8 @@ def stream(c):
     s.end()
     expect('nothing more', (list(s.answers), s.answers.code()), ([], grpc.StatusCode.OK))
 
-    # More than may be under way are refused in their turn; what was taken is drained after the last word.
+    # More inferences than allowed are rejected in order; accepted ones are completed after the client's last
+    # message.
     before = c.read_inference_counters().nmgr_counters
     s = Stream(c)
     s.put(*(numbered(fast, i) for i in range(2000)))
@@ -220,7 +221,7 @@ def stream(c):
     expect('taken', after.infer_count - before.infer_count, good)
     expect('refused', after.infer_queue_drop_count - before.infer_queue_drop_count, 2000 - good)
 
-    # A reset cancels: what has not started does not run.
+    # A reset cancels: inferences that have not started do not run.
     count = c.read_inference_counters().nmgr_counters.infer_count
     s = Stream(c)
     s.put(*[wide] * 8)
@@ -231,7 +232,7 @@ def stream(c):
     ended = {n.infer_status: n.count for n in c.read_inference_counters().nmgr_counters.infer_status_counts}
     expect('not all of them ran', sum(ended.values()) - sum(began.values()) <= 6, True)
 
-    # A client that goes away in the middle, and one that takes its model with it.
+    # A client that disappears in the middle, and one whose model disappears with it.
     s = Stream(c)
     s.put(*[numbered(fast, 1)] * 100)
     s.answers.cancel()
@@ -263,7 +264,7 @@ def reflection(c):
         pool = descriptor_pool.DescriptorPool()
         known = set()
         for service in SERVICES:
-            # The file first, then what it imports: the reverse is an order in which they can be added.
+            # The file comes first, then its imports: in reverse order they can be added.
             for data in reversed(r.ask(file_containing_symbol=service).file_descriptor_response.file_descriptor_proto):
                 file = descriptor_pb2.FileDescriptorProto.FromString(data)
                 if file.name not in known:
@@ -272,11 +273,11 @@ def reflection(c):
             for method in pool.FindServiceByName(service).methods:
                 path = f'/{service}/{method.name}'
                 served = code_of(lambda: list(c.channel.stream_stream(path, lambda b: b, lambda b: b)(iter([b'\xff']))))
-                expect(path, served, grpc.StatusCode.INTERNAL)  # no message, but a method
+                expect(path, served, grpc.StatusCode.INTERNAL)  # an invalid message, but a known method
         expect('official files', {name for name in known if '/' not in name},
                {'nmgr_stream_service.proto', 'common.proto', 'nerr.proto', 'nmetric.proto', 'nmgr.proto', 'nmgr_service.proto', 'nmgr_session_service.proto',
                 'openneuron_rtd.proto'})
-        # A client that knows only its arguments makes a call.
+        # A client that knows only its arguments can make a call.
         version_reply = message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName('nrt.get_version_response'))
         answer = c.channel.unary_unary('/nrt.nmgr_v1/get_version', lambda b: b, version_reply.FromString)(b'')
         expect('version', answer.runtime_version.full_version, '1.6.24.0')

@@ -1,5 +1,5 @@
 #!/bin/bash
-# services - what neuron-rtd serves next to the methods of nmgr_v1.
+# services - what neuron-rtd serves in addition to the methods of nmgr_v1.
 . "$(dirname "$0")/daemon.sh"
 needs jq
 export TMPDIR=$scratch/tmp
@@ -10,11 +10,11 @@ neuron-packager info model/model.neff | sed -nE 's/^UUID: *(.{8})(.{4})(.{4})(.{
 start
 client services model
 
-# What a client was given is a capture of that model.
+# The file that a client was given is a capture of that model.
 neuron-profile view -n model/model.neff -s model/capture.ntff --output-format summary-json >summary.json || fail "no capture: $(head -c 200 summary.json)"
 jq -e '[.. | numbers] | length > 10' summary.json >/dev/null || fail "the capture has nothing in it: $(cat summary.json)"
 
-# A watcher learns about the end before it comes, if the daemon gets a processor in the half second that it has for this.
+# A watcher is notified before the end, if the daemon gets a processor within the half second that it has for this.
 serves() { grep -q '^SERVING$' watching 2>/dev/null && echo yes; }
 end=$((SECONDS + patience))
 while :; do

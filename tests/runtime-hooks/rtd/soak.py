@@ -16,11 +16,10 @@ from wire import Client, Daemon, expect, fail, first, infer_request, outputs, pa
 sock, folder, pid = sys.argv[1:4]
 KILLS = int(os.environ.get('NTK_SOAK_KILLS', '40'))
 CLIENTS = 6
-# What a client that shares the daemon may get: another client's unload_all took the model, no core
-# is free.
+# Errors that clients of a shared daemon may get: another client's unload_all removed the model, or no core is free.
 SHARED_FATE = {2, 3, 7, 8, 9, 1000, 1001}
 ROW = 0x40
-MEMORY = f'ntk_rtd_soak_{os.getpid()}_{time.time_ns()}_'  # names of no other client
+MEMORY = f'ntk_rtd_soak_{os.getpid()}_{time.time_ns()}_'  # names that no other client uses
 
 
 def neff(name):
@@ -98,7 +97,7 @@ class Worker:
             elif code not in SHARED_FATE:
                 fail(f'post: code {code}')
         for cookie, data in rows:
-            if self.random.random() < 0.7:  # the others are nobody's
+            if self.random.random() < 0.7:  # no client waits for the others
                 code, message = self.client.call('infer_wait', pb((1, cookie)))
                 self.judge(code, outputs(message).get('y'), data)
 
@@ -125,7 +124,7 @@ class Worker:
                 if self.random.random() < 0.2:
                     code, message = self.client.load_raw(
                         [pb((6, self.session)), *self.client.load_messages(neff('small'))])
-                    # In its own group, which is removed with the model; the model has this session.
+                    # In a separate group, which is removed with the model; the model belongs to this session.
                     model = first(parse(first(got('load', (code, message)), 2)), 1)
                     self.client.call('unload', pb((1, pb((1, model)))))
                     continue
@@ -140,7 +139,7 @@ class Worker:
                 for method, number in (('stop', model), ('unload', model), ('destroy_eg', group)):
                     got(method, self.client.call(method, pb((1, pb((1, number))))))
             except Lost:
-                # What is left of it is removed with the session; begin another one now and then.
+                # The rest is removed with the session; sometimes start a new session.
                 if self.random.random() < 0.3:
                     self.client.close()
                     self.client = Client(sock)
@@ -160,7 +159,7 @@ def kill(one):
 
 def soak(kills, wrong):
     """Results that the clients had; each of them is killed after some more results of all."""
-    completed, workers = [], []  # each counts for itself: a killed process must hold no lock
+    completed, workers = [], []  # separate for each client: a killed process must not hold a lock
 
     def results():
         return sum(one.value for one in completed)
@@ -196,14 +195,14 @@ def counters(client):
 def main():
     daemon, client = Daemon(int(pid)), Client(sock)
     wrong = RawValue('i', 0)
-    completed = soak(KILLS // 4, wrong)  # workers and heaps are there now
+    completed = soak(KILLS // 4, wrong)  # workers and heaps exist now
     settled(client)
     before = daemon.get()
     completed += soak(KILLS, wrong)
     settled(client)
     until('what clients had is gone', lambda: not set(daemon.grown(before, daemon.get())) - {'threads', 'descriptors'})
     now = daemon.get()
-    more = now['threads'] - before['threads']  # workers of the pool; each of them has a descriptor
+    more = now['threads'] - before['threads']  # workers of the pool; each has one descriptor
     if more > 3 * CLIENTS or now['descriptors'] - before['descriptors'] > max(more, 0):
         fail(f'the daemon had {before} and has {now}')
     if wrong.value:
@@ -215,7 +214,7 @@ def main():
     if not completed <= ok <= taken or ok - completed > taken // 2:
         fail(f'clients had {completed} results, the daemon counts {ok} of {taken}')
     left = [one for one in os.listdir('/dev/shm') if one.startswith(MEMORY)]
-    for one in left:  # of those who were killed between making and unlinking it
+    for one in left:  # of clients that were killed between creating and unlinking it
         os.unlink('/dev/shm/' + one)
     print(f'soak.py: clients that were killed had {completed} results of {ok}; '
           f'{loads} models; from {before} to {now}')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: texts of files, taken or refused with their place; the files themselves in a scratch
+/* Method: texts of files, accepted or rejected with a position; the files themselves in a scratch
  * folder. */
 #include "runtime-hooks/rtd/rtd_config.h"
 

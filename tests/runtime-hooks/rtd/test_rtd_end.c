@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long the daemon waits at its end, by a clock of the test. Method: a daemon without a core in
- * a child, which sends itself SIGTERM. */
+/* How long the exiting daemon waits, by a clock of the test. Method: a daemon without a core in a
+ * child, which sends itself SIGTERM. */
 #include "runtime-hooks/rtd/rtd_end.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static void check(bool is_right, const char *what)
 }
 #define CHECK(condition) check(condition, #condition)
 
-/* Up to after_ns past the signal something runs; what ends then. */
+/* Work is running until after_ns past the signal; heard is what ends then. */
 _Noreturn static void daemon_run(uint64_t after_ns, bool is_socket_gone, int heard)
 {
     static struct rtd_manager manager;
@@ -51,13 +51,13 @@ _Noreturn static void daemon_run(uint64_t after_ns, bool is_socket_gone, int hea
     CHECK(kill(getpid(), SIGTERM) == 0);
     rtd_end_run(end);
     CHECK(test_clock_await(&clock) == WAIT_NS);
-    close(open(socket_path, O_CREAT | O_CLOEXEC, 0600)); /* as if the server had left it */
+    close(open(socket_path, O_CREAT | O_CLOEXEC, 0600)); /* as if the server had left it behind */
     if (is_socket_gone) {
         rtd_end_socket_gone(end);
     }
     if (after_ns < WAIT_NS) {
         test_clock_advance(&clock, after_ns);
-        CHECK(test_clock_await(&clock) == WAIT_NS - after_ns); /* it waits still */
+        CHECK(test_clock_await(&clock) == WAIT_NS - after_ns); /* it is still waiting */
         rtd_end_finish(end);
         _exit(FINISHED);
     }
@@ -66,11 +66,12 @@ _Noreturn static void daemon_run(uint64_t after_ns, bool is_socket_gone, int hea
     CHECK(write(heard, "", 1) == 1);
     test_clock_advance(&clock, after_ns - (WAIT_NS - 1));
     for (;;) {
-        (void)pause(); /* as an execution that does not end */
+        (void)pause(); /* like an execution that does not end */
     }
 }
 
-/* The exit code; whether the child was there just before the limit; whether its socket is left. */
+/* Returns the exit code, whether the child was there just before the limit, and whether its socket
+ * remains. */
 static int daemon_end(uint64_t after_ns, bool is_socket_gone, bool *out_waited, bool *out_socket)
 {
     int ends[2];
@@ -122,7 +123,7 @@ static void what_lasts_longer_is_left(void **state)
     }
 }
 
-/* Another daemon may have it by then. */
+/* Another daemon may own it by then. */
 static void a_socket_that_was_given_up_stays(void **state)
 {
     bool has_waited;

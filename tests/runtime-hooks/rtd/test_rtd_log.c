@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a datagram socket of the test's own stands for the syslog service, a file for the
- * console. */
+/* Method: a datagram socket of the test acts as the syslog service, and a file as the console. */
 #include "runtime-hooks/rtd/rtd_log.h"
 
 #include <stdio.h>
@@ -24,7 +23,7 @@ static int listen_at(const char *path)
     return fd;
 }
 
-/* The text behind "nrtd[PID]: ", and the number before the date; "" nothing came. */
+/* The text after "nrtd[PID]: ", and the number before the date; "" if nothing was received. */
 static const char *heard(int fd, int *out_priority)
 {
     static char line[2048];
@@ -142,7 +141,7 @@ static void levels_are_the_daemons_own(void **state)
     test_scratch_destroy(folder);
 }
 
-/* As without a service, and where one hangs with its queue full. */
+/* Without a service, and with one that hangs with a full queue. */
 static void lines_that_the_service_refuses_are_on_the_console(void **state)
 {
     char *folder = test_scratch_create();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* When devices are tried again. Method: a daemon without devices, whose attempts all fail, and a
- * clock that ends every wait at once; a signal comes in one of them. */
+/* When the daemon tries again to open its devices. Method: a daemon without devices, whose attempts
+ * all fail, and a clock on which every wait ends at once; a signal arrives in one of the waits. */
 #include "runtime-hooks/rtd/rtd_startup.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "tests/support/unit.h"
 
 static unsigned waits;
-static unsigned signalled_in; /* the wait in which the signal comes, from 1; 0: none */
+static unsigned signalled_in; /* the wait in which the signal arrives, from 1; 0: none */
 
 static void pass(void *ctx, uint64_t now_ns)
 {
@@ -23,7 +23,7 @@ static void pass(void *ctx, uint64_t now_ns)
     }
 }
 
-/* How long it took until it was given up. */
+/* Returns how long it took until it gave up. */
 static uint64_t startup(int number)
 {
     const struct ntk_core_machine machine = { .cores_per_device = 4 };
@@ -45,7 +45,7 @@ static uint64_t startup(int number)
     return took_ns;
 }
 
-/* The signal is still there for the thread that waits for it; takes it. */
+/* The signal is still pending for the thread that waits for it; takes it. */
 static int signal_take(void)
 {
     static const struct timespec at_once = { 0 };
@@ -72,7 +72,7 @@ static void a_signal_ends_the_attempts(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        signalled_in = 0; /* it came before the first wait */
+        signalled_in = 0; /* it arrived before the first wait */
         assert_int_equal(kill(getpid(), numbers[i]), 0);
         assert_int_equal(startup(0), 0);
         assert_int_equal(signal_take(), numbers[i]);

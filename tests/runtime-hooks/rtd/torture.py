@@ -51,14 +51,14 @@ def borders(client):
         stream = client.open('infer')
         client.send(stream, request, end=True, frame=frame)
         expect(f'frames of {frame}', outputs(parse(client.answer(stream, 'infer'))), {'y': DATA})
-    stream = client.open('infer')  # empty frames between, and an empty one at the end
+    stream = client.open('infer')  # empty frames in between, and an empty one at the end
     for at in range(0, len(request), 11):
         client.h2.send_data(stream, b'')
         client.h2.send_data(stream, request[at:at + 11], pad_length=None)
     client.send(stream, end=True)
     code, message = client.read('infer', client.answer(stream, 'infer'))
     expect(f'empty frames: {message}', (code, outputs(message)), (0, {'y': DATA}))
-    # The bytes of the connection, one by one.
+    # The bytes of the connection, one at a time.
     client.piece = 1
     stream = client.open('infer')
     client.send(stream, request, end=True)
@@ -86,7 +86,7 @@ def several_messages(client):
     expect('any order', code, 0)
     client.good('unload', pb((1, pb((1, first(parse(first(answer, 2)), 1))))))
     client.good('destroy_eg', pb((1, pb((1, group)))))
-    # Two requests where one belongs: one answer, or a refusal of the transport, and nothing more.
+    # Two requests where one is expected: one answer, or a rejection by the transport, and nothing else.
     stream = client.open('list_egs')
     client.send(stream, framed(b'') * 2, end=True)
     reply = client.wait(stream)
@@ -109,7 +109,7 @@ def unknown_fields(client):
     expect('packed and not', client.ask('infer_check_completion', mixed), answer)
     for cookie in cookies:
         client.good('infer_wait', pb((1, cookie)))
-    # Fields that come twice: of messages the parts are merged, of numbers the last counts.
+    # Repeated fields: messages are merged, of numbers the last one counts.
     twice = pb((1, pb((1, 4711)))) + infer_request(model, [tensor('x', DATA)])
     expect('a handle twice', client.call('infer', twice)[0], 0)
     client.leave(group, model)
@@ -126,7 +126,7 @@ def wrong_sizes(client):
         client.send(stream, struct.pack('>BI', 0, length) + data, end=True)
         reply = client.wait(stream)
         expect(f'a message of {length} with {len(data)}', reply.status != 0, True)
-    stream = client.open('list_egs')  # a length that is too small: the rest is another message
+    stream = client.open('list_egs')  # a length that is too small, so the rest is another message
     client.send(stream, struct.pack('>BI', 0, 1) + b'\x08\x01\x02\x03', end=True)
     expect('a message that is cut', client.wait(stream).status != 0, True)
     for data in (b'', b'\0', b'\0\0\0'):
@@ -259,13 +259,13 @@ def deadlines(client):
     """A call that its client gave up ends; what it waited for does not."""
     group, model = client.model(neff('slow'), ninfer=4, timeout=PATIENCE)
     until('two waits are given up before the inference has ended', lambda: outlives_waits(client, model))
-    # Two that wait: one gets it.
+    # Two waiters: one gets the result.
     _, cookie = client.post(model, DATA)
     streams = [client.open('infer_wait') for _ in range(3)]
     for stream in streams:
         client.send(stream, framed(pb((1, cookie))), end=True)
     expect('three wait', sorted(client.read('infer_wait', client.answer(stream, ''))[0] for stream in streams), [0, 3, 3])
-    # stop that is given up: the model stops all the same.
+    # An abandoned stop: the model stops anyway.
     client.post(model, DATA)
     given_up('stop', pb((1, pb((1, model)))), '20m')
     client.good('stop', pb((1, pb((1, model)))))
@@ -357,9 +357,9 @@ def headers(client):
     other = Client(sock)
     stream = other.open('list_egs', ('filler', 'y' * 20000))
     other.send(stream, framed(b''), end=True)
-    other.wait(stream)  # gRPC's core takes it or ends the stream: as it likes
+    other.wait(stream)  # gRPC's core may accept it or end the stream
     other.close()
-    # A call that sends nothing, and one whose client forgets to end it, which is answered all the same.
+    # A call that sends nothing, and one whose client forgets to end it, which is still answered.
     stream = client.open('list_egs')
     client.send(stream, end=True)
     expect('no message', client.wait(stream).status, INTERNAL)
@@ -388,7 +388,7 @@ def compressed(client):
     """No client compresses; who does is told, and nothing is unpacked: a bomb stays as small as it comes."""
     group, model = client.model(neff('small'))
     request = infer_request(model, [tensor('x', DATA)])
-    for flag, answers in ((1, (DATA, None)), (2, (None,)), (255, (None,))):  # without an encoding: known limits
+    for flag, answers in ((1, (DATA, None)), (2, (None,)), (255, (None,))):  # no encoding was negotiated: known limits
         stream = client.open('infer')
         client.send(stream, framed(request, flag=flag), end=True)
         reply = client.wait(stream)
@@ -410,7 +410,7 @@ def wide(client):
     data = os.urandom(1 << 16) * 1600
     right('100 MiB', client, model, data)
     message = memoryview(framed(infer_request(model, [tensor('x', data)])))
-    stream = client.open('infer')  # and one that is given up half-way
+    stream = client.open('infer')  # and one that is abandoned half-way
     client.send(stream, message[:20 << 20])
     client.reset(stream)
     other = Client(sock)
@@ -429,7 +429,7 @@ def deaf(client):
     for _ in range(3):
         stream = other.open('infer')
         other.send(stream, request, end=True)
-        # The head of an answer needs no room: with it, the rest is there to be taken.
+        # The head of an answer needs no window; once it has arrived, the rest is ready to be read.
         until('an answer begins', lambda: (other.take(0.1), other.replies[stream].headers)[1])
     expect('beside it', group_count(client), 2)
     grew_less('their memory', before, 256)
@@ -466,7 +466,7 @@ def main():
     client = Client(sock)
     for case in [globals()[name] for name in sys.argv[4:]] or CASES:
         grown, before = {'it': 'grows'}, None
-        # What is kept for good is there after a while: buffers, workers that wait for work. A leak grows each time.
+        # Memory that is kept permanently exists after a while: buffers, idle workers. A leak grows each time.
         for rounds in range(1, ROUNDS_MAX + 1):
             case(client)
             peer.still(case.__name__)

@@ -140,7 +140,7 @@ class Wire:
             self.h2.increment_flow_control_window(WINDOW)
         self.replies = {}
         self.pending = bytearray()
-        self.piece = 1 << 18  # what one call of the system sends
+        self.piece = 1 << 18  # bytes per system call
         self.is_closed = False
         self.gone_away = None
         self.acknowledged = 0  # pings
@@ -385,7 +385,7 @@ class Peer:
     or when nothing comes any more."""
 
     def __init__(self, path, neff):
-        self.state = Array('Q', 2)  # inferences, wrong ones
+        self.state = Array('Q', 2)  # inferences, failed ones
         self.process = Process(target=self.run, args=(path, neff), daemon=True)
         self.process.start()
         until('the other client infers', lambda: self.state[0] > 10 or not self.process.is_alive())
@@ -417,7 +417,7 @@ class Daemon:
 
     def __init__(self, pid):
         self.pid = pid
-        self.has_plain_memory = not os.environ.get('NTK_SANITIZE')  # else memory is kept by its tools
+        self.has_plain_memory = not os.environ.get('NTK_SANITIZE')  # otherwise the sanitizer keeps memory
 
     def get(self):
         links = []

@@ -1,6 +1,6 @@
 #!/bin/bash
-# wire.sh SCRIPT... - neuron-rtd below gRPC: vectors of its definition byte for byte, clients that no framework is, and
-# clients that are killed. A daemon for each.
+# wire.sh SCRIPT... - neuron-rtd below gRPC: vectors of its definition byte for byte, clients unlike any framework,
+# and clients that are killed. Starts one daemon for each script.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs_python h2
 export NEURON_SOFT_INSTANCE=inf1.6xlarge NEURON_SOFT_PACE=1
@@ -10,7 +10,7 @@ mkdir neffs
 "$NTK_BUILD_DIR/tests/rtd_neffs" neffs
 
 for script in "$@"; do
-    # What is freed counts as memory of the daemon while the address sanitizer keeps it.
+    # While the address sanitizer quarantines freed memory, it counts as memory of the daemon.
     ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1 \
         neuron-rtd -x -g "$socket" --neff-max 8 2>rtd.log &
     rtd=$!

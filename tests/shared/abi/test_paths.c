@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the choice of a user's folder with another process in it. lstat() is counted, and at one
- * call after the other a process of the same user makes the folder just before. */
+/* Method: choosing a user's folder while another process does the same. lstat() is counted, and
+ * just before one call after another a process of the same user creates the folder. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static int lstat_beside_another(const char *path, struct stat *status)
 #include "shared/abi/paths.h"
 #undef lstat
 
-/* Both get one folder, whenever the other one makes it: ranks in two folders never meet. */
+/* Both processes get the same folder, whenever the other one creates it: ranks in two folders would
+ * never meet. */
 static void two_processes_of_a_user_choose_one_folder(void **state)
 {
     for (made_at = 0;; made_at++) {
@@ -54,12 +55,12 @@ static void two_processes_of_a_user_choose_one_folder(void **state)
             break;
         }
     }
-    assert_true(made_at > NTK_PATHS_FALLBACKS); /* both passes were met */
+    assert_true(made_at > NTK_PATHS_FALLBACKS); /* both passes were reached */
     (void)state;
 }
 
-/* A name that another process took is not used: the first own one, else the first that is
- * unused. */
+/* A name that another process took is not used: the first own one is, or else the first unused
+ * one. */
 static void a_name_that_is_taken_is_not_used(void **state)
 {
     char *folder = test_scratch_create();
@@ -97,7 +98,7 @@ static void the_service_is_the_owner_of_its_folder_and_shows_the_machine_of_root
     assert_int_equal(ntk_paths_machine_user(), own);
     service.st_uid = own;
     assert_int_equal(ntk_paths_machine_user(), 0);
-    service.st_mode = S_IFLNK | 0777; /* no folder of systemd's */
+    service.st_mode = S_IFLNK | 0777; /* not a folder of systemd */
     assert_int_equal(ntk_paths_machine_user(), own);
 }
 

@@ -70,7 +70,7 @@ def sign_again(handler, body, keys):
             request.headers[name] = handler.headers[name]
     auth = botocore.auth.S3SigV4Auth(botocore.credentials.Credentials(*keys), credential[3], credential[2])
     request.context["timestamp"] = handler.headers["X-Amz-Date"]
-    auth._modify_request_before_signing(request)  # the pieces of add_auth(), at the time of the request
+    auth._modify_request_before_signing(request)  # the steps of add_auth(), at the time of the request
     signature = auth.signature(auth.string_to_sign(request, auth.canonical_request(request)), request)
     auth._inject_signature_to_request(request, signature)
     return request.headers["Authorization"]
@@ -96,7 +96,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.close()
 
-    def do_GET(self):  # keys of the instance: there are none
+    def do_GET(self):  # keys of the instance: none
         self.answer(404)
 
     def do_PUT(self):

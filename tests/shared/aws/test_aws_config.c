@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: files as text, well-formed and not, and which values a profile has then. */
+/* Method: files as text, well-formed and not, and the values of a profile in them. */
 #include "shared/aws/aws_config.h"
 
 #include <errno.h>
@@ -136,7 +136,7 @@ static void huge_and_binary_files_are_refused(void **state)
     assert_int_equal(
         ntk_aws_config_parse(text, bytes, NTK_AWS_FILE_CREDENTIALS, "a", &profile, &err), -EBADMSG);
     assert_string_equal(err.text, "line 2 has a value that is too long");
-    /* Cut anywhere, a sound file is a sound file or a refused one. */
+    /* Truncated anywhere, a valid file is valid or rejected. */
     for (size_t cut = 0; cut < 40; cut++) {
         static const char sound[] = "[a]\naws_access_key_id = k # c\n[b]\nx = y\n";
         if (ntk_aws_config_parse(sound, cut, NTK_AWS_FILE_CREDENTIALS, "a", &profile, &err) >= 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: an environment, services and a clock that are tables, and which keys are found. */
+/* Method: environment, services and clock are tables; checks which keys are found. */
 #include "shared/aws/aws_credentials.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 struct service {
     const char *url;
     const char *body;   /* NULL: no answer */
-    const char *header; /* that must be there */
+    const char *header; /* required in the request */
 };
 
 struct world {
@@ -33,10 +33,10 @@ struct world {
     uint64_t now;
     int asked;
     char last_body[512];
-    char bodies[2048];   /* one after the other, a line each */
+    char bodies[2048];   /* one per line */
     char signers[256];   /* the access keys that signed them; "-" for none */
-    const char *command; /* that may be run */
-    const char *output;  /* of it; NULL: it fails */
+    const char *command; /* the only command that may run */
+    const char *output;  /* its output; NULL: it fails */
 };
 
 static const char *environment(void *ctx, const char *name)
@@ -63,7 +63,7 @@ static bool has_header(const struct ntk_http_question *question, const char *hea
     return false;
 }
 
-/* The access key of "Credential=KEY/...", and the token that comes with it. */
+/* Records the access key of "Credential=KEY/...", and the token sent with it. */
 static void note_signer(struct world *world, const struct ntk_http_question *question)
 {
     char key[64] = "-";
@@ -140,7 +140,7 @@ static struct ntk_aws_credentials *create(struct world *world, const struct ntk_
     return ntk_aws_credentials_create(&outside, profile);
 }
 
-/* The id of the keys, or the message without them. */
+/* The id of the keys, or the message if there are none. */
 static void assert_found(struct world *world, const char *profile, const char *expected)
 {
     struct ntk_clock clock = clock_of(world);
@@ -188,7 +188,7 @@ static void profiles_of_files(void **state)
     snprintf(variable[1], sizeof variable[1], "AWS_CONFIG_FILE=%s", config);
     assert_int_equal(ntk_fs_write(path, text, sizeof text - 1, &err), 0);
     assert_int_equal(ntk_fs_write(config, more, sizeof more - 1, &err), 0);
-    assert_found(&world, "default", "D"); /* a profile that is asked for beats the environment */
+    assert_found(&world, "default", "D"); /* a requested profile beats the environment */
     assert_found(&world, NULL, "A");
     assert_found(&world, "c", "C");
     assert_found(&world, "none", "unknown profile 'none'");
@@ -450,8 +450,8 @@ static void roles_that_cannot_be_taken_say_why(void **state)
     assert_int_equal(f->world.asked, 0);
 }
 
-/* Method: profiles in a row, each with the role that the keys of the next may take; the last has
- * keys. */
+/* Method: a chain of profiles, each with a role that may be assumed with the keys of the next; the
+ * last has keys. */
 static void a_chain_of_profiles_has_nine_and_no_more(void **state)
 {
     struct roles *f = *state;
@@ -499,7 +499,7 @@ static void a_command_gives_keys(void **state)
     assert_found(&f->world, "of-run", "R");
     assert_string_equal(f->world.signers, "P pt,");
     f->world.output = NULL;
-    assert_found(&f->world, "written", "W"); /* what is written down comes first */
+    assert_found(&f->world, "written", "W"); /* keys in the file come first */
 }
 
 static void an_instance_has_them(void **state)
@@ -549,16 +549,16 @@ static void keys_are_renewed_before_they_end(void **state)
     struct ntk_aws_credentials *credentials = create(&world, &clock, NULL);
 
     assert_now(credentials, "ONE");
-    world.services[0].body = KEYS("TWO", SOON); /* ends 10 minutes after NOW */
+    world.services[0].body = KEYS("TWO", SOON); /* expires 10 minutes after NOW */
     assert_now(credentials, "ONE");
     assert_int_equal(world.asked, 1);
     ntk_aws_credentials_forget(credentials);
     assert_now(credentials, "TWO");
-    assert_now(credentials, "TWO"); /* ends soon, but it was just asked for */
+    assert_now(credentials, "TWO"); /* expires soon, but it was just requested */
     assert_int_equal(world.asked, 2);
     world.now = NOW + NTK_AWS_RETRY_SECONDS;
     world.services[0].body = NULL;
-    assert_now(credentials, "TWO"); /* good to its end while there are no newer ones */
+    assert_now(credentials, "TWO"); /* valid until it expires, if there are no newer ones */
     assert_int_equal(world.asked, 3);
     world.now = NOW + 600;
     assert_now(credentials, "none");
@@ -566,7 +566,7 @@ static void keys_are_renewed_before_they_end(void **state)
     assert_now(credentials, "THREE");
     ntk_aws_credentials_forget(credentials);
     world.services[0].body = NULL;
-    assert_now(credentials, "none"); /* refused ones are not used again */
+    assert_now(credentials, "none"); /* rejected keys are not used again */
     ntk_aws_credentials_destroy(credentials);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: whole requests as literal lines; the signatures are those that a program in another
- * language computed from the description of the signature, not from this code. */
+/* Method: whole requests as literal lines. A program in another language computed the signatures
+ * from the description of the algorithm, not from this code. */
 #include "shared/aws/aws_post.h"
 
 #include <stdio.h>

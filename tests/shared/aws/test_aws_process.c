@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: lines with quotes of all kinds, and real commands of the shell. */
+/* Method: lines with quotes of all kinds, and real shell commands. */
 #include "shared/aws/aws_process.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static void words_are_split_as_a_shell_would(void **state)
 {
     static const struct {
         const char *command;
-        const char *words; /* with a '|' behind each; NULL: refused */
+        const char *words; /* with a '|' after each; NULL: rejected */
     } rows[] = {
         { "a", "a|" },
         { "  a\tb  ", "a|b|" },
@@ -62,7 +62,7 @@ static bool is_cancelled(void *ctx)
     return atomic_load((atomic_bool *)ctx);
 }
 
-/* By then the pipe is closed. */
+/* The pipe is closed by then. */
 static bool is_cancelled_later(void *ctx)
 {
     return ++*(int *)ctx > 20;
@@ -102,7 +102,8 @@ static void commands_end_as_they_end(void **state)
     }
 }
 
-/* Both have ended long before the command would be; what it started ends with it. */
+/* Both calls return long before the command would exit, and the processes that it started end with
+ * it. */
 static void commands_that_do_not_end_are_ended(void **state)
 {
     struct ntk_buf out = { 0 };
@@ -115,7 +116,7 @@ static void commands_that_do_not_end_are_ended(void **state)
     ntk_buf_fini(&out);
 }
 
-/* A helper that says all and does not end is not a reason to wait for it. */
+/* A helper that has written everything but does not exit is not waited for. */
 static void commands_that_close_the_pipe_and_go_on_are_ended(void **state)
 {
     static const char command[] = "sh -c 'exec >&-; sleep 600 & sleep 600'";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the published vectors of the signature's test suite, and what canonical means. */
+/* Method: the published vectors of the signature's test suite, and the rules of canonical form. */
 #include "shared/aws/aws_sigv4.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: answers as services give them, judged. */
+/* Method: judges answers as services give them. */
 #include "shared/aws/aws_verdict.h"
 
 #include <stdio.h>

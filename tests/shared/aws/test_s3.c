@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a server on loopback that is busy for the first requests, and a clock whose waits have
- * ended at once. */
+/* Method: a server on loopback that is busy for the first requests, and a clock on which waits end
+ * at once. */
 #include "shared/aws/s3.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct fixture {
     struct ntk_http_upload uploads[2];
     struct ntk_http_server *server;
     struct ntk_s3 *s3;
-    atomic_int busy; /* requests that are still to be answered 503 */
+    atomic_int busy; /* requests that will still get 503 */
     atomic_int asked;
 };
 
@@ -73,7 +73,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* What a put waits for, while so many requests find the server busy. */
+/* How long a put waits while this number of requests finds the server busy. */
 static uint64_t waited_ns(struct fixture *f, int busy, int expected)
 {
     uint64_t begin_ns = test_clock_now_ns(&f->clock);

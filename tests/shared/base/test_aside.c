@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of work that may block for ever. */
+/* Work that may block forever. */
 #include "shared/base/aside.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "tests/support/unit.h"
 
 struct work {
-    pthread_mutex_t hanging; /* held: it blocks */
+    pthread_mutex_t hanging; /* while it is locked, the work blocks */
     unsigned count;
     atomic_bool is_released;
 };
@@ -59,16 +59,17 @@ static void work_that_blocks_is_waited_for_once(void **state)
 
     pthread_mutex_lock(&work.hanging);
     assert_false(ntk_aside_ask(aside, 1));
-    assert_false(ntk_aside_ask(aside, UINT64_MAX)); /* at once, or this test never ends */
+    /* Returns at once, otherwise this test would never end. */
+    assert_false(ntk_aside_ask(aside, UINT64_MAX));
     pthread_mutex_unlock(&work.hanging);
     assert_true(test_wait_until(has_result, aside));
-    assert_int_equal(work.count, 1); /* the late result is not thrown away */
+    assert_int_equal(work.count, 1); /* the late result is not discarded */
     assert_true(ntk_aside_ask(aside, test_patience_ns()));
     assert_int_equal(work.count, 2);
     ntk_aside_destroy(aside);
 }
 
-/* Method: the work ends only between two questions. */
+/* Method: the work ends only between two calls. */
 static void work_that_is_always_late_has_results(void **state)
 {
     struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the growing buffer. */
+/* The growing buffer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

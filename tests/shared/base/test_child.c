@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Children that get the order to stop, and one that does not. Method: a clock that ends every wait
- * at once, with the children that were signalled. */
+/* Children that stop on request, and one that does not. Method: a clock on which every wait ends at
+ * once, with the children that were signalled. */
 #include "shared/base/child.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@ struct watcher {
     uint64_t begin_ns;
     pid_t polite;           /* 0: none */
     pid_t deaf;             /* 0: none */
-    uint64_t deaf_alive_ns; /* seen then, last */
+    uint64_t deaf_alive_ns; /* when it was last seen alive */
 };
 
-/* Whether it has ended; it stays a child. */
+/* Whether it has exited; it remains a zombie. */
 static bool has_ended(pid_t pid, int options)
 {
     siginfo_t info = { 0 };
@@ -59,7 +59,7 @@ static pid_t child_start(bool hears)
     return pid;
 }
 
-/* How long it took. */
+/* Returns how long it took. */
 static uint64_t stop(struct watcher *watcher)
 {
     const pid_t pids[] = { 0, watcher->polite, watcher->deaf };

@@ -22,7 +22,7 @@ static void a_wait_ends_at_its_time(void **state)
 
     pthread_mutex_lock(&lock);
     assert_int_equal(ntk_cond_wait_until(&changed, &lock, 0), -ETIMEDOUT);
-    while (ret == 0) { /* a wake-up without a reason is not an end */
+    while (ret == 0) { /* a spurious wake-up is not the end */
         ret = ntk_cond_wait_until(&changed, &lock, until_ns);
     }
     pthread_mutex_unlock(&lock);
@@ -67,7 +67,7 @@ static void what_is_too_far_away_is_for_ever(void **state)
     assert_true(ntk_cond_until(0) <= ntk_clock_monotonic_ns());
 }
 
-/* Method: a clock whose waits have ended at once. */
+/* Method: a clock on which waits end at once. */
 static void a_sleep_ends_at_the_time_of_its_clock(void **state)
 {
     struct test_clock clock;
@@ -83,7 +83,7 @@ static void a_sleep_ends_at_the_time_of_its_clock(void **state)
     assert_true(ntk_clock_monotonic_ns() >= until_ns);
 }
 
-/* Method: a pipe, and a clock whose waits have ended at once. */
+/* Method: a pipe, and a clock on which waits end at once. */
 static void a_poll_by_a_clock_ends_at_its_time_or_with_a_descriptor(void **state)
 {
     struct test_clock clock;
@@ -130,7 +130,7 @@ static int round_at(void *ctx)
     return rounds->left-- > 0 ? 0 : 7;
 }
 
-/* Method: a clock whose waits have ended at once. */
+/* Method: a clock on which waits end at once. */
 static void rounds_follow_at_their_distance_until_one_answers_or_the_time_is_up(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of bounded reading. */
+/* Bounded reading. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the error sentence. */
+/* The error message. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of whole files and folders. */
+/* Whole files and folders. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void an_aborted_replacement_leaves_the_old_file(void **state)
     assert_int_equal(ntk_fs_replace_begin(&replace, path, NULL), 0);
     fputs("half", replace.file);
     ntk_fs_replace_abort(&replace);
-    ntk_fs_replace_abort(&replace); /* twice is harmless */
+    ntk_fs_replace_abort(&replace); /* calling it twice is harmless */
     assert_int_equal(ntk_fs_read(path, 100, &bytes, &count, NULL), 0);
     assert_string_equal((char *)bytes, "old");
     free(bytes);
@@ -80,7 +80,7 @@ static void non_regular_files_are_written_to_and_not_replaced(void **state)
     free(path);
 }
 
-/* Method: a FIFO that no process writes to; whoever opens it to read would wait for ever. */
+/* Method: a FIFO without a writer; opening it for reading would block forever. */
 static void a_fifo_is_refused_at_once(void **state)
 {
     char *path = test_scratch_path(*state, "waits");
@@ -153,7 +153,7 @@ static void folders_are_made_and_removed_as_trees(void **state)
     free(outside);
 }
 
-/* Folders "d" in one another, each with a file. */
+/* Nested folders "d", each with a file. */
 static void make_deep(const char *top, unsigned levels)
 {
     int at = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -189,7 +189,7 @@ static void a_deep_tree_is_removed_with_few_descriptors(void **state)
     free(top);
 }
 
-/* Whose owner adds levels as fast as they are removed would keep it busy for ever. */
+/* An owner who adds levels as fast as they are removed would keep the walk busy forever. */
 static void a_tree_without_an_end_is_given_up(void **state)
 {
     char *top = test_scratch_path(*state, "deeper");
@@ -266,8 +266,8 @@ static void a_file_without_a_name_is_written_and_read_at_any_place(void **state)
     assert_int_equal(ntk_fs_pwrite(fd, "hello ", 6, 0), 0);
     assert_int_equal(ntk_fs_pread(fd, buf, 5, 6), 0);
     assert_string_equal(buf, "world");
-    assert_int_equal(ntk_fs_pread(fd, buf, 6, 6), -EIO); /* the file ends before */
-    assert_int_equal(rmdir(folder), 0);                  /* nothing is in it */
+    assert_int_equal(ntk_fs_pread(fd, buf, 6, 6), -EIO); /* the file ends earlier */
+    assert_int_equal(rmdir(folder), 0);                  /* the file is empty */
     assert_int_equal(mkdir(folder, 0700), 0);
     close(fd);
     assert_int_equal(ntk_fs_open_unnamed("/nonexistent", &err), -ENOENT);

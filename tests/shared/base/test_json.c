@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the JSON writer; jansson is the reader it must please. */
+/* The JSON writer; jansson must be able to read its output. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void give_away(void *ctx)
     taken->count++;
 }
 
-/* What was written is given away at the end of each object and array; together it is the same
+/* The output is taken out at the end of each object and array; the parts together are the same
  * text. */
 static void what_has_ended_can_be_given_away(void **state)
 {
@@ -201,7 +201,8 @@ static void texts_are_utf8_that_no_terminal_obeys(void **state)
     ntk_buf_fini(&buf);
 }
 
-/* Texts are examined eight bytes at a time: a character is the same at each place of a text. */
+/* Texts are scanned eight bytes at a time, so a character must be handled alike at every
+ * position. */
 static void a_character_is_quoted_alike_at_each_place(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: one text over many lines, and places in it. */
+/* Method: one text over many lines, and positions in it. */
 #include "shared/base/json_place.h"
 
 #include <stdio.h>
@@ -38,7 +38,7 @@ static void a_place_has_the_line_of_its_key_or_item(void **state)
         { "list[2]", "odd.key[", 9 },
         { "", "last", 11 },
         { "last", NULL, 11 },
-        /* what is not present: the nearest above */
+        /* for missing values: the nearest one above */
         { "list[3]", NULL, 4 },
         { "list[2].wat.more", NULL, 7 },
         { "nothing[0]", NULL, 2 },
@@ -53,7 +53,7 @@ static void a_place_has_the_line_of_its_key_or_item(void **state)
     }
 }
 
-/* Method: every beginning of the text, in memory of exactly that size (for the sanitizers). */
+/* Method: every prefix of the text, in memory of exactly that size (for the sanitizers). */
 static void any_bytes_have_some_line(void **state)
 {
     for (size_t bytes = 0; bytes < sizeof text; bytes++) {
@@ -99,7 +99,7 @@ static void a_list_gives_its_elements_one_at_a_time(void **state)
         { "{\"b\":[1]}", "none" },
         { "{\"a\":{}}", "none" },
         { "{\"a\":[1", "none" },
-        /* What is missing, or is not a comma, is an element that no parser takes. */
+        /* A missing element, or one without a comma, which no parser accepts. */
         { "{\"a\":[1,]}", "|1|" },
         { "{\"a\":[,1]}", "||1" },
         { "{\"a\":[1x 2]}", "|1x|" },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: stderr is a file for the time of a line; the journal is known by its device and inode. */
+/* Method: stderr is replaced by a file for one line; the journal is recognized by its device and
+ * inode. */
 #include "shared/base/log.h"
 
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 
 enum journal { NO_JOURNAL, OTHER_JOURNAL, JOURNAL };
 
-/* What a call of each level writes at the level that is set. */
+/* The output of one call per level at the current level. */
 static void write_lines(enum journal journal, char *out, size_t out_bytes)
 {
     FILE *file = tmpfile();
@@ -55,7 +56,7 @@ static void test_lines(void **state)
     write_lines(NO_JOURNAL, out, sizeof out);
     assert_string_equal(out, "test: store: it breaks\ntest: it is slow\n");
     assert_int_equal(ntk_log_count_get(NTK_LOG_WARN), warnings + 1);
-    assert_int_equal(ntk_log_count_get(NTK_LOG_INFO), news); /* no reader saw them */
+    assert_int_equal(ntk_log_count_get(NTK_LOG_INFO), news); /* suppressed, so not counted */
     ntk_log_set_level(NTK_LOG_DEBUG);
     write_lines(OTHER_JOURNAL, out, sizeof out);
     assert_string_equal(
@@ -98,7 +99,7 @@ static void test_failure(void **state)
     assert_string_equal(out, "test: file: bad magic (at byte 12)\n");
 }
 
-/* What a peer says may hold anything: it stays one line without control characters. */
+/* Text from a peer may contain anything: it stays on one line without control characters. */
 static void test_control_characters(void **state)
 {
     char out[512];
@@ -119,7 +120,7 @@ static void test_control_characters(void **state)
                              "????\n");
 }
 
-/* Method: a sink that writes down what it is given. */
+/* Method: a sink that records its input. */
 static char sunk[256];
 
 static void sink(enum ntk_log_level level, const char *module, const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the option table. */
+/* The option table. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static const struct ntk_opt options[] = {
 
 static struct ntk_opt_program program = { "prog", "[OPTION]... FILE", "Does things.", options };
 
-/* Parses a NULL-ended list with stdout and stderr away. */
+/* Parses a NULL-terminated list with stdout and stderr redirected. */
 static int parse_by(int (*function)(const struct ntk_opt_program *, int, char **), char **argv,
                     int *out_argc)
 {
@@ -202,7 +202,7 @@ static void stops_at_the_first_operand_on_request(void **state)
     assert_true(got.flag && got.count == 0);
 }
 
-/* Rows in the order of the tables; one without rows adds nothing. */
+/* Rows in the order of the tables; a table without rows adds nothing. */
 static void tables_of_several_parts_are_one(void **state)
 {
     static bool first;

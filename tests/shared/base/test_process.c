@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: lines of /proc/PID/maps, as the kernel writes them and damaged. */
+/* Method: lines of /proc/PID/maps, as the kernel writes them, and damaged ones. */
 #include "shared/base/process.h"
 
 #include <string.h>

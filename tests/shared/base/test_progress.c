@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The progress bar: on a clock and a stream of the test. */
+/* The progress bar, with a clock and a stream of the test. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -36,7 +36,7 @@ static int write_past_the_limit(void)
         sigismember(&mask, SIGPIPE)) {
         return 4;
     }
-    return pwrite(fd, "x", 1, 4096) == -1 ? 5 : 6; /* ends here by the signal */
+    return pwrite(fd, "x", 1, 4096) == -1 ? 5 : 6; /* the signal ends it here */
 }
 
 static void writing_fails_without_a_signal_between_enter_and_leave_only(void **state)

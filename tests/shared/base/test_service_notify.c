@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a datagram socket of the test's own stands for the service manager. */
+/* Method: a datagram socket of the test acts as the service manager. */
 #include "shared/base/service_notify.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void check_conversation(const char *name)
     ntk_service_stopping(service);
     assert_string_equal(hear(fd, line, sizeof line), "STOPPING=1\n");
     close(fd);
-    ntk_service_feed(service); /* no manager gets it */
+    ntk_service_feed(service); /* no service manager gets it */
     ntk_service_destroy(service);
 }
 
@@ -136,7 +136,7 @@ static void test_without_a_manager(void **state)
 
 struct hearing {
     int fd;
-    const char *line; /* waited for, as the beginning of a datagram */
+    const char *line; /* the test waits for it, so the datagram must start with it */
 };
 
 static int has_heard(void *ctx)

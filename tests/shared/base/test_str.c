@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of parsing what people type. */
+/* Parsing of user input. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,14 +128,14 @@ static void clean_copies_replace_what_is_not_text(void **state)
     assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     ntk_str_copy_clean(to, 4, "ab\xc3\xa4", 4); /* no room for the last character */
     assert_string_equal(to, "ab");
-    ntk_str_copy_clean(to, sizeof to, "\xe6\x97", 2); /* cut inside a character */
+    ntk_str_copy_clean(to, sizeof to, "\xe6\x97", 2); /* truncated inside a character */
     assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
-    ntk_str_copy_clean(to, sizeof to, "\x7f\xc2\x9b", 3); /* DEL and CSI would reach a terminal */
+    ntk_str_copy_clean(to, sizeof to, "\x7f\xc2\x9b", 3); /* DEL and CSI would control a terminal */
     assert_string_equal(to, "\xef\xbf\xbd\xef\xbf\xbd");
     ntk_str_copy_clean(to, sizeof to,
                        "a\xe2\x80\xae"
                        "b",
-                       5); /* what follows would stand backwards */
+                       5); /* the following text would be reversed */
     assert_string_equal(to, "a\xef\xbf\xbd"
                             "b");
 }
@@ -261,7 +261,7 @@ static void names_of_a_list_are_bits_of_its_rows(void **state)
     } rows[] = { { "a", 1 }, { "ab", 2 }, { "c", 3 } };
     static const struct {
         const char *text;
-        int bad; /* where; -1: none */
+        int bad; /* position; -1: none */
         uint32_t bits;
     } cases[] = { { "a", -1, 1 }, { "ab,c", -1, 6 }, { "c,a,c", -1, 5 }, { "", 0, 0 },
                   { "a,", 2, 0 }, { ",a", 0, 0 },    { "a,abc,c", 2, 0 } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the names suggested for an unknown word. */
+/* Names suggested for an unknown word. */
 #include <string.h>
 
 #include "shared/base/suggest.h"
@@ -17,12 +17,12 @@ static void expect(const char *word, const char *text)
 
 static void a_word_with_few_wrong_letters_gets_its_name(void **state)
 {
-    expect("lins", " (did you mean 'lines'?)");        /* one missing */
-    expect("linees", " (did you mean 'lines'?)");      /* one more */
-    expect("veiw", " (did you mean 'view'?)");         /* two swapped */
-    expect("captore", " (did you mean 'capture'?)");   /* another */
-    expect("BaseLine", " (did you mean 'baseline'?)"); /* capitals cost nothing */
-    expect("ana", " (did you mean 'analyze'?)");       /* its beginning */
+    expect("lins", " (did you mean 'lines'?)");        /* a missing letter */
+    expect("linees", " (did you mean 'lines'?)");      /* an additional letter */
+    expect("veiw", " (did you mean 'view'?)");         /* two letters swapped */
+    expect("captore", " (did you mean 'capture'?)");   /* a wrong letter */
+    expect("BaseLine", " (did you mean 'baseline'?)"); /* case does not count */
+    expect("ana", " (did you mean 'analyze'?)");       /* a prefix */
 }
 
 static void a_word_near_to_nothing_gets_none(void **state)
@@ -30,12 +30,12 @@ static void a_word_near_to_nothing_gets_none(void **state)
     expect("foo", "");
     expect("", "");
     expect("vxyz", "");
-    expect("diff", " (did you mean 'diff'?)"); /* the caller asks only for unknown words */
+    expect("diff", " (did you mean 'diff'?)"); /* callers ask only about unknown words */
 }
 
 static void dashes_are_near_to_no_option(void **state)
 {
-    struct ntk_suggest near = ntk_suggest_begin("--"); /* of "--=value" */
+    struct ntk_suggest near = ntk_suggest_begin("--"); /* the part of "--=value" before '=' */
 
     ntk_suggest_add_words(&near, "--x --verbose");
     assert_string_equal(ntk_suggest_text(&near), "");
@@ -75,7 +75,7 @@ static void words_and_names_of_any_length_are_safe(void **state)
     ntk_suggest_add(&near, word);
     assert_string_equal(ntk_suggest_text(&near), "");
     assert_true(ntk_suggest_is_known(&near));
-    word[NTK_SUGGEST_NAME_MAX - 1] = '\0'; /* the longest that has a place */
+    word[NTK_SUGGEST_NAME_MAX - 1] = '\0'; /* the longest name that fits */
     near = ntk_suggest_begin(word);
     char name[NTK_SUGGEST_NAME_MAX + 1];
     memset(name, 'x', NTK_SUGGEST_NAME_MAX);

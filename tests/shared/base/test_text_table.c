@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a table is filled and put, and the text is the expected one. */
+/* Method: fills and prints a table, and compares the text. */
 #include <locale.h>
 
 #include "shared/base/text_table.h"
@@ -24,7 +24,7 @@ static void texts_are_left_aligned_and_numbers_right(void **state)
     ntk_text_table_init(&table, 3, 0x5, heads);
     ntk_text_table_text(&table, "mlp");
     ntk_text_table_format(&table, "%d", 1234);
-    ntk_text_table_text(&table, "a\033b"); /* nothing that a terminal would obey */
+    ntk_text_table_text(&table, "a\033b"); /* control characters must not reach the terminal */
     ntk_text_table_text(&table, "attention");
     ntk_text_table_us(&table, 1250, true);
     ntk_text_table_us(&table, 0, false);
@@ -65,9 +65,9 @@ static void columns_are_as_wide_as_the_characters_on_a_terminal(void **state)
         skip();
     }
     ntk_text_table_init(&table, 2, 0x3, NULL);
-    ntk_text_table_text(&table, "\xc3\xa9t\xc3\xa9"); /* three cells in five bytes */
+    ntk_text_table_text(&table, "\xc3\xa9t\xc3\xa9"); /* three cells wide, five bytes */
     ntk_text_table_text(&table, "x");
-    ntk_text_table_text(&table, "\xe6\x97\xa5\xe6\x9c\xac"); /* four in six */
+    ntk_text_table_text(&table, "\xe6\x97\xa5\xe6\x9c\xac"); /* four cells wide, six bytes */
     ntk_text_table_text(&table, "x");
     assert_put(&table, "\xc3\xa9t\xc3\xa9   x\n\xe6\x97\xa5\xe6\x9c\xac  x\n");
 }

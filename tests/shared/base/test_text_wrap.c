@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a text is wrapped at a width, and the lines are the expected ones. */
+/* Method: wraps a text at a width, and compares the lines. */
 #include <stdlib.h>
 
 #include "shared/base/text_wrap.h"
@@ -54,7 +54,7 @@ static void width_counts_characters(void **state)
     expect("\xc2\xb5 \xc2\xb5 more", 0, 7, "\xc2\xb5 \xc2\xb5\nmore\n");
 }
 
-/* The tests have no terminal as stdout. */
+/* Tests do not have a terminal as stdout. */
 static void the_width_is_that_of_the_variable_within_bounds(void **state)
 {
     static const struct {

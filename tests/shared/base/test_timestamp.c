@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: texts and the moments they mean, in a zone an hour east. */
+/* Method: texts and the times that they mean, in a time zone one hour east. */
 #include "shared/base/timestamp.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static void times_are_read_in_every_usual_form(void **state)
         { "2023-11-14T18:44:00-0330", T0 },
         { "1700000040", T0 },
         { "1700000040.5", T0 + SECOND / 2 },
-        { "2023-11-14T23:14:00", T0 }, /* TZ below */
+        { "2023-11-14T23:14:00", T0 }, /* with TZ as set below */
         { "2024-02-29T00:00:00Z", UINT64_C(1709164800) * SECOND },
         { "0", 0 },
     };
@@ -35,7 +35,7 @@ static void times_are_read_in_every_usual_form(void **state)
         "now",
         "-5",
         "2023-13-01",
-        "2023-02-29", /* no such day, and not the first of March */
+        "2023-02-29", /* not a valid day, and not mistaken for the first of March */
         "2023-11-31T00:00:00Z",
         "2023-11-14T22:14:00X",
         "2023-11-14T22:14:00+25:00",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of numbers with units. */
+/* Numbers with units. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

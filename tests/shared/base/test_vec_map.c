@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the growing array and of the map. */
+/* The growing array and the map. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void map_finds_replaces_and_removes_among_many(void **state)
     ntk_map_fini(&map);
 }
 
-/* The most neighbours in a row of the table, which is what a search goes through at most. */
+/* The longest run of occupied slots in the table, which limits the length of a search. */
 static size_t longest_run(const struct ntk_map *map)
 {
     size_t longest = 0;
@@ -63,7 +63,7 @@ static size_t longest_run(const struct ntk_map *map)
     return longest;
 }
 
-/* Numbers that a constant factor sends to one place: multiples of its inverse. */
+/* Numbers that a constant factor would hash to one slot: multiples of its inverse. */
 static void map_numbers_of_a_hostile_file_do_not_collide(void **state)
 {
     static const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 */
@@ -78,7 +78,7 @@ static void map_numbers_of_a_hostile_file_do_not_collide(void **state)
     assert_in_range(longest_run(&map), 1, 1000);
     assert_ptr_equal(ntk_map_get_number(&map, 77 * inverse), &map);
     ntk_map_fini(&map);
-    /* Texts that differ in one byte at the end, or in length alone. */
+    /* Texts that differ only in the last byte, or only in length. */
     for (unsigned i = 0; i < 20000; i++) {
         (void)snprintf(text, sizeof text, "%08x%c", i / 64, (char)(' ' + i % 64));
         assert_int_equal(ntk_map_put(&map, text, &map), 0);

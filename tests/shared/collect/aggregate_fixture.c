@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_fixture - an aggregate fed with made-up readings and times: no segment, no clock. */
+/* aggregate_fixture - an aggregate with made-up readings and times: no segment, no clock. */
 #include "tests/shared/collect/aggregate_fixture.h"
 
 #include <errno.h>

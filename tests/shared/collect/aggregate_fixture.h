@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_fixture - an aggregate fed with made-up readings and times: no segment, no clock.
+ * aggregate_fixture - an aggregate with made-up readings and times: no segment, no clock.
  *
  * Owner:   aggregate_setup() / aggregate_teardown(), for cmocka.
  */
@@ -16,7 +16,7 @@
 #define SECOND UINT64_C(1000000000)
 #define BEGIN (100 * SECOND)
 
-/* A process as the ring source would read it. */
+/* A process as the source for rings would read it. */
 struct fake {
     struct ntk_ring_process process;
     struct ntk_ring_core cores[4];
@@ -38,12 +38,12 @@ struct fixture {
     struct ntk_aggregate *aggregate;
     struct ntk_collector_options collector;
     uint64_t now;
-    struct ntk_snapshot *snapshot; /* the last one */
+    struct ntk_snapshot *snapshot; /* the most recent one */
     struct fake fake[2];
-    /* what the store says */
+    /* contents of the store */
     struct ntk_core_sample stored[2];
     size_t stored_count;
-    uint64_t stored_began_ns; /* 0: of any */
+    uint64_t stored_began_ns; /* 0: of any start time */
     struct ntk_ecc_stored stored_ecc;
 };
 
@@ -53,11 +53,11 @@ struct fake *make_fake(struct fixture *f, size_t index, uint32_t pid, uint64_t a
 void execute(struct fake *fake, uint64_t n, uint64_t ns);
 void see(struct fixture *f, struct fake *fake);
 void sample(struct fixture *f, struct fake *fake);
-/* Ends the period of a second; the snapshot replaces the last one. */
+/* Ends a period of one second; the new snapshot replaces the previous one. */
 struct ntk_snapshot *finish(struct fixture *f);
 int aggregate_setup(void **state);
 int aggregate_teardown(void **state);
-/* A process that closes the runtime and begins again: another segment. */
+/* A process that closes the runtime and starts it again, with another segment. */
 struct fake *make_life(struct fixture *f, size_t index, uint64_t began_ns);
 
 #endif

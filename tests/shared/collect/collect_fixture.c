@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect_fixture - a collector on a scratch folder, and children with hooks that do what they are
+ * collect_fixture - a collector on a scratch folder, and children with hooks that take commands.
  */
 #include "tests/shared/collect/collect_fixture.h"
 

@@ -15,12 +15,12 @@
 #include "tests/support/observed.h"
 
 enum command {
-    COMMAND_EXECUTE, /* argument executions on core 3 */
-    COMMAND_BEGIN,   /* an execution that continues */
-    COMMAND_ALLOC,   /* argument bytes of tensor memory */
+    COMMAND_EXECUTE, /* performs argument executions on core 3 */
+    COMMAND_BEGIN,   /* starts an execution that does not end */
+    COMMAND_ALLOC,   /* allocates argument bytes of tensor memory */
     COMMAND_REFUSE,  /* one execution with NRT_STATUS 1002 */
     COMMAND_FAIL,    /* argument executions with NRT_STATUS 1003 */
-    COMMAND_ECC,     /* argument ECC errors of each of two devices, corrected, and a reset of one */
+    COMMAND_ECC,     /* argument corrected ECC errors on each of two devices, and a reset of one */
     COMMAND_BURN,    /* argument milliseconds of CPU time */
     COMMAND_AGAIN,   /* detaches, and attaches again */
     COMMAND_TURN,    /* the model is started, and stopped with NRT_STATUS 1201 */

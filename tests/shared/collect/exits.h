@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exits - whether the kernel of the test reports how a process exited that is gone. */
+/* exits - whether the kernel of this machine reports how a process that is gone exited. */
 #ifndef NTK_TESTS_SHARED_COLLECT_EXITS_H
 #define NTK_TESTS_SHARED_COLLECT_EXITS_H
 

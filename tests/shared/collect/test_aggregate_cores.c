@@ -139,7 +139,7 @@ static void memory_groups_keep_the_highest_sum_seen(void **state)
     assert_int_equal(runtime->memory_by_category[0].peak_bytes, 150);
     assert_int_equal(runtime->memory_by_category[1].core, NTK_NO_CORE);
     assert_int_equal(runtime->memory_by_category[1].location, NTK_MEMORY_HOST);
-    /* core 3 is the second of device 1, with its own stack */
+    /* core 3 is the second core of device 1, with a separate stack */
     assert_int_equal(f->snapshot->devices[1].memory_used_bytes[1], 150);
 
     fake->memory[0].current_bytes = 0;

@@ -9,7 +9,7 @@
 
 /* ---- hooks around another runtime, next to a driver's tree ---- */
 
-/* For the core that fakes are on. */
+/* A device tree with the core that the fakes use. */
 struct fake_tree {
     struct ntk_device_info info;
     struct ntk_device_tree tree;
@@ -35,7 +35,7 @@ static void read_tree(struct fixture *f, struct fake_tree *fake)
     ntk_aggregate_devices(f->aggregate, &fake->tree, false, &fake->reading, 1);
 }
 
-/* Around another runtime, younger than the collector. */
+/* A process around another runtime, younger than the collector. */
 static struct fake *make_foreign(struct fixture *f, size_t index, uint32_t pid, uint32_t flags)
 {
     struct fake *fake = make_fake(f, index, pid, f->now + 1);
@@ -45,7 +45,7 @@ static struct fake *make_foreign(struct fixture *f, size_t index, uint32_t pid, 
     return fake;
 }
 
-/* Method: the calls took 0.9 s, with 0.4 on the core, and returned 3 times; the driver has counted
+/* Method: the calls took 0.9 s, 0.4 of it on the core, and returned 3 times; the driver has counted
  * 5. */
 static void
 the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(void **state)
@@ -82,7 +82,7 @@ the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(voi
                              NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_TRANSFERS);
     }
 
-    /* What a runtime has of the driver adds up from the first sight of it. */
+    /* What the driver counts for a runtime adds up from the time it was first seen. */
     execute(fake, 1, 1000);
     sample(f, fake);
     tree.core->busy_us.value += 100000;
@@ -91,7 +91,7 @@ the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(voi
     assert_int_equal(core->busy_ns.total, 500000000);
     assert_int_equal(core->effective_flops.total, 77);
 
-    /* The process is gone: the driver reports the core alone. */
+    /* The process is gone: only the driver reports the core. */
     fake->ended = true;
     sample(f, fake);
     read_tree(f, &tree);
@@ -131,7 +131,7 @@ static void without_a_counter_of_the_driver_busy_time_is_that_of_calls_and_says_
     }
 }
 
-/* Method: one process ends and another begins on its core in one period. */
+/* Method: within one period, one process exits and another starts on its core. */
 static void what_the_driver_counted_of_two_processes_is_given_to_neither(void **state)
 {
     struct fixture *f = *state;
@@ -208,7 +208,7 @@ static void executions_that_are_not_looked_at_are_absent_and_not_zero(void **sta
     assert_int_equal(runtime->models[0].has, NTK_MODEL_HAS_TOTALS);
     assert_int_equal(f->snapshot->cores[3].outcome[NTK_OUTCOME_COMPLETED].period, 5);
 
-    /* Nor does anybody know how busy it is without the driver. */
+    /* Without the driver it is also unknown how busy the core is. */
     sample(f, fake);
     tree.core->busy_us.present = tree.core->flops.present = tree.core->inference_count.present =
         false;
@@ -219,8 +219,8 @@ static void executions_that_are_not_looked_at_are_absent_and_not_zero(void **sta
     assert_int_equal(f->snapshot->cores[3].has, NTK_CORE_HAS_TRANSFERS);
 }
 
-/* Method: two processes on a machine whose tree is the software machine's, one of them not a core
- * of ours. */
+/* Method: two processes on a machine with the tree of a software machine, one of them not on a
+ * software core. */
 static void a_core_of_another_runtime_is_not_idle_on_the_software_machine(void **state)
 {
     struct fixture *f = *state;
@@ -252,7 +252,7 @@ static void a_core_of_another_runtime_is_not_idle_on_the_software_machine(void *
     assert_true(f->snapshot->cores[3].busy_of_calls);
 }
 
-/* Where its last process has ended, nothing writes the tree any more. The driver continues. */
+/* After its last process has exited, the tree is no longer written. A driver would continue. */
 static void old_power_of_a_software_machine_is_not_shown(void **state)
 {
     static const enum ntk_device_origin origins[] = { NTK_DEVICE_ORIGIN_DRIVER,
@@ -345,7 +345,7 @@ static void memory_of_a_model_that_is_a_difference_is_a_row_of_no_category(void 
     assert_int_equal(runtime->memory_count, 1);
     assert_false(ntk_snapshot_memory_is_estimated(runtime, NTK_MEMORY_ANY));
 
-    /* Who writes its memory itself has its rows. */
+    /* A process that records its own memory has its own rows. */
     fake->models[0].state = NTK_MODEL_LOADED;
     fake->memory_count = 2;
     fake->memory[1] = (struct ntk_ring_memory){ .core = 3,
@@ -360,8 +360,8 @@ static void memory_of_a_model_that_is_a_difference_is_a_row_of_no_category(void 
     assert_true(ntk_snapshot_tells_group(runtime, NTK_GROUP_CONSTANTS));
 }
 
-/* Method: the driver's files are cleared and the core works on; then the values fall back by an
- * hour's worth, as where the counters of a process that ended were not added up yet. */
+/* Method: the driver's files are cleared while the core keeps working; then the values drop by an
+ * hour's worth, as if the counters of an exited process were not added up yet. */
 static void a_cleared_driver_file_counts_for_the_period_when_possible(void **state)
 {
     struct fixture *f = *state;
@@ -405,7 +405,7 @@ static void a_cleared_driver_file_counts_for_the_period_when_possible(void **sta
     assert_int_equal(f->snapshot->cores[0].effective_flops.period, 0);
     assert_int_equal(f->snapshot->cores[0].effective_flops.total, flops);
 
-    /* And on from there. */
+    /* It continues from there. */
     core->busy_us.value += 500000;
     ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
     finish(f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes as they are first seen, end and begin again: what counts from when. */
+/* Processes when they are first seen, exit and restart: what counts from when. */
 
 #include <string.h>
 
@@ -24,14 +24,14 @@ static void a_process_younger_than_the_collector_counts_from_zero(void **state)
     assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 5);
     assert_int_equal(runtime->total_latency.count, 5);
     assert_int_equal(runtime->models[0].executions.period, 5);
-    assert_false(runtime->models[0].has & NTK_MODEL_HAS_EFFECTIVE_FLOPS); /* no source says so */
+    assert_false(runtime->models[0].has & NTK_MODEL_HAS_EFFECTIVE_FLOPS); /* no source has it */
     assert_int_equal(runtime->models[0].total_latency.count, 5);
     assert_true(runtime->first);
     assert_false(runtime->ended);
     assert_string_equal(runtime->tag, "42");
 }
 
-/* Where totals are kept, with no new ones for unwatched time. */
+/* If totals are kept, unwatched time adds nothing to them. */
 static void an_unknown_older_process_was_unwatched_until_now(void **state)
 {
     struct fixture *f = *state;
@@ -85,7 +85,7 @@ static void an_older_process_counts_from_now(void **state)
     assert_int_equal(f->snapshot->events_lost.period, 0);
 }
 
-/* Method: the store knows 900 executions of a process that made 1,000 by now. */
+/* Method: the store has 900 executions of a process that has made 1,000 by now. */
 static void an_older_process_counts_from_its_stored_totals(void **state)
 {
     struct fixture *f = *state;
@@ -110,14 +110,14 @@ static void an_older_process_counts_from_its_stored_totals(void **state)
     assert_int_equal(runtime->cores[0].flops.period, 10000);
     assert_int_equal(runtime->total_latency.count, 100);
     assert_int_equal(runtime->total_latency.sum_ns, 100000);
-    /* all unwatched; 4 more are watched */
+    /* all of them unwatched; 4 more are watched */
     assert_non_null(runtime->cores[0].unwatched);
     assert_int_equal(runtime->cores[0].unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 100);
     assert_int_equal(runtime->cores[0].unwatched->total_latency.count, 100);
     execute(fake, 4, 1000);
     sample(f, fake);
     assert_null(finish(f)->runtimes[0].cores[0].unwatched);
-    /* and a younger one is not looked up */
+    /* a younger process is not looked up */
     fake = make_fake(f, 1, 43, BEGIN + 1);
     execute(fake, 7, 1000);
     see(f, fake);
@@ -126,8 +126,8 @@ static void an_older_process_counts_from_its_stored_totals(void **state)
     assert_int_equal(finish(f)->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 7);
 }
 
-/* Method: busy for 40 s that the store does not know, then a quarter of the first second, then
- * half. */
+/* Method: busy for 40 s that the store does not have, then for a quarter of the first second, then
+ * for half of one. */
 static void what_was_done_before_the_watch_is_in_no_share(void **state)
 {
     struct fixture *f = *state;
@@ -156,7 +156,7 @@ static void what_was_done_before_the_watch_is_in_no_share(void **state)
     assert_int_equal(core->unwatched->total_latency.count, 41);
     assert_int_equal(core->unwatched->total_latency.sum_ns, 41 * SECOND);
     assert_int_equal(core->unwatched->device_latency.count, 41);
-    /* The machine's core says it too. */
+    /* So does the machine's core. */
     assert_int_equal(f->snapshot->cores[3].unwatched->busy_ns.period, 40 * SECOND);
     assert_int_equal(f->snapshot->cores[3].unwatched->flops.period, 41 * 100);
     assert_int_equal(ntk_snapshot_watched_core(&f->snapshot->cores[3]).flops.period, 100);
@@ -197,7 +197,7 @@ static void an_ended_process_is_in_one_more_snapshot_with_its_last_counts(void *
     execute(fake, 6, 1000);
     fake->ended = true;
     sample(f, fake);
-    sample(f, fake); /* again: nothing more */
+    sample(f, fake); /* a second time: nothing more */
     runtime = &finish(f)->runtimes[0];
     assert_true(runtime->ended);
     assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].period, 6);
@@ -242,7 +242,7 @@ static void the_totals_of_a_tag_go_on_when_it_comes_back(void **state)
     assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 8);
 }
 
-/* Method: the same pid with another start time is another process and begins at 0. */
+/* Method: the same pid with another start time is another process and starts at 0. */
 static void a_pid_that_is_used_again_is_another_process(void **state)
 {
     struct fixture *f = *state;
@@ -296,8 +296,7 @@ static void lives_of_a_process_in_one_period_keep_their_totals(void **state)
     assert_int_equal(core->lives[1].total_latency.count, 3);
 }
 
-/* Method: the store knows 7 executions of an earlier life; the one that is there did 10
- * unwatched. */
+/* Method: the store has 7 executions of an earlier life; the current one performed 10 unwatched. */
 static void an_older_process_counts_from_the_totals_of_this_life(void **state)
 {
     struct fixture *f = *state;

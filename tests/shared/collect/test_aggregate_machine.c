@@ -31,7 +31,7 @@ static void ecc_is_the_difference_of_the_period_and_adds_up_since_the_start(void
     device = &finish(f)->devices[0];
     assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].period, 3);
 
-    reading.mem_ecc_uncorrected.value = 2; /* cleared */
+    reading.mem_ecc_uncorrected.value = 2; /* was cleared */
     ntk_aggregate_devices(f->aggregate, &tree, false, &reading, 1);
     device = &finish(f)->devices[0];
     assert_int_equal(device->ecc[NTK_ECC_MEM_UNCORRECTED].period, 2);
@@ -41,7 +41,7 @@ static void ecc_is_the_difference_of_the_period_and_adds_up_since_the_start(void
     assert_string_equal(f->snapshot->hardware.device_type, "trainium");
 }
 
-/* Method: 12 errors while no agent ran; then the same after a reboot, which the store shows as a
+/* Method: 12 errors while no agent ran; then the same after a reboot, for which the store has a
  * counter of 0. */
 static void ecc_while_no_agent_ran_is_in_totals_and_in_no_period(void **state)
 {
@@ -74,8 +74,8 @@ static void ecc_while_no_agent_ran_is_in_totals_and_in_no_period(void **state)
     (void)state;
 }
 
-/* Method: the agent starts while the driver is out of reach; then its tree appears with the counter
- * that is stored, or, of a driver that was loaded again, with a smaller one. */
+/* Method: the agent starts while the driver is unreachable; then its tree appears with the stored
+ * counter or, for a reloaded driver, with a smaller one. */
 static void ecc_of_a_tree_that_appears_is_counted_once(void **state)
 {
     struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
@@ -104,7 +104,7 @@ static void ecc_of_a_tree_that_appears_is_counted_once(void **state)
     (void)state;
 }
 
-/* Method: a driver's tree and no segment; then a segment comes that counts the same core. */
+/* Method: a driver's tree without a segment; then a segment appears that counts the same core. */
 static void cores_without_a_segment_are_reported_by_the_tree(void **state)
 {
     struct fixture *f = *state;
@@ -170,7 +170,7 @@ static void cpu_shares_are_ticks_of_the_period(void **state)
     ntk_aggregate_process_usage(f->aggregate, 0, 900, 300, 10);
     finish(f);
     assert_int_equal(f->snapshot->system.context_switches, 0);
-    /* one reading is not a difference: memory is known, CPU time is not */
+    /* one reading gives no difference: memory is known, CPU time is not */
     assert_int_equal(f->snapshot->runtimes[0].has & (NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS),
                      NTK_RUNTIME_HAS_RSS);
     assert_string_equal(f->snapshot->runtimes[0].cpu_error, "");
@@ -197,7 +197,7 @@ static void cpu_shares_are_ticks_of_the_period(void **state)
     assert_true(f->snapshot->runtimes[0].vcpu_system == 0.05);
     assert_int_equal(f->snapshot->runtimes[0].rss_bytes, 20 * 4096);
 
-    /* the kernel corrects its counters a little: they did not restart */
+    /* the kernel corrects its counters slightly: they did not restart */
     reading.context_switches -= 1;
     sample(f, fake);
     ntk_aggregate_system(f->aggregate, &reading);

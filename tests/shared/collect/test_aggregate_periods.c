@@ -41,8 +41,8 @@ static void differences_of_periods_add_up_to_the_total(void **state)
     assert_string_equal(f->snapshot->runtimes[0].series[0].name, "mlp");
 }
 
-/* Method: the counter of an execution moves before its histogram does, between the two a period
- * ends; then nothing else happens. */
+/* Method: the counter of executions changes before its histogram, and a period ends in between;
+ * then nothing else happens. */
 static void a_histogram_that_comes_late_is_not_lost(void **state)
 {
     struct fixture *f = *state;
@@ -83,7 +83,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     assert_int_equal(runtime->total_latency.count, 0);
     assert_false(runtime->has_device_latency);
 
-    /* What was before is not of the first period that has it. */
+    /* Earlier latencies are not in the first period that has them. */
     execute(fake, 3, 1000);
     ntk_aggregate_set_reads_latency(f->aggregate, true, true);
     ntk_aggregate_runtime_begin_latency(f->aggregate, &reading, true, true);
@@ -96,7 +96,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     assert_int_equal(runtime->models[0].total_latency.count, 2);
     assert_true(runtime->cores[0].has & NTK_CORE_HAS_LATENCY);
 
-    /* That of models begins alone, with that on the core: that of the process continues. */
+    /* Latencies of models and of cores start now; those of the process continue. */
     ntk_aggregate_set_reads_latency(f->aggregate, true, false);
     sample(f, fake);
     runtime = &finish(f)->runtimes[0];
@@ -154,7 +154,7 @@ static void a_core_whose_process_has_others_shares_its_latency_with_none(void **
     assert_int_equal(runtime->cores[2].total_latency.count, 2);
 }
 
-/* Method: a sum is written behind its count, between the two a period ends. */
+/* Method: a sum is written after its count, and a period ends in between. */
 static void a_sum_that_comes_late_is_not_lost(void **state)
 {
     struct fixture *f = *state;
@@ -212,8 +212,8 @@ static void busy_time_seen_smaller_waits_and_utilization_is_at_most_one(void **s
     assert_int_equal(f->snapshot->cores[3].busy_ns.total, SECOND + 2000);
 }
 
-/* Method: a period of 1 s whose two readings are 1.25 s apart, then 0.75 s: a machine under
- * load. */
+/* Method: a period of 1 s whose two readings are 1.25 s apart, then 0.75 s, as on a loaded
+ * machine. */
 static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **state)
 {
     struct fixture *f = *state;
@@ -231,7 +231,7 @@ static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **st
         assert_true(f->snapshot->runtimes[0].cores[0].utilization == 1);
         assert_true(f->snapshot->cores[3].utilization == 1);
     }
-    /* One that ends was idle after its last reading. */
+    /* A process that exits counts as idle after its last reading. */
     fake->cores[0].busy_ns += SECOND / 4;
     fake->cores[0].read_monotonic_ns += SECOND / 4;
     fake->ended = true;

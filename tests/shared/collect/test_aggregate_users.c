@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Users of one machine: tags, communicators, events, and bounds that keep each its room. */
+/* Users of one machine: tags, communicators, events, and limits that reserve room for each. */
 
 #include <stdio.h>
 #include <string.h>
@@ -95,8 +95,8 @@ static void a_rank_ends(struct fixture *f, uint32_t pid, uint32_t rank, uint64_t
     assert_int_equal(ntk_aggregate_runtime(f->aggregate, &reading), 0);
 }
 
-/* Method: a job breaks, another one meets at the same place and ends in order, in the period after
- * or in two. */
+/* Method: a job breaks, and another one with the same rendezvous ends in order, in the next period
+ * or over two. */
 static void a_job_that_ends_in_order_replaces_one_that_broke(void **state)
 {
     struct fixture *f = *state;
@@ -170,7 +170,7 @@ static void a_user_with_many_events_leaves_others_theirs(void **state)
 {
     struct fixture *f = *state;
 
-    list_events(f, 1, 100); /* all four of the list */
+    list_events(f, 1, 100); /* all four entries of the list */
     list_events(f, 2, 1);
     list_events(f, 3, 50);
     list_events(f, 1, 100);
@@ -178,7 +178,7 @@ static void a_user_with_many_events_leaves_others_theirs(void **state)
     assert_int_equal(f->snapshot->event_count, 4);
     assert_int_equal(count_events(f, 1), 1);
     assert_int_equal(count_events(f, 2), 1);
-    assert_int_equal(count_events(f, 3), 2); /* the fourth place goes to the newest */
+    assert_int_equal(count_events(f, 3), 2); /* the fourth entry goes to the newest */
     assert_int_equal(f->snapshot->events_unlisted, 251 - 4);
     list_events(f, 3, 4);
     list_events(f, 2, 3);
@@ -188,8 +188,8 @@ static void a_user_with_many_events_leaves_others_theirs(void **state)
     assert_int_equal(f->snapshot->events_unlisted, 3);
 }
 
-/* For the processes of one user: 1 floods with the log of memory and marks, 2 with errors, 3 has
- * one error. */
+/* Events of processes of three users: 1 floods with memory log and marks, 2 with errors, 3 has one
+ * error. */
 static void a_process_with_many_events_leaves_others_theirs_and_errors_come_first(void **state)
 {
     struct fixture *f = *state;
@@ -239,7 +239,7 @@ static struct fake *make_users(struct fixture *f, size_t index, uint32_t uid, ui
     return fake;
 }
 
-/* Processes of user 1 that have ended when they are seen, so many at once. */
+/* count processes of user 1 that have already exited when first seen. */
 static void invent_processes(struct fixture *f, uint32_t first_pid, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -285,7 +285,7 @@ static void a_user_with_too_many_processes_has_the_rest_in_one_row(void **state)
     assert_int_equal(find_tag(f, "job 42")->outcome[NTK_OUTCOME_COMPLETED].period, 3);
     assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].period, MANY * 3 + 3);
 
-    /* A second gives it one more. */
+    /* One second allows one more. */
     sample(f, &f->fake[1]);
     invent_processes(f, 100000, 10);
     finish(f);
@@ -322,7 +322,7 @@ static void a_process_without_a_row_waits_for_one_with_all_it_did(void **state)
     assert_int_equal(find_tag(f, "job 42")->outcome[NTK_OUTCOME_COMPLETED].period, 7);
 }
 
-/* Method: readings of random nonsense; sanitizers judge, and ratios stay in their range. */
+/* Method: readings of random nonsense; sanitizers check accesses, and ratios must stay in range. */
 static void nonsense_readings_give_bounded_snapshots(void **state)
 {
     struct fixture *f = *state;
@@ -363,7 +363,7 @@ static void nonsense_readings_give_bounded_snapshots(void **state)
     }
 }
 
-/* Method: more tags than are kept, one after the other. */
+/* Method: more tags than are kept, one after another. */
 static void the_oldest_tag_is_forgotten_first(void **state)
 {
     struct fixture *f = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup paths of every runtime and driver to container and pod, and paths that only look like
- * it. */
+/* cgroup paths of every runtime and driver become container and pod; paths that only look like them
+ * do not. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const struct {
       POD },
     { "0::/kubepods.slice/kubepods-pod" POD_SYSTEMD ".slice/crio-" ID ".scope/container\n", ID,
       POD },
-    /* containerd with the other driver configured */
+    /* containerd configured with the other driver */
     { "3:pids:/system.slice/containerd.service/kubepods-burstable-pod" POD_SYSTEMD
       ".slice:cri-containerd:" ID "\n",
       ID, POD },
@@ -43,14 +43,14 @@ static const struct {
     { "2:cpu:/docker/" ID "\n", ID, "" },
     { "0::/machine.slice/libpod-" ID ".scope/container\n", ID, "" },
     { "2:cpu:/ecs/task-1/" ID "\n", ID, "" },
-    /* containers inside containers: the one of Kubernetes, else the outermost */
+    /* nested containers: that of Kubernetes, otherwise the outermost */
     { "0::/docker/" ID_2 "/kubelet/kubepods/pod" POD "/" ID "\n", ID, POD },
     { "0::/kubepods/pod" POD "/" ID "/docker/" ID_2 "\n", ID, POD },
     { "0::/docker/" ID "/docker/" ID_2 "\n", ID, "" },
-    /* one line tells more than another */
+    /* one line contains more than another */
     { "2:cpu:/docker/" ID_2 "\n1:memory:/kubepods/pod" POD "/" ID "\n", ID, POD },
     { "2:cpu:/kubepods/pod" POD "\n1:memory:/docker/" ID "\n", ID, "" },
-    /* a pod, no container: its pause */
+    /* a pod without a container: its pause */
     { "0::/kubepods/pod" POD "\n", "", POD },
     /* neither */
     { "", "", "" },
@@ -58,7 +58,7 @@ static const struct {
     { "0::/user.slice/user-1000.slice/session-1.scope\n", "", "" },
     { "0::/kubepods.slice/kubepods-pod" POD_SYSTEMD ".slice/crio-conmon-" ID ".scope\n", "", POD },
     { "0::/docker/" ID "0\n", "", "" }, /* 65 digits */
-    { "0::/docker/x" ID "\n", "", "" }, /* glued to something */
+    { "0::/docker/x" ID "\n", "", "" }, /* attached to other text */
     { "0::/docker/0123456789abcdef\n", "", "" },
     { "0::/tripod" POD "/x\n", "", "" },
     { "0::/pod3d6f4a2e-8b1c-4f6d-9a3e-1b2c3d4e5f6g/x\n", "", "" },
@@ -84,7 +84,7 @@ static void each_form_gives_its_container_and_pod(void **state)
     }
 }
 
-/* Every beginning of every form: nothing is read behind the end (asan looks), nothing is made
+/* Every prefix of every form: nothing is read beyond the end (asan checks), and nothing is made
  * up. */
 static void a_cut_path_gives_less_never_something_else(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts of processes with real segments: none is lost, none is counted twice. */
+/* Counts of processes with real segments: none is lost or counted twice. */
 
 #include <glob.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static void executions_of_all_periods_add_up(void **state)
     assert_true(runtime->software);
     assert_int_equal(runtime->core_count, 1);
     assert_int_equal(runtime->cores[0].core, 3);
-    if (!test_is_emulated()) { /* whose start time is not the one in /proc */
+    if (!test_is_emulated()) { /* its start time is not the one in /proc */
         assert_true(runtime->has & NTK_RUNTIME_HAS_RSS);
         assert_true(runtime->rss_bytes > 0);
         assert_string_not_equal(runtime->command, "");
@@ -71,8 +71,7 @@ static void an_older_process_counts_from_now_and_outcomes_keep_their_kind(void *
     child_end(&child, 0);
 }
 
-/* Method: one report is all that --once gives, so its baselines must lie at the start of its
- * period. */
+/* Method: --once makes only one report, so its baselines must be at the start of its period. */
 static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
 {
     struct fixture *f = *state;
@@ -80,7 +79,7 @@ static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
     const struct ntk_runtime_sample *runtime;
 
     if (test_is_emulated()) {
-        skip(); /* whose start time is not the one in /proc */
+        skip(); /* its start time is not the one in /proc */
     }
     child = child_start();
     collector_open(f, (struct ntk_collector_options){ .reap = true });
@@ -91,7 +90,7 @@ static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
     child_end(&child, 0);
 }
 
-/* Method: a process older than the collector whose ring went round before; then it goes round
+/* Method: a process older than the collector whose ring has already wrapped; then it wraps
  * again. */
 static void events_that_are_wanted_later_begin_with_those_still_there(void **state)
 {
@@ -136,7 +135,7 @@ static void a_process_between_two_looks_loses_no_count(void **state)
     assert_int_equal(f->snapshot->runtime_count, 0);
 }
 
-/* For the snapshots of one process: each has it once. */
+/* Executions in this period; each snapshot of a process has them once. */
 static uint64_t completed_of_period(struct fixture *f)
 {
     const struct ntk_snapshot *snapshot = poll_collector(f);
@@ -175,7 +174,7 @@ static void a_process_that_closes_and_begins_again_loses_no_count(void **state)
         ntk_collector_destroy(f->collector);
         f->collector = NULL;
     }
-    /* Many times between two looks, where only a reader that cleans up gets a report. */
+    /* Many times between two looks, when only a reader that removes segments gets a report. */
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
     for (uint32_t i = 1; i <= 5; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of processes with real segments: errors, and what happened in a period. */
+/* Events of processes with real segments: errors, and other events of a period. */
 
 #include <glob.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 #include "tests/support/observed.h"
 #include "tests/support/unit.h"
 
-/* How far the clock of records may be from the wall clock: a process that gets no processor takes
- * the moment that joins the two less exactly. */
+/* How far the clock of records may be from the wall clock: a process without a processor determines
+ * their common moment less exactly. */
 #define CLOCKS_NS NTK_NS_PER_SECOND
 
 static void the_events_of_the_period_say_what_happened(void **state)
@@ -120,7 +120,7 @@ static void of_executions_that_fail_the_newest_are_listed_and_the_rest_counted(v
     child_end(&child, 0);
 }
 
-/* Method: a second collector begins while executions fail; both show the same moment. */
+/* Method: a second collector starts while executions fail; both show the same time. */
 static void all_readers_see_since_when_a_core_fails(void **state)
 {
     struct fixture *f = *state;
@@ -131,7 +131,7 @@ static void all_readers_see_since_when_a_core_fails(void **state)
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
     child_tell(&child, COMMAND_EXECUTE, 1);
-    child_tell(&child, COMMAND_FAIL, 1); /* wrong numbers kill no core */
+    child_tell(&child, COMMAND_FAIL, 1); /* numerical errors do not make a core dead */
     poll_collector(f);
     assert_int_equal(f->snapshot->runtimes[0].cores[0].failing_since_ns, 0);
     before_ns = f->snapshot->realtime_ns;
@@ -162,8 +162,8 @@ static size_t codes_listed(const struct fixture *f, uint16_t core, uint32_t code
     return count;
 }
 
-/* A memory that corrects a bit at each execution must not fill the lists; a rare thing next to it
- * is seen. */
+/* A memory that corrects a bit in each execution must not fill the lists; a rare event among them
+ * is listed. */
 static void errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted(void **state)
 {
     struct fixture *f = *state;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of the collector on odd days: clocks that jump, machines that sleep, readers that were
- * stopped, thousands of periods, folders full of things that are not segments, segments spoilt
- * while they are read. Method: the clock is the test's; the observed process is a child in step
- * with the test.
+ * The collector on unusual days: clocks that jump, machines that sleep, readers that were stopped,
+ * thousands of periods, folders full of other files, segments that are damaged while they are read.
+ * Method: a clock of the test, and an observed child process that is in step with the test.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -35,7 +34,7 @@
 #define SECOND NTK_NS_PER_SECOND
 #define BEGAN (1000000 * SECOND) /* of the test's realtime clock */
 
-/* ---- the observed process: executes as often as requested, and says when it is done ---- */
+/* ---- the observed process: executes as often as requested, and reports when it is done ---- */
 
 #define ORDER_END 0
 
@@ -102,10 +101,11 @@ static int set_up(void **state)
     struct ntk_err err = { 0 };
 
     f->folder = test_scratch_create();
-    setenv("NEURON_PROCESS_TAG", "job", 1);  /* totals are kept by tag, and else by pid */
-    setenv("NEURON_HOOKS_MEMORY", "64K", 1); /* a thousand segments are quickly made */
+    setenv("NEURON_PROCESS_TAG", "job", 1); /* totals are kept by tag, otherwise by pid */
+    /* Small, so that a thousand segments are made quickly. */
+    setenv("NEURON_HOOKS_MEMORY", "64K", 1);
     f->no_sysfs = test_scratch_path(f->folder, "nothing");
-    f->monotonic_ns = ntk_clock_monotonic_ns(); /* segments carry times of the real one */
+    f->monotonic_ns = ntk_clock_monotonic_ns(); /* segments carry times of the real clock */
     f->realtime_ns = BEGAN;
     f->clock = (struct ntk_clock){ monotonic_get, realtime_get, f };
     const struct ntk_collector_options options = {
@@ -129,7 +129,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The next period, and that nothing in it is absurd. */
+/* The next period; asserts that its figures are plausible. */
 static const struct ntk_snapshot *period(struct fixture *f)
 {
     struct ntk_err err = { 0 };
@@ -177,8 +177,7 @@ static void a_clock_that_is_set_changes_no_period(void **state)
     finish(&child);
 }
 
-/* A machine that sleeps stops the monotonic clock of Linux, or, in a virtual machine, lets it
- * leap. */
+/* A sleeping machine stops the monotonic clock of Linux or, in a virtual machine, makes it leap. */
 static void a_machine_that_slept_counts_each_execution_once(void **state)
 {
     struct fixture *f = *state;
@@ -192,15 +191,15 @@ static void a_machine_that_slept_counts_each_execution_once(void **state)
     assert_int_equal(period(f)->period_ns, SECOND);
     assert_int_equal(f->completed, 7);
     tell(&child, 5);
-    f->realtime_ns += 8 * 3600 * SECOND; /* stood still: both leapt */
+    f->realtime_ns += 8 * 3600 * SECOND; /* the machine stood still: both clocks leapt */
     f->monotonic_ns += 8 * 3600 * SECOND;
     assert_int_equal(period(f)->period_ns, 8 * 3600 * SECOND);
     assert_int_equal(f->completed, 12);
     tell(&child, 2);
     assert_int_equal(period(f)->period_ns,
-                     0); /* no time at all: shares are 0, counts are not lost */
+                     0); /* no time has passed: shares are 0, but counts are not lost */
     tell(&child, 1);
-    f->monotonic_ns -= SECOND; /* which it must never do */
+    f->monotonic_ns -= SECOND; /* backwards, which must never happen */
     assert_int_equal(period(f)->period_ns, 0);
     assert_int_equal(f->completed, 15);
     f->monotonic_ns += 3 * SECOND;
@@ -211,7 +210,7 @@ static void a_machine_that_slept_counts_each_execution_once(void **state)
     finish(&child);
 }
 
-/* The sum of the samples of a family that have this label. */
+/* The sum of the samples of a family with this label. */
 static uint64_t sum_of_page(struct ntk_points_page *page, const char *family, const char *label)
 {
     struct ntk_buf buf = { 0 };
@@ -236,7 +235,7 @@ static int add_executions(const struct ntk_store_executions *step, void *ctx)
     return 0;
 }
 
-/* All that is stored, over whatever tier has it. */
+/* The total in the database, over all tiers. */
 static void check_store(const char *path, uint64_t completed)
 {
     static const uint64_t steps_ns[] = { 0, 60 * SECOND, 3600 * SECOND };
@@ -269,8 +268,8 @@ static void check_store(const char *path, uint64_t completed)
     ntk_store_reader_close(reader);
 }
 
-/* Method: the wall clock leaps ahead and back, over a minute, an hour and half a second; the
- * machine sleeps, hangs, and time does not pass at all. Each snapshot goes where the agent sends
+/* Method: the wall clock jumps forward and back by a minute, an hour and half a second; the machine
+ * sleeps and hangs, and in one period no time passes. Each snapshot goes where the agent sends
  * it. */
 static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_page(void **state)
 {
@@ -321,7 +320,7 @@ static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_pag
     }
     assert_int_equal(ntk_store_close(store, &err), 0);
     check_store(db, executions);
-    /* The next agent finds a sound file, and continues with the tiers. */
+    /* The next agent finds an intact file, and continues with the tiers. */
     assert_int_equal(ntk_store_open(db, &options, &store, &err), 0);
     f->realtime_ns += 2 * 3600 * SECOND;
     f->monotonic_ns += SECOND;
@@ -367,7 +366,7 @@ static void a_reader_that_falls_behind_loses_events_and_counts_them_but_no_execu
     finish(&child);
 }
 
-/* ---- for long ---- */
+/* ---- long runs ---- */
 
 static size_t descriptors_open(void)
 {
@@ -383,7 +382,7 @@ static size_t descriptors_open(void)
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PERIODS_PER_GUEST 40 /* to fork is slow there */
+#define PERIODS_PER_GUEST 40 /* fork is slow there */
 #else
 #define PERIODS_PER_GUEST 2
 #endif
@@ -394,7 +393,8 @@ struct backlog {
     size_t descriptors;
 };
 
-/* A fast machine makes more guests per second than a user may make a reader open: the rest wait. */
+/* A fast machine creates more guests per second than a user may make a reader open; the rest
+ * waits. */
 static int is_caught_up(void *ctx)
 {
     struct backlog *backlog = ctx;
@@ -405,7 +405,7 @@ static int is_caught_up(void *ctx)
 }
 
 /* Method: a process that works all the time, and a thousand others that come and go; after the
- * first hundred periods nothing that is allocated grows. */
+ * first hundred periods the allocated memory does not grow. */
 static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(void **state)
 {
     struct fixture *f = *state;
@@ -436,12 +436,13 @@ static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(v
         }
     }
     assert_true(test_wait_until(is_caught_up, &(struct backlog){ f, reported, descriptors }));
-    period(f); /* what the last guest had goes one after its end, as that of the others did */
+    /* The memory of the last guest is freed one period after its end, like that of the others. */
+    period(f);
     ntk_snapshot_destroy(f->snapshot);
     f->snapshot = NULL;
     assert_int_equal(f->completed, reported);
     assert_int_equal(descriptors_open(), descriptors);
-    /* what hash tables and lists may round up to */
+    /* allowance for hash tables and lists, which round up */
     assert_true(mallinfo2().uordblks <= heap_bytes + 16384);
     finish(&child);
 }
@@ -488,7 +489,7 @@ static void other_files_in_the_folder_hide_no_segment(void **state)
     assert_int_equal(f->snapshot->runtime_count, 1);
     assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 4);
     assert_string_not_equal(ntk_collector_note(f->collector), "");
-    /* none of it was removed: it was not ours to judge */
+    /* none of it was removed, because it was not ours */
     assert_int_equal(access(fifo, F_OK), 0);
     assert_int_equal(access(dir, F_OK), 0);
     finish(&child);
@@ -498,16 +499,16 @@ static void other_files_in_the_folder_hide_no_segment(void **state)
     free(dir);
 }
 
-/* ---- a segment that is spoilt ---- */
+/* ---- a damaged segment ---- */
 
-/* Random words all over the segment, or from its tables on, until this process is killed. */
+/* Writes random words all over the segment, or from its tables on, until this process is killed. */
 static void spoil(const char *path, size_t from)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
     struct stat status;
     uint64_t random = 88172645463325252u;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* when the test fails meanwhile */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the test fails meanwhile */
     if (fd < 0 || fstat(fd, &status) < 0) {
         _exit(3);
     }
@@ -520,7 +521,7 @@ static void spoil(const char *path, size_t from)
         random ^= random >> 7;
         random ^= random << 17;
         size_t at = from + (size_t)(random >> 20) % ((size_t)status.st_size - from - 8);
-        /* often where the counters are: the first pages */
+        /* mostly into the first pages, where the counters are */
         at = random % 3 ? from + (at - from) % 65536 : at;
         memcpy(bytes + at, &random, random % 2 ? 1 : 8);
     }
@@ -544,9 +545,8 @@ static char *only_segment(const struct fixture *f)
     return path;
 }
 
-/* Method: two processes, the segment of one is overwritten while it is read, at last with its
- * header. What the snapshots have of the other one stays exact, and reports and database can be
- * made of them. */
+/* Method: two processes; the segment of one is overwritten while it is read, finally including its
+ * header. The figures of the other one stay exact, and reports and database can still be made. */
 static void a_segment_that_is_spoilt_while_it_is_read_harms_only_itself(void **state)
 {
     struct fixture *f = *state;

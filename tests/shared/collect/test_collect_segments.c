@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a collector makes of segments: running, ended, refused, full, and none at all. */
+/* How a collector handles segments: running, ended, rejected, full, and none at all. */
 
 #include <fcntl.h>
 #include <glob.h>
@@ -18,8 +18,8 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* Method: an execution begins and the process is killed in it; its file goes only when the
- * collector has told the end. */
+/* Method: an execution begins and the process is killed during it; its file is removed only after
+ * the collector has reported the end. */
 static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void **state)
 {
     struct fixture *f = *state;
@@ -35,7 +35,7 @@ static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void 
     child_tell(&child, COMMAND_BEGIN, 0);
     child_end(&child, SIGKILL);
 
-    /* the last counts are in the snapshot that says `ended`, wherever the drains fall */
+    /* the last counts are in the snapshot with `ended`, whenever the drains happen */
     assert_true(test_wait_until(drained_until_ended, f));
     runtime = &f->snapshot->runtimes[0];
     assert_true(runtime->ended);
@@ -50,7 +50,7 @@ static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void 
     poll_collector(f);
     assert_int_equal(f->snapshot->runtime_count, 0);
     assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 17);
-    assert_int_equal(f->allocs, 1); /* once, in one of the snapshots */
+    assert_int_equal(f->allocs, 1); /* exactly once, in one of the snapshots */
     poll_collector(f);
     assert_int_equal(files_in_folder(f), 0);
 }
@@ -72,7 +72,7 @@ static void a_clean_end_is_reported_by_a_collector_that_only_watches(void **stat
     assert_int_equal(f->snapshot->runtime_count, 0);
 }
 
-/* Two clocks and the time between the readings of a short period: not exactly 1, and less when this
+/* Two clocks, and the time between the readings of a short period: not exactly 1, and less if this
  * process gets no processor between them. */
 static int is_busy_for_most_of_a_period(void *ctx)
 {
@@ -101,7 +101,7 @@ static void a_running_execution_shows_a_busy_core(void **state)
     child_end(&child, SIGKILL);
 }
 
-/* Method: two collectors, as the agent and neuron-top, one of them only watching. */
+/* Method: two collectors, like the agent and neuron-top; one of them only watches. */
 static void two_collectors_see_the_same_counts(void **state)
 {
     struct fixture *f = *state;
@@ -166,7 +166,7 @@ static void set_refused(const char *path, size_t offset, uint64_t count)
     close(fd);
 }
 
-/* Method: the test writes the count of lost entries of a table into the file. */
+/* Method: the test writes the number of lost table entries into the file. */
 static void a_segment_that_is_full_is_named_in_the_note(void **state)
 {
     static const struct {
@@ -211,8 +211,8 @@ static void a_segment_that_is_full_is_named_in_the_note(void **state)
     assert_string_equal(ntk_collector_note(f->collector), "");
 }
 
-/* Method: forty processes one after the other, half of them killed; all that each did is reported,
- * whatever period it falls into. */
+/* Method: forty processes one after another, half of them killed; everything that each did is
+ * reported, in whatever period it falls. */
 static void processes_that_come_and_go_lose_no_count(void **state)
 {
     struct fixture *f = *state;

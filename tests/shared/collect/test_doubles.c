@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that an attached program reports, and that has its own segment as well, is counted
- * once.
+ * A process that is reported by an attached program and also has its own segment is counted once.
  *
  * Method: a child attaches in a folder that is not watched. A copy of its empty segment, marked as
- * attached and locked, goes into the folder of the collector; each execution counts in both. Its
- * own segment is moved there later.
+ * attached and locked, goes into the folder of the collector; each execution counts in both. The
+ * child's own segment is moved there later.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* Executions, or: */
+/* Orders are a number of executions, or: */
 #define ORDER_END 0
 #define ORDER_MOVE 1000
 
@@ -35,7 +34,8 @@ static const char *file_name(const char *path)
     return strrchr(path, '/') + 1;
 }
 
-/* Its segment as an attached program's; the locks of both stay, so no descriptor is closed. */
+/* Copies its segment as an attached program would write it. Both locks must stay, so no descriptor
+ * is closed. */
 static unsigned char *copy_as_attached(const struct folders *folders, const char *own_path)
 {
     char *path = test_scratch_path(folders->seen, "1-1");
@@ -54,7 +54,7 @@ static unsigned char *copy_as_attached(const struct folders *folders, const char
     if (own == MAP_FAILED || copy == MAP_FAILED) {
         abort();
     }
-    /* The magic last. */
+    /* The magic comes last. */
     memcpy(copy + sizeof(uint64_t), own + sizeof(uint64_t), bytes - sizeof(uint64_t));
     const struct ntk_segment_header *header = (const void *)own;
     struct ntk_segment_process *process =
@@ -146,7 +146,7 @@ static void tell(struct fixture *f, uint64_t order)
     (void)observed_receive(&f->child);
 }
 
-/* The one process of the period and what it executed. */
+/* The only process of the period, and what it executed. */
 static void assert_period(struct fixture *f, enum ntk_hooks_kind hooks, uint64_t executions,
                           uint64_t machine_total)
 {
@@ -179,7 +179,7 @@ static void a_process_that_begins_to_report_itself_is_counted_once(void **state)
     assert_int_equal(ntk_collector_poll(f->collector, &snapshot, NULL), 0);
     assert_int_equal(snapshot->runtime_count, 0);
     ntk_snapshot_destroy(snapshot);
-    /* Both files go. */
+    /* Both files are removed. */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ntk_collector_poll(f->collector, &snapshot, NULL), 0);
         ntk_snapshot_destroy(snapshot);

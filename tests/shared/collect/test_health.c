@@ -30,11 +30,11 @@ struct fixture {
     uint64_t now_ns;
     struct ntk_clock clock;
     struct ntk_collector *collector;
-    bool beats;         /* the driver's heart, each second */
-    uint64_t heartbeat; /* its leaf, 0 none */
+    bool beats;         /* whether the driver sends a heartbeat every second */
+    uint64_t heartbeat; /* its leaf; 0: none */
     uint64_t beaten_ns;
     unsigned int trees;
-    unsigned int device_count; /* all but the first have cores and nothing else */
+    unsigned int device_count; /* all except the first have only cores */
 };
 
 static uint64_t test_monotonic_ns(void *ctx)
@@ -82,7 +82,7 @@ static void leaf_path(const struct fixture *f, const char *name, char *path, siz
     snprintf(path, bytes, "%s/" DEVICES "/neuron0/%s", f->folder, name);
 }
 
-/* In place, as drivers and the software machine show a new value; NULL takes the leaf away. */
+/* In place, as drivers and the software machine write a new value; NULL removes the leaf. */
 static void put(const struct fixture *f, const char *name, const char *text)
 {
     char path[1024];
@@ -137,7 +137,7 @@ static void tree_remove(struct fixture *f)
     char path[1024];
     char away[1024];
 
-    /* Out of the way at once, as a driver goes; open files are gone too. */
+    /* Removes it at once, as an unloading driver does; open files are gone too. */
     snprintf(path, sizeof path, "%s/" DEVICES, f->folder);
     snprintf(away, sizeof away, "%s/gone-%u", f->folder, f->trees);
     assert_int_equal(rename(path, away), 0);
@@ -145,9 +145,9 @@ static void tree_remove(struct fixture *f)
     f->heartbeat = 0;
 }
 
-/* As if the driver was loaded long ago. A collector walks a tree again at each look while its
- * folder is younger than two seconds of the real clock, and a leaf that is missing during the last
- * of these walks is unknown to it. */
+/* As if the driver had been loaded long ago. A collector walks a tree again at each look while its
+ * folder is younger than two seconds of the real clock. A leaf that is missing in the last of these
+ * walks is unknown to it. */
 static void age_tree(const struct fixture *f)
 {
     const struct timespec loaded = { .tv_sec = 1000000000 + f->trees };
@@ -157,8 +157,8 @@ static void age_tree(const struct fixture *f)
     assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[]){ loaded, loaded }, 0), 0);
 }
 
-/* A driver that was loaded: "old" has counters of memory errors alone, "inf1" statuses alone,
- * "bare" nothing. */
+/* A newly loaded driver: "old" has only counters of memory errors, "inf1" only statuses, "bare"
+ * nothing. */
 static void tree_build(struct fixture *f, const char *kind)
 {
     bool has_hardware = strcmp(kind, "inf1") != 0 && strcmp(kind, "bare") != 0;
@@ -263,8 +263,8 @@ static void verdict_text(struct fixture *f, char *text, size_t bytes)
 
 struct step {
     double seconds; /* to wait before */
-    /* "key=value" of leaves, "key!" takes one away; "stop", "beat": the heart; "gone", "new" and
-     * the like: the tree */
+    /* "key=value" sets leaves, "key!" removes one; "stop", "beat": the heartbeat; "gone", "new" and
+     * similar: the tree */
     const char *changes;
     const char *expected;
 };
@@ -307,7 +307,7 @@ static void play(struct fixture *f, const char *kind, const struct step *steps)
     for (size_t i = 0; steps[i].expected; i++) {
         wait_for(f, steps[i].seconds);
         change(f, steps[i].changes);
-        /* A fault is known with the next look, another tree with the fifth. */
+        /* A fault is known after the next look, another tree after the fifth. */
         wait_for(f,
                  strstr(steps[i].changes, "gone") || strstr(steps[i].changes, "new") ? 1.2 : 0.2);
         verdict_text(f, text, sizeof text);
@@ -410,7 +410,7 @@ static void a_heartbeat_that_stops_makes_a_healthy_device_unknown(void **state)
         { 500, "mem=1", "unhealthy: hbm_uncorrectable, heartbeat_still" },
         { 1, "beat mem=0", "unhealthy: hbm_uncorrectable, heartbeat_still" },
         { 31, "", "healthy" },
-        /* The long stop is not a separate pace. */
+        /* A long stop does not count as a slower pace. */
         { 1, "stop", "healthy" },
         { 31, "", "unknown: heartbeat_still" },
         { 0 },
@@ -456,7 +456,7 @@ static void a_driver_that_is_loaded_again_begins_anew(void **state)
         { 3, "", "unknown: tree_gone" },
         { 1, "new mem=1", "unhealthy: hbm_uncorrectable" },
         { 1, "gone new", "healthy" },
-        /* ... and one whose tree looks the same, as its heart says. */
+        /* ... and one with the same tree, as its heartbeat shows. */
         { 1, "mem=1", "unhealthy: hbm_uncorrectable" },
         { 1, "mem=0 heartbeat=0", "healthy" },
         { 0 },
@@ -472,7 +472,7 @@ static void statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done(void
         { 300, "", "unhealthy: dma_abort" },
         { 1, "success=5", "healthy" },
         { 1, "collectives=2", "unhealthy: collectives_hang" },
-        { 5, "success=6", "unhealthy: collectives_hang" }, /* too early to say */
+        { 5, "success=6", "unhealthy: collectives_hang" }, /* too early to tell */
         { 40, "success=7", "healthy" },
         { 1, "hbm_status=1", "unhealthy: hbm_uncorrectable" },
         { 300, "success=9", "unhealthy: hbm_uncorrectable" },
@@ -498,7 +498,7 @@ static void big_tree_build(struct fixture *f)
     }
 }
 
-/* Method: neuron-top's times. A poll per second, of cores that work. */
+/* Method: the intervals of neuron-top: one poll per second, busy cores. */
 static void a_screen_shows_faults_of_devices_at_once_and_of_many_cores_after_5_s(void **state)
 {
     struct fixture *f = *state;
@@ -520,7 +520,7 @@ static void a_screen_shows_faults_of_devices_at_once_and_of_many_cores_after_5_s
     }
 }
 
-/* Of 128 cores: a sign of an unused one is seen within 5 s, of one that works within 1 s. */
+/* With 128 cores, a sign of an unused one is seen within 5 s, of a busy one within 1 s. */
 static void many_cores_are_read_rarely_while_they_are_unused(void **state)
 {
     struct fixture *f = *state;
@@ -540,7 +540,7 @@ static void many_cores_are_read_rarely_while_they_are_unused(void **state)
     wait_for(f, 1.2);
     verdict_text(f, text, sizeof text);
     assert_string_equal(text, "unhealthy: dma_abort, collectives_hang");
-    /* Idle again: what is not checked yet is unknown. */
+    /* Idle again: cores that were not checked yet are unknown. */
     wait_for(f, 75);
     verdict_text(f, text, sizeof text);
     put(f, path_of_key("hbm_status"), "1");
@@ -621,7 +621,7 @@ static void a_change_is_reported_once_and_long_before_the_period_ends(void **sta
 
 #define LOOK_NS (160 * NTK_NS_PER_MS)
 
-/* In how many looks, every LOOK_NS, the leaf was read; each poll_looks-th one is a poll. */
+/* In how many looks, one every LOOK_NS, the leaf was read; every poll_looks-th one is a poll. */
 static unsigned int looks_that_read(struct fixture *f, const char *key, unsigned int looks,
                                     unsigned int poll_looks)
 {
@@ -657,7 +657,7 @@ static void counters_of_cores_are_read_once_per_report_of_a_second(void **state)
     verdict_text(f, text, sizeof text);
     assert_int_equal(looks_that_read(f, "dma", 60, 6), 10);
     assert_int_equal(looks_that_read(f, "mem", 60, 6), 60);
-    /* Between reports that come rarely they are read all the same. */
+    /* They are also read between infrequent reports. */
     assert_int_equal(looks_that_read(f, "dma", 70, 0), 10);
 }
 
@@ -673,13 +673,13 @@ static void a_collector_that_polls_often_enough_reads_health_with_its_polls_alon
     put(f, path_of_key("mem"), "1");
     verdict_text(f, text, sizeof text);
     assert_string_equal(text, "unhealthy: hbm_uncorrectable");
-    /* Without polls, drains check: every tenth look. */
+    /* Without polls, every tenth look of the drains checks. */
     (void)ntk_collector_health_changed(f->collector);
     assert_int_equal(looks_that_read(f, "mem", 60, 0), 6);
     put(f, path_of_key("sram"), "1");
     wait_for(f, 1.6);
     assert_true(ntk_collector_health_changed(f->collector));
-    /* A caller in a hurry does not wait for it. */
+    /* A caller in a hurry does not wait for that. */
     put(f, path_of_key("components"), "link_switch");
     ntk_collector_hurry(f->collector);
     wait_for(f, 0.2);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of verdicts that an earlier collector stored: readings of one device by hand. */
+/* Verdicts that an earlier collector stored, with hand-made readings of one device. */
 #include "shared/collect/health.h"
 #include "tests/support/unit.h"
 
 #define NOW_NS (1700000000 * NTK_NS_PER_SECOND)
 #define HOUR_NS (3600 * NTK_NS_PER_SECOND)
 
-/* A judge that starts now reads a device with so many memory errors, continues what was stored, and
+/* A new judge reads a device with this number of memory errors, continues what was stored, and
  * reads the device again later. */
 static void judge(uint64_t errors, const struct ntk_health_stored *stored,
                   struct ntk_snapshot *snapshot, struct ntk_device_sample *out)

@@ -67,7 +67,7 @@ static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void 
     ntk_health_execution(judge.health, 3, 1, 1203, false, judge.now);
     ntk_health_execution(judge.health, 3, 1, 1203, true, judge.now);
     judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 1");
-    /* What was reported one by one is among the counters. */
+    /* Errors that were reported individually are included in the counters. */
     work(&judge, 1,
          (struct ntk_health_work){ .is_owned = true, .completed = 5, .hardware_errors = 3 });
     judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 3");
@@ -81,7 +81,7 @@ static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void 
     ntk_health_destroy(judge.health);
 }
 
-/* Method: a core's counter in the tree and its process see the same overflows. */
+/* Method: the counter of a core in the tree and its process see the same overflows. */
 static void an_error_that_driver_and_process_see_counts_once(void **state)
 {
     struct judge judge = judge_open();
@@ -119,7 +119,7 @@ static void what_a_process_met_goes_a_while_after_it(void **state)
     ntk_health_destroy(judge.health);
 }
 
-/* Anybody can write a segment: what it says must not have a machine replaced. */
+/* Any process can write a segment, so its claims must not cause a machine to be replaced. */
 static void a_process_never_asks_for_more_than_a_new_start(void **state)
 {
     for (uint32_t status = 1; status < 2000; status++) {
@@ -146,7 +146,7 @@ static void the_words_of_reasons_are_names_that_labels_can_have(void **state)
 
         assert_int_equal(strspn(row->name, "abcdefghijklmnopqrstuvwxyz_"), strlen(row->name));
         assert_int_equal(ntk_health_reason_of(row->name), i);
-        /* No fault without a way out. */
+        /* Every fault has an action that resolves it. */
         assert_true(row->verdict != NTK_HEALTH_UNHEALTHY || row->action > NTK_HEALTH_ACTION_NONE);
     }
     assert_int_equal(ntk_health_reason_of("warp_core"), -1);

@@ -2,11 +2,11 @@
 /*
  * Random device trees, replayed to a collector under a clock of the test, against a model.
  *
- * Method: a seed makes a sequence of looks: leaves with faults, without, that cannot be read; a
- * heart of changing pace that stops; trees that go, come back, or are others. The model is the
- * rules of docs/health.md over the record of all looks, without its own state but for the heart.
- * After each look the reasons must be those of the model; at the end all is well again, and nothing
- * was taken back sooner than the rules have it.
+ * Method: a seed makes a sequence of looks: leaves with faults, without faults, or unreadable; a
+ * heartbeat that changes its pace and stops; trees that disappear, return, or are replaced. The
+ * model applies the rules of docs/health.md to the record of all looks, without any state except
+ * the heartbeat. After each look the reasons must be those of the model. At the end everything is
+ * healthy again, and no reason ended sooner than the rules allow.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static const enum ntk_health_reason leaf_reasons[LEVELS] = { NTK_HEALTH_REASON_H
 enum state { GOOD, BAD, UNREADABLE };
 struct record {
     uint64_t time_ns;
-    unsigned int tree; /* which one, 0: none is there */
+    unsigned int tree; /* which one; 0: none */
     enum state leaves[LEVELS];
     uint64_t heart;
 };
@@ -52,10 +52,10 @@ struct fixture {
     uint64_t seed;
     uint64_t now_ns;
     struct ntk_clock clock;
-    unsigned int tree; /* the one there is, or was last */
+    unsigned int tree; /* the current one, or the last */
     bool is_away;
     enum state leaves[LEVELS];
-    uint64_t heart, beaten_ns, pace_ns; /* 0: it does not move */
+    uint64_t heart, beaten_ns, pace_ns; /* 0: it does not change */
     struct record records[LOOKS_MAX];
     size_t count;
 };
@@ -115,7 +115,7 @@ static void put_heart(struct fixture *f, uint64_t value)
     f->beaten_ns = f->now_ns;
 }
 
-/* Trees that are gone stay where they are put, so that no other one looks the same. */
+/* Removed trees are kept, so that no new one gets the same identity. */
 static void move(struct fixture *f, bool away)
 {
     char there[1024];
@@ -142,7 +142,7 @@ static void build(struct fixture *f)
     f->pace_ns = SECOND;
 }
 
-/* ---- what happens between two looks ---- */
+/* ---- events between two looks ---- */
 
 static void happen(struct fixture *f)
 {
@@ -170,7 +170,7 @@ static void happen(struct fixture *f)
         enum leaf leaf = (enum leaf)random_below(f, LEVELS);
         uint64_t kind = random_below(f, 8);
 
-        /* No text of components is unreadable. */
+        /* Every text of components is readable. */
         put_level(f, leaf, kind < 5 ? GOOD : kind == 5 || leaf == COMPONENTS ? BAD : UNREADABLE);
     }
     if (f->pace_ns > 0 && f->now_ns - f->beaten_ns >= f->pace_ns) {
@@ -180,7 +180,7 @@ static void happen(struct fixture *f)
 
 /* ---- the model ---- */
 
-/* What has ended at `from` goes by looks of the tree in between. */
+/* A reason that has ended at `from` is removed by looks at the tree in between. */
 static bool is_level_on(const struct fixture *f, size_t from, enum leaf leaf)
 {
     bool is_on = false;
@@ -234,7 +234,7 @@ static bool is_leaf_lost(const struct fixture *f, size_t from, enum leaf leaf)
 
 static bool is_heart_still(const struct fixture *f, size_t from)
 {
-    uint64_t beats_ns[LOOKS_MAX]; /* since it stopped, or since the beginning */
+    uint64_t beats_ns[LOOKS_MAX]; /* since it stopped, or since the start */
     size_t beats = 0;
     uint64_t longest_ns = 0;
     uint64_t last_ns = 0;
@@ -274,8 +274,8 @@ static bool is_heart_still(const struct fixture *f, size_t from)
     return is_still;
 }
 
-/* The first look since which the tree is the same, and was not away for long; how long it is away
- * now. */
+/* Returns the first look since which the tree is the same and was not away for long; also how long
+ * it has been away now. */
 static size_t find_begin(const struct fixture *f, uint64_t *out_away_ns)
 {
     size_t begin = 0;
@@ -401,7 +401,7 @@ static void play(uint64_t seed, bool is_heart_only)
         happen(f);
         check(f, collector, seed);
     }
-    /* All is well from now on, and reported after a while. */
+    /* From now on everything is healthy, and reported so after a while. */
     if (f->is_away) {
         move(f, false);
     }
@@ -416,7 +416,8 @@ static void play(uint64_t seed, bool is_heart_only)
         }
         uint32_t verdict = check(f, collector, seed);
 
-        /* What the tree began with has ended, and a slow heartbeat is not news. */
+        /* Faults that the tree started with have ended, and a slow heartbeat is not reported as
+         * new. */
         if (i > 380 || (is_heart_only && i > 40)) {
             assert_int_equal(verdict, NTK_HEALTH_HEALTHY);
         }
@@ -435,7 +436,7 @@ static void random_trees_are_judged_by_the_rules_and_are_well_in_the_end(void **
     }
 }
 
-/* A heartbeat every 20 s, 40 s and so on is not news, repeatedly. */
+/* A heartbeat every 20 s, 40 s and so on is not reported as new, even repeatedly. */
 static void a_slow_heart_is_well(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of cores whose fault counters a reader leaves out: a tree of one device in a scratch
- * folder, and readings by hand. */
+/* Cores whose fault counters a reader skips: a tree of one device in a scratch folder, and
+ * hand-made readings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void the_counters_of_a_skipped_core_are_not_read(void **state)
     assert_true(reading.cores[0].status[NTK_STATUS_HW_DMA_ABORT].present);
     assert_false(reading.cores[1].status[NTK_STATUS_HW_DMA_ABORT].present);
     assert_int_equal(reading.skipped_cores, 1 << 1);
-    /* Who asks for all statuses gets them. */
+    /* A reader that requests all statuses gets them. */
     assert_int_equal(ntk_device_source_read(source, NTK_DEVICE_READ_STATUS, &reading, 1), 1);
     assert_true(reading.cores[1].status[NTK_STATUS_HW_DMA_ABORT].present);
 
@@ -61,7 +61,7 @@ static void the_counters_of_a_skipped_core_are_not_read(void **state)
     test_scratch_destroy(folder);
 }
 
-/* Method: a status is read once, then left out for a minute, in the end with another value. */
+/* Method: a status is read once, then skipped for a minute, finally with another value. */
 static void a_core_that_was_skipped_is_neither_lost_nor_forgotten(void **state)
 {
     static struct ntk_device_info info = { .index = 0, .core_count = 2 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a hand-made /proc with open device nodes, and a lock file whose locks a child has. */
+/* Method: a hand-made /proc with open device nodes, and a lock file whose locks a child process
+ * holds. */
 #include "shared/collect/holders.h"
 
 #include <fcntl.h>
@@ -50,15 +51,16 @@ static void a_process_has_the_cores_of_the_devices_it_has_open(void **state)
     assert_false(ntk_holders_has(&holders, &tree, false, 10, 1000, 4, SECOND));
     assert_false(ntk_holders_has(&holders, &tree, false, 11, 1000, 2, SECOND));
     assert_false(ntk_holders_has(&holders, &tree, false, 12, 1000, 2, SECOND));
-    /* Root's: of one that gave up its rights since, or written by neuron-monitor attach. */
+    /* A segment of root: of a process that has given up its privileges since, or written by
+     * neuron-monitor attach. */
     assert_true(ntk_holders_has(&holders, &tree, false, 10, 0, 2, SECOND));
     /* A segment of another user that names this process. */
     assert_false(ntk_holders_has(&holders, &tree, false, 10, 1001, 2, SECOND));
     ntk_holders_fini(&holders);
 }
 
-/* Method: the kernel knows the number of /dev/null as device 1, and no other. As a user with a
- * private /dev does, a process has a file with the name of a node. */
+/* Method: the kernel knows the number of /dev/null as device 1, and no other. One process has an
+ * open file with the name of a node, as a user with a private /dev could. */
 static void a_node_is_known_by_its_number(void **state)
 {
     static struct ntk_device_tree numbered = { .device_count = 2, .cores_per_device = 2 };
@@ -127,10 +129,10 @@ static void a_core_of_the_software_machine_belongs_to_the_process_that_locked_it
     assert_int_equal(read(ready[0], &word, 1), 1);
     close(ready[0]);
     ntk_holders_init(&holders, "/proc", folder);
-    /* Its owner owns the machine. */
+    /* The owner of the lock file owns the machine. */
     assert_true(ntk_holders_has(&holders, &tree, true, (uint32_t)child, getuid(), 3, SECOND));
     ntk_holders_fini(&holders);
-    if (chown(path, getuid() + 1, (gid_t)-1) == 0) { /* only root can */
+    if (chown(path, getuid() + 1, (gid_t)-1) == 0) { /* requires root */
         ntk_holders_init(&holders, "/proc", folder);
         for (uint32_t core = 0; core < 4; core++) {
             assert_int_equal(

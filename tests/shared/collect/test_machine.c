@@ -12,7 +12,7 @@ static void the_tree_comes_first_then_a_process_of_its_family(void **state)
     struct ntk_machine_answer answer = ntk_machine_of_tree(&tree);
 
     (void)state;
-    assert_string_equal(answer.type, ""); /* the family alone */
+    assert_string_equal(answer.type, ""); /* only the family */
     assert_string_equal(answer.machine->sysfs_device_name, "Trainium2");
     ntk_machine_hear(&answer, "trn1.32xlarge"); /* of another family */
     ntk_machine_hear(&answer, "none");
@@ -20,7 +20,7 @@ static void the_tree_comes_first_then_a_process_of_its_family(void **state)
     ntk_machine_hear(&answer, "trn2.48xlarge");
     assert_string_equal(answer.type, "trn2.48xlarge");
     assert_int_equal(answer.machine->device_count, 16);
-    ntk_machine_hear(&answer, "trn2.3xlarge"); /* the first one stays */
+    ntk_machine_hear(&answer, "trn2.3xlarge"); /* the first one wins */
     assert_string_equal(answer.type, "trn2.48xlarge");
 
     ntk_str_copy(tree.machine_type, sizeof tree.machine_type, "trn2.3xlarge");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of how the kernel reports an exit: real children, before and after they are waited for. */
+/* How the kernel reports an exit: real children, before and after they are reaped. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,13 +34,13 @@ static struct child start(int exit_code)
     return child;
 }
 
-/* It ends by the signal, and becomes a zombie. */
+/* The signal ends it, and it becomes a zombie. */
 static void end(const struct child *child, int number)
 {
     siginfo_t info;
 
     assert_int_equal(kill(child->pid, number), 0);
-    (void)kill(child->pid, SIGCONT); /* a stopped one takes no other signal than SIGKILL */
+    (void)kill(child->pid, SIGCONT); /* a stopped process handles only SIGKILL */
     assert_int_equal(waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT), 0);
 }
 
@@ -84,7 +84,7 @@ static void a_zombie_shows_its_signal_and_its_code_on_every_kernel(void **state)
     (void)reaped(&failed);
 }
 
-/* Zero is what the kernel shows to those who may not know, too. */
+/* Zero is also what the kernel shows to readers without permission. */
 static void a_zombie_without_a_code_shows_nothing(void **state)
 {
     struct child child = start(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of what /proc tells: a made-up /proc in a scratch folder. */
+/* Facts from /proc: a made-up /proc in a scratch folder. */
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void put(struct fixture *f, const char *name, const char *text)
     *slash = '\0';
     assert_int_equal(ntk_fs_make_folders(path, 0700, NULL), 0);
     *slash = '/';
-    /* in place: files stay open, as those of /proc do */
+    /* in place: files stay open, like those of /proc */
     FILE *file = fopen(path, "w");
 
     assert_non_null(file);
@@ -167,7 +167,7 @@ static void a_runtime_has_cpu_time_memory_command_and_container(void **state)
         fclose(file);
         free(path);
     }
-    /* a name that looks like the end of itself */
+    /* a name that looks like its own end */
     put_stat(f, STAT("evil) R 9 9 (", "900"), 10, 5, 3);
     sample(f);
     put_stat(f, STAT("evil) R 9 9 (", "900"), 60, 15, 4);
@@ -215,8 +215,8 @@ static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
     assert_true(f->snapshot->runtimes[0].vcpu_system == 0.1);
 }
 
-/* Method: the process is known for two periods before its usage is wanted, in the middle of the
- * third; it burns all the time. Then its file is gone, which only a reading would notice. */
+/* Method: the process is known for two periods before its usage is needed, in the middle of the
+ * third; it uses CPU all the time. Then its file disappears, which only a reading can notice. */
 static void usage_is_read_only_while_it_is_wanted(void **state)
 {
     struct fixture *f = *state;
@@ -238,7 +238,7 @@ static void usage_is_read_only_while_it_is_wanted(void **state)
     put_stat(f, STAT("serve", "900"), 350, 0, 3);
     ntk_source_proc_read_usage(&f->source, f->aggregate, true);
     put_stat(f, STAT("serve", "900"), 400, 0, 4);
-    sample(f); /* of a part of the period: its share of the whole one is unknown */
+    sample(f); /* for a part of the period, so its share of the whole is unknown */
     assert_int_equal(f->snapshot->runtimes[0].has & usage, NTK_RUNTIME_HAS_RSS);
     assert_int_equal(f->snapshot->runtimes[0].rss_bytes, 4 * 4096);
     put_stat(f, STAT("serve", "900"), 425, 25, 4);
@@ -256,7 +256,7 @@ static void usage_is_read_only_while_it_is_wanted(void **state)
     assert_string_not_equal(sample(f)->runtimes[0].cpu_error, "");
 }
 
-/* One that had ended before it was seen has no folder with an owner. */
+/* A process that had exited before it was seen has no folder with an owner. */
 static void the_user_of_a_process_that_is_gone_is_named_too(void **state)
 {
     struct fixture *f = *state;
@@ -288,7 +288,7 @@ static void a_user_without_a_name_is_shown_as_number(void **state)
     assert_string_equal(sample(f)->runtimes[0].user, expected);
 }
 
-/* Method: the number of the process is another process's by now; then it is nobody's. */
+/* Method: the pid belongs to another process by now, so it gives no figures. */
 static void a_pid_of_another_process_gives_no_figures(void **state)
 {
     struct fixture *f = *state;

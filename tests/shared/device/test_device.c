@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the device tree's reader: trees of both layouts and hostile ones in a scratch folder. */
+/* The reader of the device tree: trees of both layouts, and hostile ones, in a scratch folder. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static void put(struct fixture *f, unsigned int device, const char *name, const 
     put_at(f->root, path, text);
 }
 
-/* One device with two cores; stats are below other names in the new layout. */
+/* One device with two cores; stats have other names in the new layout. */
 static void put_device(struct fixture *f, unsigned int device, bool new_layout)
 {
     static const char *const infos[][2] = {
@@ -206,7 +206,7 @@ static void check_tree(struct fixture *f)
     assert_int_equal(core->device_memory_peak_bytes.value, UINT64_C(7120281600));
     assert_int_equal(core->category_bytes[NTK_MEMORY_TENSORS].value, 942070784);
     assert_false(core->category_bytes[NTK_MEMORY_CONSTANTS].present);
-    /* cleared below what was in use: wrapped around */
+    /* cleared below the amount in use: it wrapped around */
     assert_true(core->category_bytes[NTK_MEMORY_DMA_RINGS_IO].present);
     assert_int_equal(core->category_bytes[NTK_MEMORY_DMA_RINGS_IO].value, 0);
     assert_int_equal(core->status[NTK_STATUS_SUCCESS].value, 125000);
@@ -235,8 +235,8 @@ static void fault_indicators_are_read_separately(void **state)
     assert_false(reading.cores[1].status[NTK_STATUS_NUM_ERR].present);
     assert_false(reading.cores[1].busy_us.present);
 
-    /* An empty line is that there are none; so is nothing at all, and a word without the end of its
-     * line that stays. */
+    /* An empty line means none; so does an empty file, and a word that keeps missing its line
+     * end. */
     put(f, 0, components, "\n");
     ntk_device_source_read(f->source, NTK_DEVICE_READ_HEALTH, &reading, 1);
     assert_true(reading.has_unhealthy_components);
@@ -291,7 +291,7 @@ static size_t open_leaves(const struct fixture *f)
     return count;
 }
 
-/* Whether a reading opened the counter of DMA aborts of a core, by the kernel's own count. */
+/* Whether reading opened the counter of DMA aborts of a core, according to the kernel. */
 static bool is_opened_by_reading(struct fixture *f, unsigned int read_parts)
 {
     char *path = test_scratch_path(f->root, DEVICES
@@ -327,7 +327,7 @@ static void leaves_that_report_faults_are_opened_once(void **state)
     assert_false(is_opened_by_reading(f, parts));
     assert_int_equal(open_leaves(f), count);
 
-    /* One that is replaced, or goes, is noticed within five reads. */
+    /* A leaf that is replaced or removed is noticed within five reads. */
     char *path = test_scratch_path(f->root, DEVICES
                                    "/neuron0/neuron_core1/stats/status/hw_dma_abort_error/total");
     assert_int_equal(unlink(path), 0);
@@ -373,9 +373,9 @@ static void counters_are_read_anew_at_each_sample(void **state)
         put(f, 0, "stats/hardware/mem_ecc_uncorrected", text);
         ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
         assert_int_equal(reading.mem_ecc_uncorrected.value, 100 + i);
-        assert_false(reading.cores[0].busy_us.present); /* not asked for */
+        assert_false(reading.cores[0].busy_us.present); /* not requested */
     }
-    /* a line that is being written */
+    /* a line that is still being written */
     put(f, 0, "stats/hardware/mem_ecc_uncorrected", "10");
     ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
     assert_false(reading.mem_ecc_uncorrected.present);
@@ -408,8 +408,8 @@ static void missing_and_odd_leaves_are_absent(void **state)
     }
 }
 
-/* Cores that look alike are not all walked: one that has other folders is, and values never change
- * places. */
+/* Of cores that look alike not all are walked; one with other folders is, and values are never
+ * swapped. */
 static void a_core_that_differs_from_the_others_is_read_as_it_is(void **state)
 {
     struct fixture *f = *state;
@@ -474,7 +474,7 @@ static void a_tree_that_comes_goes_and_changes_is_noticed(void **state)
     free(devices);
 }
 
-/* Method: the three places, one after the other filled. */
+/* Method: the three places, filled one after another. */
 static void the_named_tree_beats_the_driver_and_the_driver_the_software_machine(void **state)
 {
     struct fixture *f = *state;
@@ -510,7 +510,7 @@ static void the_named_tree_beats_the_driver_and_the_driver_the_software_machine(
     assert_string_equal(ntk_device_source_tree(source)->devices[0].name, "Trainium2");
     ntk_device_source_close(source);
 
-    /* named and not present: nothing else is taken instead */
+    /* a named root that does not exist: no other is used instead */
     options.sysfs_root = f->root;
     assert_int_equal(ntk_device_source_open(&options, &source, &err), 0);
     assert_int_equal(ntk_device_source_tree(source)->origin, NTK_DEVICE_ORIGIN_NONE);
@@ -554,7 +554,7 @@ static void links_fifos_and_folders_in_place_of_leaves_are_not_followed(void **s
     assert_false(reading.mem_ecc_uncorrected.present);
     assert_false(reading.sram_ecc_uncorrected.present);
     assert_false(reading.has_power);
-    assert_true(reading.mem_ecc_corrected.present); /* the rest is read */
+    assert_true(reading.mem_ecc_corrected.present); /* the rest is still read */
 
     /* a leaf becomes a link between the walk and the reading */
     unlink(leaf);
@@ -661,7 +661,8 @@ static void devices_with_a_node_are_known_by_number_or_name(void **state)
         put_device(f, i, true);
     }
     open_driver(f);
-    assert_true(ntk_device_source_nodes(f->source, dev) == UINT64_MAX); /* no such folder */
+    /* The folder does not exist. */
+    assert_true(ntk_device_source_nodes(f->source, dev) == UINT64_MAX);
     put_at(dev, "null", "");
     put_at(dev, "neuron", "");
     put_at(dev, "neuronx1", "");
@@ -672,24 +673,25 @@ static void devices_with_a_node_are_known_by_number_or_name(void **state)
     assert_true(ntk_device_source_nodes(f->source, dev) == 0x30);
 
     assert_int_equal(symlink("/dev/null", node), 0);
-    assert_true(ntk_device_source_nodes(f->source, dev) == 0x31); /* the tree has no numbers */
+    /* The tree has no device numbers. */
+    assert_true(ntk_device_source_nodes(f->source, dev) == 0x31);
     put_at(f->root, DEVICES "/neuron3/dev", "1:3\n");
     assert_true(ntk_device_source_nodes(f->source, dev) == 0x38);
 
-    open_root(f); /* a tree that the user named may be of another machine */
+    open_root(f); /* a tree that the user named may belong to another machine */
     assert_true(ntk_device_source_nodes(f->source, dev) == UINT64_MAX);
     free(node);
     free(dev);
 }
 
-/* What happens while a tree is walked. */
+/* What happens during a walk of the tree. */
 static struct {
     struct fixture *fixture;
     unsigned int times; /* how many walks it spoils */
-    unsigned int walks; /* that were spoilt */
+    unsigned int walks; /* walks that were disturbed */
 } meanwhile;
 
-/* A writer puts a machine of two devices into the place of one of a single device, or back. */
+/* Replaces a machine of a single device by one of two devices, or back. */
 static void exchange_trees(struct fixture *f)
 {
     char *other = test_scratch_path(f->folder, "other");
@@ -702,8 +704,8 @@ static void exchange_trees(struct fixture *f)
     free(other);
 }
 
-/* In place of the C library's: the reader calls it for every folder. After that of the devices
- * comes that of the first device. */
+/* Replaces the C library's function: the reader calls it for every folder, first for that of the
+ * devices, then for that of the first device. */
 DIR *fdopendir(int fd)
 {
     static bool is_listed;
@@ -726,8 +728,7 @@ DIR *fdopendir(int fd)
     return real(fd);
 }
 
-/* Method: the reader lists devices, and before it reads them another machine has taken the
- * place. */
+/* Method: the reader lists devices, and before it reads them, another machine takes their place. */
 static void a_machine_that_is_replaced_during_the_walk_is_walked_again(void **state)
 {
     struct fixture *f = *state;
@@ -751,7 +752,7 @@ static void a_machine_that_is_replaced_during_the_walk_is_walked_again(void **st
     ntk_device_source_close(f->source);
     f->source = NULL;
 
-    /* One that is another at every walk is not read at all: no half of it is shown. */
+    /* A machine that changes during every walk is not read at all: a half is never shown. */
     meanwhile.times = 1000;
     meanwhile.walks = 0;
     tree = open_root(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: addresses as people type them; then peers of plain sockets on one thread each, that
- * answer a report, close, say nothing, send what is not a report, or never end. */
+/* Method: addresses as users type them; then peers of plain sockets on one thread each, that answer
+ * with a report, close, send nothing, send something else, or never end. */
 #include "shared/hosts/hosts.h"
 
 #include <arpa/inet.h>
@@ -24,10 +24,10 @@
     "\"neuron_hardware_info\":null,\"time_ns\":1000000000000,\"sequence\":1}\n"
 
 struct peer {
-    const char *answer; /* NULL: it takes the connection and says nothing */
-    int awaited;        /* until so many peers have answered; 0: until who asks has had enough */
+    const char *answer; /* NULL: accepts the connection and sends nothing */
+    int awaited;        /* until this number of peers has answered; 0: until the client gives up */
     bool is_endless;    /* the answer is followed by spaces until the client is gone */
-    bool is_deep;       /* by opening brackets */
+    bool is_deep;       /* starts with many opening brackets */
     int listener;
     pthread_t thread;
     char name[64];
@@ -118,7 +118,7 @@ static void every_form_of_an_address_leads_to_the_same_agent(void **state)
     assert_int_equal(ntk_hosts_url_make("node1:9000", NTK_HOSTS_RANKS, url, 30, &err), -EINVAL);
 }
 
-/* Those that answer are read whatever the others do; each of these has a message. */
+/* Those that answer are read whatever the others do; each of the others has a message. */
 static void hostile_and_silent_hosts_keep_no_other_host_from_being_read(void **state)
 {
     struct peer peers[] = {
@@ -147,7 +147,7 @@ static void hostile_and_silent_hosts_keep_no_other_host_from_being_read(void **s
     ntk_host_set(&hosts[COUNT], "127.0.0.1:1"); /* no peer is there */
     assert_int_equal(ntk_hosts_ask(hosts, COUNT + 1, NTK_HOSTS_REPORT, &remote, &err), 0);
     assert_non_null(hosts[0].snapshot);
-    assert_true(hosts[0].clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN); /* when is not said */
+    assert_true(hosts[0].clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN); /* no time was reported */
     for (size_t i = 1; i <= COUNT; i++) {
         assert_null(hosts[i].snapshot);
         assert_true(hosts[i].err.text[0]);
@@ -180,7 +180,7 @@ static void a_host_that_stays_silent_is_given_up(void **state)
     peer_end(&peer);
 }
 
-/* The head of an answer that was given at the second. */
+/* The head of an answer given at this second. */
 static struct ntk_http_answer answer_of(uint64_t second)
 {
     struct ntk_http_answer answer = { .status = 200 };
@@ -193,8 +193,9 @@ static struct ntk_http_answer answer_of(uint64_t second)
     return answer;
 }
 
-/* Method: all clocks, ages of the report and ways to and fro, of an agent that is ahead by a known
- * time: the report covers it always, and is never wider than a second, a tick and the way. */
+/* Method: every combination of clock, age of the report and delay in both directions, for an agent
+ * that is ahead by a known time. The range always covers the report, and is never wider than a
+ * second, a tick and the delay. */
 static void the_error_of_a_clock_covers_the_age_of_the_report(void **state)
 {
     static const int64_t aheads[] = { 0, 1, -1, 499999999, -3600000000000, 86400123456789 };
@@ -242,7 +243,7 @@ static void a_clock_without_a_date_is_not_known(void **state)
     }
 }
 
-/* Far more than are asked at once. */
+/* Far more hosts than are asked at once. */
 static void many_hosts_are_all_asked(void **state)
 {
     enum { COUNT = 200 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rounds of questions to many hosts, on times of the test: periods of 100 ns that begin at 1000. */
+/* Rounds of requests to many hosts, at times of the test: periods of 100 ns that start at 1000. */
 #include "shared/hosts/hosts_round.h"
 
 #include "tests/support/unit.h"
@@ -41,7 +41,7 @@ static void news_comes_when_every_host_has_answered(void **state)
     assert_false(ntk_hosts_round_has_news(&round, 1010, true, true));
     assert_int_equal(ntk_hosts_round_until(&round), 1050);
     assert_true(ntk_hosts_round_has_news(&round, 1020, false, false));
-    assert_false(ntk_hosts_round_has_news(&round, 1030, false, false)); /* once a period */
+    assert_false(ntk_hosts_round_has_news(&round, 1030, false, false)); /* once per period */
     assert_int_equal(ntk_hosts_round_until(&round), 1100);
     assert_true(ntk_hosts_round_is_due(&round, 1100));
     assert_true(ntk_hosts_round_has_news(&round, 1110, false, false));
@@ -64,7 +64,7 @@ static void the_first_news_waits_for_all_hosts_if_asked_to(void **state)
     (void)state;
     assert_false(ntk_hosts_round_has_news(&round, 1090, true, true));
     assert_int_equal(ntk_hosts_round_until(&round), 1100);
-    assert_true(ntk_hosts_round_is_due(&round, 1100)); /* others are asked again meanwhile */
+    assert_true(ntk_hosts_round_is_due(&round, 1100)); /* meanwhile others are asked again */
     assert_false(ntk_hosts_round_has_news(&round, 1160, true, true));
     assert_true(ntk_hosts_round_has_news(&round, 1170, true, false));
     assert_true(ntk_hosts_round_is_due(&round, 1200));

@@ -1,6 +1,6 @@
 #!/bin/bash
-# causes - jobs whose idle time has a known cause: the first cause named is right, and its share is within 5 points of what
-# the job itself measured, which includes the time in which its thread was ready and had no CPU.
+# causes - jobs whose idle time has a known cause: the first cause in the answer is right, and its share is within 5
+# points of what the job itself measured. That includes the time in which its thread was ready and had no CPU.
 . "$(dirname "$0")/lib.sh"
 method=$1
 if [ "$method" = bpf ]; then
@@ -8,13 +8,13 @@ if [ "$method" = bpf ]; then
     [ -z "$why" ] || skip "$why"
 fi
 
-feed() { # a loader that is slow, until the job has ended
+feed() { # a slow loader, until the job has ended
     (
         exec 3>batches
         while echo -n x >&3 2>/dev/null; do sleep 0.015; done
     ) 2>/dev/null &
 }
-observed() { # the answer of the profiler, then the measurements of the job
+observed() { # the profiler's answer, then the measurements of the job
     neuron-profile idle --pid $pid --for 2s --method $method --json --folded folded.txt >answer.json 2>idle.err ||
         fail "$name: neuron-profile idle failed"
     stop
@@ -24,17 +24,17 @@ observed() { # the answer of the profiler, then the measurements of the job
 }
 share_of() { jq "[.processes[0].causes[] | select(.cause | IN($1)) | .percent] | add // 0" answer.json; }
 is_near() { jq -en "($1 - $2) | fabs <= $3" >/dev/null; }
-# What a busy machine adds: threads that are ready and have no CPU. In /proc they are running.
+# The additional cause on a busy machine: threads that are ready and have no CPU. In /proc they are running.
 busy='"cpu-pressure"'
 [ "$method" = bpf ] || busy='"cpu-pressure","running"'
-agrees() { # CAUSE: it is the first one, with the share that the job measured; else sets why
+agrees() { # CAUSE: it comes first, with the share that the job measured; otherwise sets why
     local first share
     first=$(jq -r "[.processes[0].causes[] | select(.cause == \"$1\" or (.cause | IN($busy) | not))][0].cause" answer.json)
     share=$(share_of "\"$1\",$busy")
     why="the first cause is $first with $share %, not $1 with the job's $measured %"
     [ "$first" = "$1" ] && is_near "$share" "$measured" "$points"
 }
-idles_by() { # CAUSE NAME COMMAND...: observes the job until both agree; on a busy machine, not each time
+idles_by() { # CAUSE NAME COMMAND...: observes the job until both agree, which may take several tries on a busy machine
     local cause=$1 try
     name=$2
     shift 2
@@ -52,7 +52,7 @@ row_has() { # FIELD VALUE: of the largest row with the cause
     jq -e "any(.processes[0].rows[]; $1 == \"$2\")" answer.json >/dev/null ||
         complain "$name: no row has $1 = $2: $(jq -c '.processes[0].rows[:3]' answer.json)"
 }
-# Of a state that is read 20 times per second, less is known.
+# A state that is read 20 times per second is less precise.
 points=5
 [ "$method" = bpf ] || points=20
 
@@ -72,12 +72,12 @@ rm batches
 idles_by network network "$job" network
 idles_by poll poll "$job" poll
 if [ "$method" = bpf ]; then
-    points=18 idles_by page-fault page-fault "$job" page-fault # of some hundred samples, some in munmap
+    points=18 idles_by page-fault page-fault "$job" page-fault # of several hundred samples, some in munmap
 fi
 idles_by lock lock "$job" lock
 if [ "$method" = bpf ]; then
     row_has '.held_by.name' tests_idle_job
-    # The answer follows a wait to the thread or the process that ended it.
+    # The answer traces a wait to the thread or process that ended it.
     mkfifo batches
     idles_by read worker "$job" worker "$PWD/batches"
     row_has .function load_batch
@@ -96,7 +96,7 @@ if [ -x /usr/bin/python3 ]; then
     fi
 fi
 
-# A disk that is slow. It is mounted where only the job sees it, and is gone with the job.
+# A slow disk. It is mounted where only the job sees it, and disappears with the job.
 mkdir disk
 slow_disk=$NTK_BUILD_DIR/tests/tests_slow_disk
 if [ -w /dev/fuse ] && unshare -m "$slow_disk" disk 2>/dev/null; then
@@ -105,7 +105,7 @@ if [ -w /dev/fuse ] && unshare -m "$slow_disk" disk 2>/dev/null; then
     [ "$method" = proc ] || row_has .function load_batch
 fi
 
-# A rank that waits for another one, which computes before it comes.
+# A rank that waits for another one, which computes before it arrives.
 late=
 partner() {
     [ -z "$late" ] || kill "$late"
@@ -120,7 +120,7 @@ unset -f partner
 kill "$late"
 unset NEURON_PROCESS_TAG
 
-# The quota of a cgroup: 3 of 20 ms.
+# The quota of a cgroup: 3 ms in 20 ms.
 group=/sys/fs/cgroup/neuron-idle-$$
 [ ! -d /sys/fs/cgroup/cpu ] || group=/sys/fs/cgroup/cpu/neuron-idle-$$
 if [ "$method" = bpf ] && mkdir "$group" 2>/dev/null; then

@@ -1,14 +1,14 @@
 #!/bin/bash
-# hostile - jobs that make it hard to observe them: names that are escape sequences, threads and processes that vanish, ten
-# thousand threads, a map file of garbage, an end in the middle; and users that may not look.
+# hostile - jobs that are hard to observe: names with escape sequences, threads and processes that vanish, ten
+# thousand threads, a map file of garbage, an end in the middle; and users without permission to look.
 . "$(dirname "$0")/lib.sh"
 methods=proc
 [ -n "$(why_no_bpf)" ] || methods="proc bpf"
 
-is_clean() { # FILE: no control characters but line breaks
+is_clean() { # FILE: no control characters except line breaks
     ! LC_ALL=C grep -q '[[:cntrl:]]' < <(tr -d '\n\t' <"$1") || complain "$method: $1 has control characters: $(head -n 5 "$1" | cat -v)"
 }
-# A busy machine keeps threads from a CPU; in /proc that is running, too.
+# A busy machine keeps threads from a CPU; /proc also shows that as running.
 idle_of() { jq -e '[.processes[0].causes[].cause | select(IN("running", "cpu-pressure") | not)][0] == "sleep"' answer.json >/dev/null || complain "$method: $1: $(jq -c '.processes[0].causes[:2]' answer.json)"; }
 
 for method in $methods; do
@@ -27,7 +27,7 @@ for method in $methods; do
     idle_of crowd
     stop
 
-    # The job ends while it is observed: what was seen until then is the answer.
+    # The job ends while it is observed: the answer is what was seen until then.
     started "$job" sleep
     neuron-profile idle --pid $pid --for 1h --method $method >printed 2>err &
     observer=$!
@@ -40,7 +40,7 @@ done
 
 ends 1 neuron-profile idle --pid 4194303
 says err "process 4194303 not found"
-# A segment of another version is why a process is not found.
+# A process is not found because its segment has another version.
 started "$job" sleep
 cp "$(segment)" "$NEURON_HOOKS_DIR/4194302-1"
 printf '\xee' | dd of="$NEURON_HOOKS_DIR/4194302-1" bs=1 seek=8 conv=notrunc status=none
@@ -62,7 +62,7 @@ if [ "$(id -u)" = 0 ]; then
     grep -q -e "may not trace process $pid" -e "process $pid not found" err || complain "another user was not refused: $(cat err)"
     stop
 
-    # Without privilege the states in /proc are what there is.
+    # Without privileges only the states in /proc are available.
     mkdir "$memory/own"
     chown 65534 "$memory/own"
     chmod 755 "$memory" "$scratch"

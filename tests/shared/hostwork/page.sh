@@ -1,6 +1,7 @@
 #!/bin/bash
-# page - what host threads do while cores are idle, from the observation to the page: the tab, rows of threads on the clock of the
-# executions, one file, Perfetto and Chrome, and the folder of a trigger. The job sleeps between its executions.
+# page - the activity of host threads while cores are idle, from the observation to the page: the tab, rows of
+# threads on the clock of the executions, one file, Perfetto and Chrome, and the folder of a trigger. The job sleeps
+# between its executions.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs_browser
 needs python3 jq
@@ -29,11 +30,12 @@ for name in nc_idle thread_sleep; do
     [ "$(jq --arg name $name '[.traceEvents[] | select(.name == $name and .ph == "X")] | length' out.json)" = "$count" ] || fail "chrome has not $count $name"
     greps "name: \"$name\"" trace.txt || fail "perfetto has no $name"
 done
-# Time between executions has a cause, and calls are none of it: no state of a thread counts as a call.
+# Time between executions has a cause, and states of threads do not count as calls.
 [ "$(neuron-profile analyze -d out --json host-gaps | jq '[."host-gaps"[].cores[].causes_ns.other_call] | add // 0')" = 0 ] || fail "states of threads count as calls"
 
 neuron-profile view -d out --output-format html --output-file out.html 2>err || fail "html"
-# A trigger records the host threads of the same time; this job has no listener, so it has only what was around.
+# A trigger records the host threads of the same time. This job has no listener, so the recording has only host
+# threads.
 neuron-packager example conv -s 4 -o m.neff >/dev/null
 neuron-bench exec m.neff --rate 20 --count 100000 >bench.out 2>&1 &
 pids+=($!)

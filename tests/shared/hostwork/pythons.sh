@@ -1,5 +1,5 @@
 #!/bin/bash
-# pythons - frames of every CPython from 3.10 to 3.13 that is here, read from outside; without root and without BPF.
+# pythons - frames of every installed CPython from 3.10 to 3.13, read from outside, without root and without BPF.
 . "$(dirname "$0")/lib.sh"
 tried=0
 for minor in 10 11 12 13; do

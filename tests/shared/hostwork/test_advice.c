@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: results written by hand, just above and just below the thresholds of advice.def. */
+/* Method: hand-written results, just above and just below the thresholds of advice.def. */
 #include "shared/hostwork/advice.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: records written by hand, whose answer follows from the rule of docs/idle.md. */
+/* Method: hand-written records, whose answer follows from the rule of docs/idle.md. */
 #include "shared/hostwork/hostwork.h"
 
 #include <linux/futex.h>
@@ -258,7 +258,7 @@ static void a_waker_of_another_job_ends_the_chain(void **state)
     assert_cause(NTK_HOST_READ, 100, 1, 100);
 }
 
-/* ---- what is unknown, and what is wrong ---- */
+/* ---- unknown states, and invalid records ---- */
 
 static void an_unknown_submitter_is_not_guessed(void **state)
 {
@@ -274,7 +274,7 @@ static void a_core_without_work_is_not_a_thread_that_waits(void **state)
     assert_cause(NTK_HOST_UNUSED, 100, 1, 100);
 }
 
-/* It lost its CPU there, but does not wait for the file. */
+/* It lost its CPU there, but did not wait for the file. */
 static void a_thread_that_is_preempted_in_a_call_has_no_file(void **state)
 {
     struct ntk_host_slice slice = blocked(MAIN, 0, 100, SYS_read);

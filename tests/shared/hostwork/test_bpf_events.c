@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a wait whose members all differ, and the event that both sides make of it. */
+/* Method: a wait whose members all differ, and the event that both sides make from it. */
 #include "shared/hostwork/bpf_events.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a child has the hooks in it and executes when its test says so. It notes the time around
- * each call, so that the gaps have bounds that hold on any machine.
+ * Method: a child process has the hooks and executes on request. It notes the time around each
+ * call, so that the gaps have limits that hold on any machine.
  */
 #include "shared/hostwork/gaps.h"
 
@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-#define CLOCK_SLACK_NS UINT64_C(200000) /* of ticks to nanoseconds */
+#define CLOCK_SLACK_NS UINT64_C(200000) /* of converting ticks to nanoseconds */
 
 enum { CORE = 5, RUNS = 4 };
 enum { STOP, RUN, BURST }; /* what a test tells the child */
@@ -278,7 +278,7 @@ static void cores_without_an_execution_are_unused_where_others_have_some(void **
     assert_int_equal(gaps[2].tid, 0);
 }
 
-/* It gives its cores back, or is killed: what was until then is the answer. */
+/* It releases its cores, or is killed: the answer covers the time until then. */
 static void gaps_of_a_process_that_ended_end_with_it(void **state)
 {
     struct observation *o = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: an interpreter made of bytes at the offsets of each version, and the same bytes spoilt.
- * Real interpreters: causes.sh and pythons.sh.
+ * Method: a fake interpreter with bytes at the offsets of each version, and the same bytes damaged.
+ * For real interpreters see causes.sh and pythons.sh.
  */
 #include "shared/hostwork/python.h"
 
@@ -47,7 +47,7 @@ static void put(size_t at, uint64_t value)
 
 static void put_text(const struct ntk_python_offsets *offsets, size_t at, const char *text)
 {
-    uint32_t state = 1u << 2 | 1u << 5 | 1u << 6; /* one byte each, compact, ASCII */
+    uint32_t state = 1u << 2 | 1u << 5 | 1u << 6; /* one byte per character, compact, ASCII */
 
     put(at + offsets->text_length, strlen(text));
     memcpy(image + at + offsets->text_state, &state, sizeof state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: this program copies its own registers and stack as the kernel's program would, inside of
+ * Method: this program copies its own registers and stack, as the kernel's program would, inside
  * functions with known names.
  */
 #include "shared/hostwork/resolve.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: observes this process. A thread of it waits for one pipe, then for another. */
+/* Method: observes this process. One of its threads waits for one pipe, then for another. */
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ struct fixture {
     int pipes[2][2];
     pthread_t thread;
     _Atomic int tid;
-    size_t waits; /* that the test has ended */
+    size_t waits; /* waits that the test has ended */
     bool is_joined;
     _Atomic bool is_polled;
     struct ntk_host_records records;
@@ -78,7 +78,7 @@ static int end(void **state)
     return 0;
 }
 
-/* The only slice of the thread; NULL: none. */
+/* The only slice of the thread; NULL if there is none. */
 static const struct ntk_host_slice *only_slice(struct fixture *f, uint32_t tid)
 {
     const struct ntk_host_slice *found = NULL;

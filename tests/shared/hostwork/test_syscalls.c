@@ -41,7 +41,7 @@ static void a_mutex_is_a_lock_and_a_condition_is_a_wait(void **state)
     assert_int_equal(ntk_host_syscall_cause(SYS_futex, other), NTK_HOST_WAIT);
 }
 
-/* CPython before 3.11 sleeps by select() without files. */
+/* CPython before 3.11 sleeps with select() without files. */
 static void a_call_that_waits_for_no_descriptor_is_a_sleep(void **state)
 {
     const uint64_t none[3] = { 0, 0, 0 };

@@ -20,7 +20,7 @@ static void a_read_is_ended_by_a_write(void **state)
     assert_false(ntk_host_is_waker(SYS_wait4, SYS_write));
 }
 
-/* It borrows the thread that it finds, whatever that one does. */
+/* An interrupt borrows the current thread, whatever that thread does. */
 static void an_interrupt_is_no_waker(void **state)
 {
     assert_false(ntk_host_is_waker(SYS_read, -1));

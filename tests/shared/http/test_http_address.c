@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: texts and what they must become. */
+/* Method: texts and the expected results. */
 #include "shared/http/http_address.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: folders that stand for the root of a system. */
+/* Method: folders that act as the root of a system. */
 #include "shared/http/http_authorities.h"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static void certificates_are_found_on_another_system_than_that_of_the_build(void
     close(fd);
     assert_string_equal(http_authorities_file(root, OF_DEBIAN), OF_FEDORA);
     assert_null(http_authorities_file(root, OF_FEDORA));
-    assert_null(http_authorities_file(root, NULL)); /* libcurl without a file has a folder */
+    assert_null(http_authorities_file(root, NULL)); /* libcurl without a file uses a folder */
     free(file);
     free(folder);
     test_scratch_destroy(root);

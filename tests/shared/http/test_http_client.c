@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a peer of plain sockets that plays one scripted answer per connection and keeps what it
- * was asked, on TCP and on a Unix socket. */
+/* Method: a peer of plain sockets that plays one scripted answer per connection and records the
+ * request, on TCP and on a Unix socket. */
 #include "shared/http/http_client.h"
 
 #include <arpa/inet.h>
@@ -23,10 +23,10 @@
 
 /* What the peer does with the next connection. */
 struct script {
-    const char *answer;  /* sent as it is; NULL: nothing */
-    size_t read_bytes;   /* of the question, before it answers; 0: to the end of the head */
+    const char *answer;  /* sent verbatim; NULL: nothing */
+    size_t read_bytes;   /* bytes of the request before it answers; 0: to the end of the head */
     size_t repeat_bytes; /* this much more after the answer */
-    int is_held;         /* the connection stays open until the test lets go */
+    int is_held;         /* the connection stays open until the test releases it */
 };
 
 struct peer {
@@ -36,7 +36,7 @@ struct peer {
     struct script script;
     char asked[ASKED_BYTES];
     size_t asked_bytes;
-    int release[2]; /* written to: let go of a held connection */
+    int release[2]; /* written to release a held connection */
 };
 
 static void read_question(struct peer *peer, int fd)
@@ -182,8 +182,8 @@ static void test_get(void **state)
     assert_non_null(strstr(f->peer.asked, "\r\nX-Who: test\r\n"));
 }
 
-/* The first line of the file as it is at each question; the answer of a file without one never
- * leaves. */
+/* The first line of the file at the time of each request; without a file, the request is never
+ * sent. */
 static void test_token_file(void **state)
 {
     static const char answer[] = "HTTP/1.1 204 No\r\nConnection: close\r\n\r\n";
@@ -275,7 +275,7 @@ static void test_post_and_trailer(void **state)
     assert_non_null(strstr(f->peer.asked, "\r\nContent-Length: 3\r\n"));
 }
 
-/* No redirect is followed: the second server would get what was meant for the first. */
+/* Redirects are not followed: the second server would get data meant for the first. */
 static void test_redirect_is_an_answer(void **state)
 {
     struct fixture *f = *state;
@@ -309,13 +309,13 @@ static void test_broken_connections(void **state)
     peer_play(&f->peer, (struct script){ NULL, 0, 0, 0 });
     assert_error(f, &question, -EIO, 1, "http://127.0.0.1:");
     peer_done(&f->peer);
-    /* Not all of a large question was taken when the peer went. */
+    /* The peer closes before it has read all of a large request. */
     question.body_bytes = (size_t)8 * 1024 * 1024;
     peer_play(&f->peer, (struct script){ NULL, 0, 0, 0 });
     assert_error(f, &question, -EIO, 0, "http://127.0.0.1:");
     peer_done(&f->peer);
     free(body);
-    /* Half an answer is none. */
+    /* Half an answer is an error. */
     question = (struct ntk_http_question){ .url = f->url };
     peer_play(&f->peer,
               (struct script){ "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", 0, 0, 0 });
@@ -384,7 +384,7 @@ static void test_feed_and_cancel(void **state)
     assert_error(f, &question, -ECANCELED, 1, "canceled");
     peer_done(&f->peer);
     assert_string_equal(gathered.text, "line\n");
-    /* An answer that is not 2xx is not for the feed. */
+    /* An answer other than 2xx does not go to the feed. */
     peer_play(&f->peer,
               (struct script){ "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", 0, 0, 0 });
     assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
@@ -399,7 +399,7 @@ static void *cancel_now(void *ctx)
     return NULL;
 }
 
-/* A cancel while the peer is silent ends the wait; one before the question too. */
+/* A cancel while the peer is silent ends the wait; so does one before the request. */
 static void test_cancel(void **state)
 {
     struct fixture *f = *state;
@@ -416,7 +416,7 @@ static void test_cancel(void **state)
     peer_done(&f->peer);
 }
 
-/* Question after question to a server that would keep the connection. */
+/* Request after request to a server that would keep the connection open. */
 static void test_http2_again(void **state)
 {
     static const char *const headers[] = { "Content-Type: application/grpc", "TE: trailers", NULL };

@@ -153,7 +153,7 @@ static void a_token_is_asked_for_and_the_cookie_stands_for_it(void **state)
     expect(port, "/?token=0123456789abcdef", "", "401");
     expect(port, "/?token=", "", "401");
     expect(port, "/?token", "", "401");
-    expect(port, "/metrics?token=" TOKEN, "", "401"); /* only the page takes it from the address */
+    expect(port, "/metrics?token=" TOKEN, "", "401"); /* only the page accepts it in the address */
 
     char *text = test_http_get(port, "/?token=" TOKEN, "");
     assert_non_null(strstr(text, "HTTP/1.1 303 "));
@@ -174,7 +174,7 @@ static void a_token_is_asked_for_and_the_cookie_stands_for_it(void **state)
     rewrite(f, TOKEN "-new");
     expect(port, "/", "Authorization: Bearer " TOKEN "\r\n", "401");
     expect(port, "/", "Authorization: Bearer " TOKEN "-new\r\n", "200");
-    expect(port, "/", cookie, "401"); /* the old token's session has ended */
+    expect(port, "/", cookie, "401"); /* the session of the old token has ended */
     assert_int_equal(unlink(f->path), 0);
     expect(port, "/", "Authorization: Bearer " TOKEN "-new\r\n", "500");
 }

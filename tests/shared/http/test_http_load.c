@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: many clients at once, slow ones and rude ones, against one server on loopback; what a
- * good client gets is compared, how long it takes decides nothing. */
+/* Method: many clients at once, slow and misbehaving ones, against one server on loopback. The
+ * answers for good clients are compared; their duration does not matter. */
 #include <arpa/inet.h>
 #include <crypt.h>
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ struct fixture {
     struct ntk_http_server *server;
     struct ntk_http_body *page;
     uint16_t port;
-    pthread_mutex_t gate; /* held: slow answers wait */
+    pthread_mutex_t gate; /* while it is locked, slow answers wait */
 };
 
 static void answer_page(const struct ntk_http_request *request, struct ntk_http_response *response,
@@ -85,7 +85,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The bytes of the body of whole answers. */
+/* The size of the bodies of complete answers. */
 static void *scrape(void *ctx)
 {
     struct fixture *f = ctx;
@@ -114,7 +114,7 @@ static void a_hundred_scrapers_get_whole_pages(void **state)
     }
 }
 
-/* Slow-loris: each sends a part of a head and stays. */
+/* Slow-loris: each sends a part of a head and stays connected. */
 static void clients_that_never_finish_a_request_delay_no_other(void **state)
 {
     struct fixture *f = *state;
@@ -151,7 +151,7 @@ static void clients_that_read_nothing_or_hang_up_delay_no_other(void **state)
     }
 }
 
-/* What was sent before: later than every one of them, on the same thread. */
+/* After everything sent earlier, because it is on the same thread. */
 static void all_are_taken(const struct fixture *f)
 {
     for (int i = 0; i < 3; i++) {
@@ -188,7 +188,7 @@ static void a_slow_answer_delays_only_other_slow_ones(void **state)
 static void more_slow_questions_than_may_wait_are_turned_away(void **state)
 {
     struct fixture *f = *state;
-    /* One is being answered, as many as may wait do, and some more. */
+    /* One is being answered, the maximum is waiting, and there are a few more. */
     enum { ALL = NTK_HTTP_SLOW_MAX + 1 + 5 };
     int fds[ALL];
     int turned_away = 0;
@@ -209,7 +209,7 @@ static void more_slow_questions_than_may_wait_are_turned_away(void **state)
         free(answer);
         close(fds[i]);
     }
-    assert_in_range(turned_away, 1, 6); /* 6: before the first one was taken to be answered */
+    assert_in_range(turned_away, 1, 6); /* 6: before the first one was accepted to be answered */
 }
 
 static void a_server_that_ends_answers_what_waits(void **state)
@@ -261,7 +261,7 @@ static void *guess(void *ctx)
     return NULL;
 }
 
-/* Two wrong ones were computed, with the rest between them, and most were not. */
+/* At least two wrong passwords were computed, with the rest between them, and most were not. */
 static bool is_tried(struct guessing *guessing)
 {
     unsigned computed = atomic_load(&guessing->computed);
@@ -269,7 +269,7 @@ static bool is_tried(struct guessing *guessing)
     return computed >= 2 && atomic_load(&guessing->turned_away) > computed;
 }
 
-/* me:s3cret as a server keeps it, at the cost that people use. */
+/* me:s3cret as a server stores it, with the usual cost. */
 static void make_config(const char *path)
 {
     char salt[CRYPT_GENSALT_OUTPUT_SIZE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a configuration file that the test rewrites; TLS itself is tried with a real client in
- * tests/exporters/prometheus/pipe.sh. */
+/* Method: a configuration file that the test rewrites; tests/exporters/prometheus/pipe.sh tests TLS
+ * itself with a real client. */
 #include "shared/http/http_security.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct fixture {
     char *stack; /* of a thread */
 };
 
-/* As a server does: what is not remembered is computed. */
+/* Like a server: passwords that are not cached are computed. */
 static int check(struct ntk_http_security *security, const char *user, const char *password)
 {
     int ret = ntk_http_security_check(security, user, password);
@@ -75,7 +75,7 @@ static void test_users(void **state)
 
     open_security(f, "basic_auth_users:\n  me: " HASH "\n");
     assert_false(ntk_http_security_has_tls(f->security));
-    for (int i = 0; i < 3; i++) { /* the second time from memory */
+    for (int i = 0; i < 3; i++) { /* the second time from the cache */
         assert_int_equal(check(f->security, "me", "s3cret"), 0);
         assert_int_equal(check(f->security, "me", "s3cre"), 401);
         assert_int_equal(check(f->security, "me", "x3cret"), 401);
@@ -93,7 +93,7 @@ static void test_users(void **state)
 
 #define STACK_BYTES (2 << 20) /* also enough for a sanitizer */
 
-/* Further down the stack than whatever looks into it afterwards. */
+/* Deeper in the stack than the code that inspects it afterwards. */
 static __attribute__((noinline)) int compute_below(struct fixture *f)
 {
     volatile char room[16384];
@@ -102,17 +102,17 @@ static __attribute__((noinline)) int compute_below(struct fixture *f)
     return ntk_http_security_compute(f->security, f->long_user, "s3cret") + room[0];
 }
 
-/* 0: right, and nothing of it is left; 1: the line is. */
+/* Returns 0 if the password is right and no trace of it is left, 1 if the line is left. */
 static void *compute_right(void *ctx)
 {
-    static const char mark[] = "wsyH5DG\ns3cr"; /* end of the hash, begin of the password */
+    static const char mark[] = "wsyH5DG\ns3cr"; /* end of the hash, start of the password */
     struct fixture *f = ctx;
     intptr_t ret = compute_below(f);
 
     return (void *)(ret != 0 ? ret : memmem(f->stack, STACK_BYTES, mark, sizeof mark - 1) != NULL);
 }
 
-/* A line with a password stays nowhere, also one that is too long to be remembered. */
+/* A line with a password stays nowhere in memory, even if it is too long for the cache. */
 static void test_stack_is_wiped(void **state)
 {
     struct fixture *f = *state;
@@ -121,7 +121,7 @@ static void test_stack_is_wiped(void **state)
     void *result;
     char text[512];
 
-    /* The password is cut in the middle. */
+    /* The password is truncated in the middle. */
     memset(f->long_user, 'u', 256 - 1 - 1 - strlen(HASH) - 1 - 4);
     snprintf(text, sizeof text, "basic_auth_users:\n  %s: " HASH "\n", f->long_user);
     open_security(f, text);

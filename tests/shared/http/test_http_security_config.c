@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: texts of configurations, right ones by what was read, wrong ones by the message. */
+/* Method: texts of configurations; checks the parsed values of valid ones and the message of
+ * invalid ones. */
 #include "shared/http/http_security_config.h"
 
 #include <errno.h>

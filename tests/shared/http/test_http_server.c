@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a real server on a port the system chose, and a client of plain sockets. */
+/* Method: a real server on a port chosen by the system, and a client of plain sockets. */
 #include "shared/http/http_server.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static void answer_feed(const struct ntk_http_request *request, struct ntk_http_
     response->feed = f->feed;
 }
 
-/* What is PUT, and how often that ended. */
+/* The body of a PUT, and how many ended. */
 struct kept {
     char bytes[100000];
     _Atomic size_t count;
@@ -243,7 +243,7 @@ static void other_methods_and_paths_are_refused(void **state)
     free(answer);
 }
 
-/* A proxy before this server may go by the other one. */
+/* A proxy before this server may use the other one. */
 static void a_second_host_is_refused(void **state)
 {
     static const char *const heads[] = {
@@ -263,7 +263,7 @@ static void a_second_host_is_refused(void **state)
     }
 }
 
-/* The head, and count bytes of a body. */
+/* Sends the head, and count bytes of a body. */
 static char *put(const struct fixture *f, const char *path, size_t announced, size_t count)
 {
     char head[200];
@@ -280,7 +280,7 @@ static char *put(const struct fixture *f, const char *path, size_t announced, si
     test_http_send(fd, head);
     test_http_send(fd, body);
     free(body);
-    if (count < announced) { /* it goes away, once all of that is taken */
+    if (count < announced) { /* disconnects once all of that has been read */
         assert_true(test_wait_until(has_all, &count));
         close(fd);
         return NULL;
@@ -349,7 +349,7 @@ static void a_request_head_beyond_the_bound_does_not_harm(void **state)
     for (size_t sent = 0; sent < size;) {
         ssize_t count = send(fd, request + sent, size - sent, MSG_NOSIGNAL);
         if (count <= 0) {
-            break; /* the server has had enough */
+            break; /* the server has stopped reading */
         }
         sent += (size_t)count;
     }
@@ -363,7 +363,7 @@ static void a_request_head_beyond_the_bound_does_not_harm(void **state)
     free(answer);
 }
 
-/* GET of the page with count times text as its parameters, and a header line that is as long. */
+/* A GET of the page with count times text as its parameters, and a header line of this length. */
 static char *ask_with_parameters(const struct fixture *f, const char *text, size_t count,
                                  size_t header_bytes)
 {
@@ -399,7 +399,7 @@ static void parameters_beyond_their_bounds_are_answered_414(void **state)
         { "q=1&", 5000, 0, "HTTP/1.1 414 " },
         { "qqqqqqqq", NTK_HTTP_URI_BYTES / 8 - 1, 0, "HTTP/1.1 200 " },
         { "qqqqqqqq", NTK_HTTP_URI_BYTES / 8, 0, "HTTP/1.1 414 " },
-        { "q=1&", 20000, 0, "HTTP/1.1 414 " }, /* more than the connection takes */
+        { "q=1&", 20000, 0, "HTTP/1.1 414 " }, /* more than the connection accepts */
         { "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"
           "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq=&",
           NTK_HTTP_PARAMETERS_MAX - 1, 16 * 1024, "HTTP/1.1 200 " },
@@ -416,8 +416,8 @@ static void parameters_beyond_their_bounds_are_answered_414(void **state)
     free(answer);
 }
 
-/* Up to what fills the memory of a connection and beyond: each has an answer, from some size on
- * always the same. */
+/* Around the size that fills the memory of a connection: each has an answer, and from some size on
+ * always the same one. */
 static void a_head_of_any_size_is_answered(void **state)
 {
     const char *expected = "HTTP/1.1 200 ";
@@ -429,8 +429,7 @@ static void a_head_of_any_size_is_answered(void **state)
             expected = "HTTP/1.1 431 ";
         }
         assert_memory_equal(of_header, expected, 13);
-        if (strncmp(of_address, "HTTP/1.1 414 ", 13) !=
-            0) { /* there is no memory for its headers */
+        if (strncmp(of_address, "HTTP/1.1 414 ", 13) != 0) { /* no memory is left for its headers */
             assert_memory_equal(of_address, "HTTP/1.1 431 ", 13);
         }
         free(of_header);
@@ -485,7 +484,7 @@ static void a_feed_gives_the_last_line_and_all_that_follow(void **state)
     free(answer);
     ntk_http_body_unref(first);
     ntk_http_body_unref(second);
-    close(fd); /* and the server is destroyed while the reader waits */
+    close(fd); /* the server is destroyed while the reader waits */
 }
 
 /* Method: a reader that never reads; 256 KiB lines fill its socket, then its queue. */
@@ -505,14 +504,14 @@ static void a_slow_reader_of_a_feed_loses_whole_lines_only(void **state)
         ntk_http_feed_publish(f->feed, line, false);
     }
     assert_true(ntk_http_feed_dropped_count(f->feed) > 0);
-    char *answer = ask(f, "GET / HTTP/1.0\r\n\r\n"); /* no other process waits for it */
+    char *answer = ask(f, "GET / HTTP/1.0\r\n\r\n"); /* other requests do not wait for the reader */
     assert_contains(answer, "hello");
     free(answer);
     ntk_http_body_unref(line);
     close(fd);
 }
 
-/* ---- many clients, and bad ones ---- */
+/* ---- many clients, and misbehaving ones ---- */
 
 #define PAGE_REQUEST "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
@@ -531,7 +530,8 @@ static void assert_page(int fd)
     close(fd);
 }
 
-/* Method: all have asked before the first one reads; a megabyte fills the socket of each. */
+/* Method: all have sent requests before the first one reads; a megabyte fills the socket of
+ * each. */
 static void a_hundred_clients_at_once_get_the_whole_page(void **state)
 {
     struct fixture *f = *state;
@@ -598,8 +598,8 @@ static bool becomes_readable(int fd, const int *slow, size_t slow_count)
     return false;
 }
 
-/* Method: more half requests than there may be connections, each with a byte at a time, so that
- * none is ever idle; real requests are answered, each at the cost of the half request that has
+/* Method: more incomplete requests than allowed connections, each one byte at a time, so that
+ * none is ever idle. Real requests are answered, each at the cost of the incomplete one that has
  * waited longest. */
 static void half_requests_that_fill_all_connections_make_room_for_whole_ones(void **state)
 {
@@ -627,7 +627,7 @@ static void half_requests_that_fill_all_connections_make_room_for_whole_ones(voi
         assert_true(becomes_readable(fd, half, HALF));
         assert_page(fd);
     }
-    assert_true(read(half[0], &byte, 1) <= 0); /* it is gone, it does not wait */
+    assert_true(read(half[0], &byte, 1) <= 0); /* it is dropped instead of waiting */
     send_text(half[HALF - 1], "\r\n\r\n", 4);
     assert_page(half[HALF - 1]);
     ntk_http_feed_publish(f->feed, line, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: connections are only marked, so jobs need no server; work takes a time of the clock that
- * the test moves. */
+/* Method: connections are only marked, so jobs need no server; work takes time of a clock that the
+ * test moves. */
 #include "shared/http/http_worker.h"
 
 #include <microhttpd.h>
@@ -14,7 +14,7 @@ struct test_job {
     struct ntk_http_job base;
     bool is_in_vain;
     bool is_late;
-    atomic_int suspended; /* as often as it was not resumed */
+    atomic_int suspended; /* suspensions without a resume */
     atomic_bool is_done;
     struct test_clock *clock;
     uint64_t takes_ns;
@@ -54,7 +54,7 @@ static bool submit(struct ntk_http_worker *worker, struct test_job *job)
     return ntk_http_worker_submit(worker, &job->base);
 }
 
-/* So wrong passwords take a quarter of a core at most, whatever else the machine does. */
+/* So wrong passwords use at most a quarter of a core, whatever else the machine does. */
 static void after_useless_work_it_rests_that_many_times_as_long(void **state)
 {
     struct test_clock clock;

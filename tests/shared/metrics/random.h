@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* random - numbers by chance, the same in each run. */
+/* random - random numbers, the same in each run. */
 #ifndef NTK_TESTS_SHARED_METRICS_RANDOM_H
 #define NTK_TESTS_SHARED_METRICS_RANDOM_H
 
@@ -15,7 +15,7 @@ static inline double uniform(struct random *random)
     return (double)(random->state >> 11) / 9007199254740992.0;
 }
 
-/* About normal: mean 0, deviation 1. */
+/* Approximately normal: mean 0, deviation 1. */
 static inline double normal(struct random *random)
 {
     double sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the catalogue of metrics, and that docs/metrics.md is its picture. NTK_UPDATE=1 in the
- * environment writes that page again. */
+/* The catalogue of metrics; docs/metrics.md is generated from it. NTK_UPDATE=1 in the environment
+ * rewrites that page. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,7 +222,7 @@ static void check_part(size_t which, size_t earlier)
                 strcmp(row->where, first->where) != 0);
 }
 
-/* No list has a name twice, nor one that the families of the same page have. */
+/* No list has a name twice, or one of the families on the same page. */
 static void names_of_others_are_unique_and_say_what_they_are_made_of(void **state)
 {
     for (size_t i = 0; i < NTK_NAME_COUNT; i++) {

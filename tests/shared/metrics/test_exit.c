@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of how a process exited, in words; statuses are made as the kernel encodes them. */
+/* How a process exited, in words; statuses are made as the kernel encodes them. */
 #include <signal.h>
 
 #include "shared/metrics/exit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of docs/health.md are those of health.def. NTK_UPDATE=1 in the environment writes them
- * again. */
+/* The tables of docs/health.md are generated from health.def. NTK_UPDATE=1 in the environment
+ * rewrites them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times of verdicts and reasons that are unknown. */
+/* Unknown times of verdicts and reasons. */
 #include "shared/metrics/health.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of histograms: against a sorted list of the same values. */
+/* Histograms, compared with a sorted list of the same values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ static void an_empty_histogram_has_no_percentiles(void **state)
     free(dense);
 }
 
-/* Method: count says more than the entries hold, as a line of JSON may. */
+/* Method: count exceeds the sum of the entries, as a line of JSON may claim. */
 static void percentiles_walk_the_entries_and_not_the_claim(void **state)
 {
     static const struct ntk_histogram_entry entries[] = { { .bucket = 10, .count = 1 } };
@@ -103,7 +103,8 @@ static void percentiles_walk_the_entries_and_not_the_claim(void **state)
     assert_true(out == 10);
 }
 
-/* Method: two halves of the values in two histograms, merged, against one of all. */
+/* Method: two halves of the values in two histograms, merged, compared with one histogram of
+ * all. */
 static void merging_is_recording_into_one(void **state)
 {
     struct ntk_histogram_dense *parts = calloc(3, sizeof *parts);
@@ -151,7 +152,7 @@ static void a_difference_is_what_came_after_and_a_smaller_counter_starts_anew(vo
     free(d);
 }
 
-/* Method: the cumulative edges against a count of the values themselves. */
+/* Method: the cumulative edges, compared with a count of the values themselves. */
 static void series_count_exactly_at_powers_of_two(void **state)
 {
     struct ntk_histogram_dense *dense = calloc(1, sizeof *dense);
@@ -164,7 +165,7 @@ static void series_count_exactly_at_powers_of_two(void **state)
     assert_non_null(dense);
     assert_non_null(entries);
     for (size_t i = 0; i < 3000; i++) {
-        /* edges themselves, and their neighbours, among them */
+        /* including edges themselves, and their neighbours */
         uint64_t value = i % 3 == 0 ? (UINT64_C(1) << (8 + i % 34)) - i % 2 : next_value(&seed, 42);
 
         ntk_histogram_dense_record(dense, value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made ranks of hand-made machines, and their common verdict. */
+/* Method: hand-made ranks of made-up machines, and their common verdict. */
 #include "shared/metrics/ranks.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define BEGAN (1000 * SECOND)
 
 struct fixture {
-    struct ntk_snapshot *snapshot; /* a process a rank, all in operation 10 since 7 s */
+    struct ntk_snapshot *snapshot; /* one process per rank, all in operation 10 for 7 s */
     struct ntk_ranks ranks;
 };
 
@@ -140,7 +140,7 @@ static void a_rank_in_an_earlier_operation_is_behind(void **state)
     const struct ntk_comm_verdict *verdict = judge(f, 0);
 
     assert_int_equal(verdict->sequence, 10);
-    assert_int_equal(verdict->age_ns, 7 * SECOND); /* of the operation that is waited for */
+    assert_int_equal(verdict->age_ns, 7 * SECOND); /* of the operation that the ranks wait for */
     assert_int_equal(verdict->ranks[3].where, NTK_RANK_BEHIND);
 }
 
@@ -225,7 +225,8 @@ static void ranks_that_wait_for_no_rank_are_idle_or_broke(void **state)
     verdict = ntk_vec_at(&f->ranks.verdicts, 0);
     assert_int_equal(verdict->kind, NTK_COMM_BROKE);
 
-    rank_of(f, 1)->state_ns = NTK_RANKS_BROKE_NS + 1; /* its process has long been elsewhere */
+    /* Its process has been elsewhere for a long time. */
+    rank_of(f, 1)->state_ns = NTK_RANKS_BROKE_NS + 1;
     assert_int_equal(ntk_ranks_judge(&f->ranks, 0), 0);
     verdict = ntk_vec_at(&f->ranks.verdicts, 0);
     assert_int_equal(verdict->kind, NTK_COMM_IDLE);
@@ -261,7 +262,8 @@ static void the_worst_comes_first(void **state)
     const struct ntk_ranks_clock own = { 0 };
 
     for (uint32_t i = 0; i < RANKS; i++) {
-        rank_of(f, i)->key = i + 1; /* four communicators, three ranks of each not seen */
+        /* Four communicators, each with three ranks that were not seen. */
+        rank_of(f, i)->key = i + 1;
         rank_of(f, i)->state_ns = (i + 1) * 4 * SECOND;
     }
     left(rank_of(f, 3), 10);
@@ -280,9 +282,9 @@ static void rows_that_disagree_or_lie_do_no_harm(void **state)
 {
     struct fixture *f = *state;
 
-    rank_of(f, 0)->rank_count = UINT32_MAX; /* not believed at all */
-    rank_of(f, 1)->rank_count = 2;          /* another size than the others say */
-    rank_of(f, 2)->rank = 9;                /* no rank of its communicator */
+    rank_of(f, 0)->rank_count = UINT32_MAX; /* ignored */
+    rank_of(f, 1)->rank_count = 2;          /* another size than the others report */
+    rank_of(f, 2)->rank = 9;                /* not a rank of its communicator */
     rank_of(f, 3)->state_ns = UINT64_MAX;
     rank_of(f, 3)->longest_ns = UINT64_MAX;
     const struct ntk_comm_verdict *verdict = judge(f, 0);
@@ -307,7 +309,7 @@ static void a_verdict_is_as_large_as_its_rows_whatever_they_claim(void **state)
     assert_int_equal(verdict->seen, RANKS);
     assert_int_equal(verdict->missing_count, NTK_RANKS_MAX - 3);
     assert_true(ntk_comm_verdict_missing(verdict, 0, &missing));
-    assert_int_equal(missing.rank, 1); /* 0 has come */
+    assert_int_equal(missing.rank, 1); /* 0 has arrived */
     assert_true(ntk_comm_verdict_missing(verdict, 20000, &missing));
     assert_int_equal(missing.rank, 20000);
     assert_int_equal(missing.where, NTK_RANK_ELSEWHERE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: jobs that are simulated, operation by operation, and checked once per second; by seed
- * something happens to all ranks, some, one or none of them at a time. What is reported is compared
- * with what was injected. No clock is involved.
+ * Method: simulated jobs, operation by operation, checked once per second. By seed, something
+ * happens to all ranks, to some, to one or to none. The reports are compared with what was
+ * injected. No clock is involved.
  */
 #include "shared/metrics/ranks_change.h"
 
@@ -29,7 +29,7 @@ enum put_in {
     ONE_CORE,
     HALF_CORES,
     JITTER,
-    PAUSES, /* of all, now and then */
+    PAUSES, /* of all ranks, occasionally */
     PUT_IN_COUNT
 };
 
@@ -41,9 +41,9 @@ struct job {
     enum put_in kind;
     uint32_t ranks;
     double step_ns;
-    double size; /* of what is injected, in steps */
+    double size; /* of the injected fault, in steps */
     double noise;
-    bool has_waits; /* the runtime shows them */
+    bool has_waits; /* the runtime reports them */
 };
 
 static struct job job_make(struct random *random)
@@ -62,9 +62,9 @@ static struct job job_make(struct random *random)
 struct run {
     const struct job *job;
     struct random *random;
-    uint64_t steps; /* that ended */
-    double ended;   /* the last of them, ns */
-    /* The step at hand: */
+    uint64_t steps; /* steps that have ended */
+    double ended;   /* the end of the last one, ns */
+    /* The current step: */
     bool is_at_hand;
     double core[RANKS_MAX], host[RANKS_MAX];
     double last, link;
@@ -208,7 +208,7 @@ static void changes_of_all_ranks_are_reported_and_nothing_else(void **state)
     assert_true(right_when >= 0.95 * right);
 }
 
-/* What a verdict says, and that it ends. */
+/* The content of a verdict, and its end. */
 static void a_change_has_a_time_and_a_size_and_ends(void **state)
 {
     struct random random = { .state = 99 };
@@ -244,8 +244,8 @@ static void a_change_has_a_time_and_a_size_and_ends(void **state)
     ntk_change_fini(&change);
 }
 
-/* Around another runtime the waiting time of ranks is unknown: operations that take longer may be
- * those of one rank, and nothing is claimed. */
+/* Around another runtime the waiting time of ranks is unknown: longer operations may be caused by
+ * one rank, so nothing is claimed. */
 static void without_waits_operations_claim_nothing(void **state)
 {
     struct random random = { .state = 7 };

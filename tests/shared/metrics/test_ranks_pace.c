@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: jobs that are simulated, operation by operation, with faults put in by seed: ranks
- * compute for their own time, come, and leave together when the last has come. The verdict of the
+ * Method: simulated jobs, operation by operation, with faults injected by seed. Ranks compute for
+ * their own time, arrive, and leave together when the last one has arrived. The verdict over the
  * window's sums is compared with what was injected. No clock is involved.
  */
 #include "shared/metrics/ranks_pace.h"
@@ -22,9 +22,9 @@ enum fault {
     FAULT_NONE,
     FAULT_SLOW_CORE, /* of one rank: its executions last longer */
     FAULT_SLOW_HOST, /* of one rank: it waits for data */
-    FAULT_JITTER,    /* of all ranks: none is to blame */
-    FAULT_PAUSE,     /* of one rank, once: over when it is noticed */
-    FAULT_HALF,      /* of every second rank: no single one */
+    FAULT_JITTER,    /* of all ranks, so none is to blame */
+    FAULT_PAUSE,     /* of one rank, once; over when it is noticed */
+    FAULT_HALF,      /* of every second rank, so no single one */
     FAULT_COUNT
 };
 
@@ -54,7 +54,7 @@ static bool is_struck(const struct job *job, uint32_t rank)
     return job->fault == FAULT_HALF ? rank % 2 == 1 : rank == job->struck;
 }
 
-/* A window of the job as one snapshot. */
+/* A window of the job as a single snapshot. */
 static struct ntk_snapshot *job_run(const struct job *job, struct random *random)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -171,12 +171,12 @@ static void two_ranks_are_enough_and_too_few_operations_are_not(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Ranks of one program: transfers that take longer next to the same engines are slow memory; of
- * another program, and where transfers are not reported, the core is all that is known. */
+/* Ranks of the same program: longer transfers with the same engine times mean slow memory. With
+ * different programs, or if transfers are not reported, only the core is known. */
 static void slow_memory_is_distinguished_from_slow_cores(void **state)
 {
     static const struct {
-        uint64_t engine_ns, dma_ns, bytes; /* of the slow one; the others: 10 ms, 20 ms, 1000 */
+        uint64_t engine_ns, dma_ns, bytes; /* of the slow one; the others have 10 ms, 20 ms, 1000 */
         enum ntk_pace_where where;
         bool has_transfers;
     } cases[] = {
@@ -213,7 +213,7 @@ static void slow_memory_is_distinguished_from_slow_cores(void **state)
     }
 }
 
-/* One that did all it did while the other did nothing is not compared with it. */
+/* A rank that worked only while the other did nothing is not compared with it. */
 static void ranks_that_never_worked_at_the_same_time_blame_no_rank(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -280,8 +280,8 @@ static void a_rank_that_left_and_joined_again_had_one_period(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Each period looks each rank up: 60,000 of them are found in no time. */
-/* Every rank on its own machine, and each is read in every period. */
+/* Each period looks up each rank, which must be fast for 60,000 of them. */
+/* Every rank is on its own machine, and each is read in every period. */
 static void ranks_of_many_machines_are_compared(void **state)
 {
     enum { RANKS = 4, WINDOWS = 6 };
@@ -302,7 +302,7 @@ static void ranks_of_many_machines_are_compared(void **state)
         rank->operations[0].period = 5;
         snapshots[i]->period_ns = 5 * 30 * (uint64_t)MS;
     }
-    for (int steady = 0; steady < 2; steady++) { /* else it is late in two of three */
+    for (int steady = 0; steady < 2; steady++) { /* otherwise it is late in two of three */
         ntk_pace_init(&pace);
         for (int w = 0; w < WINDOWS; w++) {
             for (uint32_t i = 0; i < RANKS; i++) {

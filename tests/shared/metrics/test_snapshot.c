@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the snapshot: its memory, logical cores, memory groups, the catalogue of machines. */
+/* The snapshot: its memory, logical cores, memory groups, and the catalogue of machines. */
 #include <pthread.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void allocations_are_zeroed_aligned_and_freed_with_the_snapshot(void **st
         for (size_t i = 0; i < bytes; i++) {
             assert_int_equal(memory[i], 0);
         }
-        memset(memory, 0xa5, bytes); /* overlap would show in the next round */
+        memset(memory, 0xa5, bytes); /* an overlap would show in the next round */
     }
     assert_string_equal(ntk_snapshot_text(snapshot, "tag"), "tag");
     assert_string_equal(ntk_snapshot_text(snapshot, NULL), "");
@@ -74,7 +74,8 @@ static void *read_and_drop(void *ctx)
     return sum == 6 ? ctx : NULL;
 }
 
-/* Method: eight threads hold the same snapshot and drop it in any order (tsan, asan judge). */
+/* Method: eight threads hold the same snapshot and drop it in any order (checked by tsan and
+ * asan). */
 static void holders_on_several_threads_each_drop_it_once(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -135,7 +136,7 @@ static void a_logical_core_has_mean_times_and_summed_counts(void **state)
     assert_int_equal(out.total_latency.count, 5);
     assert_int_equal(out.has, NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES);
 
-    /* half of the pair owned: the other half is idle */
+    /* half of the pair is owned: the other half is idle */
     assert_true(ntk_snapshot_logical_core(cores, 3, 2, 4, &out));
     assert_true(out.utilization == 0.5);
     assert_false(ntk_snapshot_logical_core(cores, 3, 2, 0, &out));
@@ -149,7 +150,7 @@ static void a_logical_core_has_mean_times_and_summed_counts(void **state)
     assert_int_equal(ntk_snapshot_logical_list(cores, 3, 1, NULL, 0), 3);
 }
 
-/* Method: 2^category bytes in each category, so that a sum tells its parts. */
+/* Method: 2^category bytes in each category, so that a sum shows its parts. */
 static void a_watched_core_has_no_more_than_was_watched(void **state)
 {
     const struct ntk_core_sample part = { .busy_ns = { 200, 0 },
@@ -177,7 +178,7 @@ static void a_watched_core_has_no_more_than_was_watched(void **state)
     assert_null(out.unwatched);
 }
 
-/* Method: two cores with a part each, where one claims more than there is; a core without one. */
+/* Method: two cores with a part each, where one claims more than the total; a core without one. */
 static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state)
 {
     const struct ntk_core_sample first = { .outcome[NTK_OUTCOME_COMPLETED] = { 4, 0 },
@@ -197,7 +198,7 @@ static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state
     assert_int_equal(watched[NTK_OUTCOME_COMPLETED].total, 100);
     assert_int_equal(watched[NTK_OUTCOME_TIMED_OUT].period, 0);
     assert_int_equal(watched[NTK_OUTCOME_INCORRECT_INPUT].period, 0);
-    runtime.group_period_ns[NTK_RUNTIME_GROUP_CORES] = 10000000000; /* of an older time, too */
+    runtime.group_period_ns[NTK_RUNTIME_GROUP_CORES] = 10000000000; /* also of an older time */
     ntk_snapshot_watched_outcome(&runtime, watched);
     assert_int_equal(watched[NTK_OUTCOME_COMPLETED].period, 10);
 }
@@ -225,7 +226,7 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
         sum += group[i];
     }
     assert_int_equal(sum, 0x3fffff);
-    /* constants; code, micro-code and rings; both scratchpads; the rest */
+    /* Constants; code, micro-code and rings; both scratchpads; the rest. */
     assert_int_equal(group[NTK_GROUP_CONSTANTS], 1u << 2);
     assert_int_equal(group[NTK_GROUP_MODEL_CODE],
                      1u << 3 | 1u << 4 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11);
@@ -242,11 +243,11 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
     assert_int_equal(device, 0x7fff & 0x2aaa);
     memset(group, 0, sizeof group);
     ntk_snapshot_memory_add(&runtime, NTK_MEMORY_ANY, 10001, group, NULL, &device);
-    assert_int_equal(device, (0x7fff & 0x2aaa) + (1u << 3)); /* to what was there */
+    assert_int_equal(device, (0x7fff & 0x2aaa) + (1u << 3)); /* added to what was there */
     assert_int_equal(group[NTK_GROUP_MODEL_CODE], 1u << 3);
 }
 
-/* A source that reports a part has a total where the part is not zero. */
+/* A source that reports a part has a total if the part is not zero. */
 static void a_total_without_a_report_is_not_zero(void **state)
 {
     static const struct {
@@ -301,7 +302,7 @@ static void a_total_without_a_report_is_not_zero(void **state)
         assert_int_equal(device.bytes, 0);
     }
 
-    /* One that ended has nothing left of what it had. */
+    /* A process that has ended has no memory left. */
     struct ntk_memory_sample had = { .location = NTK_MEMORY_DEVICE,
                                      .category = NTK_MEMORY_TENSORS,
                                      .peak_bytes = 4096 };

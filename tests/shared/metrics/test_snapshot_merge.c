@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made periods, merged; what adds up, what is weighted, what is the newer one's. */
+/* Method: hand-made periods, merged: which figures are added, weighted, or taken from the newer
+ * one. */
 #include "shared/metrics/snapshot_merge.h"
 
 #include <math.h>
@@ -117,7 +118,7 @@ static void states_are_the_newer_ones(void **state)
     newer->realtime_ns = 99;
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
     assert_int_equal(both->runtimes[1].memory[2].current_bytes, 5);
-    assert_true(both->runtimes[1].models[0].is_running); /* it ran in the older part */
+    assert_true(both->runtimes[1].models[0].is_running); /* it ran in the older period */
     assert_int_equal(both->system.memory_used_bytes, 77);
     assert_int_equal(both->realtime_ns, 99);
     ntk_snapshot_destroy(both);
@@ -125,7 +126,7 @@ static void states_are_the_newer_ones(void **state)
     ntk_snapshot_destroy(newer);
 }
 
-/* Method: the parts are freed first, so that asan sees a borrowed byte. */
+/* Method: the parts are freed first, so that asan detects a borrowed byte. */
 static void a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(2);
@@ -146,7 +147,8 @@ static void a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed(void *
     ntk_snapshot_destroy(both);
 }
 
-/* Method: one that the older part brings, and one in both; then the parts are freed. */
+/* Method: one core with unwatched time only in the older part, and one in both; then the parts are
+ * freed. */
 static void unwatched_time_adds_up_and_is_not_borrowed(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
@@ -217,7 +219,7 @@ static void assert_life(const struct ntk_core_sample *core, size_t index, uint64
     assert_null(life->lives);
 }
 
-/* Method: a process that began twice in the older period and continues in the newer one; then the
+/* Method: a process that started twice in the older period and continues in the newer one; then the
  * parts are freed. */
 static void totals_of_each_life_of_a_process_stay(void **state)
 {
@@ -292,7 +294,8 @@ static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
     ntk_snapshot_destroy(both);
 }
 
-/* Where ranks are watched each second a report is of several samples that are gone by then. */
+/* If ranks are watched every second, a report consists of several samples, which are gone by
+ * then. */
 static void lists_outlive_the_parts(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
@@ -313,7 +316,7 @@ static void lists_outlive_the_parts(void **state)
     ntk_snapshot_set_ports(newer, &port, 1);
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
     memset(newer->ports, 0, sizeof *newer->ports);
-    memset(lost, 0, sizeof *lost); /* what continues in the memory of one that is gone */
+    memset(lost, 0, sizeof *lost); /* as if the freed memory of one were reused */
     ntk_snapshot_destroy(older);
     ntk_snapshot_destroy(newer);
 
@@ -330,7 +333,7 @@ static void lists_outlive_the_parts(void **state)
     ntk_snapshot_destroy(both);
 }
 
-/* A rank that left and joined again in one part is listed twice there. */
+/* A rank that left and joined again within one part is listed there twice. */
 static void what_a_rank_did_is_added_once(void **state)
 {
     (void)state;
@@ -364,7 +367,7 @@ static void what_a_rank_did_is_added_once(void **state)
     }
 }
 
-/* Its place in the segment may be another's by then. */
+/* Another rank may use its slot in the segment by then. */
 static void what_a_rank_did_that_left_is_not_lost(void **state)
 {
     (void)state;
@@ -385,7 +388,7 @@ static void what_a_rank_did_that_left_is_not_lost(void **state)
     struct ntk_snapshot *both = ntk_snapshot_merge(part[0], part[1]);
     const struct ntk_runtime_sample *runtime = &both->runtimes[0];
 
-    while (runtime->rank_count == 0) { /* those of no ranks come before it or not at all */
+    while (runtime->rank_count == 0) { /* runtimes without ranks may come first */
         runtime++;
         assert_true(runtime < &both->runtimes[both->runtime_count]);
     }
@@ -436,7 +439,7 @@ static void idle_time_of_both_parts_stays_and_is_not_borrowed(void **state)
     struct ntk_snapshot *full = ntk_snapshot_create();
     ntk_snapshot_join_idle(full, many, NTK_SNAPSHOT_IDLE_MAX, both->idle, both->idle_count);
     assert_int_equal(full->idle_count, NTK_SNAPSHOT_IDLE_MAX);
-    assert_int_equal(full->idle[0].realtime_ns, 2); /* the oldest are gone */
+    assert_int_equal(full->idle[0].realtime_ns, 2); /* the oldest ones are gone */
     assert_int_equal(full->idle[NTK_SNAPSHOT_IDLE_MAX - 1].realtime_ns, 101);
     ntk_snapshot_destroy(full);
     ntk_snapshot_destroy(both);

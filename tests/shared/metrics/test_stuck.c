@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cores that have had an execution for too long, by rows made by hand. */
+/* Cores that have been in one execution for too long, with hand-made rows. */
 #include "shared/metrics/stuck.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* One process per core, with this span in flight and this longest before. */
+/* One process per core, with this time in flight and this longest earlier execution. */
 static struct ntk_snapshot *snapshot_of(size_t count, const uint64_t (*cores)[2])
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -31,15 +31,20 @@ static struct ntk_snapshot *snapshot_of(size_t count, const uint64_t (*cores)[2]
 static void the_limit_is_learned_from_the_longest_so_far(void **state)
 {
     static const uint64_t cores[][2] = {
-        { 59 * SECOND, 0 },   /* below that of who never ended one */
-        { 61 * SECOND, 0 },   /* above */
-        { 4 * SECOND, 1000 }, /* never below 5 s */
-        { 6 * SECOND, 1000 },         { 79 * SECOND, 10 * SECOND }, /* eight times */
-        { 81 * SECOND, 10 * SECOND }, { 599 * SECOND, UINT64_MAX }, /* ten minutes at most */
-        { 601 * SECOND, UINT64_MAX }, { 0, 10 * SECOND },
+        { 59 * SECOND, 0 },   /* below the limit for a core that has never completed one */
+        { 61 * SECOND, 0 },   /* above it */
+        { 4 * SECOND, 1000 }, /* the limit is at least 5 s */
+        /* The limit is eight times the longest. */
+        { 6 * SECOND, 1000 },
+        { 79 * SECOND, 10 * SECOND },
+        /* The limit is at most ten minutes. */
+        { 81 * SECOND, 10 * SECOND },
+        { 599 * SECOND, UINT64_MAX },
+        { 601 * SECOND, UINT64_MAX },
+        { 0, 10 * SECOND },
     };
     struct ntk_snapshot *snapshot = snapshot_of(sizeof cores / sizeof *cores, cores);
-    static const uint32_t expected[] = { 7, 5, 1, 3 }; /* the longest first */
+    static const uint32_t expected[] = { 7, 5, 1, 3 }; /* ordered by duration, longest first */
     struct ntk_stuck stuck;
 
     (void)state;
@@ -89,8 +94,9 @@ static void ranks_that_run_with_others_or_have_ended_are_omitted(void **state)
         struct ntk_rank_sample *rank =
             ntk_snapshot_alloc_ranks(snapshot, &snapshot->runtimes[i], 1);
 
-        rank->model_id = i == 1 ? 0 : 7;  /* of 1 the host calls them: its execution is its own */
-        rank->in_flight = i == 2 ? 0 : 1; /* 2 is in none at the moment */
+        /* The host calls the operations of 1, so its execution is its own. */
+        rank->model_id = i == 1 ? 0 : 7;
+        rank->in_flight = i == 2 ? 0 : 1; /* 2 is not in an operation at the moment */
     }
     snapshot->runtimes[3].ended = true;
     ntk_stuck_init(&stuck);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of shapes: what lists of neighbours make, also when they lie. */
+/* Shapes from lists of neighbours, including wrong lists. */
 #include "shared/metrics/topology.h"
 #include "tests/support/unit.h"
 
@@ -10,7 +10,7 @@ struct fixture {
     uint8_t neighbours[MANY][4];
 };
 
-/* A ring of count devices, a chain when it is not closed. */
+/* A ring of count devices, or a chain if it is not closed. */
 static void make_line(struct fixture *f, size_t count, bool is_closed)
 {
     for (size_t i = 0; i < count; i++) {

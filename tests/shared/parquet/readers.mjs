@@ -1,4 +1,4 @@
-// readers TOOLS FILE... - DuckDB and hyparquet read the files of make_parquet: the rows that its rules give.
+// readers TOOLS FILE... - DuckDB and hyparquet read the files of make_parquet, and must find the rows of its rules.
 import fs from 'node:fs';
 import path from 'node:path';
 import {createRequire} from 'node:module';
@@ -36,7 +36,7 @@ for (const file of files) {
     if (types.time !== 'TIMESTAMP WITH TIME ZONE' || types.bytes !== 'BLOB' || types.few !== 'VARCHAR') fail(`${file}: types ${JSON.stringify(types)}`);
     const pairs = await ask(`select decode(key), decode(value) from parquet_kv_metadata('${file}')`);
     if (JSON.stringify(pairs) !== '[["schema_version","1"],["table","test"]]') fail(`${file}: metadata ${JSON.stringify(pairs)}`);
-    // Statistics of each row group are those of its rows.
+    // The statistics of each row group match its rows.
     const groups = await ask(`select row_group_id, row_group_num_rows, path_in_schema, stats_min_value, stats_max_value, stats_null_count,
         encodings, compression from parquet_metadata('${file}') order by 1, column_id`);
     let first = 0;

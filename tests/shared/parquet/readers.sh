@@ -1,5 +1,6 @@
 #!/bin/bash
-# readers - files of the Parquet writer in DuckDB and hyparquet: every kind of value, absence, dictionaries, statistics.
+# readers - files of the Parquet writer in DuckDB and hyparquet: every kind of value, absent values, dictionaries,
+# statistics.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 here=$NTK_SOURCE_DIR/tests/shared/parquet
 needs_npm @duckdb/node-api hyparquet-compressors

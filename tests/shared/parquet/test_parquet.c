@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writer promises in addition to what readers find in its files (readers.sh). */
+/* What the writer guarantees beyond what readers find in its files (readers.sh). */
 #include "shared/parquet/parquet.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ static void a_row_group_ends_with_rows_and_with_bytes(void **state)
     assert_true(taken.bytes_count > 4);
     ntk_parquet_destroy(parquet);
 
-    /* Texts that are all different: no dictionary, and the group is full by its bytes. */
+    /* Texts that are all different: no dictionary, and the size in bytes ends the group. */
     options.group_rows_max = 0;
     taken = (struct taken){ 0 };
     parquet = ntk_parquet_create(&options);

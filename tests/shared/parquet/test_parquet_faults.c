@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: every allocation fails in turn while a file is written; without an error its bytes are
- * those of a run without faults. */
+/* Method: every allocation fails in turn while a file is written; a file without an error has the
+ * same bytes as one of a run without faults. */
 #include <errno.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static int write_file(void *ctx, struct ntk_err *err)
 
     ret = ret < 0 ? ret : ntk_parquet_finish(parquet);
     ntk_parquet_destroy(parquet);
-    return ret < 0 ? ntk_err_no_memory(err) : ret; /* no further message */
+    return ret < 0 ? ntk_err_no_memory(err) : ret; /* the parquet writer sets no message */
 }
 
 static const char *is_whole(void *ctx, int ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a list of every plain member of a snapshot that a line carries; each is given its own
- * value, the snapshot is written and read, and the value must have come back.
+ * Method: a list of every plain member of a snapshot that a line contains. Each gets a unique
+ * value, the snapshot is written and read, and the value must come back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,7 +177,8 @@ static char *struct_at(struct ntk_snapshot *s, enum place place)
     case CORE:
         return (char *)&s->runtimes[0].cores[1];
     case MACHINE_CORE:
-        s->hardware.software = false; /* a driver's tree: cores of the machine are reported */
+        /* A driver's tree, so that cores of the machine are reported. */
+        s->hardware.software = false;
         return (char *)&s->cores[1];
     case MEMORY:
         return (char *)&s->runtimes[0].memory[3];
@@ -188,7 +189,7 @@ static char *struct_at(struct ntk_snapshot *s, enum place place)
     }
 }
 
-/* Values that no other member has: small, since some are bounded, and all different. */
+/* Values that no other member has: small, since some are limited, and all different. */
 static void set(const struct member *m, void *at, unsigned int which)
 {
     static char text[32];
@@ -309,8 +310,7 @@ static void known_figures_are_marked_after_reading_back(void **state)
     }
 }
 
-/* Counts that an old driver does not have are 0 in the vendor's keys, and told as unknown in
- * ours. */
+/* Counts that an old driver does not have are 0 in the vendor's keys, and unknown in ours. */
 static void kinds_of_errors_that_are_not_counted_stay_unknown(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: jobs put into a snapshot, written as a line and read back; then lines that lie. */
+/* Method: jobs put into a snapshot, written as a line and read back; then lines with false
+ * claims. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ static void not_asked_is_not_none(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* The parts are gone before what was made of them is read. */
+/* The parts are freed before the result is read. */
 static void the_newer_of_two_periods_is_used(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);

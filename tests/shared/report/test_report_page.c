@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of keys in docs/formats/report.md are drawn from the schema, which is made from the
- * rows that write and read a report, and from report.shape.json. NTK_UPDATE=1 in the environment
- * writes it again. */
+/* The tables of keys in docs/formats/report.md are generated from the schema, which is made from
+ * the rows that write and read a report, and from report.shape.json. NTK_UPDATE=1 in the
+ * environment rewrites them. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 
 struct walk {
     json_t *definitions;
-    json_t *seen; /* definitions that have their rows */
+    json_t *seen; /* definitions whose rows have been written */
     struct ntk_buf *out;
 };
 
-/* The names of a pattern as a reader says them. */
+/* The names of a pattern in words. */
 static const char *pattern_words(const char *pattern)
 {
     static const char *const words[][2] = { { "^(0|", "<number>" },
@@ -132,14 +132,14 @@ static void the_page_has_every_key_of_the_schema(void **state)
     free(text);
 }
 
-/* ---- what the keys of an object are ---- */
+/* ---- the keys of an object ---- */
 
 static const char *description_of(const json_t *property)
 {
     return json_string_value(json_object_get(property, "description"));
 }
 
-/* A row for each description, with all keys that have it. */
+/* One row per description, with all keys that have it. */
 static void add_contents(struct ntk_buf *out, json_t *properties)
 {
     json_t *seen = json_object();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: ranks written into a line and read back; lines that lie about them. */
+/* Method: ranks written to a line and read back; lines with false claims about them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +196,7 @@ static void a_machine_without_ranks_has_no_keys_of_them(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Each with one rank that can be and one that cannot. */
+/* Each has one valid rank and an invalid one. */
 static void ranks_that_cannot_be_are_omitted(void **state)
 {
     static const char *const lies[] = {

@@ -34,7 +34,7 @@ static struct ntk_snapshot *read_line(const char *line)
     return snapshot;
 }
 
-/* A failure shows the place, which cmocka cuts off in lines of this length. */
+/* A failure shows the position, because cmocka truncates lines of this length. */
 static void assert_same_line(const char *first, const char *second)
 {
     size_t at = 0;
@@ -169,7 +169,7 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Method: 30 of 45 GFLOP of the period ran before the agent was there; a rate is of the other
+/* Method: 30 of 45 GFLOP of the period ran before the agent started; a rate is about the other
  * 15. */
 static void unwatched_time_comes_back_and_is_in_no_rate(void **state)
 {
@@ -200,7 +200,7 @@ static void unwatched_time_comes_back_and_is_in_no_rate(void **state)
             assert_null(back->runtimes[i].cores[1].unwatched);
         }
     }
-    /* The machine's cores are sums over the applications here. */
+    /* Here the machine's cores are sums over the applications. */
     for (size_t i = 0; i < back->core_count; i++) {
         const struct ntk_core_sample *read = &back->cores[i];
         assert_int_equal(read->unwatched != NULL, read->core == core->core);
@@ -215,8 +215,8 @@ static void unwatched_time_comes_back_and_is_in_no_rate(void **state)
     ntk_buf_fini(&line);
 }
 
-/* Method: an error behind 100 rows of the log of memory, more than a line has room for. */
-/* The vendor's pid of such is 0; readers of ours tell processes apart by their own. */
+/* Method: an error after 100 rows of the memory log, more than a line has room for. */
+/* The vendor's pid of a daemon is 0; our readers distinguish processes by their own pid. */
 static void a_daemon_has_its_address_and_comes_back_with_its_pid(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -274,7 +274,7 @@ static void events_come_back_and_the_log_of_memory_goes_first(void **state)
     line = write_line(snapshot, &options);
     back = read_line(line);
     assert_true(back->lists_events);
-    assert_int_equal(back->event_count, 63); /* the unknown one had a place */
+    assert_int_equal(back->event_count, 63); /* the unknown one took an entry */
     assert_int_equal(back->events_unlisted, 5 + 100 - 62 + 1);
     const struct ntk_event_sample *first = &back->events[0];
     assert_int_equal(first->kind, NTK_EVENT_MEM_ALLOC);
@@ -405,7 +405,7 @@ static void an_invalid_report_is_refused_with_a_message(void **state)
     }
 }
 
-/* Values of wrong types, out of range, doubled, and references beyond every table. */
+/* Values of wrong types, out of range or repeated, and references beyond every table. */
 static void hostile_values_are_skipped(void **state)
 {
     struct ntk_snapshot *back = read_line(
@@ -461,7 +461,7 @@ static void names_that_are_no_utf8_do_not_spoil_the_line(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Method: two rows whose sum needs the 64th bit, which readers of JSON do not have. */
+/* Method: two rows whose sum needs the 64th bit, which JSON readers do not have. */
 static void a_sum_beyond_63_bits_does_not_spoil_the_line(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -488,7 +488,7 @@ static void a_line_beyond_the_bound_is_refused_unread(void **state)
     assert_non_null(strstr(err.text, "is not a report"));
 }
 
-/* The memory of the attached one on the host is unknown, and so is all memory of its model. */
+/* The host memory of the attached process is unknown, and so is all memory of its model. */
 static void assert_vendor_totals(const char *line)
 {
     json_t *root = json_loads(line, 0, NULL);

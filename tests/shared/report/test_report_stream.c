@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the same reports in every form and in pieces of every size, with bad, long, empty and
- * unended ones between. */
+ * unterminated ones in between. */
 #include "shared/report/report_stream.h"
 
 #include <errno.h>
@@ -137,8 +137,8 @@ static void test_any_pieces(void **state)
     ntk_buf_fini(&lines);
 }
 
-/* The same reports: indented, indented without indent, after one another without a line break, as
- * an array, as records of a JSON text sequence; in pieces of every size. */
+/* The same reports: indented, indented without spaces, concatenated without a line break, as an
+ * array, and as records of a JSON text sequence; in pieces of every size. */
 static void test_any_form(void **state)
 {
     static const char *const before[] = { "", "", "[", "\x1e" };
@@ -170,7 +170,7 @@ static void test_any_form(void **state)
     }
 }
 
-/* A writer that was killed leaves a part of a report: what comes after it is read. */
+/* A killed writer leaves a partial report; the next report is still read. */
 static void test_a_report_that_is_cut_off(void **state)
 {
     struct ntk_buf whole = { 0 };
@@ -187,7 +187,8 @@ static void test_a_report_that_is_cut_off(void **state)
                 struct ntk_buf text = { 0 };
 
                 ntk_buf_add(&text, whole.bytes, cut);
-                /* In a string, or before the value of a key, only a line break shows the cut. */
+                /* Inside a string, or before the value of a key, only a line break shows the
+                 * truncation. */
                 ntk_buf_add_text(&text, line_break ? "\n" : "");
                 for (uint64_t sequence = 1; sequence <= 2; sequence++) {
                     add_form(&text, sequence, pretty);
@@ -216,7 +217,7 @@ static void test_endless_line(void **state)
         assert_int_equal(ntk_report_stream_add(stream, block, sizeof block), 0);
         take_all(stream, &seen);
     }
-    assert_int_equal(seen.bad_count, 1); /* told once */
+    assert_int_equal(seen.bad_count, 1); /* reported once */
     assert_non_null(strstr(seen.text, "skipped line 1: longer than"));
     ntk_buf_add_text(&lines, "its end\n");
     add_report(&lines, 3);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots; the whole line against a golden one (NTK_UPDATE=1 writes it again),
- * and each key against a table. */
+/* Method: hand-made snapshots; compares the whole line with a golden one (NTK_UPDATE=1 rewrites
+ * it), and each key with a table. */
 #include "shared/report/report_json.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
-/* Freed by the caller. */
+/* The caller frees it. */
 static char *write_line(const struct ntk_snapshot *snapshot,
                         const struct ntk_report_options *options, bool *out_cut)
 {
@@ -224,7 +224,7 @@ static bool is_of_type(const json_t *value, char type)
     }
 }
 
-/* How many values are at path; each must be of the type. */
+/* The number of values at path; each must have the type. */
 static int check_path(const json_t *at, const char *path, char type)
 {
     char key[64];
@@ -437,7 +437,7 @@ static void all_cores_lists_foreign_cores_with_zero(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Method: 12 cores, so that the order of texts and of numbers differ. */
+/* Method: 12 cores, so that alphabetical and numerical order differ. */
 static void index_keys_are_sorted_as_texts(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);

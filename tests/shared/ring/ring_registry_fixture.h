@@ -29,13 +29,13 @@ int registry_teardown(void **state);
 struct ntk_ring_registry *open_registry(const struct fixture *f, bool reap,
                                         enum ntk_ring_from from);
 struct ntk_ring_poll poll_once(struct ntk_ring_registry *registry);
-/* Marks as often as requested, until it gets 0. */
+/* Writes the requested number of marks, until it gets 0. */
 int child_marks_on_demand(struct observed *child, void *ctx);
 void order(struct observed *child, uint64_t marks);
 uint64_t drain(struct ntk_ring_registry *registry);
 unsigned int segment_files(const struct fixture *f);
 void run_short_process(const struct fixture *f, uint64_t marks);
-/* Changes 8 bytes of the child's segment, as if it had been written so. */
+/* Changes 8 bytes of the child's segment, as if the child had written them. */
 void poke(const char *path, size_t in_process, uint64_t value);
 void write_file(const char *folder, const char *name, size_t bytes, mode_t mode);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Segments that lie. Method: a sound segment, one word spoilt at a time, opened and asked
- * everything; exercise_segment() aborts when an answer is out of bounds, the sanitizers when an
+ * Hostile segments. Method: a valid segment with one word changed at a time is opened and every
+ * function is called. exercise_segment() aborts if an answer is out of bounds, the sanitizers if an
  * access is.
  */
 #include "shared/ring/ring_segment.h"
@@ -33,7 +33,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The code of open; what opens is asked everything. */
+/* Returns the result of opening; on success, calls every function. */
 static int try_segment(void)
 {
     struct ntk_ring_segment *segment = NULL;
@@ -70,7 +70,7 @@ static void spoil(uint64_t offset, uint64_t count)
 
     assert_true(offset + count <= bytes_count);
     if (sanitizer != NULL && strcmp(sanitizer, "thread") == 0 && count > 64) {
-        count = 64; /* one thread only: nothing to find at ten times the price */
+        count = 64; /* a single thread: nothing more to find at ten times the cost */
     }
     for (at = offset; at + 4 <= offset + count; at += 4) {
         uint32_t *word = (uint32_t *)(void *)(bytes + at);
@@ -106,7 +106,7 @@ static void no_word_of_a_table_leads_a_reader_astray(void **state)
 {
     const struct ntk_segment_section *section = header()->section;
 
-    /* The entries that are in use, and one that is not. */
+    /* The entries in use, and one that is not. */
     spoil(section[NTK_SECTION_CORES].offset + 2 * sizeof(struct ntk_segment_core), 448);
     spoil(section[NTK_SECTION_CORES].offset, 64);
     spoil(section[NTK_SECTION_MODELS].offset, 160);
@@ -144,7 +144,7 @@ static void sections_at_64_bit_edges_are_refused(void **state)
         uint64_t good = ring->offset;
 
         ring->offset = evil[i];
-        assert_int_equal(try_segment(), 0); /* the ring alone is omitted */
+        assert_int_equal(try_segment(), 0); /* only this ring is skipped */
         ring->offset = good;
         good = ring->head;
         ring->head = evil[i];
@@ -218,7 +218,8 @@ int main(void)
         cmocka_unit_test(sections_at_64_bit_edges_are_refused),
         cmocka_unit_test(other_versions_and_shapes_are_refused_with_a_sentence),
         cmocka_unit_test(larger_entries_of_a_newer_writer_are_read),
-        cmocka_unit_test(a_file_that_is_cut_short_under_the_reader_reads_as_zeros), /* last */
+        /* Must be last. */
+        cmocka_unit_test(a_file_that_is_cut_short_under_the_reader_reads_as_zeros),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A segment that is mapped already: taken over when it is sound, left alone when it is not.
+ * A segment that is already mapped: adopted if it is valid, otherwise left alone.
  *
- * Method: mappings of a sound segment's file, of another size or with a word spoilt.
+ * Method: mappings of a valid segment's file, of another size or with a word changed.
  */
 #include "shared/ring/ring_segment.h"
 
@@ -63,7 +63,7 @@ static void a_valid_mapping_is_read_and_removed_with_the_segment(void **state)
     ntk_ring_segment_process(segment, &process);
     ntk_ring_segment_process(opened, &same);
     assert_memory_equal(&process, &same, sizeof process);
-    (void)exercise_segment(segment); /* aborts when an answer cannot be */
+    (void)exercise_segment(segment); /* aborts on an impossible answer */
     assert_int_equal(ntk_ring_segment_models(segment, models[0], NTK_SEGMENT_MODELS),
                      ntk_ring_segment_models(opened, models[1], NTK_SEGMENT_MODELS));
     assert_true(models[0][0].id > 0);
@@ -85,7 +85,7 @@ static void a_file_that_is_not_a_segment_stays_the_callers(void **state)
 
     assert_int_equal(ntk_ring_segment_adopt(mapping, sizeof *header - 1, &segment, &err), -EBADMSG);
     assert_int_equal(ntk_ring_segment_adopt(mapping, SIZE_MAX, &segment, &err), -EBADMSG);
-    /* The header says another size than the mapping has. */
+    /* The header claims another size than the mapping has. */
     assert_int_equal(ntk_ring_segment_adopt(mapping, bytes_count - page, &segment, &err), -EBADMSG);
     header->segment_bytes = bytes_count - page;
     assert_int_equal(ntk_ring_segment_adopt(mapping, bytes_count, &segment, &err), -EBADMSG);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader against rings laid out by hand, also by liars. */
+/* The reader on hand-made rings, including false ones. */
 #include "shared/ring/ring_reader.h"
 
 #include <signal.h>
@@ -84,7 +84,8 @@ static void when_the_writer_is_gone_the_oldest_record_is_read_too(void **state)
 
     f->reader.writer_gone = 1;
     publish(f, 5000);
-    assert_int_equal(read_all(f), CAPACITY - 1); /* the next one's slot may be half overwritten */
+    /* The next record's slot may be half overwritten. */
+    assert_int_equal(read_all(f), CAPACITY - 1);
     assert_int_equal(f->reader.lost, 5000 - (CAPACITY - 1));
 }
 
@@ -138,12 +139,11 @@ static void a_head_at_the_end_of_numbers_is_survived(void **state)
 
 /* ---- a writer that overtakes between the reader's two looks at head ---- */
 
-static struct ntk_slot *far_slots; /* its own mapping */
+static struct ntk_slot *far_slots; /* in a separate mapping */
 static uint64_t far_head;
 
-/* The reader touches the first slot: now the writer has gone on by more than a ring. The sequences
- * of the overwritten slots stay the old ones, as a reader may see them that was just before the
- * writer. */
+/* The reader touches the first slot: now the writer has advanced by more than a ring. The sequences
+ * of the overwritten slots stay the old ones, as a reader just ahead of the writer may see them. */
 static void overtake(int number)
 {
     uint64_t index;
@@ -153,7 +153,7 @@ static void overtake(int number)
         _exit(99);
     }
     for (index = CAPACITY; index <= CAPACITY + 40; index++) {
-        far_slots[index % CAPACITY].start_ticks = index; /* the last one is half written */
+        far_slots[index % CAPACITY].start_ticks = index; /* the last slot is half written */
     }
     far_head = CAPACITY + 40;
 }
@@ -184,7 +184,7 @@ static void records_overwritten_during_the_copy_are_lost_and_not_believed(void *
 
     assert_int_equal(sigaction(SIGSEGV, &earlier, NULL), 0);
     assert_int_equal(far_head, CAPACITY + 40);
-    assert_int_equal(count, 100 - 41); /* 0 to 39 are overwritten, 40 may be */
+    assert_int_equal(count, 100 - 41); /* 0 to 39 are overwritten, and 40 may be */
     for (i = 0; i < count; i++) {
         assert_int_equal(f->out[i].start_ticks, 41 + i);
     }

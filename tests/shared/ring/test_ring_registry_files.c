@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files in a folder that are not segments, or not yet; folders that come later or are full. */
+/* Files in a folder that are not segments, or not yet; folders that appear later or are full. */
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,8 +36,8 @@ static void files_that_are_not_segments_are_ignored_and_named(void **state)
     poll = poll_once(registry);
     assert_int_equal(poll.ignored, 0); /* not named like segments */
 
-    write_file(f->folder, "17-1", 0, 0600);   /* being made */
-    write_file(f->folder, "17-2", 600, 0640); /* zeros: being made */
+    write_file(f->folder, "17-1", 0, 0600);   /* being created */
+    write_file(f->folder, "17-2", 600, 0640); /* zeros: being created */
     assert_int_equal(poll_once(registry).ignored, 0);
 
     write_file(f->folder, "17-3", 4096, 0600);
@@ -56,8 +56,7 @@ static void files_that_are_not_segments_are_ignored_and_named(void **state)
     ntk_ring_registry_close(registry);
 }
 
-/* Method: the folder has not changed for an hour, so nothing but the file makes a poll look into
- * it. */
+/* Method: the folder has not changed for an hour, so only the file makes a poll scan it. */
 static void a_file_that_is_refused_is_reported_in_every_poll(void **state)
 {
     const struct timespec times[2] = { { .tv_sec = time(NULL) - 3600 },
@@ -115,7 +114,7 @@ static void a_file_whose_writer_was_killed_at_its_beginning_is_removed(void **st
     assert_int_equal(poll_once(registry).ignored, 0);
     assert_int_equal(access(path[0], F_OK), -1);
     assert_int_equal(access(path[1], F_OK), -1);
-    assert_int_equal(access(path[2], F_OK), 0); /* another process is at it */
+    assert_int_equal(access(path[2], F_OK), 0); /* another process is using it */
     assert_int_equal(access(path[3], F_OK), 0); /* not old */
     close(fd);
     for (size_t i = 0; i < FILES; i++) {
@@ -148,15 +147,16 @@ static void a_file_without_magic_is_removed_soon_after_its_process_ended(void **
     }
     assert_int_equal(poll_once(registry).ignored, 0);
     assert_int_equal(access(path[0], F_OK), -1);
-    assert_int_equal(access(path[1], F_OK), 0); /* it runs, and may be about to lock the file */
+    /* Its process runs, and may be about to lock the file. */
+    assert_int_equal(access(path[1], F_OK), 0);
     for (size_t i = 0; i < 2; i++) {
         free(path[i]);
     }
     ntk_ring_registry_close(registry);
 }
 
-/* Method: files that never become segments, watched by inotify: each look opens one. They are
- * checked when they are first seen, in the next poll, and whenever they are twice as old. A process
+/* Method: files that never become segments, watched by inotify: each check opens one. They are
+ * checked when first seen, in the next poll, and whenever they have become twice as old. A process
  * that starts among them is seen. */
 static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
 {
@@ -189,7 +189,8 @@ static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
 
         assert_int_equal(poll.segments + poll.ignored, 0);
         while ((bytes = read(watch, events, sizeof events)) > 0) {
-            opens += (size_t)bytes / sizeof(struct inotify_event); /* no names with files */
+            /* Events of watched files carry no names. */
+            opens += (size_t)bytes / sizeof(struct inotify_event);
         }
         test_clock_advance(&clock, NTK_NS_PER_SECOND);
     }

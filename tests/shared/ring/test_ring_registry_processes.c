@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes with segments: which live, which have ended, and their identity. */
+/* Processes with segments: which are alive, which have ended, and their identity. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* Closing any descriptor of a file drops the locks that the process has on it. */
+/* Closing any descriptor of a file drops the locks that the process holds on it. */
 static void drop_locks(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -46,7 +46,7 @@ static void *go_on(void *ctx)
     int fd;
 
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)getpid());
-    do { /* until the first thread has ended */
+    do { /* waits until the first thread has exited */
         (void)sched_yield();
         fd = open(path, O_RDONLY | O_CLOEXEC);
         got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
@@ -61,12 +61,12 @@ static void *go_on(void *ctx)
     return NULL;
 }
 
-/* Lets its segment's lock go, as a program that closes all descriptors, and its first thread
- * end. */
+/* Releases its segment's lock, as a program that closes all descriptors does, and ends its first
+ * thread. */
 static int child_without_a_first_thread(struct observed *child, void *ctx)
 {
     struct ntk_hooks_config config = { .lnc = 1 };
-    static struct observed copy; /* the stack of the first thread goes */
+    static struct observed copy; /* static, because the stack of the first thread disappears */
     pthread_t thread;
 
     if (ntk_hooks_attach(&config, NULL, 0) != 0) {
@@ -95,11 +95,11 @@ static void two_readers_get_every_event_each(void **state)
     (void)poll_once(early);
     (void)poll_once(late);
     assert_int_equal(drain(early), 100);
-    assert_int_equal(drain(late), 0); /* from now */
+    assert_int_equal(drain(late), 0); /* it starts from here */
     order(&child, 50);
     assert_int_equal(drain(early), 50);
     assert_int_equal(drain(late), 50);
-    order(&child, 100000); /* more than a ring */
+    order(&child, 100000); /* more than a ring holds */
     (void)drain(early);
     ntk_ring_segment_events(ntk_ring_registry_get(early, 0), &read, &lost, &published);
     assert_int_equal(published, 100150);
@@ -137,7 +137,7 @@ static void a_killed_process_is_shown_once_drained_and_removed(void **state)
     assert_int_equal(poll_once(agent).segments, 0);
     assert_int_equal(access(path, F_OK), 0); /* the other reader has not looked */
 
-    /* The other reader sees the end too, and only once. */
+    /* The other reader also sees the end, and only once. */
     assert_int_equal(poll_once(top).ended, 1);
     assert_int_equal(drain(top), 77);
     (void)poll_once(agent);
@@ -167,8 +167,8 @@ static void a_killed_process_that_was_not_reaped_has_ended(void **state)
     ntk_ring_registry_close(top);
 }
 
-/* The first thread ends, another continues; without the lock only /proc tells that the process
- * lives. */
+/* The first thread exits, another one continues; without the lock only /proc shows that the process
+ * is alive. */
 static void a_process_whose_first_thread_ended_lives(void **state)
 {
     struct fixture *f = *state;
@@ -208,7 +208,7 @@ static void a_process_that_died_unseen_matters_to_a_reader_that_keeps_totals(voi
     ntk_ring_registry_close(agent);
     ntk_ring_registry_close(top);
 
-    /* One that is killed before it has kept anything leaves the file to the next. */
+    /* A reader that is killed before it has stored anything leaves the file to the next. */
     assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
     assert_int_equal(poll_once(remembers).ended, 1);
     (void)poll_once(remembers);
@@ -307,8 +307,8 @@ static void a_held_lock_identifies_its_process(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* A proc folder that calls us by another number is the host's: the child is found there by when it
- * began and by its number in its own namespace. */
+/* If a proc folder knows us by another number, it is the host's: the child is found there by its
+ * start time and by its number in its own namespace. */
 static void a_process_is_known_by_the_number_of_a_hosts_proc(void **state)
 {
     struct fixture *f = *state;

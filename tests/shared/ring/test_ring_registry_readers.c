@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Several readers of one folder: who removes dead files, and how long they wait for others. */
+/* Several readers of one folder: which of them removes dead files, and how long they wait for
+ * others. */
 
 #include <fcntl.h>
 #include <signal.h>
@@ -57,7 +58,7 @@ static void a_dead_file_waits_for_two_looks_of_every_other_reader(void **state)
         }
         assert_int_equal(segment_files(f), 0);
     }
-    /* One that was killed is waited for no more. */
+    /* A killed reader is no longer waited for. */
     ntk_ring_registry_close(late);
     run_short_process(f, 7);
     (void)poll_once(early);
@@ -73,7 +74,8 @@ static void a_folder_that_is_made_later_is_looked_into(void **state)
     struct ntk_ring_registry *top = open_registry(&later, false, NTK_RING_FROM_OLDEST);
 
     assert_int_equal(poll_once(top).segments, 0);
-    assert_int_not_equal(access(later.folder, F_OK), 0); /* one that only looks makes nothing */
+    /* A reader that only watches creates nothing. */
+    assert_int_not_equal(access(later.folder, F_OK), 0);
     struct observed child = observed_start(later.folder, child_marks_on_demand, NULL);
     (void)observed_receive(&child);
     assert_int_equal(poll_once(top).appeared, 1);
@@ -84,8 +86,8 @@ static void a_folder_that_is_made_later_is_looked_into(void **state)
     free(later.folder);
 }
 
-/* Method: the folder is not there when the agent starts; the first process that would make it has
- * ended before the agent looks again. */
+/* Method: the folder does not exist when the agent starts; the first process that would create it
+ * has exited before the agent looks again. */
 static void the_first_process_of_a_new_folder_is_not_too_short_to_be_seen(void **state)
 {
     const struct fixture *f = *state;
@@ -122,8 +124,8 @@ static void a_reader_that_hangs_is_left_a_bounded_number_of_files(void **state)
         close(fd);
         free(path);
     }
-    run_short_process(f, 1); /* the 127th */
-    run_short_process(f, 1); /* the 128th is one too many */
+    run_short_process(f, 1); /* the 127th reader */
+    run_short_process(f, 1); /* the 128th is one more than allowed */
     left = poll_once(agent).segments;
     assert_int_equal(left, 1);
     ntk_ring_registry_close(agent);
@@ -155,7 +157,7 @@ static void the_mark_is_there_while_someone_cleans_up(void **state)
     ntk_ring_registry_close(second);
     assert_false(is_marked(f));
 
-    /* No reader cleans up: a clean exit removes its file. */
+    /* No reader removes files: a clean exit removes its own. */
     run_short_process(f, 1);
     assert_int_equal(poll_once(watcher).segments, 0);
     second = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -177,7 +179,7 @@ static void a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing(
     assert_true(is_marked(f));
     ntk_ring_registry_close(agent);
 
-    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644); /* what a killed agent leaves */
+    fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644); /* what a killed agent leaves behind */
     assert_true(fd >= 0);
     run_short_process(f, 1);
     close(fd);
@@ -188,8 +190,8 @@ static void a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing(
     free(path);
 }
 
-/* Between two runs of a reader that keeps what it counts, neither a clean end nor another reader
- * takes a file. */
+/* Between two runs of a reader that stores what it counts, neither a clean exit nor another reader
+ * removes a file. */
 static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second(void **state)
 {
     struct fixture *f = *state;
@@ -225,8 +227,8 @@ static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_
     ntk_ring_registry_close(other);
 }
 
-/* Method: only the mark of the agent with a database is left. It still locks this many bytes of the
- * mark (0: all) and no segment. */
+/* Method: only the mark of the agent with a database is left. The agent still locks this number of
+ * bytes of the mark (0: all) and no segment. */
 static void check_waits_for_marked(const struct fixture *f, off_t held, uint64_t age_ns)
 {
     struct test_clock clock;
@@ -263,13 +265,13 @@ static void a_file_waits_for_an_agent_that_has_just_begun(void **state)
     check_waits_for_marked(*state, 0, 11 * NTK_NS_PER_SECOND);
 }
 
-/* The kernel takes a dying agent's locks one by one, those on segments first. */
+/* The kernel releases a dying agent's locks one by one, those on segments first. */
 static void a_file_waits_for_an_agent_that_is_being_killed(void **state)
 {
     check_waits_for_marked(*state, 2, 0);
 }
 
-/* An age counts from the end of the process, which can be long before the agent comes back. */
+/* An age counts from the end of the process, which may be long before the agent returns. */
 static void no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it(void **state)
 {
     struct fixture *f = *state;
@@ -280,7 +282,8 @@ static void no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it(void **st
                                         .from = NTK_RING_FROM_OLDEST,
                                         .clock = &clock.clock };
     struct ntk_ring_registry *remembers;
-    struct ntk_ring_registry *others[2]; /* one saw the process end, the other came later */
+    /* One reader saw the process end, the other one came later. */
+    struct ntk_ring_registry *others[2];
 
     test_clock_init(&clock);
     assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
@@ -314,8 +317,8 @@ static void no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it(void **st
     test_clock_fini(&clock);
 }
 
-/* Method: the agent is killed first, then a process that ran for an hour, then another one starts,
- * which removes dead files by their age. */
+/* Method: the agent is killed first, then a process that has run for an hour; then another one
+ * starts, which removes dead files by their age. */
 static void a_process_that_ran_for_long_waits_for_the_next_agent(void **state)
 {
     struct fixture *f = *state;

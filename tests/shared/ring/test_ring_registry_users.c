@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Segments of several users: none speaks for another one, takes its room or hides it. */
+/* Segments of several users: none can impersonate another one, take its room or hide it. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,11 +21,12 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* The file of a child as another user's, under another name: what anybody could write. Open. */
+/* Copies the file of a child as if another user had written it, under another name: any process
+ * could do that. Returns it open. */
 static int forge(const struct fixture *f, const struct observed *child, const char *name,
                  uint32_t uid)
 {
-    enum { TABLES = 2 << 20, PAGE = 4096 }; /* the rest is holes, as most of the tables is */
+    enum { TABLES = 2 << 20, PAGE = 4096 }; /* the rest are holes, like most of the tables */
     static const char hole[PAGE];
     uint64_t pid_and_uid = (uint64_t)uid << 32 | (uint32_t)child->pid;
     char *path = test_scratch_path(f->folder, name);
@@ -58,12 +59,12 @@ static int forge(const struct fixture *f, const struct observed *child, const ch
     return fd;
 }
 
-/* For a writer that claims another process the owner of that process is checked; where it cannot be
- * checked only root is believed. */
+/* If a writer claims to be attached to another process, the owner of that process is checked; if
+ * that is impossible, only root is trusted. */
 static void no_process_can_claim_to_be_attached_to_another_users_process(void **state)
 {
     static const struct {
-        uint64_t namespace; /* 0: as it is */
+        uint64_t namespace; /* 0: unchanged */
         const char *reason;
     } claims[] = {
         { 0, "of user 65534 describes process" },
@@ -116,7 +117,7 @@ static void no_process_can_report_for_another_users_process(void **state)
         poll = poll_once(registry);
         assert_int_equal(poll.segments, 1); /* the child's own */
         assert_non_null(strstr(poll.ignored_reason, "of user 65534 describes process"));
-        /* Nor does it say that it ended. */
+        /* It cannot claim that the process ended, either. */
         poke(path, offsetof(struct ntk_segment_process, ended), 1);
         ntk_ring_registry_close(registry);
         registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -134,7 +135,8 @@ static void no_process_can_report_for_another_users_process(void **state)
 #define OTHER_USER 65534
 #define SKIPPED 77
 
-/* A process of that user, whose folder is where it finds one; it lives until the pipe is closed. */
+/* A process of that user, whose folder is wherever it finds one; it lives until the pipe is
+ * closed. */
 static pid_t start_as_other_user(int pipe_fd[2])
 {
     struct ntk_hooks_config config = { .lnc = 1 };
@@ -162,8 +164,8 @@ static pid_t start_as_other_user(int pipe_fd[2])
     return byte == 'r' ? pid : -1;
 }
 
-/* In its own mount namespace, where another process took the user's name first. 0: root sees the
- * process. */
+/* In a private mount namespace, in which another process took the user's name first. Returns 0 if
+ * root sees the process. */
 static int look_for_user_behind_a_taken_name(void)
 {
     struct ntk_ring_registry *registry = NULL;
@@ -244,7 +246,7 @@ static void a_user_with_too_many_segments_takes_no_room_of_others(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* Method: thousands of another user's files that are named like segments; each poll does a part of
+/* Method: thousands of another user's files with names like segments; each poll handles a part of
  * them, and opens few. */
 static void a_folder_full_of_files_is_gone_over_in_steps(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a server of rpc_server.h in a thread of the test answers as the case needs. */
+/* Method: a server of rpc_server.h in a thread of the test answers as each case requires. */
 #include "shared/rpc/rpc_client.h"
 
 #include <errno.h>
@@ -24,13 +24,13 @@ struct fixture {
     char *folder, *endpoint;
     struct ntk_rpc_server *server;
     pthread_t thread;
-    /* what the server heard; read when its call was answered */
+    /* what the server received; read after its call was answered */
     _Atomic uint64_t heard_bytes;
     _Atomic unsigned heard_pieces;
     unsigned calls;
 };
 
-/* Twice the number that was asked for. */
+/* Twice the requested number. */
 static bool doubled(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
     Nrt__CreateEgResponse reply = NRT__CREATE_EG_RESPONSE__INIT;
@@ -49,7 +49,7 @@ static bool forgotten(struct ntk_rpc_call *call, const ProtobufCMessage *message
     return false;
 }
 
-/* Another message than the client asks for: its number 1 is not a message there. */
+/* A different message than the client expects: its field 1 is not a message there. */
 static bool mistaken(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
     Nrt__CreateEgRequest reply = NRT__CREATE_EG_REQUEST__INIT;
@@ -229,7 +229,7 @@ static void what_is_wrong_has_a_sentence(void **state)
     assert_non_null(strstr(err.text, "/t/mistaken"));
     assert_int_equal(ask(client, "/t/failing", 1, &answer, &err), -EPROTO);
     assert_non_null(strstr(err.text, "gRPC status 13: it"));
-    assert_int_equal(ask(client, "/t/doubled", 4, &answer, &err), 0); /* and continues */
+    assert_int_equal(ask(client, "/t/doubled", 4, &answer, &err), 0); /* it still works */
     ntk_rpc_client_destroy(hurried);
     ntk_rpc_client_destroy(client);
 }
@@ -255,7 +255,7 @@ static void a_missing_peer_is_reported_with_its_address(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-/* Who accepts and says nothing, and who speaks something else, end the call too. */
+/* A server that accepts and sends nothing, and one with another protocol, end the call too. */
 static void another_server_ends_the_call(void **state)
 {
     struct fixture *f = *state;
@@ -328,7 +328,7 @@ static void an_answer_in_the_middle_ends_the_stream(void **state)
     ProtobufCMessage *reply = NULL;
     struct ntk_err err = { 0 };
 
-    pieces.left = 100000; /* 10 GB, unless it is stopped */
+    pieces.left = 100000; /* 10 GB, unless the server stops it */
     assert_int_equal(ntk_rpc_client_stream(client, "/t/refused", next, &pieces,
                                            &nrt__load_response__descriptor, &reply, &err),
                      0);
@@ -389,7 +389,7 @@ int main(void)
         WITH_SERVER(an_error_of_the_sender_cancels_the_stream),
         cmocka_unit_test(common_forms_of_addresses_are_accepted),
     };
-    /* Its last user waits up to 10 s for connections that others of the process still close. */
+    /* Keep one user: the last shutdown waits up to 10 s for connections that are still closing. */
     grpc_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: statuses that no daemon gave, as sentences; calls are those of test_rpc_client.c. */
+/* Method: made-up statuses as messages; test_rpc_client.c tests the calls. */
 #include "shared/rpc/rpc_daemon.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void a_code_is_reported_by_name_with_its_details(void **state)
     }
 }
 
-/* Bytes, not a text: no NUL ends them, and there may be more than a message holds. */
+/* Bytes, not text: no NUL terminates them, and there may be more than a message holds. */
 static void details_are_bounded(void **state)
 {
     static uint8_t details[5000];

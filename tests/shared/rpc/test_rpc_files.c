@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the definitions that the daemon carries, and parts of them. */
+/* Method: the definitions that the daemon contains, and parts of them. */
 #include "shared/rpc/rpc_files.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static void a_file_comes_with_all_that_it_needs_once(void **state)
     assert_in_range(ntk_rpc_files_count(files), 1, 16);
     const struct ntk_rpc_file *file = ntk_rpc_files_find(files, "openneuron_rtd.proto");
     size_t count = ntk_rpc_files_needed(files, file, needed);
-    assert_int_equal(count, 5); /* nmgr, and the three that it imports */
+    assert_int_equal(count, 5); /* nmgr, and its three imports */
     assert_ptr_equal(needed[0], file);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < i; k++) {
@@ -69,7 +69,8 @@ static void a_file_comes_with_all_that_it_needs_once(void **state)
     ntk_rpc_files_destroy(files);
 }
 
-/* Method: each prefix, and each byte spoilt in turn. What is still a set may be taken. */
+/* Method: each prefix, and each byte changed in turn. A result that is still valid may be
+ * accepted. */
 static void what_is_cut_or_spoilt_is_refused_or_read(void **state)
 {
     uint8_t *copy = malloc(ntk_rpc_descriptors_bytes);
@@ -81,7 +82,7 @@ static void what_is_cut_or_spoilt_is_refused_or_read(void **state)
     for (size_t length = 1; length < ntk_rpc_descriptors_bytes; length += 7) {
         struct ntk_rpc_files *files = NULL;
 
-        /* Of its exact size, so that a step too far is seen. */
+        /* Of exactly this size, so that an overrun is detected. */
         uint8_t *part = malloc(length);
         assert_non_null(part);
         memcpy(part, ntk_rpc_descriptors, length);

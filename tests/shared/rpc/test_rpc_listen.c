@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: addresses that cannot be had, each with the message of its reason. */
+/* Method: addresses that cannot be used, each with its message. */
 #include "shared/rpc/rpc_listen.h"
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ static void paths_are_looked_at_before(void **state)
     assert_int_equal(ntk_rpc_listen_check("127.0.0.1:1", &err), 0);
     assert_int_equal(ntk_rpc_listen_check(endpoint, &err), 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(ntk_rpc_listen_check(endpoint, &err), 0); /* no listener */
+    assert_int_equal(ntk_rpc_listen_check(endpoint, &err), 0); /* nothing listens there yet */
     assert_int_equal(listen(fd, 1), 0);
     assert_int_equal(ntk_rpc_listen_check(endpoint, &err), -EADDRINUSE);
     assert_non_null(strstr(err.text, "another daemon responds there"));
@@ -86,7 +86,8 @@ static void each_reason_has_its_sentence(void **state)
         assert_memory_equal(err.text, begin, strlen(begin));
         assert_non_null(strstr(err.text, cases[i].why));
     }
-    assert_int_equal(access(is_file + strlen("unix:"), F_OK), 0); /* nobody's file is removed */
+    /* A foreign file is not removed. */
+    assert_int_equal(access(is_file + strlen("unix:"), F_OK), 0);
     close(fd);
     test_scratch_destroy(folder);
 }

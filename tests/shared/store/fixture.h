@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fixture - a scratch folder with the name of a database in it that is not there yet. */
+/* fixture - a scratch folder, and the name of a database in it that does not exist yet. */
 #ifndef NTK_TESTS_SHARED_STORE_FIXTURE_H
 #define NTK_TESTS_SHARED_STORE_FIXTURE_H
 

@@ -8,7 +8,7 @@
 #define PERIOD_NS UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
 
-/* What ran before anybody looked: part of the counts of the period. */
+/* What ran before any agent watched: part of the counts of the period. */
 static void add_unwatched(struct ntk_snapshot *snapshot, struct ntk_core_sample *core,
                           struct ntk_histogram_dense *dense, uint64_t count)
 {

@@ -12,7 +12,8 @@
 #define TEST_HEADER_PID 77
 #define TEST_START_TIME 123456
 
-/* What the period says; counts are of each of the two cores, totals add up over the calls. */
+/* The content of the period; counts are per core, for two cores, and totals add up over the
+ * calls. */
 struct test_period {
     uint64_t time_ns;
     uint32_t uid;
@@ -21,11 +22,11 @@ struct test_period {
     uint64_t memory_bytes;
     uint64_t unwatched;    /* unwatched executions of 1 ms, counted in addition to completed */
     uint64_t began_ns;     /* of the segment */
-    uint64_t model_errors; /* of the model alone, those of refused calls among them */
+    uint64_t model_errors; /* only of the model, including those of rejected calls */
     bool ended;            /* without having closed its runtime */
     struct ntk_exit exit;  /* ... and how it exited */
     bool with_events;
-    uint16_t model_event; /* NTK_EVENT_MODEL_* among them; 0: LOAD */
+    uint16_t model_event; /* NTK_EVENT_MODEL_* among the events; 0: LOAD */
     /* Kept between calls. */
     uint64_t sequence;
     uint64_t completed_total;
@@ -33,7 +34,7 @@ struct test_period {
 
 struct ntk_snapshot *test_make_snapshot(struct test_period *period);
 
-/* Stores it as it is, and frees it: a queue that is full would add it up with the next. */
+/* Stores the period unchanged, and frees it: a full queue would merge it with the next one. */
 void test_store_put(struct ntk_store *store, struct ntk_snapshot *snapshot);
 
 #endif

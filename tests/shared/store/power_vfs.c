@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* power_vfs - a disk for SQLite whose power can be cut. */
+/* power_vfs - a disk for SQLite with simulated power cuts. */
 #include "tests/shared/store/power_vfs.h"
 
 #include <pthread.h>
@@ -93,7 +93,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int file_sync(sqlite3_file *file, int flags)
 {
-    (void)flags; /* the test's disk keeps what the test says, whatever the machine's does */
+    (void)flags; /* the test's disk keeps what the test says, whatever the real one does */
     add(SYNC, NUMBER(file), 0, NULL, 0);
     return SQLITE_OK;
 }
@@ -132,7 +132,7 @@ static int file_sector_size(sqlite3_file *file)
 static int file_traits(sqlite3_file *file)
 {
     (void)file;
-    return 0; /* no promise beyond a sync */
+    return 0; /* no guarantee beyond a sync */
 }
 
 static int file_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out)
@@ -345,12 +345,12 @@ static void put(const struct image *image, const char *path, const char *suffix)
 void power_vfs_restore(size_t cut, unsigned int seed, const char *path)
 {
     struct image images[FILES] = { 0 };
-    size_t synced[FILES] = { 0 }; /* operations before are on the disk */
+    size_t synced[FILES] = { 0 }; /* earlier operations are on the disk */
     unsigned int state = seed;
 
     for (size_t i = 0; i < cut; i++) {
         const struct op *op = ntk_vec_at(&ops, i);
-        /* A deletion comes after everything that it makes superfluous was synced. */
+        /* A deletion happens only after everything that makes it safe was synced. */
         if (op->kind == SYNC || op->kind == DELETE) {
             synced[op->file] = i + 1;
         }

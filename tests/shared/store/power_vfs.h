@@ -4,8 +4,8 @@
  * power at any of them; and one that is read-only.
  *
  * While it is installed, files whose path begins with the given one are written as usual and
- * recorded. power_vfs_restore() makes what a disk would hold after a cut: everything up to the last
- * sync of each file; of later writes nothing, or some of them in sectors of 512 bytes.
+ * recorded. power_vfs_restore() writes what a disk would contain after a cut: everything up to the
+ * last sync of each file; and of later writes nothing, or some sectors of 512 bytes.
  *
  * Threads: recording from any.
  */
@@ -18,19 +18,19 @@
 
 /* Becomes SQLite's default until power_vfs_remove(). */
 void power_vfs_record(const char *path);
-/* From now on nothing can be created or written, as on a read-only disk. */
+/* From now on no file can be created or written, as on a read-only disk. */
 void power_vfs_set_read_only(bool read_only);
 void power_vfs_remove(void);
-/* Puts a number between the writes recorded so far and those to come. */
+/* Puts a mark with this number between the writes recorded so far and later ones. */
 void power_vfs_mark(uint64_t number);
-/* How many writes, syncs, deletions and marks there are. */
+/* The number of writes, syncs, deletions and marks. */
 size_t power_vfs_count(void);
 /* The last mark before the cut, 0 for none. */
 uint64_t power_vfs_marked(size_t cut);
-/* Writes the files as they are after the cut, as path and path-wal. seed 0: what was not synced is
- * lost; else some of it is there. */
+/* Writes the files as they are after the cut, as path and path-wal. seed 0: unsynced data is lost;
+ * otherwise some of it survives. */
 void power_vfs_restore(size_t cut, unsigned int seed, const char *path);
-/* Forgets what was recorded. */
+/* Discards the recording. */
 void power_vfs_forget(void);
 
 #endif

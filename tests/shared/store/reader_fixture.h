@@ -29,9 +29,9 @@ struct fixture {
 
 int set_up(void **state);
 int tear_down(void **state);
-/* Stores it as it is: a queue that is full would add it up with another. */
+/* Stores the period unchanged: a full queue would merge it with another one. */
 void put(struct fixture *f, struct ntk_snapshot *snapshot);
-/* One period that ends at the second `at` of the test's hour. */
+/* One period that ends at second `at` of the test's hour. */
 void put_at(struct fixture *f, uint64_t at);
 void start_reading(struct fixture *f);
 struct ntk_store_point *series(struct fixture *f, enum ntk_store_metric metric,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_fixture - a store that periods are put to, and its file asked in SQL. */
+/* store_fixture - a store that periods are put to, and SQL queries on its file. */
 #include "tests/shared/store/store_fixture.h"
 
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_fixture - a store that periods are put to, and its file asked in SQL.
+ * store_fixture - a store that periods are put to, and SQL queries on its file.
  */
 #ifndef NTK_TESTS_SHARED_STORE_STORE_FIXTURE_H
 #define NTK_TESTS_SHARED_STORE_STORE_FIXTURE_H
@@ -14,7 +14,7 @@
 
 /* The first column of the last row of a query on the file. */
 const char *ask(const char *path, const char *sql);
-/* The same as people ask: our reader checks no view of a file. */
+/* The same as users query it: our reader does not check views of a file. */
 const char *ask_sqlite(const char *path, const char *sql);
 void put(struct ntk_store *store, struct test_period *period);
 void wait_for_room(struct ntk_store *store);

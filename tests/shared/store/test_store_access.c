@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may use a database at once: writers, readers, people with SQL, and files of others. */
+/* Who may use a database at the same time: writers, readers, users with SQL, and files of
+ * others. */
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -32,7 +33,7 @@ static void between_begin_and_end_all_answers_are_of_one_moment(void **state)
     assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
     assert_int_equal(ntk_store_reader_begin(reader, NULL), 0);
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(ntk_store_reader_begin(reader, NULL), 0); /* as a question does */
+        assert_int_equal(ntk_store_reader_begin(reader, NULL), 0); /* as a query does */
         assert_int_equal(
             ntk_store_reader_span(reader, NTK_STORE_SECOND, &first_ns, &last_ns[i], NULL), 0);
         ntk_store_reader_end(reader);
@@ -77,7 +78,7 @@ static void every_view_for_people_answers(void **state)
     assert_string_equal(ask_sqlite(f->path, sql), "1");
 }
 
-/* Counts are what other people's processes say. */
+/* Counts come from other users' processes. */
 static void views_for_people_answer_whatever_was_counted(void **state)
 {
     static const char hostile[] =
@@ -98,7 +99,7 @@ static void views_for_people_answer_whatever_was_counted(void **state)
         sqlite3_exec(db, "UPDATE core_total SET completed = 4611686018427387903", NULL, NULL, NULL),
         SQLITE_OK);
     assert_string_equal(ask_sqlite(f->path, "SELECT completed FROM process_overview"),
-                        "9223372036854775806"); /* of two cores, to the last digit */
+                        "9223372036854775806"); /* of two cores, exact to the last digit */
     assert_int_equal(sqlite3_exec(db, hostile, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     assert_string_equal(
@@ -157,14 +158,14 @@ static void foreign_and_newer_files_are_refused_untouched(void **state)
     assert_int_equal(ntk_store_open("/nonexistent/x.db", NULL, &store, &err), -ENOENT);
 }
 
-/* Minutes are merged after the commit that shows that they have ended. */
+/* Minutes are merged after the commit that shows their end. */
 static int has_six_minutes(void *ctx)
 {
     return strcmp(ask(ctx, "SELECT count(*) FROM machine_minute"), "6") == 0;
 }
 
-/* A reader in the middle of a transaction sees its moment; the writer continues as if it were not
- * present. */
+/* A reader in the middle of a transaction keeps its view; the writer continues as if the reader
+ * were not there. */
 static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A writer killed with SIGKILL at random moments: the file is sound and lacks at most what came
+/* A writer killed with SIGKILL at random moments: the file is intact and lacks at most what came
  * after the last commit. */
 #include <signal.h>
 #include <sqlite3.h>
@@ -20,7 +20,7 @@
 
 #define ROUNDS 15
 
-/* Shared with the child: how many periods the store said were committed. */
+/* Shared with the child: how many periods the store reported as committed. */
 struct progress {
     volatile uint64_t committed;
     volatile uint64_t next_time_ns;
@@ -42,7 +42,7 @@ static void write_until_killed(const char *path, struct progress *progress)
     for (;;) {
         struct ntk_store_status status;
         period.time_ns = progress->next_time_ns;
-        progress->next_time_ns += 7000000000; /* a minute has ended every ninth time */
+        progress->next_time_ns += 7000000000; /* a minute ends every ninth time */
         struct ntk_snapshot *snapshot = test_make_snapshot(&period);
         ntk_store_put(store, snapshot);
         ntk_snapshot_destroy(snapshot);
@@ -64,15 +64,15 @@ static void a_killed_writer_leaves_a_sound_file_with_every_commit(void **state)
     bool merged = false;
 
     progress->next_time_ns = 1000000;
-    /* On a slow machine a round may end before it stores anything: then there are more and longer
-     * ones, until a minute was merged. */
+    /* On a slow machine a round may end before it stores anything; then there are more and longer
+     * rounds, until a minute was merged. */
     uint64_t end_ns = ntk_clock_monotonic_ns() + test_patience_ns();
     for (int round = 0; round < ROUNDS || (!merged && ntk_clock_monotonic_ns() < end_ns); round++) {
         pid_t child = fork();
         if (child == 0) {
             write_until_killed(path, progress);
         }
-        /* The moment of the kill is the point of the test, not a wait for something. */
+        /* The time of the kill is the point of the test, not a wait for something. */
         long longer_ms = round < ROUNDS ? 0 : 20L * (round - ROUNDS);
         nanosleep(&(struct timespec){ longer_ms / 1000, 10000000 + rand_r(&seed) % 40000000 +
                                                             longer_ms % 1000 * 900000 },
@@ -88,7 +88,7 @@ static void a_killed_writer_leaves_a_sound_file_with_every_commit(void **state)
         assert_string_equal((const char *)sqlite3_column_text(statement, 0), "ok");
         sqlite3_finalize(statement);
         if (test_tier_number(db, "PRAGMA user_version") == 0) {
-            sqlite3_close(db); /* killed before the schema was there */
+            sqlite3_close(db); /* killed before the schema existed */
             continue;
         }
         int64_t now_stored = test_tier_number(db, "SELECT count(*) FROM machine_sample");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Damaged files are set aside, and storing continues. */
+/* Damaged files are moved aside, and storing continues. */
 
 #include <errno.h>
 #include <glob.h>
@@ -20,7 +20,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* The only file next to the database that was set aside; freed by the caller. */
+/* The only file next to the database that was moved aside; the caller frees it. */
 static char *find_set_aside(const struct fixture *f, const struct ntk_store_status *status)
 {
     glob_t found;
@@ -49,7 +49,7 @@ static void overwrite(const char *path, long offset, int byte, size_t count)
     fclose(file);
 }
 
-/* Opens, stores one period, and says what became of the damaged file. */
+/* Opens, stores one period, and checks what happened to the damaged file. */
 static void store_one(const struct fixture *f, struct ntk_store_status *out_status)
 {
     struct test_period period = { .time_ns = T0, .completed = 3, .latency_ns = 1000 };
@@ -68,13 +68,13 @@ static void a_damaged_file_is_set_aside_and_storing_goes_on(void **state)
     struct fixture *f = *state;
     struct ntk_store_status status;
     static const struct {
-        const char *page; /* which page is spoilt: SQL for its number */
+        const char *page; /* the damaged page: SQL for its number */
         long from;        /* offset in it */
         int byte;
     } damages[] = {
         { "SELECT 1", 0, 0 },      /* blocks that never reached the disk */
         { "SELECT 1", 100, 0xff }, /* the schema */
-        /* Shows only when the table is written to, in the writer's thread. */
+        /* Shows only when the writer's thread writes to the table. */
         { "SELECT rootpage FROM sqlite_schema WHERE name = 'machine_sample'", 0, 0xff },
         { "SELECT rootpage FROM sqlite_schema WHERE name = 'core_sample'", 0, 0xff },
     };
@@ -102,8 +102,8 @@ static void a_damaged_file_is_set_aside_and_storing_goes_on(void **state)
     }
 }
 
-/* Method: a sound file, bytes of its header spoilt alone, then all of the header. Whatever that
- * does, the database opens: as it is, or a new one after the old one was set aside. */
+/* Method: a valid file, with single bytes of its header changed, then all of the header. The
+ * database opens in every case: the old one, or a new one after the old one was moved aside. */
 static void a_damaged_header_stops_no_agent(void **state)
 {
     static const int places[] = { 0,  15, 16, 18, 19, 20, 21, 23, 28, 44,
@@ -155,7 +155,8 @@ static void a_damaged_file_of_someone_else_stays_where_it_is(void **state)
     assert_int_equal(access(f->path, F_OK), 0);
 }
 
-/* What the first attempt has prepared is not prepared again: each would keep the file open. */
+/* A statement that the first attempt prepared is not prepared again: each would keep the file
+ * open. */
 static void a_table_that_cannot_be_written_keeps_no_file_open(void **state)
 {
     struct test_period period = { .time_ns = T0 };

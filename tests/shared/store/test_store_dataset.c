@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the database as tables for elsewhere: what columns they have, which rows are of a step,
- * what came late, and files of anyone. */
+/* The database as tables for export: their columns, the rows of a step, late rows, and files of
+ * other programs. */
 #include "shared/store/store_dataset.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static struct ntk_store_reader *open_reader(const struct fixture *f)
     return reader;
 }
 
-/* Rows of a step; the last value of the column with that name as a number. */
+/* The number of rows of a step; the last value of the column with that name as a number. */
 static size_t count_rows(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                          uint64_t start_ns, const char *column, int64_t *out_value)
 {
@@ -95,8 +95,8 @@ static size_t count_rows(struct ntk_store_reader *reader, enum ntk_store_dataset
     return rows;
 }
 
-/* Readers of archives depend on them: a name or type that changes is a new version of the archive.
- * */
+/* Readers of archives depend on them: changing a name or a type requires a new version of the
+ * archive. */
 static void columns_are_those_of_the_description(void **state)
 {
     static const char *const kinds[] = { "", "BIGINT", "TIMESTAMP", "DOUBLE", "VARCHAR", "BLOB" };
@@ -157,7 +157,7 @@ static void a_step_has_its_end_and_not_its_begin(void **state)
     assert_int_equal(ntk_store_dataset_next(reader, id, T0 + HOUR, &time_ns, NULL), 0);
     assert_int_equal(ntk_store_dataset_start(id, time_ns), T0 + HOUR);
     assert_int_equal(ntk_store_dataset_next(reader, id, T0 + 2 * HOUR, &time_ns, NULL), -ENODATA);
-    /* States: of the day when a process was there, and of no other. */
+    /* States: only of the day when a process was there. */
     assert_int_equal(count_rows(reader, NTK_STORE_DATASET_process, T0, NULL, NULL), 1);
     assert_int_equal(count_rows(reader, NTK_STORE_DATASET_process, T0 + DAY, NULL, NULL), 0);
     assert_int_equal(count_rows(reader, NTK_STORE_DATASET_machine, T0, NULL, NULL), 1);
@@ -181,7 +181,7 @@ static void finished_steps_follow_the_samples(void **state)
     assert_int_equal(
         ntk_store_dataset_span(reader, NTK_STORE_DATASET_core_hour, &whole_ns, &done_ns, NULL), 0);
     assert_int_equal(whole_ns, 0);
-    assert_true(done_ns <= T0 + HOUR); /* merged up to there, at most */
+    assert_true(done_ns <= T0 + HOUR); /* merged up to this time, at most */
     assert_int_equal(
         ntk_store_dataset_span(reader, NTK_STORE_DATASET_error_log, &whole_ns, &done_ns, NULL), 0);
     assert_int_equal(done_ns, T0 + HOUR + 5 * SECOND);
@@ -247,8 +247,8 @@ static void read_all(const char *path)
     ntk_store_reader_close(reader);
 }
 
-/* A sound file with bytes spoilt at places that follow from a number, or cut: an error or rows,
- * never more. */
+/* A valid file with bytes changed at places that follow from a number, or truncated: an error or
+ * rows, but never more. */
 static void damage_is_an_error_at_most(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Disks that are full and queues that overflow: nothing is lost uncounted; old rows go. */
+/* Full disks and overflowing queues: every loss is counted; old rows are deleted. */
 
 #include <errno.h>
 #include <signal.h>
@@ -28,8 +28,9 @@ static int is_failing(void *ctx)
     return status.failing;
 }
 
-/* A file size limit stands for the full disk: SQLite sees a write fail. In a child, since the limit
- * holds for every file of the process. It is tried again when the clock says so, not before. */
+/* A file size limit simulates the full disk: SQLite sees a write fail. Runs in a child, since the
+ * limit applies to every file of the process. The store tries again when the clock says so, and not
+ * before. */
 static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void **state)
 {
     struct fixture *f = *state;
@@ -102,8 +103,8 @@ static void the_first_period_is_stored_at_once_and_others_with_the_next_commit(v
     test_clock_fini(&clock);
 }
 
-/* Method: what is put fits into memory, so that only the commit fails, repeatedly; more than waits
- * apart. */
+/* Method: the input fits into memory, so that only the commit fails, repeatedly; more periods than
+ * can wait separately. */
 static void a_store_closes_while_the_disk_stays_full(void **state)
 {
     struct fixture *f = *state;
@@ -118,7 +119,8 @@ static void a_store_closes_while_the_disk_stays_full(void **state)
         struct rlimit limit = { 4096, RLIM_INFINITY };
         struct ntk_err err = { 0 };
         signal(SIGXFSZ, SIG_IGN);
-        alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND)); /* it used to try for ever */
+        /* A retry without end would hang the test. */
+        alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND));
         if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
             _exit(10);
         }
@@ -137,8 +139,9 @@ static void a_store_closes_while_the_disk_stays_full(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* Method: more periods than wait while nothing can be written, in the third of them a process ends;
- * then the disk is there again. The child says how many were joined and lost. */
+/* Method: more periods than can wait while nothing can be written, and in the third of them a
+ * process ends; then the disk is available again. The child reports how many were merged and
+ * lost. */
 static void overflow(const char *path, size_t joined_bytes, uint64_t joined, uint64_t lost)
 {
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -214,7 +217,7 @@ static void what_is_added_up_has_a_bound_and_what_is_beyond_is_counted(void **st
     struct fixture *f = *state;
 
     overflow(f->path, 1, 0, 7);
-    /* The first and the last ones are there. */
+    /* The first and the last ones are kept. */
     assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"), "64");
     assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_sample"
                                      " WHERE time_ns = 1700000000000000000"),
@@ -246,16 +249,16 @@ static void retention_removes_by_age_and_by_size(void **state)
     assert_string_equal(ask(f->path, "SELECT count(*) FROM core_sample"), "402");
     assert_string_equal(ask(f->path, "SELECT first_ns FROM tier WHERE tier = 'second'"),
                         "1700000160000000000");
-    /* Totals and minutes are not samples. */
+    /* Totals and minutes are not affected by deleting samples. */
     assert_string_equal(ask(f->path, "SELECT sum(completed) FROM core_total"), "1280");
     assert_string_equal(ask(f->path, "SELECT count(*) FROM machine_minute"), "5");
-    /* The value of memory holds where its row went. */
+    /* The last value of memory stays valid where its row was deleted. */
     assert_string_equal(ask(f->path, "SELECT group_concat(time_ns || ' ' || current_bytes)"
                                      " FROM memory_sample"),
                         "1700000160000000000 4096");
     for (int i = 0; i < 200 && ntk_retention_run(db, &retention, MINUTE_0, &err) > 0; i++) {
     }
-    /* Never what is not merged yet: the last, open minute. */
+    /* Rows that are not merged yet are never deleted: the last, open minute. */
     retention.keep_bytes = 1;
     for (int i = 0; i < 200 && ntk_retention_run(db, &retention, MINUTE_0, &err) > 0; i++) {
     }

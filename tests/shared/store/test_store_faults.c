@@ -21,22 +21,22 @@
 #define CREATE_ROUNDS 10
 #define WRITE_ROUNDS 20
 #define READ_ROUNDS 30
-#define EARLIER 2u /* snapshots that are there before */
-#define PUT 2u     /* and that run() puts */
+#define EARLIER 2u /* snapshots stored beforehand */
+#define PUT 2u     /* snapshots that run() puts */
 
 struct world {
     const char *path;
     uint8_t *earlier; /* the bytes of a database of EARLIER snapshots */
     size_t earlier_bytes;
     struct ntk_snapshot *snapshots[EARLIER + PUT];
-    unsigned put; /* snapshots that an open store took */
+    unsigned put; /* snapshots that an open store accepted */
     unsigned seen;
 };
 
 /* Opens, puts snapshots [first, end) and closes. */
 static int write_some(struct world *world, unsigned first, unsigned end, struct ntk_err *err)
 {
-    /* The samples are years old. Only the end commits, and nothing is tried twice. */
+    /* Keeps samples although they are years old. Commits only at the end, and never retries. */
     const struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
                                                .commit_ns = 1,
                                                .retry_ns = NEVER_NS };
@@ -64,7 +64,7 @@ static int take_count(size_t count, const char *const *names, const char *const 
     return 0;
 }
 
-/* How many snapshots are in the file. */
+/* The number of snapshots in the file. */
 static int read_count(const char *path, unsigned *out_count, struct ntk_err *err)
 {
     struct ntk_store_reader *reader = NULL;
@@ -79,7 +79,7 @@ static int read_count(const char *path, unsigned *out_count, struct ntk_err *err
     return ret;
 }
 
-/* The database, its log, those that were set aside. */
+/* The database, its log, and those that were moved aside. */
 static void files_list(const struct world *world, const char *end, glob_t *out_files)
 {
     char pattern[512];
@@ -112,7 +112,7 @@ static int create_and_put(void *ctx, struct ntk_err *err)
     return write_some(ctx, EARLIER, EARLIER + PUT, err);
 }
 
-/* A disk that cannot read a page has damaged it, so SQLite says, and the file is set aside. */
+/* SQLite treats a page that the disk cannot read as damaged, so the file is moved aside. */
 static unsigned set_aside_count(const struct world *world)
 {
     glob_t files = { 0 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the stored health of devices that an agent continues: a database of hand-made
- * seconds. */
+/* The stored health of devices, which the next agent continues: a database of hand-made seconds. */
 #include <stdlib.h>
 
 #include "shared/store/store_reader.h"
@@ -12,7 +11,7 @@
 #define SECOND UINT64_C(1000000000)
 #define T0 (UINT64_C(1700000040) * SECOND)
 
-/* A second in which device 0 has the verdict; unhealthy for two reasons, the second since i. */
+/* A second in which device 0 has the verdict; unhealthy for two reasons, the second one since i. */
 static struct ntk_snapshot *second(uint64_t i, const char *boot_id, uint32_t verdict)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
@@ -35,7 +34,7 @@ struct row {
     uint32_t verdict;
 };
 
-/* Stores seconds 1, 2 ..., each by another agent, and reads what is known of device 0. */
+/* Stores seconds 1, 2 ..., each by another agent, and reads the stored health of device 0. */
 static bool read_back(const struct row *rows, size_t count, const char *boot_id,
                       struct ntk_health_stored *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the histogram BLOB. */
+/* The histogram BLOB. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of files that someone made, or that were cut: they are read, set aside or refused, and
- * nothing in them is run. */
+/* Files that someone else made, or that are truncated: they are read, moved aside or rejected, and
+ * nothing in them is executed. */
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -38,7 +38,8 @@ static int has_stored_all(void *ctx)
     return !status.failing && status.snapshots_waiting == 0;
 }
 
-/* Opens the file as an agent does, stores one period, closes; the number of files it set aside. */
+/* Opens the file as an agent does, stores one period, closes; returns the number of files that it
+ * moved aside. */
 static uint64_t run_agent(const char *path)
 {
     struct ntk_store_options options = { .commit_ns = 1000000, .retry_ns = 10000000 };
@@ -140,7 +141,7 @@ static void what_the_file_brings_along_is_refused_and_not_run(void **state)
     }
 }
 
-/* A row of the schema that says it is a view and is not. */
+/* A row of the schema that falsely claims to be a view. */
 static void a_trigger_in_disguise_is_damage(void **state)
 {
     struct fixture *f = *state;
@@ -153,7 +154,7 @@ static void a_trigger_in_disguise_is_damage(void **state)
     assert_int_equal(run_agent(f->path), 1);
 }
 
-/* ... and an agent that meets a trigger while it runs does not run it either. */
+/* ... and an agent that meets a trigger at run time does not execute it either. */
 static void a_trigger_that_comes_later_is_not_run(void **state)
 {
     struct fixture *f = *state;
@@ -186,7 +187,7 @@ static void views_and_statistics_of_people_do_no_harm(void **state)
     ntk_store_reader_close(reader);
 }
 
-/* ---- cut ---- */
+/* ---- truncated ---- */
 
 static void remove_set_aside(const struct fixture *f)
 {
@@ -203,7 +204,7 @@ static void remove_set_aside(const struct fixture *f)
     closedir(folder);
 }
 
-/* An agent continues from a file that ends anywhere: a file that is damaged or not ours is set
+/* An agent continues from a file that is truncated anywhere; a damaged or foreign file is moved
  * aside. */
 static void a_file_that_was_cut_stops_no_agent(void **state)
 {
@@ -245,7 +246,7 @@ static void non_regular_files_are_refused_at_once(void **state)
     assert_int_equal(ntk_store_open(f->path, NULL, &store, NULL), -EPROTO);
 }
 
-/* ---- without end ---- */
+/* ---- endless ---- */
 
 static void put_be(uint8_t *to, uint32_t value, size_t bytes)
 {
@@ -254,8 +255,8 @@ static void put_be(uint8_t *to, uint32_t value, size_t bytes)
     }
 }
 
-/* A tree of machine_sample in which every page of a level is the same page of the next: more rows
- * than anyone can read. `levels` times the fan-out of a page of children that are all one. */
+/* A tree of machine_sample in which all children of a page are the same page, `levels` deep: more
+ * rows than could ever be read. */
 static void make_endless(const char *path, uint32_t levels)
 {
     enum { CELLS = 600, CELL_AT = PAGE - 8 };
@@ -285,7 +286,7 @@ static void make_endless(const char *path, uint32_t levels)
         put_be(to + CELL_AT, child, 4);
         to[CELL_AT + 4] = 1; /* its key */
     }
-    uint32_t pages = first_new + levels - 1; /* the last of them is the old root, with its row */
+    uint32_t pages = first_new + levels - 1; /* the last child is the old root, with its row */
     memcpy(file + (size_t)(pages - 1) * PAGE, bytes + (size_t)(root - 1) * PAGE, PAGE);
     put_be(file + 28, pages, 4);
     assert_int_equal(ntk_fs_write(path, file, (size_t)pages * PAGE, NULL), 0);
@@ -354,8 +355,8 @@ static void a_reader_of_an_endless_file_stops_on_request(void **state)
     ntk_store_reader_close(asking.reader);
 }
 
-/* neuron-top and the agent block the signals that end them; a call must not keep them from being
- * seen. */
+/* neuron-top and the agent block the signals that end them; a call must not delay their
+ * handling. */
 static void a_reader_of_a_file_without_end_obeys_sigterm(void **state)
 {
     struct fixture *f = *state;
@@ -377,7 +378,7 @@ static void a_reader_of_a_file_without_end_obeys_sigterm(void **state)
     ntk_store_reader_close(asking.reader);
 }
 
-/* This process has computed for 100 ms since ctx: its other thread is inside what has no end. */
+/* This process has computed for 100 ms since ctx: its other thread is inside the endless query. */
 static int has_computed(void *ctx)
 {
     struct timespec now;
@@ -386,7 +387,7 @@ static int has_computed(void *ctx)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec > *(uint64_t *)ctx + SECOND / 10;
 }
 
-/* What the writer does with its own it accord ends with the agent. */
+/* What the writer does of its own accord ends with the agent. */
 static void an_agent_with_a_file_without_end_ends(void **state)
 {
     struct fixture *f = *state;
@@ -407,8 +408,8 @@ static void an_agent_with_a_file_without_end_ends(void **state)
     ntk_store_close(store, NULL);
 }
 
-/* What readers of the process hold is not what a statement takes, in a new file and in one that was
- * there. */
+/* The memory of readers does not count as memory of a statement, in a new file and in an existing
+ * one. */
 static void memory_of_others_ends_nothing(void **state)
 {
     static const char sql[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
@@ -441,16 +442,16 @@ static void a_statement_that_fills_memory_ends(void **state)
     execute(f->path, "CREATE TABLE t (a)");
     assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
     assert_int_equal(ntk_store_file_guard(&file, db, NULL), 0);
-    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1 << 30); /* or that ends it */
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 1 << 30); /* otherwise this limit would end it */
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_INTERRUPT);
     sqlite3_close(db);
 }
 
-/* ---- not for this user ---- */
+/* ---- denied to this user ---- */
 
 #define OTHER_USER 65534
 
-/* The message for another user who opens the file, for reading or as an agent does. */
+/* The message for another user who opens the file, for reading or as an agent. */
 static void say_as_other_user(const char *path, bool writes, char *text, size_t text_bytes)
 {
     int out[2];

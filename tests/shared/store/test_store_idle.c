@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made periods of a process with idle time of two minutes, stored and read back. */
+/* Method: hand-made periods of a process with two minutes of idle time, stored and read back. */
 #include <string.h>
 
 #include "shared/base/clock.h"
@@ -18,7 +18,7 @@ static const struct ntk_idle_cause causes[] = {
     { "running", "loader", "decode", "loader.py", "", "", 10 * SECOND, 50, 2 * SECOND },
 };
 
-/* A minute of the process: held by two cores, idle for a third. */
+/* A minute of the process: it holds two cores, which are idle for a third. */
 static void put_minute(struct ntk_store *store, struct test_period *period, uint64_t end_ns,
                        size_t cause_count)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: hand-made seconds of a process on cores 4 and 5 of a machine of two devices with four
- * cores each, with jobs that come and go; stored and asked back: figures whose answers are
- * known. */
+ * cores each, with jobs that come and go; stored and queried: figures whose answers are known. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -18,8 +17,8 @@
 #define BEGAN (UINT64_C(1800000000) * SECOND) /* on the hour */
 #define AT(second) (BEGAN + (uint64_t)(second)*SECOND)
 
-/* One second: each core is busy for half of it, completes 10 executions and does a quarter of the
- * FLOPs that it could; device 1 has half of its power and one corrected error. */
+/* One second: each core is busy for half of it, completes 10 executions and does a quarter of its
+ * peak FLOPs; device 1 uses half of its power and has one corrected error. */
 static struct ntk_snapshot *second_make(struct test_period *period, int second, uint32_t lnc)
 {
     period->time_ns = AT(second);
@@ -83,7 +82,7 @@ static struct ntk_store *store_open(const struct fixture *f)
     return store;
 }
 
-/* Seconds first + 1 to last; the jobs are there. */
+/* Seconds first + 1 to last, during which the jobs exist. */
 static void run(struct ntk_store *store, struct test_period *period, int first, int last,
                 struct ntk_job *jobs, size_t count)
 {
@@ -132,7 +131,7 @@ static struct answer ask(const struct fixture *f, const char *id, const char *us
     return ask_within(f, id, user, -86400, 86400, 100);
 }
 
-/* Of job 42, which held cores 4 and 5 from second 30 until it was seen gone at 91. */
+/* Job 42, which held cores 4 and 5 from second 30 until its end was noticed at 91. */
 static void assert_known_figures(const struct ntk_store_job *job)
 {
     assert_int_equal(job->from_ns, AT(30));
@@ -188,7 +187,7 @@ static void what_a_job_held_and_used_adds_up(void **state)
     assert_int_equal(answer.jobs[0].error_class[NTK_ERROR_NUMERICAL], 2);
     assert_int_equal(answer.jobs[0].outcome[NTK_OUTCOME_COMPLETED_WITH_NUM_ERR], 2);
     assert_false(answer.jobs[0].is_coarse);
-    /* One that is longer than minutes, which are merged. */
+    /* A job longer than minutes, which are merged. */
     answer = ask(f, "43", NULL);
     assert_int_equal(answer.count, 1);
     assert_int_equal(answer.jobs[0].held_ns, 161 * SECOND);
@@ -196,7 +195,7 @@ static void what_a_job_held_and_used_adds_up(void **state)
     assert_int_equal(answer.jobs[0].used_ns, 161 * SECOND / 2);
     assert_int_equal(answer.jobs[0].outcome[NTK_OUTCOME_COMPLETED], 1610);
     assert_int_equal(answer.jobs[0].full_power_ns, 161 * SECOND / 8);
-    /* Nothing ran on it, which is known; it is still there. */
+    /* Nothing ran on it, which is known; it is still running. */
     answer = ask(f, "44", NULL);
     assert_int_equal(answer.jobs[0].held_ns, 100 * SECOND);
     assert_false(answer.jobs[0].is_ended);
@@ -299,7 +298,7 @@ static void a_job_that_begins_again_is_one_with_two_runs(void **state)
     run(store, &period, 10, 19, &first, 1);
     run(store, &period, 19, 30, NULL, 0);
     run(store, &period, 30, 35, &second, 1);
-    second.core_count = 1; /* it gives one back */
+    second.core_count = 1; /* it returns one core */
     run(store, &period, 35, 39, &second, 1);
     run(store, &period, 39, 40, NULL, 0);
     assert_int_equal(ntk_store_close(store, NULL), 0);
@@ -312,7 +311,7 @@ static void a_job_that_begins_again_is_one_with_two_runs(void **state)
     assert_int_equal(answer.jobs[0].used_ns, 13 * SECOND);
 }
 
-/* As when the folder cannot be read for a moment: its file still says since when it is there. */
+/* As if the folder cannot be read for a moment: its file still has the start time. */
 static void a_job_that_was_lost_from_sight_held_nothing_twice(void **state)
 {
     const struct fixture *f = *state;
@@ -332,7 +331,7 @@ static void a_job_that_was_lost_from_sight_held_nothing_twice(void **state)
     assert_int_equal(answer.jobs[0].used_ns, 30 * SECOND);
 }
 
-/* Of three jobs that began long ago one is there yet and one ended a moment ago. */
+/* Of three jobs that started long ago, one is still running and one ended a moment ago. */
 static void what_lasts_is_kept_until_it_ended_long_ago(void **state)
 {
     const struct fixture *f = *state;
@@ -383,7 +382,7 @@ static void logical_cores_are_counted_where_two_physical_ones_are_one(void **sta
     assert_true(fabs(answer.jobs[0].effective_flops / answer.jobs[0].peak_flops - 0.25) < 1e-9);
 }
 
-/* Another runtime, without counts. */
+/* Another runtime, which has no counts. */
 static void unknown_values_are_not_zero(void **state)
 {
     const struct fixture *f = *state;

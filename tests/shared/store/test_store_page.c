@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of docs/formats/store.md are drawn from tables.def and columns.def, which have every
- * table of the database. NTK_UPDATE=1 in the environment writes them again. */
+/* The tables of docs/formats/store.md are generated from tables.def and columns.def, which have
+ * every table of the database. NTK_UPDATE=1 in the environment rewrites them. */
 #include <sqlite3.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const struct {
     const char *name;
     const char *kept; /* NULL: a view */
     const char *text;
-    bool is_family; /* three tables, each as its tier */
+    bool is_family; /* three tables, one per tier */
 } rows[] = {
 #define SECOND "seconds"
 #define MINUTE "minutes"
@@ -73,7 +73,7 @@ static void draw_tiers(struct ntk_buf *out)
     }
 }
 
-/* What a coarser tier has of a column. */
+/* The values that a coarser tier has for a column. */
 static void add_merge(struct ntk_buf *out, const struct ntk_column *column)
 {
     static const char *const words[] = {
@@ -121,7 +121,7 @@ static void add_name(struct ntk_buf *out, const struct ntk_column *column)
     }
 }
 
-/* Columns that follow each other and are merged the same way have one line. */
+/* Consecutive columns that are merged the same way share one line. */
 static void draw_columns(struct ntk_buf *out)
 {
     ntk_buf_add_text(out, "| Samples of | Merged value | Columns of minutes and hours |\n"
@@ -160,7 +160,7 @@ static void the_page_has_the_tables(void **state)
     }
 }
 
-/* "core_sample" is that of the family core. */
+/* "core_sample" belongs to the row of the family core. */
 static bool is_row(const char *name, bool is_view)
 {
     for (size_t i = 0; i < ROW_COUNT; i++) {

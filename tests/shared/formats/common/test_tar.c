@@ -126,7 +126,8 @@ static void a_size_beyond_the_archive_is_refused_before_it_is_allocated(void **s
     assert_int_equal(read_one("liar", "77777777777", '0', &err), -EFBIG);
     assert_string_equal(err.text,
                         "member 'liar' claims 8589934591 bytes, more than the archive can contain");
-    assert_int_equal(read_one("liar", "00000003001", '0', &err), -EBADMSG); /* more than is there */
+    /* More than the archive has. */
+    assert_int_equal(read_one("liar", "00000003001", '0', &err), -EBADMSG);
 }
 
 static void limits_hold(void **state)
@@ -166,7 +167,7 @@ static void archives_cut_off_never_look_whole(void **state)
 
             memcpy(part, bytes, cut);
             ret = ntk_tar_read(part, cut, &limits, &tar, NULL);
-            assert_true(ret < 0 || !compress); /* its sums are at the very end */
+            assert_true(ret < 0 || !compress); /* its checksums are at the very end */
             if (ret == 0) {                    /* only the end marks are missing */
                 assert_int_equal(tar.member_count, 1);
                 assert_int_equal(tar.members[0].bytes_count, 10);
@@ -179,7 +180,7 @@ static void archives_cut_off_never_look_whole(void **state)
     }
 }
 
-/* Bytes that come in pieces, and may fail on the way. */
+/* Bytes that arrive in pieces, and may fail on the way. */
 struct pieces {
     const uint8_t *bytes;
     size_t count, piece, fail_at;
@@ -260,9 +261,9 @@ static void what_follows_the_gzip_stream_is_ignored(void **state)
     free(bytes);
 }
 
-/* Method: each byte of an archive of what cannot be compressed, so that deflate itself has nothing
- * to object to, is changed by one bit. A bit that stands for nothing (deflate fills up to bytes)
- * may change as long as the content does not. */
+/* Method: each byte of an archive of incompressible data, so that deflate itself cannot object, is
+ * changed by one bit. A bit without a meaning (deflate pads to bytes) may change as long as the
+ * content does not. */
 static void a_flipped_bit_does_not_go_unseen(void **state)
 {
     uint8_t noise[3000];
@@ -292,11 +293,11 @@ static void a_flipped_bit_does_not_go_unseen(void **state)
         seen += strstr(err.text, "archive is damaged: gzip: incorrect data check") != NULL;
         bytes[i] ^= (uint8_t)(1U << i % 8);
     }
-    assert_true(seen > sizeof noise / 2); /* most of them only the checksum tells */
+    assert_true(seen > sizeof noise / 2); /* only the checksum detects most of them */
     free(bytes);
 }
 
-/* Two streams behind one another are one archive. */
+/* Two concatenated streams are one archive. */
 static void a_stream_may_come_in_parts(void **state)
 {
     static const size_t cuts[] = { 1, 511, 512, 70000, 100000 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: small real files (tests/corpus/elf, made with gcc and -nostdlib) as they are, cut, and
- * with one number spoilt. They are of x86-64; a copy says that it is of the machine of this test.
+ * Method: small real files (tests/corpus/elf, made with gcc and -nostdlib) as they are, truncated,
+ * and with one number changed. They are for x86-64; a copy claims to be for the machine of this
+ * test.
  */
 #include "shared/formats/elf/elf_file.h"
 
@@ -95,7 +96,7 @@ static void *table(struct sample *sample, int64_t tag)
     return sample->bytes + entry(sample, tag)->d_un.d_ptr;
 }
 
-/* ---- what files say ---- */
+/* ---- contents of files ---- */
 
 static void a_library_tells_its_exports_and_their_versions(void **state)
 {
@@ -197,7 +198,7 @@ static void other_machines_and_other_files_are_distinguished(void **state)
     end(&s);
 }
 
-/* ---- what files pretend ---- */
+/* ---- false claims in files ---- */
 
 static void see_all(struct ntk_elf_file *file)
 {
@@ -239,7 +240,7 @@ static void a_file_that_ends_inside_its_names_is_refused(void **state)
     end(&s);
 }
 
-/* One number of the file is another; each is refused. */
+/* One number in the file is changed; each such file is rejected. */
 static void spoil_phoff(struct sample *s)
 {
     header(s)->e_phoff = UINT64_MAX - 8;
@@ -328,7 +329,7 @@ static void spoil_definition_name(struct sample *s)
 {
     ((Elf64_Verdef *)table(s, DT_VERDEF))->vd_aux = UINT32_MAX;
 }
-/* The next one is this one, by the width of addresses. */
+/* The next entry is the same one, due to the width of addresses. */
 static void spoil_definitions_loop(struct sample *s)
 {
     Elf64_Phdr *image = segment(s, PT_LOAD);
@@ -393,7 +394,7 @@ static void definitions_by_the_thousand_are_refused(void **state)
     const size_t more = 4096 * sizeof(Elf64_Verdef);
 
     (void)state;
-    /* Behind the file: each has a next one, and its name in itself. */
+    /* After the end of the file: each entry has a next one, and its name in itself. */
     uint8_t *bytes = calloc(1, s.size + more);
     memcpy(bytes, s.bytes, s.size);
     free(s.bytes);
@@ -454,7 +455,7 @@ static void names_and_versions_beyond_their_tables_are_ignored(void **state)
     end(&s);
 }
 
-/* The last name of the table is followed by nothing of the file's. */
+/* The last name of the table is followed by bytes outside the file. */
 static void a_name_ends_with_its_table(void **state)
 {
     struct sample s = begin(LIBRARY);

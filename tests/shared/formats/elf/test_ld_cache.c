@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a cache as tools write it, laid out here, with an extension behind it as since glibc
- * 2.33; then cut and spoilt. And the cache of this machine. */
+/* Method: a cache as tools write it, made here, followed by an extension as since glibc 2.33; then
+ * truncated and damaged. Also the cache of this machine. */
 #include "shared/formats/elf/ld_cache.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static void put_entry(struct image *image, uint32_t flags, uint32_t name, uint32
     put_word(image, 0);
 }
 
-/* Three entries for libnrt.so.1, the first of another machine, and one for another library. */
+/* Three entries for libnrt.so.1, the first for another machine, and one for another library. */
 static struct image begin(void)
 {
     static const char strings[] = "libnrt.so.1\0/a/libnrt.so.1\0/b/libnrt.so.1\0libx.so\0/x";
@@ -115,7 +115,7 @@ static void the_table_of_older_tools_is_skipped(void **state)
     assert_int_equal(look(&whole, whole.size, &cache), 0);
     two_are_found(&cache);
     ntk_ld_cache_close(&cache);
-    whole.bytes[15] = 0xff; /* so many old entries are not present */
+    whole.bytes[15] = 0xff; /* more old entries than there are */
     assert_int_equal(look(&whole, whole.size, &cache), -EBADMSG);
     close(image.fd);
 }

@@ -108,7 +108,7 @@ static void a_file_that_lies_is_refused(void **state)
         { 32, 8, 300, -EBADMSG, NULL },
         { 64, 1, 0, -EBADMSG, "a function has no symbol, or its symbol is not terminated" },
         { 128, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 is outside the file" },
-        { 128, 8, 64, 0, NULL }, /* over the table: no harm */
+        { 128, 8, 64, 0, NULL }, /* overlaps the table, which is harmless */
         { 128, 8, 0, -EBADMSG, "the program of subnet0 is outside the file" },
         { 128, 8, 449, -EBADMSG, "the program of subnet0 is outside the file" },
         { 136, 8, 0, -EBADMSG, "the program of subnet0 is outside the file" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* isa_fixture - random instructions of every operation, by a small generator of our own, so that */
+/* isa_fixture - random instructions of every operation, by a small generator of our own. */
 #include "tests/shared/formats/neff/isa_fixture.h"
 
 #include "tests/support/unit.h"
@@ -25,7 +25,7 @@ struct ntk_isa_operand any_tile(enum ntk_isa_space space, unsigned partitions, u
 
 #define SBUF(count, dtype) any_tile(NTK_ISA_SPACE_SBUF, partitions, count, dtype)
 
-/* The operations of kernel_select.c; true when it is one of them. */
+/* The operations of kernel_select.c; true if it is one of them. */
 static bool any_select(struct ntk_isa_instr *instr)
 {
     unsigned partitions = 1 + pick(128);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions as bytes: what is encoded decodes to the same, what is changed or cut is refused. */
+/* Instructions as bytes: they decode to what was encoded, and changed or truncated ones are
+ * rejected. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -144,7 +145,7 @@ static void numbers_names_and_opcodes_are_unambiguous(void **state)
         assert_int_equal(a->required & a->optional, 0);
         for (size_t k = 0; k < i; k++) {
             assert_int_not_equal(ntk_isa_op_info_at(k)->number, a->number);
-            /* dma_copy has no number in its head, so its opcode must be its own. */
+            /* dma_copy has no number in its head, so its opcode must be unique. */
             assert_false(a->opcode == 0xb8 && ntk_isa_op_info_at(k)->opcode == 0xb8);
         }
     }
@@ -202,7 +203,7 @@ static void a_matmul_shows_profilers_its_columns(void **state)
     assert_int_equal(bytes[34], 1);
 }
 
-/* Method: one field of a sound matrix product is spoilt per row. */
+/* Method: each row changes one field of a valid matrix product. */
 static void check_names_what_is_wrong(void **state)
 {
     struct ntk_isa_instr sound = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is wrong with an instruction, and which elements its operands reach. */
+/* Errors in an instruction, and which elements its operands reach. */
 
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void extents_follow_negative_and_zero_steps(void **state)
     assert_int_equal(ntk_isa_operand_elements(&operand), 4);
 }
 
-/* Method: one field of a sound instruction is spoilt. */
+/* Method: one field of a valid instruction is changed. */
 static void selections_and_their_kin_are_checked_too(void **state)
 {
     struct ntk_err err = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions as lines of a listing, read back to the same bytes. */
+/* Instructions as lines of a listing, which read back to the same bytes. */
 
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "tests/shared/formats/neff/isa_fixture.h"
 #include "tests/support/unit.h"
 
-/* Method: programs of random sound instructions of every operation, printed and read back. */
+/* Method: programs of random valid instructions of every operation, printed and read back. */
 static void a_listing_reads_back_to_the_same_bytes(void **state)
 {
     for (int engine = 0; engine < NTK_ISA_ENGINE_COUNT; engine++) {
@@ -117,7 +117,7 @@ static void a_line_says_what_is_wrong_with_it(void **state)
     }
 }
 
-/* What an assembler of two passes would make, counted by hand: a memset has two slots. */
+/* What a two-pass assembler would make, counted by hand: a memset has two slots. */
 static void labels_name_slots(void **state)
 {
     static const char text[] = "start: register_move rd=r1 imm0=3\n"

@@ -13,7 +13,7 @@
 
 static const uint64_t shape[2] = { 128, 64 };
 
-/* x and the constant c are loaded, added on DVE, stored to y; `rounds` times. */
+/* Loads x and the constant c, adds them on DVE, stores to y; `rounds` times. */
 static struct ntk_neff_build *adder(const struct ntk_neff_build_options *options, int rounds)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(options);
@@ -86,8 +86,8 @@ static void expect_place(const struct ntk_neff_positions *positions, enum ntk_is
     ntk_buf_fini(&text);
 }
 
-/* Method: a line before a loop, one in it, one in a function that an inner loop calls, one after
- * it, and an instruction of no line at the start and the end. */
+/* Method: one line before a loop, one inside, one in a function that an inner loop calls, one after
+ * it, and an instruction without a line at the start and at the end. */
 static void recorded_places_read_back_for_every_slot(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
@@ -232,8 +232,8 @@ static void equal_programs_give_equal_files(void **state)
     free(bytes[1]);
 }
 
-/* Instructions and transfers of a layer have its name, but for those with their own one; the end of
- * the program is of none. */
+/* Instructions and transfers of a layer have its name, except those with their own name; the end of
+ * the program has none. */
 static void layers_name_what_is_appended(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
@@ -300,8 +300,8 @@ static void logical_cores_of_two_get_an_idle_second_program(void **state)
     free(bytes);
 }
 
-/* Runs the semaphores of a program, and nothing else: each engine continues as long as its waits
- * allow, transfers complete at once and in order. */
+/* Executes only the semaphores of a program: each engine continues as far as its waits allow, and
+ * transfers complete at once and in order. */
 struct runner {
     const struct ntk_neff_subgraph *subgraph;
     uint32_t semaphores[NTK_ISA_SEMAPHORES];
@@ -449,7 +449,7 @@ static void several_core_nodes_have_their_own_programs(void **state)
     struct ntk_neff *neff;
 
     ntk_neff_kernel_store(kernel, queue, NTK_ROWS(z, 0, 256, 128), 0, 256, NTK_AFTER(in));
-    ntk_neff_build_head(build, "y"); /* though the second node takes it */
+    ntk_neff_build_head(build, "y"); /* although the second node reads it */
     neff = finish(build, &bytes, &count);
     assert_int_equal(neff->kelf_count, 2);
     assert_string_equal(neff->kelfs[1].file_name, "kelf-1.json");
@@ -465,7 +465,7 @@ static void several_core_nodes_have_their_own_programs(void **state)
     free(bytes);
 }
 
-/* A subgraph that copies tensors: to, and what it takes. */
+/* A subgraph that copies `from` to `to`; it also has `also` as an input. */
 static void copier_fill(struct ntk_neff_kernel *kernel, const char *from, const char *also,
                         const char *to)
 {
@@ -492,9 +492,9 @@ static void stages_are_subgraphs_of_one_node(void **state)
 
     copier_fill(kernel, "x", NULL, "a");
     kernel = ntk_neff_build_stage(build, kernel);
-    copier_fill(kernel, "a", "x", "b"); /* taken by the node after it */
+    copier_fill(kernel, "a", "x", "b"); /* used by the next node */
     kernel = ntk_neff_build_stage(build, kernel);
-    copier_fill(kernel, "b", "w", "c"); /* by no instruction */
+    copier_fill(kernel, "b", "w", "c"); /* used by no instruction */
     copier_fill(ntk_neff_build_kernel(build, "last"), "b", NULL, "y");
     neff = finish(build, &bytes, &count);
     assert_int_equal(neff->kelf_count, 2);
@@ -636,7 +636,7 @@ static void the_hash_fits_and_a_changed_payload_does_not(void **state)
     }
 }
 
-/* Method: a byte of the stored hash spoilt, in files of ours and of a compiler. */
+/* Method: one byte of the stored hash is changed, in files of ours and of a compiler. */
 static void a_vendors_hash_is_of_another_kind(void **state)
 {
     static const struct {

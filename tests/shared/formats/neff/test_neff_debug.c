@@ -2,7 +2,7 @@
 /*
  * Names of instructions out of the .dbg members.
  *
- * Method: the members of a built model, packed again with debug members put together byte by byte.
+ * Method: the members of a built model, packed again with debug members made byte by byte.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct fixture {
     struct ntk_buf assembly, backend, transfers, penguin;
     struct ntk_neff *neff;
     size_t slots;         /* of ACT */
-    size_t slots_missing; /* in its member */
+    size_t slots_missing; /* missing in its member */
 };
 
 /* Field of a packed list. */
@@ -66,12 +66,12 @@ static void put_instruction(struct ntk_buf *to, uint64_t id, const char *name, u
         put_list(&entry, 10, 2, (uint64_t[]){ 4, 2 });
     }
     if (id == 700) {
-        put_list(&entry, 5, 1, (uint64_t[]){ 600 }); /* kinds are missing; a circle */
+        put_list(&entry, 5, 1, (uint64_t[]){ 600 }); /* without kinds, and with a circle */
     }
     put_entry(to, &entry);
 }
 
-/* The model with the debug members that the fixture has. */
+/* Opens the model with the debug members of the fixture. */
 static void open_packed(struct fixture *f)
 {
     static const struct ntk_tar_limits limits = { 1 << 30, MEMBERS_MAX, 256 };
@@ -182,7 +182,7 @@ static void slots_lead_to_names_and_predecessors(void **state)
     assert_false(ntk_neff_debug_bir_id(debug, NTK_ISA_ENGINE_PE, 1, &id));
 
     const struct ntk_neff_debug_instruction *one = ntk_neff_debug_find(debug, 600);
-    assert_string_equal(one->name, "I-72-0\xef\xbf\xbd[2J"); /* the first, clean */
+    assert_string_equal(one->name, "I-72-0\xef\xbf\xbd[2J"); /* the first name, sanitized */
     assert_true(one->has_penguin);
     assert_int_equal(one->penguin_id, 72);
     assert_null(one->penguin_text);

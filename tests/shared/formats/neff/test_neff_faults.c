@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: every allocation and file call fails in turn while a NEFF is opened; what is opened in
- * spite of it has all that is in the file. */
+/* Method: every allocation and file call fails in turn while a NEFF is opened; a NEFF that opens
+ * nevertheless has everything that is in the file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,11 +84,11 @@ static const char *has_all(void *ctx, int ret)
 
 static void a_neff_is_opened_whole_or_not_at_all_whatever_fails(void **state)
 {
-    /* libarchive reads headers into an entry it could not allocate. */
+    /* own_allocations_only: libarchive reads headers into an entry it could not allocate. */
     static const struct fault_operation operation = {
         .kinds = FAULT_ALL, .own_allocations_only = true, .run = open_and_close, .after = has_all
     };
-#ifdef NTK_ARCHIVE_IS_STATIC /* its allocations would fail, too, which it does not survive */
+#ifdef NTK_ARCHIVE_IS_STATIC /* its allocations would fail too, and it does not survive that */
     skip();
 #endif
     char *folder = test_scratch_create();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constants that are inflated to where the caller needs them, and the hash that is computed on the
- * way.
+ * Constants that are inflated directly to where the caller needs them, and the hash that is
+ * computed in the same pass.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct ground {
     } asked[MEMBERS_MAX];
     size_t count;
     const char *refused; /* a member that gets no memory */
-    const char *there;   /* one whose content is in `content` already */
+    const char *there;   /* a member whose content is already in `content` */
     uint8_t *content;
 };
 
@@ -129,7 +129,7 @@ static void constants_land_where_the_caller_says(void **state)
 
         assert_int_equal(ntk_neff_open_bytes(bytes, count, &plain, &err), 0);
         assert_int_equal(open_on(&ground, bytes, count, false, &landed, &err), 0);
-        /* Whatever is not a constant, or small, is not asked for. */
+        /* Only large constants are requested. */
         assert_int_equal(ground.count, 3);
         for (size_t i = 0; i < 4; i++) {
             const struct ntk_neff_var *var = var_of(landed, names[i]);
@@ -197,7 +197,7 @@ static void without_memory_or_with_the_content_the_file_is_the_same(void **state
     assert_int_equal(open_on(&ground, bytes, count, false, &neff, &err), 0);
     assert_memory_equal(var_of(neff, "w")->data, var_of(plain, "w")->data, 100000);
     assert_memory_equal(var_of(neff, "a")->data, var_of(plain, "a")->data, 100000);
-    /* The previous content was not written. */
+    /* The existing content was not overwritten. */
     assert_ptr_equal(var_of(neff, "raw")->data, content);
     assert_int_equal(content[0], 0x5a);
     assert_int_equal(content[99999], 0x5a);
@@ -208,7 +208,7 @@ static void without_memory_or_with_the_content_the_file_is_the_same(void **state
     free(bytes);
 }
 
-/* Everything of the reader's own, names and arrays left aside. */
+/* All memory of the reader, without names and arrays. */
 static size_t held_bytes(const struct ntk_neff *neff)
 {
     size_t held = 0;
@@ -256,8 +256,8 @@ static void the_reader_holds_no_copy_of_what_landed(void **state)
     ground_fini(&ground);
 }
 
-/* Method: the file is cut everywhere in steps; what landed stays the caller's and is freed by
- * it. */
+/* Method: the file is truncated at many points; memory that was filled belongs to the caller, who
+ * frees it. */
 static void a_file_that_ends_early_is_refused(void **state)
 {
     size_t count;
@@ -272,7 +272,8 @@ static void a_file_that_ends_early_is_refused(void **state)
         header->data_size = payload;
         int ret = open_on(&ground, bytes, NTK_NEFF_HEADER_BYTES + payload, true, &neff, &err);
 
-        assert_true(ret == -EBADMSG || ret == -EFBIG); /* a member claims more than there is */
+        /* A member claims more bytes than there are. */
+        assert_true(ret == -EBADMSG || ret == -EFBIG);
         assert_null(neff);
         assert_true(err.text[0] != '\0');
         ground_fini(&ground);
@@ -303,8 +304,8 @@ static void lies_about_the_size_get_no_memory(void **state)
     free(bytes);
 }
 
-/* Method: MD5 of the payload, of it without its zero tail, and of neither; the pass that inflates
- * and the one that only hashes must agree. */
+/* Method: MD5 of the payload, of the payload without its zero tail, and of neither; the pass that
+ * inflates and the one that only hashes must agree. */
 static void the_hash_of_the_same_pass_is_the_hash(void **state)
 {
     for (int uncompressed = 0; uncompressed < 2; uncompressed++) {

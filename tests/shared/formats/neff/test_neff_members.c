@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of an archive is in memory: all of a small one, and only what is named of one that inflates
- * to far more than it is.
+ * Which parts of an archive are in memory: all of a small one, and only the named members of one
+ * that inflates to far more than its size.
  *
- * Method: the members of a built model, packed again with padding and with members that are not
- * named.
+ * Method: the members of a built model, packed again with padding and with unnamed members.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +26,7 @@ struct archive {
     struct ntk_tar tar;
     struct ntk_neff_pack_member members[MEMBERS_MAX];
     size_t count;
-    char *padded; /* a JSON member behind blanks */
+    char *padded; /* a JSON member after blanks */
 };
 
 /* A model with a constant "w" of zeros. */
@@ -60,7 +59,7 @@ static void archive_make(struct archive *a, size_t constant_bytes)
     }
 }
 
-/* Members of zeros before all others, so that these find no room left. */
+/* Members of zeros before all others, so that those find no room left. */
 static void put_zeros_first(struct archive *a, const char *const *names, size_t name_count,
                             const char *zeros, size_t bytes_count)
 {
@@ -113,7 +112,7 @@ static long peak_kib(void)
     return usage.ru_maxrss;
 }
 
-/* Method: in a child, whose greatest memory is its own. */
+/* Method: in a child process, which has its own peak of memory. */
 static int in_child(int (*check)(const uint8_t *bytes, size_t count), const uint8_t *bytes,
                     size_t count)
 {
@@ -161,8 +160,7 @@ static void unnamed_members_are_not_in_memory(void **state)
     free(bytes);
 }
 
-/* Method: the room is used up by members that are not named, each kind of JSON in turn is larger
- * than it. */
+/* Method: unnamed members use up the room; in turn, each kind of JSON is larger than it. */
 static void named_members_are_read_wherever_they_are(void **state)
 {
     static const char *const names[] = { "bomb0", "bomb1", "bomb2" };
@@ -275,8 +273,7 @@ static int is_refused_for_memory(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-/* Method: a child that may have little more; a constant, then a list of empty objects that is
- * named. */
+/* Method: a child that may allocate little more; a constant, then a named list of empty objects. */
 static void what_does_not_fit_into_the_memory_is_refused(void **state)
 {
     struct archive a = { .count = 0 };
@@ -284,7 +281,7 @@ static void what_does_not_fit_into_the_memory_is_refused(void **state)
     size_t count;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* they reserve address space of their own */
+    skip(); /* sanitizers reserve address space */
 #endif
     archive_make(&a, 100 * MIB);
     bytes = archive_pack(&a, &count);
@@ -299,7 +296,7 @@ static void what_does_not_fit_into_the_memory_is_refused(void **state)
     free(bytes);
 }
 
-/* A member with one more key, whose value is a list of so many elements. */
+/* A member with an additional key, whose value is a list of this number of elements. */
 static void add_list(struct archive *a, const char *name, const char *key, const char *element,
                      size_t count)
 {
@@ -337,7 +334,8 @@ static int is_refused_in_little_memory(const uint8_t *bytes, size_t count)
     return 0;
 }
 
-/* Method: a list of small values that packs a thousandfold, in each JSON member that is read. */
+/* Method: a list of small values that compresses a thousandfold, in each JSON member that is
+ * read. */
 static void json_stays_within_what_the_size_of_the_file_allows(void **state)
 {
     static const struct {
@@ -380,7 +378,7 @@ static int looks_at_code_in_little_memory(const uint8_t *bytes, size_t count)
     return bad;
 }
 
-/* Method: code that packs a thousandfold, with only the last byte not zero. */
+/* Method: code that compresses a thousandfold, with only the last byte not zero. */
 static void code_is_not_in_memory_for_readers_of_the_structure(void **state)
 {
     struct archive a = { .count = 0 };

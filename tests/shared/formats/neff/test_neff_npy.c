@@ -79,7 +79,8 @@ static void damaged_headers_are_refused(void **state)
         "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", /* 12 bytes, 8 are there */
+        /* 12 bytes are required, 8 are there. */
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}",
         "{'descr",
     };
     uint8_t file[512];

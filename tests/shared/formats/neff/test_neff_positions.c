@@ -2,7 +2,7 @@
 /*
  * Source positions: back-end lines, the kernel tree, frames, and the join of the three.
  *
- * Method: a NEFF of members alone, put together byte by byte; one engine whose slots have the BIR
+ * Method: a NEFF of only members, made byte by byte; one engine whose slots have the BIR
  * ids 100, 101 ...
  */
 #include <errno.h>
@@ -222,8 +222,8 @@ static void slots_have_lines_functions_and_iterations(void **state)
     put_slot(f, "inst.50", "1", "50");
     put_slot(f, "a", "2", "10");                   /* beyond the table */
     put_slot(f, "b", "1", "0");                    /* no line */
-    put_slot(f, "c", "1", "1x");                   /* no number */
-    put_slot(f, "d", "1", "99999999999999999999"); /* nor this */
+    put_slot(f, "c", "1", "1x");                   /* not a number */
+    put_slot(f, "d", "1", "99999999999999999999"); /* nor is this */
     put_slot(f, "e", NULL, "1");
     put_slot(f, "inst.01", NULL, NULL);
     put_tables(f);
@@ -288,7 +288,7 @@ static void loops_of_the_source_are_distinguished_by_what_is_around_them(void **
     expect_warnings(f, 0, "");
 }
 
-/* A tree that does not hold takes nothing away from the lines of the back end. */
+/* An invalid tree does not affect the lines of the back end. */
 static void damaged(struct fixture *f, const char *text, const char *warning)
 {
     put_slot(f, "inst.1", "0", "10");
@@ -332,7 +332,7 @@ static void damaged_trees_are_reported_with_member_and_offset(void **state)
     }
 }
 
-/* depth nodes in each other. */
+/* depth nested nodes. */
 static void put_nested(struct ntk_buf *to, int depth)
 {
     ntk_buf_add_text(to, "[{\"info\": [");
@@ -408,7 +408,7 @@ static void the_first_of_two_files_is_used(void **state)
     expect_warnings(f, 1, "1 kernel instructions appear in two files; using the first");
 }
 
-/* The entry that has the names of the core counts; of equals that of its number. */
+/* The entry with the core's names counts; among equals, the one with its number. */
 static void an_entry_of_a_file_is_chosen_by_its_names(void **state)
 {
     struct fixture *f = *state;

@@ -11,8 +11,8 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* The members of a small NEFF of another tool: no nsx, upper and lower case names as it likes. Each
- * test replaces one member, or a text in one. */
+/* The members of a small NEFF of another tool: no nsx, names in any case. Each test replaces one
+ * member, or a text in one. */
 struct archive {
     struct ntk_neff_pack_member members[16];
     char texts[16][4096];
@@ -115,7 +115,7 @@ static void make(struct archive *a)
     put(a, "sg00/w.bin", "0123456789abcdef", 16);
 }
 
-/* Replaces a text in a member; both must be there. */
+/* Replaces a text in a member; member and text must exist. */
 static void replace(struct archive *a, const char *member, const char *from, const char *to)
 {
     for (size_t i = 0; i < a->count; i++) {
@@ -408,8 +408,7 @@ static void a_missing_member_is_refused_unless_it_is_optional(void **state)
     free(a);
 }
 
-/* Method: as compilers of NC-v1 and of later chips write them, on the one engine of the file that
- * is at hand. */
+/* Method: as compilers of NC-v1 and of later chips write them, on the only engine of the file. */
 static void tables_of_the_vector_engine_are_found(void **state)
 {
     static const struct {
@@ -500,7 +499,7 @@ static void groups_of_one_id_are_equally_long(void **state)
     assert_string_equal(err.text,
                         "sg00/sp.json: two groups with id 0 in queue set 'qSPIO0' are started by "
                         "the same trigger, one with 4 descriptors and one with 3");
-    /* Another function, another instance of the rings: another trigger. */
+    /* Another function or instance of the rings means another trigger. */
     make(a);
     replace(a, "sg00/sp.json", "\"id\":2", "\"id\":0");
     assert_int_equal(open_archive(a, &neff, NULL), 0);
@@ -533,7 +532,7 @@ static void a_transpose_need_not_name_its_tile(void **state)
     assert_int_equal(t->transpose_shape[2], 4);
     assert_int_equal(t->transpose_shape[3], 8);
     ntk_neff_close(neff);
-    /* 16 bytes are not a multiple of elements of 3. */
+    /* 16 bytes are not a multiple of elements of 3 bytes. */
     make(a);
     replace(a, "sg00/sp.json", "\"transpose_shape\":[1,1,4,8],\"transpose_element_size\":2,",
             "\"transpose_element_size\":3,");
@@ -573,7 +572,7 @@ static void put64(uint8_t *at, uint64_t value)
     }
 }
 
-/* The offsets at which TensorFlow's reader of the vendor finds its fields. */
+/* The offsets at which TensorFlow's vendor reader finds its fields. */
 static void other_readers_find_the_header_fields(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
@@ -623,7 +622,7 @@ static void header_lies_are_distinguished(void **state)
         { 8, UINT64_MAX, -EBADMSG, NULL },
         { 16, 0, -EBADMSG, NULL },
         { 16, UINT64_MAX, -EBADMSG, NULL },
-        { 16, 100, -EBADMSG, NULL }, /* the gzip stream is cut */
+        { 16, 100, -EBADMSG, NULL }, /* the gzip stream is truncated */
     };
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff_header header = { .pkg_version = 2 };
@@ -646,7 +645,7 @@ static void header_lies_are_distinguished(void **state)
         }
         free(copy);
     }
-    /* Trailing bytes are fine. */
+    /* Trailing bytes are allowed. */
     {
         uint8_t *longer = malloc(count + 100);
         struct ntk_neff *neff = NULL;
@@ -691,7 +690,7 @@ static void versions_and_features_are_checked_against_a_mask(void **state)
 /* ---- damage of any kind ---- */
 
 /* Method: single bytes of the compressed file and of each JSON member are changed at positions
- * spread over the whole; what is accepted must be closable, and nothing may crash (asan, ubsan). */
+ * spread over the whole. An accepted file must be closable, and nothing may crash (asan, ubsan). */
 static void random_damage_never_crashes(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);

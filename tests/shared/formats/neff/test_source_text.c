@@ -2,7 +2,7 @@
 /*
  * The text of source lines.
  *
- * Method: folders of sources in a scratch folder, and paths as another machine recorded them.
+ * Method: folders of sources in a scratch folder, and paths as recorded on another machine.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -156,7 +156,7 @@ static void nothing_outside_of_the_folders_is_read(void **state)
     expect(f, "/a/../secret.py", 1, NULL);
     expect(f, "../secret.py", 1, NULL);
     expect(f, "/up/secret.py", 1, NULL);
-    expect(f, "/a/pipe.py", 1, NULL); /* and does not wait for a writer */
+    expect(f, "/a/pipe.py", 1, NULL); /* and it does not wait for a writer */
     expect(f, "/k", 1, NULL);         /* a folder */
     expect(f, "/", 1, NULL);
 }
@@ -248,7 +248,7 @@ static void lines_far_into_a_file_are_found(void **state)
     expect(f, "long.py", 1001, NULL);
 }
 
-/* Folders come first, the member of the whole path next; a member without an ending of source code
+/* Folders come first, then the member with the whole path; a member without a source code extension
  * is not text. */
 static void a_member_of_the_neff_is_the_text_of_its_path(void **state)
 {
@@ -279,7 +279,7 @@ static void a_member_of_the_neff_is_the_text_of_its_path(void **state)
     free(bytes);
 }
 
-/* Method: a member whose bytes are binary, of one line without end, or said to be huge. */
+/* Method: a member whose bytes are binary, of one endless line, or with a huge claimed size. */
 static void a_bad_member_gives_clean_text_or_none(void **state)
 {
     static const struct {
@@ -288,7 +288,7 @@ static void a_bad_member_gives_clean_text_or_none(void **state)
         uint32_t line;
         const char *text; /* NULL: none */
     } cases[] = {
-        { "\xff\x1b[31m\0x\n", 8, 1, "\xef\xbf\xbd\xef\xbf\xbd[31m" }, /* up to the zero */
+        { "\xff\x1b[31m\0x\n", 8, 1, "\xef\xbf\xbd\xef\xbf\xbd[31m" }, /* up to the zero byte */
         { "cut in the mid", 14, 1, "cut in the mid" },
         { "cut in the mid", 14, 2, NULL },
         { "one\n", 4, UINT32_MAX, NULL },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots of hardware as text: layouts, names from files, and any bytes at all. */
+/* Hardware slots as text: layouts, names from files, and arbitrary bytes. */
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void show(const char *name, char *buf, size_t buf_bytes)
     snprintf(buf, buf_bytes, "q%s", name);
 }
 
-/* Names as a NEFF gives them: a queue, a set of functions. */
+/* Names as a NEFF has them: a queue, a set of functions. */
 static void take_names(struct ntk_vendor_names *names)
 {
     static const char set[] =
@@ -83,7 +83,7 @@ static void names_come_from_the_files_queues_and_sets(void **state)
     assert_string_equal(names.semaphores[6], "Vector");
     assert_null(names.semaphores[7]);
     assert_string_equal(names.functions[7], "EXP");
-    assert_string_equal(names.functions[8], "_2P"); /* nothing would be left */
+    assert_string_equal(names.functions[8], "_2P"); /* otherwise nothing would be left */
     assert_string_equal(names.functions[9], "MAP");
     assert_string_equal(names.functions[10], "LEAKY_RELU_P");
     assert_null(names.functions[0]);

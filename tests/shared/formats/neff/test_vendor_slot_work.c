@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slots of hardware as work: bytes that move, operations, and ranges of addresses. */
+/* Hardware slots as work: moved bytes, operations, and ranges of addresses. */
 
 #include <errno.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void an_instruction_moves_the_bytes_of_its_tiles(void **state)
 
     work = work_of("MATMUL");
     assert_int_equal(work.sbuf_read_bytes, 2 * 512);
-    assert_int_equal(work.psum_write_bytes, 2 * 512); /* as many as its source's type has */
+    assert_int_equal(work.psum_write_bytes, 2 * 512); /* the width of its source's type */
 
     work = work_of("ACTIVATE"); /* without the bias */
     assert_int_equal(work.sbuf_read_bytes, 2 * 512);
@@ -68,13 +68,13 @@ static void a_transfer_that_casts_writes_what_its_destination_says(void **state)
 static void unknown_operations_have_no_bytes(void **state)
 {
     assert_false(work_of("an unknown opcode").is_known);
-    assert_false(work_of("LDWEIGHTS, unknown codes").is_known); /* nor the type */
+    assert_false(work_of("LDWEIGHTS, unknown codes").is_known); /* with an unknown type */
     assert_true(work_of("DRAIN").is_known);
     assert_true(work_of("NOTIFY").is_known);
     assert_int_equal(work_of("DRAIN").sbuf_read_bytes, 0);
 }
 
-/* The sums of the original come out without it, whatever it moves. */
+/* The original tool's sums do not include it, whatever it moves. */
 static void what_the_original_does_not_count_is_known_to_be_none(void **state)
 {
     struct ntk_vendor_work work = work_of("TENSOR_TENSOR");
@@ -85,7 +85,7 @@ static void what_the_original_does_not_count_is_known_to_be_none(void **state)
     assert_true(work_of("TENSOR_STORE").is_known);
 }
 
-/* By 2.32: all partitions, four bytes of each sum, and TENSOR_TENSOR like all others. */
+/* With 2.32: all partitions, four bytes of each sum, and TENSOR_TENSOR like all others. */
 static void bytes_of_all_partitions_count(void **state)
 {
     struct ntk_vendor_work work = work_by("LDWEIGHTS, columns reversed", NTK_METRICS_2_32);
@@ -166,7 +166,7 @@ static void operations_are_of_the_tile_and_weighted_by_type(void **state)
     assert_false(ntk_vendor_slot_flops(slot, NTK_METRICS_2_32, &flops));
 }
 
-/* Only an address of the accumulation buffer makes an unknown opcode touch it: a float does not. */
+/* Of an unknown opcode, only an address of the accumulation buffer counts; a float does not. */
 static void an_unknown_opcode_may_use_what_it_names(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x95, 0x10 };
@@ -232,8 +232,8 @@ static void ranges_go_from_the_lowest_byte_to_the_highest(void **state)
     }
 }
 
-/* Weights are read from the address backwards, the element at it too; a bias is read; a MATMUL that
- * begins no sum continues with one. */
+/* Weights are read from the address backwards, including the element at it; a bias is read; a
+ * MATMUL that does not begin a sum continues one. */
 static void differences_to_the_original_are_as_documented(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
@@ -259,7 +259,7 @@ static void differences_to_the_original_are_as_documented(void **state)
     }
 }
 
-/* The original's use of memory does not have them. */
+/* The original tool's view of memory does not have them. */
 static void tensor_tensor_and_memset_have_places(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
@@ -286,11 +286,11 @@ static void tensor_tensor_and_memset_have_places(void **state)
     assert_true(ranges[0].is_write && !ranges[0].is_psum && !ranges[0].adds);
     assert_int_equal(ranges[0].low, 0x4000);
     assert_int_equal(ranges[0].high, 0x4000 + 2 * 64);
-    slot[32] = 99; /* a type that is unknown */
+    slot[32] = 99; /* an unknown type */
     assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), -EINVAL);
 }
 
-/* Four rows of 512 bytes behind each other in each of 128 partitions. */
+/* Four consecutive rows of 512 bytes in each of 128 partitions. */
 static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0xb8, 0x10 };
@@ -314,7 +314,7 @@ static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
         }
     }
     assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges),
-                     1); /* device memory is not part of it */
+                     1); /* device memory is not included */
     assert_false(ranges[0].is_write);
     assert_false(ranges[0].is_psum);
     assert_int_equal(ranges[0].low, 0x8850);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_slot_fixture - slots of hardware put together field by field, next to the text that the */
+/* vendor_slot_fixture - hand-made hardware slots with the text that the original tool shows. */
 #include "tests/shared/formats/neff/vendor_slot_fixture.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
     {                        \
         7, 1, (number)       \
     }
-/* Steps and counts as one little-endian number, the first the lowest. */
+/* Steps and counts as one little-endian number, the first one lowest. */
 #define LIST(a, b, c) \
     ((uint64_t)(uint16_t)(a) | (uint64_t)(uint16_t)(b) << 16 | (uint64_t)(c) << 32)
 #define LIST4(a, b, c, d) (LIST(a, b, c) | (uint64_t)(uint16_t)(d) << 48)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_slot_fixture - slots of hardware put together field by field, next to the text that the
- * original tool shows for such fields (docs/formats/vendor-slots.md).
+ * vendor_slot_fixture - hardware slots made field by field, with the text that the original tool
+ * shows for these fields (docs/formats/vendor-slots.md).
  */
 #ifndef NTK_TESTS_SHARED_FORMATS_NEFF_VENDOR_SLOT_FIXTURE_H
 #define NTK_TESTS_SHARED_FORMATS_NEFF_VENDOR_SLOT_FIXTURE_H
@@ -11,7 +11,7 @@
 
 #include "shared/formats/neff/vendor_slot.h"
 
-/* Types of elements, as fields have them. */
+/* Element types, as fields encode them. */
 enum { BF16 = 6, FP16, I32, U32, FP32 };
 
 struct field {
@@ -22,7 +22,7 @@ struct field {
 struct row {
     const char *name;
     const char *text;
-    struct field fields[24]; /* the first with 0 bytes ends them; byte 1 is set for all */
+    struct field fields[24]; /* terminated by one with 0 bytes; byte 1 is set for all */
 };
 
 void make_slot(const struct row *row, uint8_t slot[NTK_VENDOR_SLOT_BYTES]);

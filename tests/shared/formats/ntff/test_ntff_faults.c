@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: every allocation and file call fails in turn while a capture is read or written; what is
- * read in spite of it is all, and under the name of what is written lies the earlier capture or the
- * new one. */
+/* Method: every allocation and file call fails in turn while a capture is read or written. A
+ * capture that is read nevertheless is complete, and the name of a written one has the earlier
+ * capture or the new one. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* Beyond NTK_NTFF_SPOOL_BYTES, so that a file takes them. */
+/* More than NTK_NTFF_SPOOL_BYTES, so that they go to a file. */
 #define INSTRUCTIONS (NTK_NTFF_SPOOL_BYTES / 16 * 3 / 4)
 #define EARLIER 3u
 #define WRITE_ROUNDS 60
@@ -84,7 +84,7 @@ static void a_capture_is_opened_whole_or_not_at_all_whatever_fails(void **state)
     free(world.path);
 }
 
-/* With so many instructions. */
+/* Writes a capture with count instructions. */
 static int capture_write(const struct world *world, uint64_t count, struct ntk_err *err)
 {
     static const uint8_t code[64];

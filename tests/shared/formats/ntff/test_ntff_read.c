@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures made byte by byte (support/ntff_sample.h) in versions 4, 5 and 6, sound, spoilt
+ * Method: captures made byte by byte (support/ntff_sample.h) in versions 4, 5 and 6, valid, damaged
  * and truncated; the reader must return the input, or a message.
  */
 #include <errno.h>
@@ -217,7 +217,7 @@ static void other_files_are_distinguished_from_other_versions(void **state)
     assert_int_equal(err.offset, 0);
 }
 
-/* Two cores with programs and sections, all of them beyond the end. */
+/* Two cores with programs and sections, all of them beyond the end of the file. */
 static void a_warning_is_printed_once_per_kind(void **state)
 {
     struct ntk_buf header = { 0 };
@@ -263,7 +263,7 @@ static void a_cut_file_gives_a_sentence_and_what_is_intact(void **state)
         for (size_t length = 0; length < file.bytes_count; length++) {
             struct ntk_ntff *ntff = NULL;
             struct ntk_err err = { 0 };
-            /* A copy of its own, so that a read beyond the end is seen by the sanitizer. */
+            /* A separate copy, so that the sanitizer detects a read beyond the end. */
             uint8_t *cut = malloc(length ? length : 1);
             memcpy(cut, file.bytes, length);
             int ret = ntk_ntff_open_bytes(cut, length, &ntff, &err);
@@ -348,11 +348,12 @@ static void sections_that_lie_about_themselves_are_bounded(void **state)
     ntff_sample_varint(&section, 6, 64);
     ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
     ntk_buf_reset(&section);
-    ntff_sample_varint(&section, 6, 40); /* no whole number of records, and longer than the file */
+    /* Not a whole number of records, and longer than the file. */
+    ntff_sample_varint(&section, 6, 40);
     ntff_sample_varint(&section, 1, 1);
     ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
     ntk_buf_reset(&section);
-    ntff_sample_varint(&section, 6, 16); /* of a core that is not present */
+    ntff_sample_varint(&section, 6, 16); /* of a core that does not exist */
     ntff_sample_varint(&section, 7, 9);
     ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
     ntff_sample_head(&file, 6, header.bytes_count, 0);
@@ -442,8 +443,8 @@ static void another_neff_is_refused(void **state)
     ntk_buf_fini(&file);
 }
 
-/* Method: the uuid as runtimes write it, up to its first zero byte; then the capture against NEFFs
- * that differ from its own before, at and behind that byte. */
+/* Method: the uuid as runtimes write it, up to its first zero byte; then the capture with NEFFs
+ * whose uuid differs before, at and after that byte. */
 static void a_cut_uuid_tells_neffs_apart_as_far_as_it_goes(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: records go through the writer into a scratch folder and come back through the reader. */
+/* Method: the writer writes records to a scratch folder, and the reader reads them back. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -305,7 +305,7 @@ static void limit_file_size(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* A limit on the size of files stands for a full disk: writing gives EFBIG. */
+/* A file size limit simulates a full disk: writing fails with EFBIG. */
 static void a_full_disk_leaves_a_shorter_readable_file(void **state)
 {
     struct fixture *f = *state;
@@ -443,7 +443,7 @@ static void errors_are_read_back_and_bounded(void **state)
     error.kind = 0;
     assert_int_equal(ntk_ntff_writer_add_error(f->writer, 1, &error), -EINVAL);
     struct ntk_ntff *ntff = NULL;
-    assert_int_equal(ntk_ntff_writer_commit(f->writer, NULL), 1); /* one is not in it */
+    assert_int_equal(ntk_ntff_writer_commit(f->writer, NULL), 1); /* one error is not in it */
     assert_int_equal(ntk_ntff_open(f->path, &ntff, NULL), 0);
     struct ntk_ntff_section *section =
         (struct ntk_ntff_section *)section_of(ntff, 1, NTK_NTFF_SECTION_ERROR);
@@ -459,7 +459,7 @@ static void errors_are_read_back_and_bounded(void **state)
     assert_int_equal(r.error, NTK_NTFF_ERROR_OUT_OF_BOUNDS);
     assert_int_equal(r.engine, NTK_NTFF_ENGINE_AXI);
     assert_int_equal(r.slot, NTK_NTFF_SLOT_OUTSIDE);
-    /* Without our mark, or with a kind of later days, it is not a record of ours. */
+    /* Without our mark, or with a later kind, it is not a record of ours. */
     uint8_t bytes[16];
     memcpy(bytes, section->records, sizeof bytes);
     section->records = bytes;

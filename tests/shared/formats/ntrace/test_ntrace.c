@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of an inspection: round trip in pieces, and every way in which a file can be short or lie.
+ * Files of an inspection: round trip in pieces, and every way in which a file can be short or
+ * wrong.
  */
 #include <errno.h>
 #include <signal.h>
@@ -75,7 +76,7 @@ static void head_init(NtkNtracePb__Trace *head)
 
 struct fixture {
     char *folder, *path;
-    uint8_t *bytes; /* of a file of a head and three pieces */
+    uint8_t *bytes; /* of a file with a head and three pieces */
     size_t count;
 };
 
@@ -153,7 +154,7 @@ static void every_cut_gives_the_pieces_before_it(void **state)
     assert_int_equal(before, 2);
 }
 
-/* The answer for a trace that is packed as it is. */
+/* The result for a trace that is packed unchanged. */
 static int read_packed(const NtkNtracePb__Trace *trace, char *text)
 {
     size_t count = protobuf_c_message_get_packed_size(&trace->base);
@@ -192,7 +193,7 @@ static void columns_and_numbers_that_lie_are_refused(void **state)
             piece.core.n_size = 0;
             break;
         case 3:
-            piece.narrow[1][5] = 2; /* a name that is not present */
+            piece.narrow[1][5] = 2; /* a name that does not exist */
             break;
         case 4:
             piece.narrow[5][5] = UINT32_MAX; /* a type */
@@ -200,7 +201,7 @@ static void columns_and_numbers_that_lie_are_refused(void **state)
         case 5:
             piece.narrow[6][5] = 3; /* a phase */
             break;
-        case 6: { /* a column that may be missing, or must be whole */
+        case 6: { /* a column that must be absent or complete */
             static uint32_t queue[EVENTS];
 
             piece.core.queue = queue;
@@ -261,7 +262,7 @@ static void a_length_beyond_the_file_is_a_cut(void **state)
 
 static void messages_that_swell_are_refused(void **state)
 {
-    const size_t count = 8 << 20; /* empty cores of two bytes each, some 400 in memory */
+    const size_t count = 8 << 20; /* empty cores of two bytes each, about 400 in memory */
     uint8_t *bytes = malloc(count);
     NtkNtracePb__Trace *trace = NULL;
     struct ntk_err err = { 0 };
@@ -306,7 +307,7 @@ static void a_full_disk_leaves_the_pieces_that_fitted(void **state)
     signal(SIGXFSZ, before);
     assert_int_equal(ret, 1);
     assert_non_null(strstr(err.text, "the last 2 pieces are missing"));
-    assert_int_equal(ntk_ntrace_read(f->path, &trace, NULL), 0); /* whole, not cut */
+    assert_int_equal(ntk_ntrace_read(f->path, &trace, NULL), 0); /* complete, not truncated */
     assert_int_equal(trace->n_cores, 2);
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
 }
@@ -346,7 +347,7 @@ static int seen_take(const NtkNtracePb__Trace *piece, void *ctx)
     return seen->answer;
 }
 
-/* At every cut as many pieces as reading it as a whole gives. */
+/* At every truncation, as many pieces as reading the file as a whole yields. */
 static void pieces_come_one_by_one(void **state)
 {
     struct fixture *f = *state;

@@ -19,7 +19,7 @@
 
 static uint8_t all[VECTOR_COUNT * VECTOR_BYTES_MAX];
 
-/* A blob of any type with any parts, its sizes right. */
+/* A blob of any type with any parts, with correct sizes. */
 static void put_blob(struct ntk_buf *buf, uint32_t type, unsigned flags, const struct ntk_buf *info,
                      const void *data, uint64_t data_bytes, uint64_t full_bytes)
 {
@@ -45,7 +45,7 @@ static void put_text(struct ntk_buf *buf, const char *text)
     ntk_buf_add_text(buf, text);
 }
 
-/* 0 or the error; the reader is closed. */
+/* Returns 0 or the error; closes the reader. */
 static int parse(const void *bytes, size_t count, struct popef_error *err)
 {
     struct popef_reader *reader = NULL;
@@ -56,7 +56,7 @@ static int parse(const void *bytes, size_t count, struct popef_error *err)
     return ret;
 }
 
-/* Everything that a reader hands out, touched. */
+/* Touches everything that a reader returns. */
 static void read_all(const struct popef_reader *reader)
 {
     const struct popef_blob *blobs[4];
@@ -158,7 +158,7 @@ static void the_vectors_read_as_what_they_are(void **state)
     assert_string_equal(opaque->blob.name, "popart");
     assert_string_equal(opaque->executable, "42");
     assert_int_equal(popef_reader_open_stream(reader, &opaque->blob, &stream, NULL), 0);
-    popef_reader_close(reader); /* the stream outlives it */
+    popef_reader_close(reader); /* the stream outlives the reader */
     assert_int_equal(popef_stream_read(stream, bytes, 8, NULL), 3);
     assert_memory_equal(bytes, "\1\2\3", 3);
     popef_stream_close(stream);
@@ -209,12 +209,12 @@ static void a_file_cut_at_any_byte_is_refused_except_between_blobs(void **state)
 {
     size_t count = vector_all(all);
     size_t border = 0;
-    size_t next = 0; /* vector that ends the border */
+    size_t next = 0; /* the vector that ends at the border */
 
     (void)state;
     for (size_t cut = 0; cut <= count; cut++) {
         struct popef_error err = { 0 };
-        /* A heap copy of its own, so that a read beyond the end is seen. */
+        /* A separate heap copy, so that a read beyond the end is detected. */
         uint8_t *bytes = malloc(cut + 1);
 
         memcpy(bytes, all, cut);
@@ -302,7 +302,7 @@ static void sizes_at_the_limits_of_64_bits_are_refused(void **state)
                              field == 40 ? -POPEF_ERROR_DATA_SIZE : -POPEF_ERROR_TRUNCATED);
         }
     }
-    /* Parts whose sum comes back to the size when it wraps. */
+    /* Parts whose sum wraps around to the size. */
     uint8_t bytes[VECTOR_BYTES_MAX];
     size_t count = vector_bytes(1, bytes);
     uint64_t info = (uint64_t)1 << 63;
@@ -396,7 +396,7 @@ static void names_may_hold_what_they_like_but_a_nul(void **state)
         assert_int_equal(popef_reader_parse_bytes(reader, file.bytes, file.bytes_count, "x", &err),
                          0);
         assert_string_equal(popef_reader_executable(reader, 0)->blob.name, names[i]);
-        /* In a message it is harmless. */
+        /* In a message the name is harmless. */
         assert_int_equal(popef_reader_parse_bytes(reader, file.bytes, file.bytes_count, "x", &err),
                          -POPEF_ERROR_DUPLICATE_EXECUTABLE);
         assert_null(strchr(err.text, '\n'));
@@ -479,7 +479,7 @@ static void names_are_unique_among_all_files(void **state)
         assert_string_equal(err.text, sentences[v]);
         assert_int_equal(popef_reader_file_count(reader), 1);
         popef_reader_close(reader);
-        /* In one file, too. */
+        /* Also in a single file. */
         (void)vector_bytes(v, twice + count);
         assert_int_equal(parse(twice, 2 * count, &err), -codes[v]);
         assert_int_equal(err.offset, count);
@@ -518,7 +518,7 @@ static void an_empty_file_has_no_blobs(void **state)
     assert_int_equal(parse("", 0, NULL), 0);
 }
 
-/* A compressed executable of text, announced as so many bytes. */
+/* A compressed executable of text, announced with this size. */
 static void put_compressed(struct ntk_buf *file, const char *text, uint64_t announced, size_t cut,
                            size_t extra)
 {
@@ -532,7 +532,7 @@ static void put_compressed(struct ntk_buf *file, const char *text, uint64_t anno
     ntk_buf_fini(&info);
 }
 
-/* What reading it gives: bytes, or the error. */
+/* The result of reading it: a number of bytes, or the error. */
 static int64_t inflate_file(const struct ntk_buf *file, size_t step, char *to, size_t to_bytes)
 {
     struct popef_reader *reader = NULL;
@@ -553,7 +553,7 @@ static int64_t inflate_file(const struct ntk_buf *file, size_t step, char *to, s
     }
     if (got < 0) {
         assert_string_equal(err.text, "x.popef: packed: invalid compressed data");
-        /* It stays so. */
+        /* The error stays. */
         assert_int_equal(popef_stream_read(stream, to, 1, NULL), got);
         given = got;
     }
@@ -586,7 +586,7 @@ static void compressed_data_gives_what_was_announced_and_no_more(void **state)
             { 0, 0, 0, -POPEF_ERROR_COMPRESSION },
             { INT64_MAX, 0, 0, -POPEF_ERROR_COMPRESSION },
             { 3000, 1, 0, -POPEF_ERROR_COMPRESSION }, /* half a checksum */
-            { 3000, 0, 1, -POPEF_ERROR_COMPRESSION }, /* bytes behind the end */
+            { 3000, 0, 1, -POPEF_ERROR_COMPRESSION }, /* bytes after the end */
         };
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
             struct ntk_buf file = { 0 };
@@ -601,7 +601,7 @@ static void compressed_data_gives_what_was_announced_and_no_more(void **state)
     }
 }
 
-/* Bits that pad the last byte of deflate's own data mean nothing. */
+/* Padding bits in the last byte of deflate's data have no meaning. */
 static void damaged_compressed_data_is_an_error_or_the_same_bytes(void **state)
 {
     static const char text[] = "the quick brown fox jumps over the lazy dog";
@@ -637,7 +637,7 @@ static int count_blob(const struct popef_blob *blob, void *ctx)
     return sums[0] == sums[2] ? -77 : 0;
 }
 
-/* Blobs of 1 GiB, all holes. */
+/* Blobs of 1 GiB, all of them holes. */
 static void a_large_file_is_walked_by_its_headers(void **state)
 {
     char *path = test_scratch_path(test_scratch_folder, "large.popef");
@@ -681,10 +681,10 @@ static void a_large_file_is_walked_by_its_headers(void **state)
     assert_int_equal(popef_reader_tensor_count(reader), 10);
     popef_reader_close(reader);
     assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
-    assert_true(after.ru_maxrss - before.ru_maxrss < 4096); /* KiB: of 10 GiB, nothing */
+    assert_true(after.ru_maxrss - before.ru_maxrss < 4096); /* KiB; the files have 10 GiB */
 
     sums[0] = sums[1] = 0;
-    sums[2] = 4; /* the visitor has enough */
+    sums[2] = 4; /* the visitor stops */
     assert_int_equal(popef_walk_file(path, count_blob, sums, NULL), -77);
     assert_int_equal(sums[0], 4);
     (void)unlink(path);

@@ -104,7 +104,7 @@ static void batch_size_is_that_of_the_unextended_shape(void **state)
     metadata.device_iterations = INT64_MAX;
     assert_int_equal(popef_anchor_elements_per_call(&anchor, &metadata, 3), -1);
     assert_int_equal(popef_anchor_batch_size(&scalar, 4), 1);
-    scalar.is_per_replica = true; /* and yet no dimension for the replicas */
+    scalar.is_per_replica = true; /* but without a dimension for the replicas */
     assert_int_equal(popef_anchor_batch_size(&scalar, 4), -1);
 }
 

@@ -123,7 +123,7 @@ static void what_is_written_is_the_vectors(void **state)
         assert_int_equal(popef_writer_close(writer, NULL), 0);
         file_is(path, one, one_count);
     }
-    /* All of them in one file, and each appended to those before. */
+    /* All of them in one file, and each appended to the earlier ones. */
     assert_int_equal(popef_writer_open(path, POPEF_WRITER_CREATE, &writer, NULL), 0);
     for (size_t v = 0; v < VECTOR_COUNT; v++) {
         writes[v](writer);
@@ -215,7 +215,7 @@ static void appending_leaves_what_is_there(void **state)
     assert_int_equal(popef_reader_metadata(reader, 0)->blob.offset, count - 208);
     popef_reader_close(reader);
 
-    /* Given up, or refused, it is as it was. */
+    /* If writing is aborted or rejected, the file is unchanged. */
     uint8_t *before = NULL;
     size_t before_count = 0;
     assert_int_equal(ntk_fs_read(path, 1 << 20, &before, &before_count, NULL), 0);
@@ -233,7 +233,7 @@ static void appending_leaves_what_is_there(void **state)
     file_is(path, before, before_count);
     free(before);
 
-    /* Not behind what is not ours. */
+    /* Not appended to a foreign file. */
     assert_int_equal(ntk_fs_write(path, "something else", 14, NULL), 0);
     assert_int_equal(popef_writer_open(path, POPEF_WRITER_APPEND, &writer, NULL),
                      -POPEF_ERROR_MAGIC);
@@ -299,7 +299,7 @@ static void data_of_another_size_takes_the_blob_back(void **state)
     assert_int_equal(popef_blob_writer_write(blob, bytes, 400000, NULL), 0);
     assert_int_equal(popef_blob_writer_write(blob, bytes, 1, &err), -POPEF_ERROR_DATA_SIZE);
     assert_int_equal(popef_blob_writer_write(blob, bytes, 1, &err), -POPEF_ERROR_INACTIVE);
-    /* What the next blob would finish. */
+    /* Incomplete data when the next blob starts. */
     assert_int_equal(popef_writer_create_tensor_data(writer, &info, &blob, NULL), 0);
     assert_int_equal(popef_writer_create_executable(writer, "n", false, &blob, NULL),
                      -POPEF_ERROR_DATA_SIZE);

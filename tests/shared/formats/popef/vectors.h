@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vectors - the five blobs whose bytes docs/formats/popef.md gives, in hexadecimal.
+ * vectors - the five blobs whose bytes are in docs/formats/popef.md, in hexadecimal.
  */
 #ifndef NTK_TESTS_SHARED_FORMATS_POPEF_VECTORS_H
 #define NTK_TESTS_SHARED_FORMATS_POPEF_VECTORS_H
@@ -13,7 +13,7 @@
 static const struct {
     const char *kind;
     size_t bytes_count;
-    const char *hex; /* blanks are for reading */
+    const char *hex; /* blanks are for readability */
 } vectors[VECTOR_COUNT] = {
     { "executable", 68,
       "4f50454601000000 00000000 06000000 4400000000000000 0600000000000000 0400000000000000 "
@@ -45,7 +45,7 @@ static inline unsigned vector_digit(char c)
     return c >= 'a' ? (unsigned)(c - 'a') + 10 : (unsigned)(c - '0');
 }
 
-/* The bytes of one; how many. */
+/* The bytes of one vector; returns their number. */
 static inline size_t vector_bytes(size_t index, uint8_t *to)
 {
     size_t count = 0;

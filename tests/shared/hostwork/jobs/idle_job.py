@@ -1,4 +1,4 @@
-# idle_job.py KIND LIBRARY - as idle_job_main.c, for causes that only an interpreter has.
+# idle_job.py KIND LIBRARY - like idle_job_main.c, for causes that only an interpreter has.
 import ctypes
 import gc
 import signal
@@ -8,7 +8,7 @@ import time
 
 kind, library = sys.argv[1:]
 job = ctypes.CDLL(library)
-clock = ctypes.PyDLL(library)  # keeps the interpreter lock
+clock = ctypes.PyDLL(library)  # holds the interpreter lock
 clock.idle_job_now_ns.restype = clock.idle_job_ended_ns.restype = ctypes.c_uint64
 job.idle_job_report.argtypes = [ctypes.c_uint64]
 must_end = False
@@ -57,7 +57,7 @@ print("ready", flush=True)
 cause_ns = 0
 while not must_end:
     job.idle_job_execute()
-    # The call has to wait for the lock when it returns; other causes begin here.
+    # The call waits for the lock when it returns, so "gil" starts at its end; other causes start here.
     began = clock.idle_job_ended_ns() if kind == "gil" else clock.idle_job_now_ns()
     causes[kind]()
     cause_ns += clock.idle_job_now_ns() - began

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_job_main KIND [FILE] - steps whose idle time has a known cause, until SIGTERM; then the idle
- * time and the part of it that the cause took, by the job's own clock.
+ * idle_job_main KIND [FILE] - steps whose idle time has a known cause, until SIGTERM; then prints
+ * the idle time and the part of it that the cause took, by the job's own clock.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -32,10 +32,10 @@ static int descriptor = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int wanted, made;
-static uint64_t other_ns; /* of the cause, but not the cause itself */
+static uint64_t other_ns; /* part of the measured time, but not the cause itself */
 static struct ranks {
     sem_t others_came[2];
-} * ranks; /* in the file that both have mapped */
+} * ranks; /* in the file that both ranks have mapped */
 static int own_rank;
 
 static void on_term(int number)
@@ -51,7 +51,7 @@ static void pause_ms(long ms)
     (void)nanosleep(&pause, NULL);
 }
 
-/* ---- what the host does while the core is idle ---- */
+/* ---- host work while the core is idle ---- */
 
 NOINLINE void wait_by_sleep(void);
 void wait_by_sleep(void)
@@ -118,7 +118,7 @@ static void touch_pages(void)
     other_ns += idle_job_now_ns() - began_ns;
 }
 
-/* Only the time without a CPU is the quota's. */
+/* Only the time without a CPU is caused by the quota. */
 static void prepare_under_quota(void)
 {
     uint64_t now_ns = idle_job_now_ns();
@@ -180,7 +180,7 @@ static void *hold_lock(void *ctx)
     return NULL;
 }
 
-/* Makes a batch of a byte of the FIFO, whenever one is wanted. */
+/* Turns a byte of the FIFO into a batch, whenever one is wanted. */
 static void *work(void *ctx)
 {
     (void)ctx;
@@ -199,8 +199,8 @@ static void *work(void *ctx)
     return NULL;
 }
 
-/* A byte now and then, to the job's end of the pair. own: a child of the job, else a process that
- * does not belong to it. */
+/* Sends a byte at intervals to the job's end of the pair. own: a child of the job, otherwise a
+ * process that does not belong to it. */
 static void start_writer(int is_own)
 {
     int ends[2];
@@ -257,7 +257,7 @@ static void *churn(void *ctx)
     return ctx;
 }
 
-/* Blocked for as long as the job lives. */
+/* Blocks for as long as the job lives. */
 static void *stay(void *ctx)
 {
     (void)pause();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow_disk_main FOLDER - mounts a disk there, by the protocol of /dev/fuse, with one file that
- * takes 12 ms for each read; serves it in the background until it is unmounted everywhere else.
+ * slow_disk_main FOLDER - mounts a disk there, using the protocol of /dev/fuse, with one file whose
+ * reads take 12 ms each. Serves it in the background until it is unmounted everywhere else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static void serve(const struct fuse_in_header *request)
     case FUSE_FORGET:
     case FUSE_BATCH_FORGET:
     case FUSE_INTERRUPT:
-        break; /* these have no answer */
+        break; /* these get no answer */
     default:
         answer(request->unique, ENOSYS, NULL, 0);
         break;
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
     if (fork() != 0) {
         return 0; /* requests wait until they are served */
     }
-    /* This process's own mount would keep the disk for ever. */
+    /* This process's own mount would keep the disk forever. */
     if (unshare(CLONE_NEWNS) < 0 || umount2(argv[1], MNT_DETACH) < 0) {
         return 1;
     }
