@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: hand-written allocations and frees. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profiler/analysis/memory_use.h"
 #include "tests/support/unit.h"
@@ -43,6 +45,78 @@ static void the_peak_is_shown_by_purpose(void **state)
     assert_int_equal(use.parts[2].peak_bytes, 0);
     assert_int_equal(use.parts[2].most_bytes, 100);
     ntk_memory_use_fini(&use);
+}
+
+/* "a+100 b+50 a-100": uses that allocate and free, one per ns from 0 on. */
+struct program {
+    const char *what;
+    const char *script;
+    uint64_t peak_bytes, end_bytes, unmatched_bytes, peak_ns;
+    const char *at_peak; /* the parts, the largest first */
+};
+
+static const struct program programs[] = {
+    { "one allocation", "a+100", 100, 100, 0, 0, "a=100" },
+    { "allocated and freed", "a+100 a-100", 100, 0, 0, 0, "a=100" },
+    { "a loop that frees what it allocates", "a+100 a-100 a+100 a-100 a+100 a-100", 100, 0, 0, 0,
+      "a=100" },
+    { "a loop that leaks", "a+100 a-90 a+100 a-90 a+100 a-90", 120, 30, 0, 4, "a=120" },
+    { "double buffers", "a+100 b+100 a-100 a+100 b-100 a-100", 200, 0, 0, 1, "a=100 b=100" },
+    { "the weights stay, the activations change", "w+500 x+10 x-10 x+30 x-30", 530, 500, 0, 3,
+      "w=500 x=30" },
+    { "the peak is not the end", "a+10 b+90 b-90 a+20", 100, 30, 0, 1, "b=90 a=10" },
+    { "the first of two equal peaks", "a+100 a-100 b+100", 100, 100, 0, 0, "a=100 b=0" },
+    { "freed in another order", "a+10 a+20 a+30 a-10 a-30 a-20", 60, 0, 0, 2, "a=60" },
+    { "freed before the trace had it", "a-50 a+100", 100, 100, 50, 1, "a=100" },
+    { "more freed than allocated", "a+100 a-150 a+20", 100, 20, 50, 0, "a=100" },
+    { "freed by another use", "a+100 b-100", 100, 100, 100, 0, "a=100 b=0" },
+    { "nothing but frees", "a-10 b-20", 0, 0, 30, 0, "a=0 b=0" },
+    { "allocations of nothing", "a+0 a+0", 0, 0, 0, 0, "a=0" },
+};
+
+/* Names are single letters; up to 16 spans. */
+static size_t read_script(const char *script, struct ntk_system_span spans[16], char names[16][2])
+{
+    size_t count = 0;
+
+    for (const char *at = script; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+        struct ntk_system_span alloc = ALLOC(names[count], count, 0);
+        struct ntk_system_span dealloc = FREE(names[count], count, 0);
+        assert_true(count < 16);
+        names[count][0] = at[0];
+        spans[count] = at[1] == '+' ? alloc : dealloc;
+        spans[count++].bytes = strtoull(at + 2, NULL, 10);
+    }
+    return count;
+}
+
+static void programs_have_the_peaks_that_they_were_written_with(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(programs); i++) {
+        const struct program *row = &programs[i];
+        struct ntk_system_span spans[16];
+        char names[16][2] = { 0 };
+        struct ntk_system_trace trace = { .spans = spans };
+        struct ntk_memory_use use;
+        char text[100] = "";
+
+        trace.span_count = read_script(row->script, spans, names);
+        assert_int_equal(ntk_analysis_memory_use(&trace, &use), 0);
+        for (size_t p = 0; p < use.part_count; p++) {
+            size_t used = strlen(text);
+            snprintf(text + used, sizeof text - used, "%s%s=%llu", p ? " " : "", use.parts[p].name,
+                     (unsigned long long)use.parts[p].peak_bytes);
+        }
+        if (use.peak_bytes != row->peak_bytes || use.end_bytes != row->end_bytes ||
+            use.unmatched_bytes != row->unmatched_bytes || strcmp(text, row->at_peak) != 0 ||
+            (use.peak_bytes && use.peak_ns != row->peak_ns)) {
+            fail_msg("%s: peak %llu at %llu (%s), end %llu, unmatched %llu", row->what,
+                     (unsigned long long)use.peak_bytes, (unsigned long long)use.peak_ns, text,
+                     (unsigned long long)use.end_bytes, (unsigned long long)use.unmatched_bytes);
+        }
+        ntk_memory_use_fini(&use);
+    }
 }
 
 static void frees_of_memory_from_before_take_nothing(void **state)
@@ -167,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_shown_by_purpose),
+        cmocka_unit_test(programs_have_the_peaks_that_they_were_written_with),
         cmocka_unit_test(frees_of_memory_from_before_take_nothing),
         cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
         cmocka_unit_test(sums_of_a_lying_trace_do_not_wrap),

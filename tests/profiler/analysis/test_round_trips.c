@@ -271,10 +271,73 @@ static void a_small_round_trip_is_not_worth_advice(void **state)
     done(&m);
 }
 
+/* Loads variable 2, and changes another semaphore than the round trip. */
+static uint32_t copy_other(struct made *m, uint32_t columns)
+{
+    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
+
+    instr.done_semaphore = 21;
+    instr.done_value = 1;
+    instr.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, 128, columns, NTK_DTYPE_FLOAT32);
+    instr.operand[NTK_ISA_SRC0] =
+        ntk_isa_var(2, 0, 128, (int32_t)columns, columns, NTK_DTYPE_FLOAT32);
+    return hand_trace_open(&m->h, 0, NTK_ISA_ENGINE_SP, &instr);
+}
+
+/* The program with another input that is loaded meanwhile, and with work of Vector. */
+static void programs_of_one_round_trip(void **state)
+{
+    static const struct {
+        const char *what;
+        uint32_t store_columns, load_columns, other_columns;
+        int64_t busy_from_ns, busy_until_ns;
+        double value, gain;
+        const char *text;
+    } rows[] = {
+        { "nothing else", 4, 4, 0, 0, 0, 1, 0.480, "(2.0KB) and read back (2.0KB)" },
+        { "as much is read from an input", 4, 4, 8, 0, 0, 0.5, 0.480, "50.0% of the traffic" },
+        { "three times as much", 4, 4, 24, 0, 0, 0.25, 0.480, "25.0% of the traffic" },
+        { "more is written than read", 12, 4, 0, 0, 0, 1, 0.480, "(6.0KB) and read back (2.0KB)" },
+        { "of a tile of two columns", 2, 2, 0, 0, 0, 1, 0.480, "(1.0KB) and read back (1.0KB)" },
+        { "work during the store", 4, 4, 0, 0, 400, 1, 0.290, "0.480 us of the critical path" },
+        { "work during the load", 4, 4, 0, 410, 700, 1, 0.190, "0.480 us of the critical path" },
+        { "work between the two", 4, 4, 0, 390, 420, 1, 0.460, "0.480 us of the critical path" },
+        { "work before the store", 4, 4, 0, 0, 200, 1, 0.480, "0.480 us of the critical path" },
+        { "work after the load", 4, 4, 0, 700, 990, 1, 0.480, "0.480 us of the critical path" },
+        { "work and an input", 4, 4, 8, 500, 600, 0.5, 0.380, "50.0% of the traffic" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made m;
+
+        begin(&m, NTK_NEFF_VAR_VIRTUAL);
+        put_program(&m, "qSPIO0", rows[i].store_columns, rows[i].load_columns);
+        if (rows[i].other_columns) {
+            m.vars[2].type = NTK_NEFF_VAR_INPUT;
+            uint32_t other = copy_other(&m, rows[i].other_columns);
+            hand_trace_run(&m.h, 0, NTK_ISA_ENGINE_SP, other, 10, 20);
+        }
+        uint32_t work = hand_trace_nop(&m.h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+        if (rows[i].busy_until_ns) {
+            hand_trace_run(&m.h, 0, NTK_ISA_ENGINE_DVE, work, rows[i].busy_from_ns,
+                           rows[i].busy_until_ns);
+        }
+        ask(&m);
+        if (!trip(&m, 0)) {
+            fail_msg("%s: no advice", rows[i].what);
+        }
+        expect(&m, rows[i].value, rows[i].gain, 0.500, rows[i].text);
+        assert_null(trip(&m, 1));
+        done(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_round_trip_on_the_path),
+        cmocka_unit_test(programs_of_one_round_trip),
         cmocka_unit_test(work_at_the_same_time_lessens_the_estimate_not_the_bound),
         cmocka_unit_test(a_round_trip_that_gains_nothing_is_omitted),
         cmocka_unit_test(sizes_that_differ),
