@@ -55,6 +55,47 @@ static void executions_that_follow_each_other_are_distinguished(void **state)
     ntk_executions_fini(&executions);
 }
 
+/* "0a 4x": engine 0 runs slot a, then engine 4 slot x. */
+static void read_script(const char *script)
+{
+    core.instruction_count = 0;
+    for (const char *at = script; *at; at += 2, at += *at == ' ') {
+        add((uint8_t)(at[0] - '0'), (uint32_t)at[1], 20 * (int64_t)core.instruction_count);
+    }
+}
+
+static void programs_are_counted_as_they_were_written(void **state)
+{
+    static const struct {
+        const char *what, *script;
+        size_t count; /* 0: unknown */
+    } rows[] = {
+        { "one", "0a 0b 0c", 1 },
+        { "two", "0a 0b 0a 0b", 2 },
+        { "two of two engines", "0a 4x 0b 4y 0a 4x 0b 4y", 2 },
+        { "three of three engines", "0a 1m 4x 0b 0a 1m 4x 0b 0a 1m 4x 0b", 3 },
+        { "the next one starts on one engine before it ends on another", "0a 0b 4x 0a 4y 0b 4x 4y",
+          2 },
+        { "a loop", "0a 0b 0c 0b 0c 0d", 1 },
+        { "a loop from the first instruction on: not distinguished", "0a 0b 0a 0b 0c", 0 },
+        { "a loop with the last instruction", "0a 0b 0c 0b 0c", 1 },
+        { "two with loops of other lengths", "0a 0b 0c 0a 0b 0b 0b 0c", 2 },
+        { "two with another branch each", "0a 0b 0d 0a 0c 0d", 2 },
+        { "an engine that ran more often", "0a 4x 0a 4x 0a", 0 },
+        { "an engine that ran once only", "0a 0b 4x 4y 0a 0b", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        read_script(rows[i].script);
+        struct ntk_executions executions = find();
+        if (executions.count != rows[i].count) {
+            fail_msg("%s: %zu, not %zu", rows[i].what, executions.count, rows[i].count);
+        }
+        ntk_executions_fini(&executions);
+    }
+}
+
 static void a_loop_is_one_execution(void **state)
 {
     (void)state;
@@ -95,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(executions_that_follow_each_other_are_distinguished),
+        cmocka_unit_test(programs_are_counted_as_they_were_written),
         cmocka_unit_test(a_loop_is_one_execution),
         cmocka_unit_test(what_does_not_fit_together_is_not_counted),
     };

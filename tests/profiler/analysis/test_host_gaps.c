@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "profiler/analysis/host_gaps.h"
+#include "tests/profiler/analysis/span_script.h"
 #include "tests/support/unit.h"
 
 #define SPAN(kind, from, to, core)                                                   \
@@ -51,6 +52,109 @@ static void a_gap_has_the_causes_that_the_host_shows(void **state)
     assert_int_equal(core->cause_ns[NTK_GAP_APPLICATION], 80 + 30);
     assert_int_equal(gaps.cores[1].gap_count, 0);
     ntk_host_gaps_fini(&gaps);
+}
+
+/* Two runs of 100 ns with 100 ns in between, if not written otherwise. */
+static void programs_have_the_gaps_that_they_were_written_with(void **state)
+{
+    static const struct {
+        const char *what, *script;
+        uint64_t count, gap_ns, median_ns, longest_ns;
+        uint64_t causes_ns[NTK_GAP_CAUSE_COUNT]; /* tensors, model, execution, call, application */
+    } rows[] = {
+        { "no gap", "run 0-100 run 100-200", 0, 0, 0, 0, { 0 } },
+        { "runs that overlap", "run 0-100 run 90-200", 0, 0, 0, 0, { 0 } },
+        { "nothing is recorded", "run 0-100 run 200-300", 1, 100, 100, 100, { 0, 0, 0, 0, 100 } },
+        { "the call returns late",
+          "exec 0-150 run 0-100 run 200-300",
+          1,
+          100,
+          100,
+          100,
+          { 0, 0, 50, 0, 50 } },
+        { "the next call starts early",
+          "run 0-100 exec 130-310 run 200-300",
+          1,
+          100,
+          100,
+          100,
+          { 0, 0, 70, 0, 30 } },
+        { "inputs are written",
+          "run 0-100 write 110-190 run 200-300",
+          1,
+          100,
+          100,
+          100,
+          { 80, 0, 0, 0, 20 } },
+        { "a model is loaded",
+          "run 0-100 load 100-175 run 200-300",
+          1,
+          100,
+          100,
+          100,
+          { 0, 75, 0, 0, 25 } },
+        { "another call",
+          "run 0-100 call 140-150 run 200-300",
+          1,
+          100,
+          100,
+          100,
+          { 0, 0, 0, 10, 90 } },
+        { "inputs are written within the call",
+          "exec 0-310 run 0-100 write 120-140 run 200-300",
+          1,
+          100,
+          100,
+          100,
+          { 20, 0, 80, 0, 0 } },
+        { "two threads write",
+          "run 0-100 write 100-160 write 140-200 run 200-300",
+          1,
+          100,
+          100,
+          100,
+          { 100, 0, 0, 0, 0 } },
+        { "a thread of another core writes",
+          "run 0-100 write 100-200@3 run 200-300",
+          1,
+          100,
+          100,
+          100,
+          { 0, 0, 0, 0, 100 } },
+        { "gaps of 10, 30 and 1",
+          "run 0-10 run 20-30 run 60-70 run 71-80",
+          3,
+          41,
+          10,
+          30,
+          { 0, 0, 0, 0, 41 } },
+        { "work before and after the runs",
+          "write 0-50 run 100-200 run 250-300 write 300-400",
+          1,
+          50,
+          50,
+          50,
+          { 0, 0, 0, 0, 50 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct span_script s;
+        struct ntk_host_gaps gaps;
+
+        span_script_read(&s, rows[i].script);
+        assert_int_equal(ntk_analysis_host_gaps(&s.trace, &gaps), 0);
+        assert_int_equal(gaps.core_count, 1);
+        const struct ntk_gap_core *core = &gaps.cores[0];
+        if (core->gap_count != rows[i].count || core->gap_ns != rows[i].gap_ns ||
+            core->median_ns != rows[i].median_ns || core->longest_ns != rows[i].longest_ns ||
+            memcmp(core->cause_ns, rows[i].causes_ns, sizeof rows[i].causes_ns) != 0) {
+            fail_msg("%s: %llu gaps, %llu ns, median %llu, longest %llu", rows[i].what,
+                     (unsigned long long)core->gap_count, (unsigned long long)core->gap_ns,
+                     (unsigned long long)core->median_ns, (unsigned long long)core->longest_ns);
+        }
+        ntk_host_gaps_fini(&gaps);
+    }
 }
 
 static void runs_of_a_pair_of_cores_are_counted_once(void **state)
@@ -194,6 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gap_has_the_causes_that_the_host_shows),
+        cmocka_unit_test(programs_have_the_gaps_that_they_were_written_with),
         cmocka_unit_test(runs_of_a_pair_of_cores_are_counted_once),
         cmocka_unit_test(gaps_are_measured_by_their_median_and_the_longest),
         cmocka_unit_test(a_run_needs_an_end),

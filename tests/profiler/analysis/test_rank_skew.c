@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "profiler/analysis/rank_skew.h"
+#include "tests/profiler/analysis/span_script.h"
 #include "tests/support/unit.h"
 
 #define SPAN(kind, rank, from, to)                                                       \
@@ -49,6 +50,57 @@ static void the_late_rank_is_found_step_by_step(void **state)
     assert_int_equal(kind->ranks[0].total_ns, 300);
     assert_int_equal(kind->ranks[1].late_count, 1);
     ntk_rank_skew_fini(&skew);
+}
+
+static void programs_have_the_skew_that_they_were_written_with(void **state)
+{
+    static const struct {
+        const char *what, *script;
+        uint64_t steps, skew_ns, median_ns, greatest_ns;
+        uint64_t behind_ns, waited_ns; /* of rank 1 */
+    } rows[] = {
+        { "together", "cc 0-10@0 cc 0-10@1", 1, 0, 0, 0, 0, 0 },
+        { "rank 1 is late", "cc 0-10@0 cc 5-10@1", 1, 5, 5, 5, 5, 0 },
+        { "rank 1 waits", "cc 5-10@0 cc 0-10@1", 1, 5, 5, 5, 0, 5 },
+        { "late in turns", "cc 0-10@0 cc 4-10@1 cc 26-30@0 cc 20-30@1", 2, 10, 4, 6, 4, 6 },
+        { "always the same rank", "cc 0-9@0 cc 3-9@1 cc 20-29@0 cc 23-29@1 cc 40-49@0 cc 43-49@1",
+          3, 9, 3, 3, 9, 0 },
+        { "later with each step", "cc 0-9@0 cc 1-9@1 cc 20-29@0 cc 22-29@1 cc 40-49@0 cc 44-49@1",
+          3, 7, 2, 4, 7, 0 },
+        { "one slow step of three",
+          "cc 0-9@0 cc 0-9@1 cc 20-99@0 cc 90-99@1 cc 120-129@0 cc 120-129@1", 3, 70, 0, 70, 70,
+          0 },
+        { "three ranks, the middle one", "cc 0-10@0 cc 4-10@1 cc 9-10@2", 1, 9, 9, 9, 4, 5 },
+        { "three ranks, two late", "cc 0-10@0 cc 9-10@1 cc 9-10@2", 1, 9, 9, 9, 9, 0 },
+        { "executions of two ranks", "run 0-10@0 run 7-10@1", 1, 7, 7, 7, 7, 0 },
+        { "a step that only rank 0 has", "cc 0-9@0 cc 2-9@1 cc 20-29@0", 1, 2, 2, 2, 2, 0 },
+        { "a step as long as the run", "cc 0-1000@0 cc 999-1000@1", 1, 999, 999, 999, 999, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct span_script s;
+        struct ntk_rank_skew skew;
+        const struct ntk_system_trace *list[] = { &s.trace };
+
+        span_script_read(&s, rows[i].script);
+        assert_int_equal(ntk_analysis_rank_skew(list, 1, &skew), 0);
+        assert_int_equal(skew.kind_count, 1);
+        const struct ntk_skew_kind *kind = &skew.kinds[0];
+        if (kind->step_count != rows[i].steps || kind->skew_ns != rows[i].skew_ns ||
+            kind->median_ns != rows[i].median_ns || kind->greatest_ns != rows[i].greatest_ns ||
+            kind->ranks[1].behind_ns != rows[i].behind_ns ||
+            kind->ranks[1].waited_ns != rows[i].waited_ns) {
+            fail_msg("%s: %llu steps, skew %llu, median %llu, greatest %llu, %llu behind, %llu "
+                     "waited",
+                     rows[i].what, (unsigned long long)kind->step_count,
+                     (unsigned long long)kind->skew_ns, (unsigned long long)kind->median_ns,
+                     (unsigned long long)kind->greatest_ns,
+                     (unsigned long long)kind->ranks[1].behind_ns,
+                     (unsigned long long)kind->ranks[1].waited_ns);
+        }
+        ntk_rank_skew_fini(&skew);
+    }
 }
 
 /* If both physical cores of a logical core run an execution, that is one step. */
@@ -179,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_late_rank_is_found_step_by_step),
+        cmocka_unit_test(programs_have_the_skew_that_they_were_written_with),
         cmocka_unit_test(the_cores_of_a_pair_are_one_rank),
         cmocka_unit_test(collectives_of_one_execution_are_separate_steps),
         cmocka_unit_test(lost_steps_are_the_oldest),
