@@ -507,7 +507,7 @@ static void on_drain(uint32_t times, void *ctx)
     struct ntk_monitor *monitor = ctx;
 
     (void)times;
-    int64_t read = ntk_collector_drain(monitor->collector);
+    int fill = ntk_collector_drain(monitor->collector);
     if (monitor->stream && !ntk_monitor_stream_is_empty(monitor->stream) &&
         !ntk_monitor_stream_waits_for_out(monitor->stream)) {
         check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
@@ -519,8 +519,10 @@ static void on_drain(uint32_t times, void *ctx)
         (void)take_period(monitor, NTK_MONITOR_SOON, true);
         go_on(monitor);
     }
-    /* Doubles while nothing arrives: an idle machine costs ten wakeups per second. */
-    uint64_t next_ns = read > 0 ? NTK_MONITOR_DRAIN_MIN_NS : monitor->drain_ns * 2;
+    /* Doubles while rings fill slowly: most machines cost ten wakeups per second. */
+    uint64_t next_ns = fill >= NTK_MONITOR_FILL_FAST   ? NTK_MONITOR_DRAIN_MIN_NS
+                       : fill >= NTK_MONITOR_FILL_SLOW ? monitor->drain_ns
+                                                       : monitor->drain_ns * 2;
     monitor->drain_ns = next_ns < NTK_MONITOR_DRAIN_MAX_NS ? next_ns : NTK_MONITOR_DRAIN_MAX_NS;
     ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);
 }

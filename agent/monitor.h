@@ -37,6 +37,10 @@ struct ntk_archive_options;
 
 #define NTK_MONITOR_DRAIN_MIN_NS (10 * NTK_NS_PER_MS)
 #define NTK_MONITOR_DRAIN_MAX_NS (100 * NTK_NS_PER_MS)
+/* Percent of the fullest ring between two drains: drains are frequent from the first on, and become
+ * rare below the second. */
+#define NTK_MONITOR_FILL_FAST 25
+#define NTK_MONITOR_FILL_SLOW 10
 /* How often the store gets a snapshot, independent of the reports' periods. */
 #define NTK_MONITOR_STORE_PERIOD_NS NTK_NS_PER_SECOND
 /* Between two attempts to serve the local socket. */

@@ -168,7 +168,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     }
     continue_health(collector, boot_id);
     ntk_aggregate_start_period(collector->aggregate, now_ns(collector));
-    ret = (int)(ntk_collector_drain(collector) < 0 ? -EIO : 0);
+    ret = ntk_collector_drain(collector) < 0 ? -EIO : 0;
     if (ret < 0) {
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot search for observed processes");
         goto out;
@@ -203,10 +203,10 @@ void ntk_collector_destroy(struct ntk_collector *collector)
     free(collector);
 }
 
-int64_t ntk_collector_drain(struct ntk_collector *collector)
+int ntk_collector_drain(struct ntk_collector *collector)
 {
     uint64_t now = now_ns(collector);
-    int64_t events = 0;
+    int fullest = 0;
 
     set_now(collector, now);
 
@@ -214,15 +214,15 @@ int64_t ntk_collector_drain(struct ntk_collector *collector)
         struct ntk_collect_source *source = &collector->sources[i];
 
         if (source->ops->drain) {
-            int64_t got = source->ops->drain(source->state, collector->aggregate, now);
+            int fill = source->ops->drain(source->state, collector->aggregate, now);
 
-            if (got < 0) {
-                return got;
+            if (fill < 0) {
+                return fill;
             }
-            events += got;
+            fullest = fill > fullest ? fill : fullest;
         }
     }
-    return events;
+    return fullest;
 }
 
 void ntk_collector_hurry(struct ntk_collector *collector)

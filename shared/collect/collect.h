@@ -112,9 +112,9 @@ int ntk_collector_create(const struct ntk_collector_options *options,
                          struct ntk_collector **out_collector, struct ntk_err *err);
 void ntk_collector_destroy(struct ntk_collector *collector);
 
-/* Finds new and ended processes and reads the rings. The number of records read (so that a caller
- * can slow down while it is 0), or -errno. */
-int64_t ntk_collector_drain(struct ntk_collector *collector);
+/* Finds new and ended processes and reads the rings. How full of unread records the fullest one
+ * was, in percent (so that a caller can slow down while that is little), or -errno. */
+int ntk_collector_drain(struct ntk_collector *collector);
 /* The next drain or poll checks all fault indicators of devices, even if a check was done
  * recently. */
 void ntk_collector_hurry(struct ntk_collector *collector);
@@ -171,8 +171,8 @@ struct ntk_collect_source {
 };
 struct ntk_collect_source_ops {
     const char *name;
-    /* Called between snapshots; the number of records read or -errno. NULL: nothing to do. */
-    int64_t (*drain)(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns);
+    /* Called between snapshots; as ntk_collector_drain(). NULL: nothing to do. */
+    int (*drain)(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns);
     /* Passes the current values to the aggregate. */
     int (*sample)(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
                   struct ntk_err *err);

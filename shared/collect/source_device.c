@@ -14,8 +14,8 @@
 #define MANY_CORES 64
 #define IDLE_CORES_NS (5 * NTK_NS_PER_SECOND)
 #define IDLE_AFTER_NS (60 * NTK_NS_PER_SECOND)
-/* Where cores in use are not read each time, those on which observed processes work are read with
- * one look of so many. */
+/* On such a machine, cores on which observed processes work are read with one look of so many: what
+ * fails there shows in the segments of these processes at once. */
 #define LOOKS_AT_WORK 6
 
 struct source_device {
@@ -85,7 +85,7 @@ static void skip_cores_at_work(struct source_device *source, const struct ntk_ag
 {
     const struct ntk_device_tree *tree = ntk_device_source_tree(source->device);
     uint8_t skipped[NTK_DEVICES_MAX] = { 0 };
-    bool is_whole = source->many_cores_ns == 0 || source->core_looks++ % LOOKS_AT_WORK == 0 ||
+    bool is_whole = source->core_looks++ % LOOKS_AT_WORK == 0 ||
                     tree->device_count * tree->cores_per_device < MANY_CORES;
 
     for (size_t i = 0; !is_whole && i < tree->device_count && i < NTK_DEVICES_MAX; i++) {
@@ -132,8 +132,7 @@ static void look_for_work(struct source_device *source, size_t count, uint64_t m
 }
 
 /* Between the samples: only the fault indicators, which are few. */
-static int64_t source_device_drain(void *state, struct ntk_aggregate *aggregate,
-                                   uint64_t monotonic_ns)
+static int source_device_drain(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns)
 {
     struct source_device *source = state;
     unsigned int read = NTK_DEVICE_READ_HEALTH;

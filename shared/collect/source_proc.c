@@ -438,8 +438,7 @@ void ntk_source_proc_read_usage(struct ntk_collect_source *collect_source,
 }
 
 /* CPU time counts from first sight; the name is read now, because the process may end soon. */
-static int64_t source_proc_drain(void *state, struct ntk_aggregate *aggregate,
-                                 uint64_t monotonic_ns)
+static int source_proc_drain(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns)
 {
     struct source_proc *source = state;
 

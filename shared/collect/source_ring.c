@@ -30,6 +30,7 @@ struct source_ring {
     char note[256];
     struct ntk_collector_unreadable unreadable;
     struct ntk_aggregate *aggregate; /* for the current drain */
+    unsigned int fullest;            /* ring that it found, in percent */
     struct ntk_map records_taken;    /* number of records taken, by uid */
     struct ntk_map errors;           /* struct error_group, by error_number() */
     uint64_t sequence;               /* of the last snapshot */
@@ -404,34 +405,39 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
     take_slowest(source, segment, slowest);
 }
 
-static int64_t drain_segment(struct source_ring *source, struct ntk_ring_segment *segment)
+static void drain_segment(struct source_ring *source, struct ntk_ring_segment *segment)
 {
     if (source->no_events || ntk_ring_segment_state(segment) == NTK_SEGMENT_DOUBLE) {
-        return 0;
+        return;
     }
+    unsigned int fill = ntk_ring_segment_fill(segment);
+    if (fill == 0) {
+        return;
+    }
+    source->fullest = fill > source->fullest ? fill : source->fullest;
     ntk_ring_segment_process(segment, &source->process);
     /* The rest is read at the next check. */
     uint32_t uid = source->process.uid;
     size_t taken = (size_t)(uintptr_t)ntk_map_get_number(&source->records_taken, uid);
     if (taken >= RECORDS_OF_USER) {
-        return 0;
+        return;
     }
     ntk_aggregate_set_speaker(source->aggregate, key_of(source, segment), &source->process);
     size_t count = ntk_ring_segment_drain(segment, RECORDS_OF_USER - taken, take_batch, source);
     (void)ntk_map_put_number(&source->records_taken, uid, (void *)(uintptr_t)(taken + count));
-    return (int64_t)count;
 }
 
 static void begin_drain(struct source_ring *source, struct ntk_aggregate *aggregate)
 {
     source->aggregate = aggregate;
+    source->fullest = 0;
     ntk_map_fini(&source->records_taken);
 }
 
 /* ---- rounds ---- */
 
 static int first_sight(struct source_ring *source, struct ntk_aggregate *aggregate,
-                       struct ntk_ring_segment *segment, int64_t *events)
+                       struct ntk_ring_segment *segment)
 {
     struct ntk_runtime_reading reading;
 
@@ -439,14 +445,14 @@ static int first_sight(struct source_ring *source, struct ntk_aggregate *aggrega
         return 0;
     }
     /* Its rings first: records that were overwritten before now do not count as missed. */
-    *events += drain_segment(source, segment);
+    drain_segment(source, segment);
     read_segment(source, segment, false, &reading); /* sizes have no baseline */
     return ntk_aggregate_runtime_first(aggregate, &reading);
 }
 
 /* New segments get their baseline, ended ones their last reading. */
 static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
-                int64_t *events, struct ntk_err *err)
+                struct ntk_err *err)
 {
     struct ntk_ring_poll poll = { 0 };
     int ret = ntk_ring_registry_poll(source->registry, &poll, err);
@@ -468,13 +474,13 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
             ntk_ring_segment_state(segment) == NTK_SEGMENT_DOUBLE) {
             continue;
         }
-        ret = first_sight(source, aggregate, segment, events);
+        ret = first_sight(source, aggregate, segment);
         if (ret < 0) {
             return ret;
         }
         if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ENDED) {
             /* Its rings first: the reading has the number of events. */
-            *events += drain_segment(source, segment);
+            drain_segment(source, segment);
             read_segment(source, segment, true, &reading);
             ret = ntk_aggregate_runtime(aggregate, &reading);
             if (ret < 0) {
@@ -485,47 +491,42 @@ static int look(struct source_ring *source, struct ntk_aggregate *aggregate, uin
     return 0;
 }
 
-static int64_t drain_all(struct source_ring *source)
+static void drain_all(struct source_ring *source)
 {
-    int64_t events = 0;
-
     for (size_t i = 0; i < ntk_ring_registry_count(source->registry); i++) {
         struct ntk_ring_segment *segment = ntk_ring_registry_get(source->registry, i);
 
         if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
-            events += drain_segment(source, segment);
+            drain_segment(source, segment);
         }
     }
-    return events;
 }
 
-static int64_t source_ring_drain(void *state, struct ntk_aggregate *aggregate,
-                                 uint64_t monotonic_ns)
+static int source_ring_drain(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns)
 {
     struct source_ring *source = state;
-    int64_t events = 0;
 
     begin_drain(source, aggregate);
     if (!source->looked || monotonic_ns < source->looked_ns ||
         monotonic_ns - source->looked_ns >= LOOK_INTERVAL_NS) {
-        int ret = look(source, aggregate, monotonic_ns, &events, NULL);
+        int ret = look(source, aggregate, monotonic_ns, NULL);
 
         if (ret < 0) {
             return ret;
         }
     }
-    return events + drain_all(source);
+    drain_all(source);
+    return source->fullest;
 }
 
 static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
                               struct ntk_err *err)
 {
     struct source_ring *source = state;
-    int64_t events = 0;
     int ret;
 
     begin_drain(source, aggregate);
-    ret = look(source, aggregate, monotonic_ns, &events, err);
+    ret = look(source, aggregate, monotonic_ns, err);
     if (ret < 0) {
         return ret;
     }

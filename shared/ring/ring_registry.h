@@ -310,6 +310,9 @@ typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
                                   const struct ntk_slot *slots, size_t count, void *ctx);
 size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_batch_fn fn,
                               void *ctx);
+/* How full of unread records its fullest ring is, in percent: 0 only without any, 100 if some were
+ * overwritten. */
+unsigned int ntk_ring_segment_fill(struct ntk_ring_segment *segment);
 /* Over all rings of the segment: delivered, lost (overwritten before they were read), published. */
 void ntk_ring_segment_events(const struct ntk_ring_segment *segment, uint64_t *out_read,
                              uint64_t *out_lost, uint64_t *out_published);

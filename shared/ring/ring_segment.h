@@ -63,6 +63,7 @@ struct ntk_ring_segment {
     enum ntk_ring_from from;
     uint32_t ring_count; /* readers[0..) are set up */
     uint32_t next_ring;  /* where the next drain begins */
+    size_t unreleased;   /* records read since their pages were last released */
     struct ntk_ring_core_seen core_seen[NTK_SEGMENT_CORES];
     struct ntk_ring_reader readers[NTK_SEGMENT_RINGS];
     uint8_t ring_usable[NTK_SEGMENT_RINGS];

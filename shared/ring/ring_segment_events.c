@@ -2,7 +2,11 @@
 /* The event rings of a segment: valid ones are read in turn. */
 #include "shared/ring/ring_segment_private.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #define RING_SLOTS_MAX (1u << 24)
+#define RELEASED_RECORDS 16384u /* a mebibyte of pages */
 
 /* Sets up readers of rings that are ready; an invalid ring is skipped for good. */
 static void find_rings(struct ntk_ring_segment *segment)
@@ -50,15 +54,56 @@ static void bound_slots(struct ntk_slot *slots, size_t count)
     }
 }
 
-size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_batch_fn fn,
-                              void *ctx)
+unsigned int ntk_ring_segment_fill(struct ntk_ring_segment *segment)
+{
+    unsigned int fullest = 0;
+
+    find_rings(segment);
+    for (uint32_t i = 0; i < segment->ring_count; i++) {
+        const struct ntk_ring_reader *reader = &segment->readers[i];
+        uint64_t head = segment->ring_usable[i] ? ntk_abi_load_acquire(reader->head) : 0;
+
+        if (head > reader->position) {
+            uint64_t unread = head - reader->position;
+            unsigned int fill = unread >= reader->capacity
+                                    ? 100
+                                    : (unsigned int)((unread * 100 - 1) / reader->capacity + 1);
+
+            fullest = fill > fullest ? fill : fullest;
+        }
+    }
+    return fullest;
+}
+
+/* Records that were read stay in memory, but count for this reader until it releases their pages. A
+ * fast writer's pages are not released, because they are needed again at once, and neither are
+ * those of the calling process, which writes them. */
+static void release_slots(struct ntk_ring_segment *segment, size_t looked_at)
+{
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = (uintptr_t)segment->section[NTK_SECTION_SLOTS].at;
+    uintptr_t end = begin + (uintptr_t)segment->section[NTK_SECTION_SLOTS].count * NTK_SLOT_BYTES;
+
+    segment->unreleased += looked_at;
+    if (segment->unreleased < RELEASED_RECORDS || looked_at > RELEASED_RECORDS / 2 ||
+        segment->fd < 0) {
+        return;
+    }
+    segment->unreleased = 0;
+    begin = (begin + page_bytes - 1) / page_bytes * page_bytes;
+    end = end / page_bytes * page_bytes;
+    if (begin < end) {
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+}
+
+static size_t drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_batch_fn fn, void *ctx)
 {
     struct ntk_slot slots[NTK_RING_BATCH];
     size_t looked_at = 0;
     uint32_t rings;
     uint32_t i;
 
-    find_rings(segment);
     rings = segment->ring_count;
     for (i = 0; i < rings; i++) {
         uint32_t index = (segment->next_ring + i) % rings;
@@ -82,6 +127,16 @@ size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, nt
             }
         }
     }
+    return looked_at;
+}
+
+size_t ntk_ring_segment_drain(struct ntk_ring_segment *segment, size_t limit, ntk_ring_batch_fn fn,
+                              void *ctx)
+{
+    find_rings(segment);
+    size_t looked_at = drain(segment, limit, fn, ctx);
+
+    release_slots(segment, looked_at);
     return looked_at;
 }
 

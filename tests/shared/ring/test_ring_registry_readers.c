@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -351,6 +352,62 @@ static void a_process_that_ran_for_long_waits_for_the_next_agent(void **state)
     ntk_ring_registry_close(agent);
 }
 
+/* In KiB, what counts for this process of the files in a folder. */
+static unsigned long resident_kib(const char *folder)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    unsigned long sum = 0;
+    bool is_there = false;
+    char line[512];
+
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long kib;
+
+        if (strchr(line, '/')) {
+            is_there = strstr(line, folder) != NULL;
+        } else if (is_there && sscanf(line, "Rss: %lu kB", &kib) == 1) {
+            sum += kib;
+        }
+    }
+    (void)fclose(maps);
+    return sum;
+}
+
+static void a_reader_knows_how_full_a_ring_is_and_releases_what_it_has_read(void **state)
+{
+    const struct fixture *f = *state;
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    struct ntk_ring_registry *reader = open_registry(f, false, NTK_RING_FROM_OLDEST);
+    struct ntk_ring_segment *segment;
+    unsigned long most_kib = 0;
+
+    (void)observed_receive(&child);
+    assert_int_equal(poll_once(reader).segments, 1);
+    segment = ntk_ring_registry_get(reader, 0);
+    order(&child, 1);
+    assert_int_equal(ntk_ring_segment_fill(segment), 1);
+    assert_int_equal(drain(reader), 1);
+    assert_int_equal(ntk_ring_segment_fill(segment), 0);
+    order(&child, 8192);
+    assert_int_equal(ntk_ring_segment_fill(segment), 50);
+    assert_int_equal(drain(reader), 8192);
+    for (unsigned int i = 0; i < 3; i++) {
+        most_kib = resident_kib(f->folder) > most_kib ? resident_kib(f->folder) : most_kib;
+        order(&child, 4096);
+        assert_int_equal(drain(reader), 4096);
+    }
+    assert_true(most_kib > 512);
+    assert_true(resident_kib(f->folder) < most_kib / 2);
+    order(&child, 100);
+    assert_int_equal(drain(reader), 100);
+    order(&child, 100000);
+    assert_int_equal(ntk_ring_segment_fill(segment), 100);
+    observed_send(&child, 0);
+    assert_int_equal(observed_finish(&child, 0), 0);
+    ntk_ring_registry_close(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +423,7 @@ int main(void)
         TEST(a_file_waits_for_an_agent_that_is_being_killed),
         TEST(no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it),
         TEST(a_process_that_ran_for_long_waits_for_the_next_agent),
+        TEST(a_reader_knows_how_full_a_ring_is_and_releases_what_it_has_read),
     };
 
     test_scratch_in_memory();
