@@ -28,6 +28,9 @@ void ntk_store_histogram_encode_dense(const struct ntk_histogram_dense *dense, s
 int ntk_store_histogram_decode(const void *bytes, size_t bytes_count,
                                struct ntk_histogram_dense *dense);
 
+/* Adds the values to a BLOB; one that is malformed, or has no bytes, starts again. */
+void ntk_store_histogram_add(struct ntk_buf *blob, const struct ntk_histogram *more);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,13 +8,10 @@
 #include "shared/store/columns.h"
 #include "shared/store/store_histogram.h"
 
-static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
-                       const struct ntk_histogram *period)
+static void add_period(struct ntk_buf *blob, const struct ntk_histogram *period)
 {
     if (period->count > 0) {
-        ntk_histogram_dense_merge(dense, period);
-        ntk_buf_reset(blob);
-        ntk_store_histogram_encode_dense(dense, blob);
+        ntk_store_histogram_add(blob, period);
     }
 }
 
@@ -55,8 +52,8 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     if (ret < 0) {
         return ret;
     }
-    add_period(&state->total, &state->total_blob, &core->total_latency);
-    add_period(&state->device, &state->device_blob, &core->device_latency);
+    add_period(&state->total_latency, &core->total_latency);
+    add_period(&state->device_latency, &core->device_latency);
 
     sqlite3_stmt *row = rows->statements[PUT_CORE_TOTAL];
     ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
@@ -64,8 +61,8 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     ntk_store_sql_bind(row, "began_ns", core->began_ns);
     ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
     bind_counts(rows, PUT_CORE_TOTAL, core, state);
-    ntk_store_sql_bind_blob(row, "total_latency_histogram", &state->total_blob);
-    ntk_store_sql_bind_blob(row, "device_latency_histogram", &state->device_blob);
+    ntk_store_sql_bind_blob(row, "total_latency_histogram", &state->total_latency);
+    ntk_store_sql_bind_blob(row, "device_latency_histogram", &state->device_latency);
     return ntk_rows_finish(rows, row, err);
 }
 

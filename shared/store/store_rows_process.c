@@ -17,8 +17,8 @@ void ntk_rows_destroy_process(struct ntk_rows_process *process)
 {
     ntk_map_each(entry, &process->cores) {
         struct ntk_rows_core *core = entry->value;
-        ntk_buf_fini(&core->total_blob);
-        ntk_buf_fini(&core->device_blob);
+        ntk_buf_fini(&core->total_latency);
+        ntk_buf_fini(&core->device_latency);
         free(core);
     }
     ntk_map_each(entry, &process->memory) {
@@ -156,9 +156,8 @@ static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
             }
         }
     }
-    /* An unreadable blob starts again: the counts next to it stay correct. */
-    (void)ntk_store_sql_histogram(statement, "total_latency_histogram", &state->total);
-    (void)ntk_store_sql_histogram(statement, "device_latency_histogram", &state->device);
+    ntk_store_sql_blob(statement, "total_latency_histogram", &state->total_latency);
+    ntk_store_sql_blob(statement, "device_latency_histogram", &state->device_latency);
 }
 
 /* 1, or 0 if nothing is known about this run. */
@@ -198,8 +197,8 @@ static int load_core(struct ntk_store_rows *rows, const struct ntk_rows_process 
     state->began_ns = began_ns;
     state->has = 0;
     memset(state->totals, 0, sizeof state->totals);
-    ntk_histogram_dense_reset(&state->total);
-    ntk_histogram_dense_reset(&state->device);
+    ntk_buf_reset(&state->total_latency);
+    ntk_buf_reset(&state->device_latency);
     int ret = load_life(rows, process, core, state, err);
     if (ret == 0) {
         ret = join_old_totals(rows, process, core, err);
@@ -207,10 +206,9 @@ static int load_core(struct ntk_store_rows *rows, const struct ntk_rows_process 
     if (ret < 0) {
         return ret;
     }
-    ntk_buf_reset(&state->total_blob);
-    ntk_buf_reset(&state->device_blob);
-    ntk_store_histogram_encode_dense(&state->total, &state->total_blob);
-    ntk_store_histogram_encode_dense(&state->device, &state->device_blob);
+    /* An unreadable blob starts again: the counts next to it stay correct. */
+    ntk_store_histogram_add(&state->total_latency, &(struct ntk_histogram){ 0 });
+    ntk_store_histogram_add(&state->device_latency, &(struct ntk_histogram){ 0 });
     return 0;
 }
 

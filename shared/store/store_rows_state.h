@@ -56,10 +56,8 @@ enum ntk_rows_statement {
 /* For the run of the process that was written last. */
 struct ntk_rows_core {
     uint64_t began_ns;
-    struct ntk_histogram_dense total;
-    struct ntk_histogram_dense device;
-    struct ntk_buf total_blob; /* encoded again only if the period added something */
-    struct ntk_buf device_blob;
+    struct ntk_buf total_latency; /* as BLOBs, which have a hundredth of the size */
+    struct ntk_buf device_latency;
     uint64_t since_ns; /* of the totals that were stored when they were first needed */
     uint32_t has;      /* enum ntk_core_has of totals[]: known once */
     uint64_t totals[NTK_CORE_COUNTS];

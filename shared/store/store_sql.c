@@ -347,6 +347,14 @@ struct ntk_exit ntk_store_sql_exit(sqlite3_stmt *statement)
                                                          : (struct ntk_exit){ 0 };
 }
 
+void ntk_store_sql_blob(sqlite3_stmt *statement, const char *column, struct ntk_buf *buf)
+{
+    int at = ntk_store_sql_column(statement, column);
+    const void *bytes = sqlite3_column_blob(statement, at);
+
+    ntk_buf_add(buf, bytes, (size_t)sqlite3_column_bytes(statement, at));
+}
+
 int ntk_store_sql_histogram(sqlite3_stmt *statement, const char *column,
                             struct ntk_histogram_dense *histogram)
 {

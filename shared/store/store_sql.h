@@ -66,6 +66,8 @@ const char *ntk_store_sql_word(sqlite3_stmt *statement, const char *column);
 const char *ntk_store_sql_text(sqlite3_stmt *statement, const char *column);
 /* Of the columns exit_code and exit_signal. */
 struct ntk_exit ntk_store_sql_exit(sqlite3_stmt *statement);
+/* Appends the bytes of a BLOB. */
+void ntk_store_sql_blob(sqlite3_stmt *statement, const char *column, struct ntk_buf *buf);
 /* As ntk_store_histogram_decode(). */
 int ntk_store_sql_histogram(sqlite3_stmt *statement, const char *column,
                             struct ntk_histogram_dense *histogram);

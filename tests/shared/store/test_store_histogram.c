@@ -60,10 +60,55 @@ static void every_cut_and_every_spoilt_byte_is_refused_or_a_sound_histogram(void
     free(from);
 }
 
+static void sparse_of(const struct ntk_histogram_dense *dense, struct ntk_histogram_entry *entries,
+                      struct ntk_histogram *out)
+{
+    *out = (struct ntk_histogram){ .count = dense->count, .sum_ns = dense->sum_ns };
+    out->entries = entries;
+    out->entry_count = ntk_histogram_dense_entries(dense, entries, NTK_HISTOGRAM_BUCKETS);
+}
+
+/* Method: periods are added to a blob and, as the reference, to a dense histogram. */
+static void periods_add_up_in_a_blob_and_a_malformed_one_starts_again(void **state)
+{
+    static struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
+    struct ntk_histogram_dense *sum = calloc(2, sizeof *sum);
+    struct ntk_histogram_dense *period = sum + 1;
+    struct ntk_histogram more;
+    struct ntk_buf blob = { 0 };
+    struct ntk_buf expected = { 0 };
+    uint64_t random = 42;
+
+    for (int i = 0; i < 200; i++) {
+        ntk_histogram_dense_reset(period);
+        for (int k = 0; k < i; k++) {
+            uint64_t bits = next_random(&random);
+            ntk_histogram_dense_record(period, bits >> (bits % 60));
+        }
+        sparse_of(period, entries, &more);
+        ntk_histogram_dense_merge(sum, &more);
+        ntk_store_histogram_add(&blob, &more);
+        ntk_buf_reset(&expected);
+        ntk_store_histogram_encode_dense(sum, &expected);
+        assert_int_equal(blob.bytes_count, expected.bytes_count);
+        assert_memory_equal(blob.bytes, expected.bytes, expected.bytes_count);
+    }
+    blob.bytes_count--;
+    ntk_store_histogram_add(&blob, &more);
+    ntk_buf_reset(&expected);
+    ntk_store_histogram_encode(&more, &expected);
+    assert_int_equal(blob.bytes_count, expected.bytes_count);
+    assert_memory_equal(blob.bytes, expected.bytes, expected.bytes_count);
+    ntk_buf_fini(&blob);
+    ntk_buf_fini(&expected);
+    free(sum);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blob_gives_back_the_histogram),
+        cmocka_unit_test(periods_add_up_in_a_blob_and_a_malformed_one_starts_again),
         cmocka_unit_test(every_cut_and_every_spoilt_byte_is_refused_or_a_sound_histogram),
     };
 
