@@ -2,6 +2,7 @@
 /* aggregate_histogram - turns cumulative histograms into the difference of one period. */
 #include "shared/collect/aggregate_state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,27 @@ bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
            reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0;
 }
 
+/* An entry of a baseline. A count is cut off where no process gets in a hundred years. */
+#define BUCKET_BITS 12
+#define COUNT_MAX (UINT64_MAX >> BUCKET_BITS)
+static_assert(NTK_HISTOGRAM_BUCKETS <= 1 << BUCKET_BITS, "a bucket fits");
+
+static inline uint32_t bucket_of(uint64_t entry)
+{
+    return entry & ((1u << BUCKET_BITS) - 1);
+}
+
+static inline uint64_t count_of(uint64_t entry)
+{
+    return entry >> BUCKET_BITS;
+}
+
 static int set_baseline(struct baseline *base, const struct ntk_histogram_entry *entries,
                         size_t count, uint64_t sum_ns)
 {
     if (count > base->capacity) {
-        size_t capacity = count + count / 2 + 8;
-        struct ntk_histogram_entry *more = realloc(base->entries, capacity * sizeof *more);
+        size_t capacity = count + count / 8 + 8;
+        uint64_t *more = realloc(base->entries, capacity * sizeof *more);
 
         if (!more) {
             return -ENOMEM;
@@ -37,8 +53,8 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
         base->entries = more;
         base->capacity = capacity;
     }
-    if (count > 0) {
-        memcpy(base->entries, entries, count * sizeof *entries);
+    for (size_t i = 0; i < count; i++) {
+        base->entries[i] = entries[i].count << BUCKET_BITS | entries[i].bucket;
     }
     base->count = count;
     base->sum_ns = sum_ns;
@@ -52,8 +68,8 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
 static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
                     const struct ntk_ring_buckets *read)
 {
-    const struct ntk_histogram_entry *old = base->entries;
-    const struct ntk_histogram_entry *old_end = old ? old + base->count : NULL;
+    const uint64_t *old = base->entries;
+    const uint64_t *old_end = old ? old + base->count : NULL;
     struct histogram_scratch *now = &aggregate->now;
     struct histogram_scratch *period = &aggregate->period;
 
@@ -62,27 +78,32 @@ static void compare(struct ntk_aggregate *aggregate, const struct baseline *base
     period->sum_ns = ntk_aggregate_difference(read->sum_ns, base->sum_ns);
     for (uint32_t line = 0; (line = ntk_ring_line_next(read->lines, line)) < NTK_HISTOGRAM_LINES;
          line++) {
-        for (uint32_t i = line * NTK_HISTOGRAM_LINE_BUCKETS;
-             i < (line + 1) * NTK_HISTOGRAM_LINE_BUCKETS; i++) {
+        const uint64_t *buckets = &read->bucket[line * NTK_HISTOGRAM_LINE_BUCKETS];
+        unsigned int used = 0;
+
+        for (unsigned int k = 0; k < NTK_HISTOGRAM_LINE_BUCKETS; k++) {
+            used |= (unsigned int)(buckets[k] != 0) << k;
+        }
+        for (; used != 0; used &= used - 1) {
+            unsigned int k = (unsigned int)__builtin_ctz(used);
+            uint32_t i = line * NTK_HISTOGRAM_LINE_BUCKETS + k;
+            uint64_t count = buckets[k] < COUNT_MAX ? buckets[k] : COUNT_MAX;
             uint64_t before = 0;
             uint64_t more;
 
-            if (read->bucket[i] == 0) {
-                continue;
-            }
-            while (old < old_end && old->bucket < i) {
+            while (old < old_end && bucket_of(*old) < i) {
                 old++;
             }
-            if (old < old_end && old->bucket == i) {
-                before = old->count;
+            if (old < old_end && bucket_of(*old) == i) {
+                before = count_of(*old);
             }
             now->entries[now->count++] =
-                (struct ntk_histogram_entry){ .bucket = i, .count = read->bucket[i] };
-            more = ntk_aggregate_difference(read->bucket[i], before);
-            if (more > 0) {
-                period->entries[period->count++] =
-                    (struct ntk_histogram_entry){ .bucket = i, .count = more };
-            }
+                (struct ntk_histogram_entry){ .bucket = i, .count = count };
+            more = ntk_aggregate_difference(count, before);
+            /* without a branch, which would be guessed wrong */
+            period->entries[period->count] =
+                (struct ntk_histogram_entry){ .bucket = i, .count = more };
+            period->count += more > 0;
         }
     }
 }
@@ -133,5 +154,13 @@ int ntk_aggregate_stored_baseline(struct baseline *base, const struct ntk_histog
 struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
                                                 const struct baseline *base)
 {
-    return ntk_snapshot_histogram_of(aggregate->pending, base->entries, base->count, base->sum_ns);
+    struct ntk_histogram_entry *entries = aggregate->period.entries;
+
+    for (size_t i = 0; i < base->count; i++) {
+        entries[i] = (struct ntk_histogram_entry){
+            .bucket = bucket_of(base->entries[i]),
+            .count = count_of(base->entries[i]),
+        };
+    }
+    return ntk_snapshot_histogram_of(aggregate->pending, entries, base->count, base->sum_ns);
 }

@@ -21,9 +21,10 @@
 /* The index of busy time in the counts of a core, which baselines and totals share. */
 #define AT_BUSY NTK_CORE_COUNT_AT(busy_ns)
 
-/* A histogram at the last reading; few of its buckets are used. */
+/* A histogram at the last reading. A machine has hundreds, of which long jobs fill a thousand
+ * buckets each. */
 struct baseline {
-    struct ntk_histogram_entry *entries;
+    uint64_t *entries; /* bucket and count in one number, see aggregate_histogram.c */
     size_t count;
     size_t capacity;
     uint64_t sum_ns;
