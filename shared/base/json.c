@@ -221,6 +221,35 @@ void ntk_json_raw(struct ntk_json *json, const char *raw, size_t raw_bytes)
     ntk_buf_add(json->buf, raw, raw_bytes);
 }
 
+static size_t put_text(char *buf, size_t buf_bytes, const char *text, size_t length)
+{
+    if (buf_bytes > 0) {
+        size_t kept = length < buf_bytes ? length : buf_bytes - 1;
+
+        memcpy(buf, text, kept);
+        buf[kept] = '\0';
+    }
+    return length;
+}
+
+/* Without printf, which takes ten times as long. */
+static size_t put_whole(char *buf, size_t buf_bytes, bool is_negative, uint64_t value)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    if (is_negative) {
+        digits[--at] = '-';
+    }
+    return put_text(buf, buf_bytes, digits + at, sizeof digits - at);
+}
+
+#define DIGITS_BYTES 40
+
 /* Splits the text of %e into digits without trailing zeros and an exponent. */
 static int split_digits(const char *text, char *digits, int *out_exponent)
 {
@@ -240,11 +269,34 @@ static int split_digits(const char *text, char *digits, int *out_exponent)
     return count;
 }
 
+/* The digits of seconds that are whole nanoseconds, as most values are; 0: it is another value. Up
+ * to 15 digits, no shorter ones read back to the same double. */
+static int nanosecond_digits(double value, char *digits, int *out_exponent)
+{
+    if (value >= 1e6 || value < 1e-9) {
+        return 0;
+    }
+    uint64_t number = (uint64_t)(value * 1e9 + 0.5);
+    if ((double)number / 1e9 != value) {
+        return 0;
+    }
+    int count = (int)put_whole(digits, DIGITS_BYTES, false, number);
+    *out_exponent = count - 10;
+    while (digits[count - 1] == '0') {
+        count--;
+    }
+    return count;
+}
+
 /* The shortest of %.15e, %.16e and %.17e that reads back to the same double. */
 static int shortest_of_double(double value, char *digits, int *out_exponent)
 {
     char text[40];
+    int count = nanosecond_digits(value, digits, out_exponent);
 
+    if (count > 0) {
+        return count;
+    }
     for (int precision = 0; precision <= 16; precision++) {
         if (precision > 0 && precision < 14) {
             continue; /* shorter values are found by dropping zeros below */
@@ -304,35 +356,12 @@ static size_t place_digits(char *buf, size_t buf_bytes, char *local, size_t loca
             local[used++] = i < count ? digits[i] : '0';
         }
     }
-    return (size_t)snprintf(buf, buf_bytes, "%.*s", (int)used, local);
-}
-
-/* Without printf, which takes ten times as long. */
-static size_t put_whole(char *buf, size_t buf_bytes, bool is_negative, uint64_t value)
-{
-    char digits[24];
-    size_t at = sizeof digits - 1;
-
-    digits[at] = '\0';
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    if (is_negative) {
-        digits[--at] = '-';
-    }
-    size_t length = sizeof digits - 1 - at;
-    if (buf_bytes > 0) {
-        size_t kept = length < buf_bytes ? length : buf_bytes - 1;
-        memcpy(buf, digits + at, kept);
-        buf[kept] = '\0';
-    }
-    return length;
+    return put_text(buf, buf_bytes, local, used);
 }
 
 size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value)
 {
-    char digits[40];
+    char digits[DIGITS_BYTES];
     int exponent;
     char local[64];
     size_t used = 0;
@@ -341,7 +370,7 @@ size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value)
         return (size_t)snprintf(buf, buf_bytes, "null");
     }
     if (value == 0) {
-        return (size_t)snprintf(buf, buf_bytes, "%s", signbit(value) ? "-0" : "0");
+        return put_whole(buf, buf_bytes, signbit(value), 0);
     }
     if (value < 0) {
         local[used++] = '-';
@@ -376,7 +405,7 @@ static uint64_t roundest_integer(float value)
 
 size_t ntk_json_format_float(char *buf, size_t buf_bytes, float value)
 {
-    char digits[40];
+    char digits[DIGITS_BYTES];
     int exponent;
     char local[64];
     size_t used = 0;

@@ -144,6 +144,30 @@ static void every_double_reads_back(void **state)
     }
 }
 
+/* Whole nanoseconds and their neighbours, which have 16 and 17 digits. */
+static void seconds_are_the_shortest_text_too(void **state)
+{
+    uint64_t bits = 1;
+
+    for (int i = 0; i < 60000; i++) {
+        char text[64];
+        char expected[64] = "";
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        double value = (double)(bits % 1000000000000000) / (i % 2 ? 1e9 : 1e6);
+        value = i % 3 ? value : nextafter(value, i % 4 ? 0 : INFINITY);
+        for (int digits = 1; strtod(expected, NULL) != value; digits++) {
+            snprintf(expected, sizeof expected, "%.*g", digits, value);
+        }
+        ntk_json_format_double(text, sizeof text, value);
+        assert_true(strtod(text, NULL) == value);
+        if (!strchr(expected, 'e')) {
+            assert_string_equal(text, expected);
+        }
+    }
+}
+
 static void floats_are_the_shortest_text_of_24_bits(void **state)
 {
     static const struct {
@@ -244,6 +268,7 @@ int main(void)
         cmocka_unit_test(what_has_ended_can_be_given_away),
         cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),
         cmocka_unit_test(every_double_reads_back),
+        cmocka_unit_test(seconds_are_the_shortest_text_too),
         cmocka_unit_test(floats_are_the_shortest_text_of_24_bits),
     };
 
