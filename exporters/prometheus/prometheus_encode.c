@@ -23,6 +23,8 @@ enum {
 };
 static const char *const cut_names[CUT_COUNT] = { "instance_id", "region", "subnet_id", "\x7f" };
 
+#define EDGE "\x1f" /* labels have no control characters */
+
 /* Which samples of a counter with a start time to write. */
 enum counter_part { COUNTER_TOTAL = 1, COUNTER_CREATED = 2 };
 
@@ -35,32 +37,36 @@ struct encoder {
     bool has_header;
     bool has_created;
     struct ntk_buf part[CUT_COUNT]; /* text before cut i, each label followed by a comma */
+    struct ntk_buf bucket;          /* the line of a histogram's buckets, with EDGE in it */
+    size_t edge_at;
 };
 
 /* -- pieces ------------------------------------------------------------------------------------ */
 
-static void add_escaped(struct ntk_buf *buf, const char *text)
-{
-    const char *start = text;
-
-    for (; *text; text++) {
-        if (*text != '\\' && *text != '"' && *text != '\n') {
-            continue;
-        }
-        ntk_buf_add(buf, start, (size_t)(text - start));
-        ntk_buf_add_char(buf, '\\');
-        ntk_buf_add_char(buf, *text == '\n' ? 'n' : *text);
-        start = text + 1;
-    }
-    ntk_buf_add(buf, start, (size_t)(text - start));
-}
-
+/* With a comma at the end. */
 static void add_label(struct ntk_buf *buf, const char *name, const char *value)
 {
-    ntk_buf_add_text(buf, name);
-    ntk_buf_add(buf, "=\"", 2);
-    add_escaped(buf, value);
-    ntk_buf_add(buf, "\",", 2);
+    size_t name_bytes = strlen(name);
+    size_t most = name_bytes + 2 * strlen(value) + strlen("=\"\",");
+    char *begin = ntk_buf_extend(buf, most);
+
+    if (!begin) {
+        return;
+    }
+    memcpy(begin, name, name_bytes);
+    char *at = begin + name_bytes;
+    *at++ = '=';
+    *at++ = '"';
+    for (; *value; value++) {
+        if (*value == '\\' || *value == '"' || *value == '\n') {
+            *at++ = '\\';
+        }
+        *at++ = *value == '\n' ? 'n' : *value;
+    }
+    *at++ = '"';
+    *at++ = ',';
+    *at = '\0';
+    buf->bytes_count -= most - (size_t)(at - begin);
 }
 
 static void make_parts(struct encoder *e)
@@ -130,15 +136,18 @@ static void add_header(struct encoder *e, const char *name, enum ntk_metric_kind
     }
 }
 
-static void begin_sample(struct encoder *e, const char *suffix)
+static void begin_family(struct encoder *e)
 {
-    const struct ntk_metric_row *row = e->row;
-
     if (!e->has_header) {
-        add_header(e, row->name, row->kind, row->help);
+        add_header(e, e->row->name, e->row->kind, e->row->help);
         e->has_header = true;
     }
-    ntk_buf_add_text(e->out, row->name);
+}
+
+static void begin_sample(struct encoder *e, const char *suffix)
+{
+    begin_family(e);
+    ntk_buf_add_text(e->out, e->row->name);
     ntk_buf_add_text(e->out, suffix);
 }
 
@@ -147,6 +156,14 @@ static void add_labels_before(struct encoder *e, const struct ntk_points_label *
 {
     for (; (*labels)->name && strcmp((*labels)->name, end) < 0; (*labels)++) {
         add_label(e->out, (*labels)->name, (*labels)->value);
+    }
+}
+
+/* Replaces the last comma. */
+static void end_labels(struct encoder *e)
+{
+    if (e->out->bytes_count > 0 && ntk_buf_ok(e->out)) {
+        e->out->bytes[e->out->bytes_count - 1] = '}';
     }
 }
 
@@ -159,9 +176,7 @@ static void add_labels(struct encoder *e, const struct ntk_points_label *extra)
         ntk_buf_add(e->out, ntk_buf_text_get(&e->part[cut]), e->part[cut].bytes_count);
         add_labels_before(e, &extra, cut_names[cut]);
     }
-    if (e->out->bytes_count > 0 && ntk_buf_ok(e->out)) {
-        e->out->bytes[e->out->bytes_count - 1] = '}'; /* replaces the last comma */
-    }
+    end_labels(e);
     ntk_buf_add_char(e->out, ' ');
 }
 
@@ -172,33 +187,54 @@ static void add_point_labels(struct encoder *e, const struct ntk_point *point)
         return;
     }
     for (const struct ntk_points_label *label = point->labels; label->name; label++) {
-        ntk_buf_add_char(e->out, label == point->labels ? '{' : ',');
-        ntk_buf_add_format(e->out, "%s=\"", label->name);
-        add_escaped(e->out, label->value);
-        ntk_buf_add_char(e->out, '"');
+        if (label == point->labels) {
+            ntk_buf_add_char(e->out, '{');
+        }
+        add_label(e->out, label->name, label->value);
     }
-    ntk_buf_add_text(e->out, point->labels->name ? "} " : " ");
+    if (point->labels->name) {
+        end_labels(e);
+    }
+    ntk_buf_add_char(e->out, ' ');
 }
 
 /* -- points ------------------------------------------------------------------------------------ */
 
-static void add_bucket(struct encoder *e, const struct ntk_points_label *labels, const char *edge,
-                       uint64_t count)
+/* Between the two parts of a line. */
+static void add_bucket(struct encoder *e, const char *edge, uint64_t count)
 {
+    const char *end = ntk_buf_text_get(&e->bucket) + e->edge_at + strlen(EDGE);
+
+    ntk_buf_add(e->out, ntk_buf_text_get(&e->bucket), e->edge_at);
+    ntk_buf_add_text(e->out, edge);
+    ntk_buf_add_text(e->out, end);
+    ntk_buf_add_u64(e->out, count);
+    ntk_buf_add_char(e->out, '\n');
+}
+
+/* The line of all buckets of a series, with EDGE where they differ. False if out of memory. */
+static bool make_bucket(struct encoder *e, const struct ntk_points_label *labels)
+{
+    struct ntk_buf *out = e->out;
     struct ntk_points_label with_edge[NTK_POINTS_LABELS_MAX + 2] = { { 0 } };
     size_t used = 0;
 
     for (; labels->name && strcmp(labels->name, "le") < 0; labels++) {
         with_edge[used++] = *labels;
     }
-    with_edge[used++] = (struct ntk_points_label){ "le", edge };
+    with_edge[used++] = (struct ntk_points_label){ "le", EDGE };
     for (; labels->name && used <= NTK_POINTS_LABELS_MAX; labels++) {
         with_edge[used++] = *labels;
     }
+    begin_family(e);
+    ntk_buf_reset(&e->bucket);
+    e->out = &e->bucket;
     begin_sample(e, "_bucket");
     add_labels(e, with_edge);
-    ntk_buf_add_u64(e->out, count);
-    ntk_buf_add_char(e->out, '\n');
+    e->out = out;
+    e->edge_at = strcspn(ntk_buf_text_get(&e->bucket), EDGE);
+    out->failed = out->failed || !ntk_buf_ok(&e->bucket);
+    return ntk_buf_ok(out);
 }
 
 static void add_latency(struct encoder *e, const struct ntk_point *point)
@@ -206,11 +242,14 @@ static void add_latency(struct encoder *e, const struct ntk_point *point)
     const struct ntk_latency_series *series = &point->latency->edges;
     char edge[NTK_POINTS_EDGE_BYTES];
 
+    if (!make_bucket(e, point->labels)) {
+        return;
+    }
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
         ntk_points_edge_format(i, edge);
-        add_bucket(e, point->labels, edge, series->below[i]);
+        add_bucket(e, edge, series->below[i]);
     }
-    add_bucket(e, point->labels, "+Inf", series->count);
+    add_bucket(e, "+Inf", series->count);
     begin_sample(e, "_sum");
     add_labels(e, point->labels);
     add_value(e->out, (double)series->sum_ns / NS);
@@ -298,6 +337,7 @@ void ntk_prometheus_encode(const struct ntk_points_page *page, enum ntk_promethe
         out->failed = out->failed || !ntk_buf_ok(&e.part[i]);
         ntk_buf_fini(&e.part[i]);
     }
+    ntk_buf_fini(&e.bucket);
 }
 
 const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format)
