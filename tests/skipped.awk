@@ -1,4 +1,4 @@
-# skipped.awk - the tests that ctest skipped, and why, out of what its --output-junit wrote.
+# skipped.awk - prints the tests that ctest skipped, with the reasons, from its --output-junit file.
 match($0, /<testcase name="[^"]*"/) { name = substr($0, RSTART + 16, RLENGTH - 17); reason = "no reason printed" }
 match($0, /skipped: .*/) { reason = substr($0, RSTART + 9); sub(/<\/system-out>.*/, "", reason) }
 /<skipped / { is_skipped = 1 }

@@ -1,11 +1,11 @@
 #!/bin/bash
-# stress - runs the tests repeatedly while other work keeps the processors and the disk busy, and
-# counts the failures of each test. It is not part of ./dev test.
+# stress - runs the tests repeatedly while other work keeps the processors and the disk busy, and counts the failures
+# of each test. It is not part of ./dev test.
 #
 #   tests/stress.sh [-n ROUNDS] [-s SPINNERS] [-p PRESET] [TEST...]
 #
-# TEST is a regular expression over test names; without one, every test runs. Build the preset first (./dev test). The exit
-# code is 1 when a test failed in any round.
+# TEST is a regular expression over test names; without one, every test runs. Build the preset first (./dev test).
+# The exit code is 1 if a test failed in any round.
 set -euo pipefail
 rounds=10 spinners=4 preset=dev
 while getopts n:s:p: option; do
@@ -34,7 +34,7 @@ done
 while :; do dd if=/dev/zero of="$out/written" bs=1M count=256 conv=fsync 2>/dev/null; done &
 load+=($!)
 
-jobs=$((4 * $(nproc))) # as ./dev test
+jobs=$((4 * $(nproc))) # as ./dev test does
 jobs=$((jobs < 32 ? jobs : 32))
 selection=()
 [ $# = 0 ] || selection=(-R "$(IFS='|'; echo "$*")")

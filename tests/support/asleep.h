@@ -24,7 +24,7 @@ static inline int test_is_asleep(void *ctx)
     return state == 'S';
 }
 
-/* tid: 0 until the thread has set it to what gettid() gives. */
+/* tid: 0 until the thread has set it to the result of gettid(). */
 static inline void test_wait_asleep(_Atomic int *tid)
 {
     assert_true(test_wait_until(test_is_asleep, tid));

@@ -35,7 +35,7 @@ uint64_t big_trace_memory(void (*work)(void *ctx), void *ctx)
     int status = 0;
 
     fflush(NULL);
-    malloc_trim(0); /* what the tests before freed is none of its memory */
+    malloc_trim(0); /* memory freed by earlier tests does not count */
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -50,7 +50,7 @@ uint64_t big_trace_memory(void (*work)(void *ctx), void *ctx)
 void big_trace_memory_of_sizes(const uint64_t bytes[2], struct ntff_big big,
                                void (*work)(void *ctx), uint64_t out_used[2])
 {
-    ntk_ntff_map_from_bytes = MIB; /* what is copied would count */
+    ntk_ntff_map_from_bytes = MIB; /* a copy of the file would count as memory */
     for (size_t i = 0; i < 2; i++) {
         big.steps = 0;
         big.bytes_count = NTFF_BIG_HAS_SHADOWS ? (2 + 2 * i) * MIB : bytes[i];

@@ -58,13 +58,13 @@ static int wait_until(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, ui
     if (passes && clock->passed) {
         clock->passed(clock->ctx, until_ns);
     }
-    if (!wait) { /* others get the lock, as in any wait */
+    if (!wait) { /* other threads get the lock, as in any wait */
         pthread_mutex_unlock(lock);
         (void)sched_yield();
         pthread_mutex_lock(lock);
         return -ETIMEDOUT;
     }
-    /* The caller's lock is held since before the place was taken, so no wake-up is missed. */
+    /* The caller has held its lock since before the slot was taken, so no wake-up is missed. */
     pthread_cond_wait(cond, lock);
     pthread_mutex_lock(&clock->lock);
     wait->cond = NULL;

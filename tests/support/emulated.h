@@ -2,8 +2,8 @@
 /*
  * emulated - whether a test runs on an emulated processor (preset aarch64 on another machine).
  *
- * qemu-user shows a program another start time of itself in /proc/self/stat than others see, delays
- * signals, and calls the system on its own account.
+ * Under qemu-user, a program sees a different start time of itself in /proc/self/stat than others
+ * do, signals are delayed, and there are additional system calls.
  */
 #ifndef NTK_TESTS_SUPPORT_EMULATED_H
 #define NTK_TESTS_SUPPORT_EMULATED_H

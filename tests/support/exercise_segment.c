@@ -154,7 +154,7 @@ uint64_t exercise_segment(struct ntk_ring_segment *segment)
     return digest + read + lost + published;
 }
 
-/* A rank that the host calls, one of a model, and one that left. */
+/* A rank of host calls, one of a model, and one that has left. */
 static void fill_comms(void)
 {
     static const uint32_t group[] = { 1, 3 };

@@ -1,6 +1,6 @@
 #!/bin/bash
-# failures - what a failed script prints: the sentence, what it waited for, the line of the script with the command, the last
-# 20 lines of each log, and nothing else.
+# failures - what a failed script prints: the message, what it waited for, the line of the script with the command,
+# the last 20 lines of each log, and nothing else.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 cat >example.sh <<'END'
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
@@ -24,7 +24,7 @@ fail) false || fail "no answer" ;;
 esac
 END
 { echo '--- agent.err' && seq 11 30; } >logs
-# prints CASE: what stdin has, where LOGS stands for the log.
+# prints CASE: expects the text on stdin, in which LOGS is replaced by the log.
 prints() {
     local code=0
     sed -e '/^LOGS$/{r logs' -e 'd}' >expected

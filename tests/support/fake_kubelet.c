@@ -112,7 +112,7 @@ static bool send_frame(int fd, uint8_t type, uint8_t flags, uint32_t stream, con
     return send_all(fd, head, sizeof head) && send_all(fd, bytes, count);
 }
 
-/* A literal of HPACK that is not remembered, nothing of it coded. */
+/* An uncompressed HPACK literal without indexing. */
 static void put_header(struct ntk_buf *block, const char *name, const char *value)
 {
     ntk_buf_put_u8(block, 0);
@@ -131,7 +131,7 @@ static bool send_block(int fd, uint8_t flags, uint32_t stream, struct ntk_buf *b
     return is_sent;
 }
 
-/* False: hang up. */
+/* Returns false to hang up. */
 static bool answer(int fd, uint32_t stream, enum fake_kubelet_manner manner, const char *status,
                    const struct ntk_buf *body)
 {
@@ -263,7 +263,7 @@ void fake_kubelet_set(struct fake_kubelet *kubelet, enum fake_kubelet_manner man
     ntk_buf_reset(&kubelet->body);
     ntk_buf_add(&kubelet->body, body, body_bytes);
     if (kubelet->connection >= 0) {
-        shutdown(kubelet->connection, SHUT_RDWR); /* the next question is its own connection */
+        shutdown(kubelet->connection, SHUT_RDWR); /* the next request uses a new connection */
     }
     pthread_mutex_unlock(&kubelet->lock);
 }

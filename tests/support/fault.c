@@ -27,24 +27,24 @@
 #define STACK_MAX 10
 #define ORIGINS_MAX 8192
 #define KEPT_TRIES 8u
-#define BAD_MAX 10u /* reports of one test */
+#define BAD_MAX 10u /* reports per test */
 #define EARLY_BYTES 65536u
 
 static struct {
     atomic_bool is_armed;
     atomic_bool own_allocations_only;
-    pthread_mutex_t lock; /* everything below */
+    pthread_mutex_t lock; /* protects everything below */
     unsigned kinds;
     unsigned at;
     bool lasts;
     unsigned calls;
-    const char *name; /* of the call that failed; NULL: none did */
+    const char *name; /* name of the call that failed; NULL: none did */
     int error;
     void *stack[STACK_MAX];
     int stack_count;
 } fault = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static atomic_long allocations; /* that were not freed */
+static atomic_long allocations; /* allocations that were not freed */
 static atomic_long mapped_bytes;
 static _Thread_local int pauses;
 
@@ -58,7 +58,7 @@ void fault_resume(void)
     pauses--;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static int error_of(const char *name, const int *errors)
 {
     unsigned call = fault.calls++;
@@ -74,15 +74,14 @@ static int error_of(const char *name, const int *errors)
         fault.stack_count = backtrace(fault.stack, STACK_MAX);
         return fault.error;
     }
-    /* A lock that is never free is waited for. */
+    /* fcntl() for a lock that is never free would be retried forever, so it fails only once. */
     return call > fault.at && fault.lasts && fault.name && strcmp(fault.name, name) == 0 &&
                    strncmp(name, "fcntl", 5) != 0
                ? fault.error
                : 0;
 }
 
-/* Whether this call of `name` fails; then errno gives the reason. errors: the first is the
- * likeliest. */
+/* Whether this call of `name` fails; then sets errno. errors: the most likely one comes first. */
 static bool fails(enum fault_kind kind, const char *name, const int *errors)
 {
     int error = 0;
@@ -90,7 +89,7 @@ static bool fails(enum fault_kind kind, const char *name, const int *errors)
     if (!atomic_load(&fault.is_armed) || pauses > 0) {
         return false;
     }
-    pauses++; /* for what is called with the lock */
+    pauses++; /* for calls made while holding the lock */
     pthread_mutex_lock(&fault.lock);
     if (atomic_load(&fault.is_armed) && (fault.kinds & kind)) {
         error = error_of(name, errors);
@@ -117,7 +116,7 @@ static void find_next(void **function, const char *name)
 
 #define PUBLIC __attribute__((visibility("default")))
 
-extern char __executable_start[], etext[]; /* the linker's */
+extern char __executable_start[], etext[]; /* defined by the linker */
 
 /* Whether an allocation for this caller fails. */
 static bool is_out(const char *caller)
@@ -130,10 +129,10 @@ static bool is_out(const char *caller)
 
 #define CALLER ((const char *)__builtin_return_address(0))
 
-/* For dlsym() itself, while malloc() is looked up. */
+/* For dlsym() itself, while malloc() is being looked up. */
 static _Alignas(16) char early[EARLY_BYTES];
 static atomic_size_t early_used;
-static _Thread_local volatile bool is_looking; /* dlsym() is a leaf, says its header */
+static _Thread_local volatile bool is_looking; /* the header of dlsym() declares it as a leaf */
 
 static bool is_early(const void *pointer)
 {
@@ -147,7 +146,7 @@ static void *early_take(size_t bytes)
     return at + bytes <= EARLY_BYTES ? early + at : NULL;
 }
 
-/* Where memory comes from that is not returned; only while one fault is checked. */
+/* Callers of memory that was not returned; only while a single fault is examined. */
 static struct origin {
     void *pointer;
     void *stack[STACK_MAX];
@@ -156,7 +155,7 @@ static struct origin {
 static atomic_bool is_traced;
 static pthread_mutex_t origins_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The place of a pointer, or a free one for NULL. */
+/* The slot of a pointer, or a free one for NULL. */
 static void origin_put(const void *find, void *pointer)
 {
     static _Thread_local volatile bool is_inside;
@@ -228,7 +227,7 @@ PUBLIC void *malloc(size_t bytes)
 PUBLIC void *calloc(size_t count, size_t bytes)
 {
     if (!look_up((void **)&next_calloc, "calloc")) {
-        return early_take(count * bytes); /* is zero */
+        return early_take(count * bytes); /* it is zero */
     }
     return is_out(CALLER) ? NULL : counted(next_calloc(count, bytes));
 }
@@ -298,7 +297,7 @@ static char *copy(const char *text, size_t bytes, const char *caller)
     return made;
 }
 
-/* A sanitizer's would not call malloc(). */
+/* A sanitizer's strdup() would not call malloc(). */
 PUBLIC char *strdup(const char *text)
 {
     return copy(text, strlen(text), CALLER);
@@ -320,7 +319,7 @@ PUBLIC char *strndup(const char *text, size_t bytes_max)
         return fails(FAULT_FILE, #name, errors) ? (failure) : next arguments; \
     }
 
-/* The 64 is in the name where a library was built for files of any size. */
+/* Libraries built for files of any size use names with 64. */
 #define CALLS(type, name, failure, parameters, arguments, ...)    \
     CALL(type, name, failure, parameters, arguments, __VA_ARGS__) \
     CALL(type, name##64, failure, parameters, arguments, __VA_ARGS__)
@@ -396,7 +395,7 @@ CALL(int, pthread_create, errno,
      (pthread_t * out, const pthread_attr_t *attributes, void *(*start)(void *), void *ctx),
      (out, attributes, start, ctx), EAGAIN)
 
-/* The descriptor is closed whatever the answer. */
+/* The descriptor is closed whatever close() returns. */
 PUBLIC int close(int fd)
 {
     static const int errors[] = { EIO, EINTR, 0 };
@@ -450,7 +449,7 @@ int fault_error(void)
     return fault.name ? fault.error : 0;
 }
 
-/* Leaks are counted here; a sanitizer takes what the loader keeps for one. */
+/* Leaks are counted here; a sanitizer would report what the loader keeps. */
 PUBLIC const char *__asan_default_options(void);
 PUBLIC const char *__asan_default_options(void)
 {
@@ -479,7 +478,7 @@ static struct held held_now(void)
     return held;
 }
 
-/* What is held now and was not before; NULL: nothing. */
+/* Mappings held now that were not held before; NULL: none. */
 static const char *kept_since(const struct held *before)
 {
     const struct held after = held_now();
@@ -507,12 +506,12 @@ static bool is_single; /* NTK_FAULTS=N */
 
 struct outcome {
     const char *kept;  /* what was not returned */
-    const char *wrong; /* what else */
+    const char *wrong; /* any other error */
     int ret;
     struct ntk_err err;
 };
 
-/* One run whose call `at` fails. */
+/* One run in which call `at` fails. */
 static struct outcome run_once(const struct fault_operation *operation, void *ctx, unsigned at,
                                bool lasts)
 {
@@ -525,7 +524,7 @@ static struct outcome run_once(const struct fault_operation *operation, void *ct
 
     pthread_mutex_lock(&fault.lock);
     fault.kinds = operation->kinds;
-    /* A sanitizer checks what it allocates, in threads that start for one. */
+    /* A sanitizer checks its allocations, in threads that start for that. */
     fault.own_allocations_only = operation->own_allocations_only || test_is_sanitized();
     fault.at = at;
     fault.lasts = lasts;
@@ -551,8 +550,8 @@ static struct outcome run_once(const struct fault_operation *operation, void *ct
     return outcome;
 }
 
-/* The same, again while something is kept: a leak comes each time, what a thread that is still at
- * work holds, or makes when it is first used, does not. 1 when it did not end well. */
+/* The same, repeated while something is kept. A leak recurs each time; what a running thread holds,
+ * or creates on first use, does not. Returns 1 if it did not end well. */
 static unsigned round_run(const struct fault_operation *operation, void *ctx, unsigned at,
                           bool lasts)
 {
@@ -578,7 +577,7 @@ static unsigned round_run(const struct fault_operation *operation, void *ctx, un
     return 1;
 }
 
-/* What libraries make once and keep is not a leak. */
+/* What libraries create once and keep is not a leak. */
 static void warm_up(const struct fault_operation *operation, void *ctx)
 {
     struct ntk_err err = { 0 };
@@ -597,7 +596,7 @@ unsigned fault_everywhere(const struct fault_operation *operation, void *ctx)
     unsigned first = 0;
     unsigned step = 1;
 
-    (void)backtrace(unused, 1); /* loads what it needs */
+    (void)backtrace(unused, 1); /* loads what it needs now */
     tzset();
     warm_up(operation, ctx);
     bad += round_run(operation, ctx, UINT_MAX, false);

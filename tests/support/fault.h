@@ -2,12 +2,12 @@
 /*
  * fault - an operation whose k-th allocation or file call fails, for all k.
  *
- * The test program's own malloc(), open(), read(), write(), mmap(), fsync(), rename() ... stand in
- * for those of the C library, also for the libraries it loads. So faults reach every thread of the
- * process, and leaks show in what was not returned. What the C library does inside itself does
- * not fail. For every system call of one thread, or a kill, see syscall_fault.h.
+ * The test program's own malloc(), open(), read(), write(), mmap(), fsync(), rename() ... replace
+ * those of the C library, also for the libraries that it loads. So faults reach every thread of the
+ * process, and leaks show as unreturned objects. Calls within the C library do not fail. For every
+ * system call of one thread, or a kill, see syscall_fault.h.
  *
- * Link tests_fault into programs that need it only: it replaces functions of the C library.
+ * Link tests_fault only into programs that need it: it replaces functions of the C library.
  */
 #ifndef NTK_TESTS_SUPPORT_FAULT_H
 #define NTK_TESTS_SUPPORT_FAULT_H
@@ -24,28 +24,28 @@ enum fault_kind {
 
 struct fault_operation {
     unsigned kinds; /* enum fault_kind */
-    /* Allocations of shared libraries succeed: some end the process without memory. */
+    /* Allocations of shared libraries succeed, because some exit the process without memory. */
     bool own_allocations_only;
-    /* How many faults are tried at most, spread over all calls; 0: every one. In the environment
-     * NTK_FAULTS=all tries every one, NTK_FAULTS=N the call N alone. */
+    /* The maximum number of faults, spread over all calls; 0: every call. The environment variable
+     * NTK_FAULTS=all tries every call, NTK_FAULTS=N only call N. */
     unsigned rounds_max;
-    /* The world from which run() starts; NULL: nothing to do. */
+    /* Prepares the state from which run() starts; NULL: nothing to do. */
     void (*before)(void *ctx);
-    /* The operation, and the release of what it made: 0 or more, or -errno and a message. */
+    /* The operation, including freeing what it made: 0 or more, or -errno and a message. */
     int (*run)(void *ctx, struct ntk_err *err);
-    /* NULL, or what is wrong with what run() left, in a few words. */
+    /* Returns NULL, or in a few words what is wrong with the state after run(). */
     const char *(*after)(void *ctx, int ret);
 };
 
-/* Fails the test when a round does not end well: a fault without a message, memory, descriptors or
- * mappings that were not returned, or what after() says. Each call fails once alone, and once
- * together with all of its kind that follow. Returns how many calls one run makes. */
+/* Fails the test if a round does not end well: a fault without a message, unreturned memory,
+ * descriptors or mappings, or an error from after(). Each call fails once alone, and once together
+ * with all following ones of its kind. Returns how many calls one run makes. */
 unsigned fault_everywhere(const struct fault_operation *operation, void *ctx);
 
-/* Within after(): the errno of the fault, 0 when there was none. */
+/* Within after(): the errno of the fault, or 0 if there was none. */
 int fault_error(void);
 
-/* Within run(): no faults between the two, for what the test does itself. They nest. */
+/* Within run(): no faults between the two calls, for the test's own work. They nest. */
 void fault_pause(void);
 void fault_resume(void);
 

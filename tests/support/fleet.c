@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fleet - many machines in one process: each is a page of the real exporter, kept up to date with
- * reports that real agents wrote, one report for each time that it is checked or pushes.
+ * fleet - many machines in one process. Each is a page of the real exporter, updated with reports
+ * that real agents wrote: one report per scrape or push.
  *
  *   fleet serve NODES FILE... /n/0/metrics and so on; prints "port port ..." and serves fleet push
  *   NODES ROUNDS SECONDS URL FILE...
  *                                          pushes as remote write, a round each so many seconds;
  *                                          prints what that took as one JSON object
  *
- * Node k is of the kind of file k modulo files, and reads its lines from line k on.
- * FLEET_NATIVE=1 pushes native histograms, too.
+ * Node k is of the kind of file k modulo files, and reads its lines from line k on. FLEET_NATIVE=1
+ * pushes native histograms, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ struct node {
 };
 
 static struct kind kinds[KINDS_MAX];
-static struct node *nodes; /* a page is large, and mostly not touched */
+static struct node *nodes; /* a page is large, and mostly unused */
 static size_t node_count;
 
 static void fail(const char *what, const char *why)
@@ -100,7 +100,7 @@ static void make_nodes(const char *count, char **files, size_t file_count)
     }
 }
 
-/* Its next report. */
+/* Puts the node's next report. */
 static void step(struct node *node)
 {
     (void)ntk_points_page_update(&node->page,
@@ -145,7 +145,7 @@ static _Noreturn void serve(void)
     if (ntk_http_address_parse("127.0.0.1:0", "", &options.address, &err) < 0) {
         fail("127.0.0.1:0", err.text);
     }
-    for (int i = 0; i < SERVERS; i++) { /* node k is asked at port k modulo SERVERS */
+    for (int i = 0; i < SERVERS; i++) { /* node k is served at port k modulo SERVERS */
         struct ntk_http_server *server;
 
         if (ntk_http_server_create(&options, &server, &err) < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_corpus_main - runs a fuzz target over every file of a corpus folder, each also cut short at
- * a few lengths and with single bytes spoilt, so that the corpus is a plain test in every preset.
+ * fuzz_corpus_main - runs a fuzz target on every file of a corpus folder, also truncated at a few
+ * lengths and with single bytes changed, so that the corpus is a plain test in every preset.
  */
 #include <dirent.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hand_answers - the analyses of one trace, and what holds between their numbers. */
+/* hand_answers - the analyses of one trace, and relations that hold between their numbers. */
 #include "tests/support/hand_answers.h"
 
 #include <errno.h>
@@ -17,13 +17,13 @@ static void expect_near(double value, double wanted)
 
 /* ---- idle ---- */
 
-/* Moments of the execution at which the engine works, counted one by one. */
+/* Times of the execution at which the engine works, counted one by one. */
 static int64_t count_busy_ps(const struct ntk_trace_core *core, unsigned engine, int64_t total_ps)
 {
     int64_t busy_ps = 0;
     int64_t at_ps = 0;
 
-    /* To the next edge, repeatedly: slow, and nothing is assumed of the order. */
+    /* To the next edge, repeatedly: slow, and without assumptions about the order. */
     while (at_ps < total_ps) {
         int64_t next_ps = total_ps;
         bool is_busy = false;
@@ -92,7 +92,7 @@ static void check_idle(const struct hand_trace *h, const struct ntk_idle_reasons
 
 /* ---- bubbles ---- */
 
-/* Whether the engine works at a moment from start_ps until end_ps. */
+/* Whether the engine works at any time from start_ps to end_ps. */
 static bool works_in(const struct ntk_trace_core *core, unsigned engine, int64_t start_ps,
                      int64_t end_ps)
 {
@@ -183,7 +183,7 @@ static void check_path(const struct hand_trace *h, const struct ntk_critical_pat
         assert_true(step->end_ps > step->start_ps);
         at_ps = step->end_ps;
         if (step->kind == NTK_PATH_INSTRUCTION ||
-            step->kind == NTK_PATH_DRAIN) { /* the path says "at work" only where it was */
+            step->kind == NTK_PATH_DRAIN) { /* the path shows work only where the engine worked */
             const struct ntk_trace_instruction *one = ntk_path_instruction(&h->trace, step);
             assert_true(one->start_ps <= step->start_ps && step->end_ps <= one->end_ps);
         }
@@ -311,7 +311,7 @@ static void check_roofline(const struct ntk_roofline *roofline)
     assert_int_equal(roofline->total.flops, flops);
     assert_int_equal(roofline->total.bytes, bytes);
     assert_int_equal(roofline->total.time_ps, time_ps);
-    /* Layers one after the other can not be faster than all of them side by side. */
+    /* Layers one after another cannot be faster than all of them in parallel. */
     assert_true(roofline->total.least_ps <= least_ps * (1 + 1e-12));
 }
 
@@ -331,7 +331,7 @@ static void check_what_if_row(const struct ntk_what_if_row *row)
     }
 }
 
-/* Without a change it is what was measured; what is faster never takes longer. */
+/* Without a change the length is the measured one; a faster part never makes it longer. */
 static void check_what_if(const struct hand_trace *h, const struct hand_answers *a)
 {
     struct ntk_what_if what_if;

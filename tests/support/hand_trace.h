@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hand_trace - a trace put together by hand, so that a test knows every answer by construction.
+ * hand_trace - a hand-made trace, so that a test knows every answer by construction.
  *
  *   struct hand_trace h;
  *   hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);              // one core, 1000 ns
@@ -9,7 +9,7 @@
  *   hand_trace_end(&h);                                          // sorted: h.trace may be read
  *   hand_trace_fini(&h);
  *
- * Times are ns since the start of the execution. Lists are bounded; assertions guard them.
+ * Times are ns since the start of the execution. Lists have limits, which assertions check.
  */
 #ifndef NTK_TESTS_HAND_TRACE_H
 #define NTK_TESTS_HAND_TRACE_H
@@ -35,31 +35,32 @@ struct hand_trace {
     uint8_t *code[HAND_TRACE_CORES][NTK_NTFF_ENGINE_COUNT];
 };
 
-/* total_ns 0: the execution's length is unknown. */
+/* total_ns 0: the length of the execution is unknown. */
 void hand_trace_begin(struct hand_trace *h, size_t core_count, const char *instance_type,
                       int64_t total_ns);
-/* Appends an instruction to the program of an engine; its slot. */
+/* Appends an instruction to the program of an engine; returns its slot. */
 uint32_t hand_trace_open(struct hand_trace *h, size_t core, unsigned engine,
                          const struct ntk_isa_instr *instr);
 uint32_t hand_trace_slot(struct hand_trace *h, size_t core, unsigned engine,
                          const uint8_t bytes[NTK_NTFF_SLOT_BYTES]);
-/* An instruction of the open encoding that waits and signals; NTK_ISA_NO_SEMAPHORE for neither. */
+/* An instruction of the open encoding that waits and signals; NTK_ISA_NO_SEMAPHORE: neither. */
 uint32_t hand_trace_nop(struct hand_trace *h, size_t core, unsigned engine, unsigned wait,
                         unsigned wait_value, unsigned signal);
 void hand_trace_run(struct hand_trace *h, size_t core, unsigned engine, uint32_t slot,
                     int64_t start_ns, int64_t end_ns);
-/* Semaphore number gets the value, by an engine or NTK_NTFF_ENGINE_AXI. */
+/* The semaphore number gets the value, from an engine or NTK_NTFF_ENGINE_AXI. */
 void hand_trace_change(struct hand_trace *h, size_t core, unsigned source, unsigned number,
                        uint32_t value, int64_t at_ns);
 void hand_trace_packet(struct hand_trace *h, size_t core, unsigned engine, unsigned queue,
                        enum ntk_trace_dma_class dma_class, uint32_t bytes, int64_t start_ns,
                        int64_t end_ns);
-/* The NEFF calls an instruction so; its name_id. From then on the trace has a NEFF. */
+/* Gives an instruction this name in the NEFF; returns its name_id. From then on the trace has a
+ * NEFF. */
 uint32_t hand_trace_name(struct hand_trace *h, size_t core, unsigned engine, const char *name);
-/* The NEFF has a queue set whose transfers change the semaphore; its index. */
+/* Adds a queue set whose transfers change the semaphore to the NEFF; returns its index. */
 uint32_t hand_trace_queue(struct hand_trace *h, size_t core, const char *name, unsigned semaphore);
-/* To open by SP: a load of 128 rows from variable 1 by a queue set qSPIO0, which is made; it is
- * there when semaphore 20 is 1. */
+/* For hand_trace_open() on SP: a load of 128 rows from variable 1 by a queue set qSPIO0, which it
+ * creates; the data has arrived when semaphore 20 is 1. */
 struct ntk_isa_instr hand_trace_load(struct hand_trace *h, size_t core, uint32_t columns);
 void hand_trace_end(struct hand_trace *h);
 void hand_trace_fini(struct hand_trace *h);

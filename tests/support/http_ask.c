@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_ask - a request over a socket on loopback, byte by byte as the test wrote it. */
+/* http_ask - a request over a socket on loopback, byte by byte as written by the test. */
 #include "tests/support/http_ask.h"
 
 #include <netinet/in.h>

@@ -22,7 +22,7 @@ static struct ntk_count count(uint64_t period)
     return (struct ntk_count){ period, 3 * period };
 }
 
-/* Only what `has` says is known; everything else is poison. */
+/* Only values in `has` are known; all others are poison. */
 static void fill_core(struct ntk_core_sample *core, uint32_t number, uint32_t has)
 {
     core->core = number;

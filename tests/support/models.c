@@ -104,7 +104,7 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
     return finish(build, out_bytes);
 }
 
-/* The engine begins when the transfer is done where that is long. */
+/* If the transfer is long, the engine starts only when it is done. */
 static uint8_t *slow_build(uint32_t steps, uint32_t runs, uint32_t run_bytes, size_t *out_bytes)
 {
     static const uint32_t elements = 40000; /* 8 cycles each at 1.12 GHz */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * models - small NEFFs for tests of whatever runs them.
+ * models - small NEFFs for tests that run them.
  */
 #ifndef NTK_TESTS_SUPPORT_MODELS_H
 #define NTK_TESTS_SUPPORT_MODELS_H
@@ -19,10 +19,10 @@ struct test_model_options {
     const char *name;         /* NULL: "adder" */
     const char *target;       /* NULL: any */
     uint32_t lnc;             /* 0: 1 */
-    uint64_t virtual_bytes;   /* a variable in the shared scratchpad, 0 none */
-    uint64_t tmp_bytes;       /* a private one, 0 none */
-    uint32_t rounds;          /* how often the sum is computed; 0: once */
-    int deadlock;             /* an engine waits for what never comes */
+    uint64_t virtual_bytes;   /* bytes of a variable in the shared scratchpad; 0: none */
+    uint64_t tmp_bytes;       /* bytes of a private one; 0: none */
+    uint32_t rounds;          /* how many times the sum is computed; 0: once */
+    int deadlock;             /* an engine waits for an event that never comes */
     int narrow;               /* the sum is rounded to bfloat16 on its way */
     int prints;               /* y is printed to TEST_MODEL_PIPE, without a prefix */
     int cpu_after;            /* y goes through a CPU node of member cpu.so to z */
@@ -31,19 +31,19 @@ struct test_model_options {
     size_t cpu_library_bytes;
 };
 
-/* y[i] = x[i] + i for float32 tensors "x" and "y" of 128 x 64; freed with free(). Aborts on
+/* y[i] = x[i] + i for float32 tensors "x" and "y" of 128 x 64; free with free(). Aborts on
  * failure. */
 uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_bytes);
 
-/* One DMA of 64 bytes from "x" to "y": the smallest thing that runs. */
+/* One DMA of 64 bytes from "x" to "y": the smallest model that runs. */
 uint8_t *test_model_smallest(size_t *out_bytes);
 
 /* Long on the device, short on the host: each step takes a trn1 core more than TEST_MODEL_STEP_NS.
- * One DMA of 64 bytes from "x" to "y" next to it. */
+ * Also one DMA of 64 bytes from "x" to "y". */
 #define TEST_MODEL_STEP_NS 280000
 uint8_t *test_model_slow(uint32_t steps, size_t *out_bytes);
 
-/* The same, but every second 256 bytes of "x" are moved to "y" before the first step: that takes a
+/* The same, but before the first step every second 256 bytes of "x" are moved to "y", which takes a
  * trn1 core more than TEST_MODEL_MOVE_NS. */
 #define TEST_MODEL_MOVED_BYTES (1U << 20)
 #define TEST_MODEL_MOVE_NS 380000

@@ -22,7 +22,7 @@ static void put_u16(uint8_t *slot, size_t at, uint16_t value)
     slot[at + 1] = (uint8_t)(value >> 8);
 }
 
-/* From the first change on it continues. */
+/* Continues at the first change. */
 static void put_wait(uint8_t *wait, uint8_t *value, uint8_t semaphore)
 {
     wait[0] = NTK_VENDOR_WAIT_AT_LEAST;
@@ -55,7 +55,7 @@ static void put_waits(uint8_t *slot)
     }
 }
 
-/* Every slot of an engine holds the same, the last a NOTIFY. */
+/* All slots of an engine are the same, except the last, a NOTIFY. */
 static void fill_code(uint8_t code[SLOTS * NTK_NTFF_SLOT_BYTES], uint8_t opcode, bool has_waits)
 {
     memset(code, 0, (size_t)SLOTS * NTK_NTFF_SLOT_BYTES);
@@ -116,7 +116,8 @@ static void add_steps(struct writing *w)
     for (uint64_t s = 0; s < w->big->steps; s++) {
         uint64_t now_ps = s * NTFF_BIG_STEP_PS;
         uint64_t slot = s % (SLOTS - 1);
-        /* Not in the order of their starts: what began in the step before is among this one's. */
+        /* Not in the order of their starts: the instruction that started in the previous step is
+         * among those of this one. */
         add(w, NTK_NTFF_ENGINE_SCALAR, slot, now_ps + 200000, NTFF_BIG_SCALAR_PS);
         if (s > 0) {
             add(w, NTK_NTFF_ENGINE_VECTOR, (s - 1) % (SLOTS - 1), now_ps - NTFF_BIG_STEP_PS / 2,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ntff_sample - bytes by hand. */
+/* ntff_sample - hand-made bytes. */
 #include "tests/support/ntff_sample.h"
 
 #include <string.h>
@@ -146,7 +146,7 @@ static void put_instruction(const struct ntff_sample *sample, struct ntk_buf *ou
 static void make_instructions(const struct ntff_sample *sample, struct ntk_buf *out)
 {
     put_instruction(sample, out, TENSOR, 5, 0, -5000, -4000, 0);
-    if (sample->version < 6) { /* the runtime's own code, in front of the program's */
+    if (sample->version < 6) { /* the runtime's own code, before the program's */
         put_instruction(sample, out, TENSOR, -3, 0, -3000, -2000, 0);
     }
     put_instruction(sample, out, TENSOR, 0, 0, 0, 1, 0);

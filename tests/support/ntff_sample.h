@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_sample - a small capture put together byte by byte, in each version, with answers known by
- * construction: what a reader of the format must make of it does not depend on our writer.
+ * ntff_sample - a small capture made byte by byte, in each version, with answers known by
+ * construction, so that the expected results of a reader do not depend on our writer.
  *
  * One subgraph on core 4 of a trn2.3xlarge; the execution takes 100 us. Times below are ns since
  * its start.
@@ -30,10 +30,10 @@
 
 struct ntff_sample {
     unsigned version;      /* 4, 5 or 6 */
-    uint8_t reserved;      /* what fills bytes 8 to 0x7f */
-    const uint8_t *uuid;   /* 16 bytes, written as a C string; NULL: that below, whole */
-    bool is_uuid_once;     /* version 6: not in the execution */
-    bool is_uuid_in_node;  /* whole */
+    uint8_t reserved;      /* value of bytes 8 to 0x7f */
+    const uint8_t *uuid;   /* 16 bytes, written as a C string; NULL: the default below, complete */
+    bool is_uuid_once;     /* version 6: omitted in the execution */
+    bool is_uuid_in_node;  /* complete */
     uint64_t header_bytes; /* results */
     uint64_t payload_offset;
 };
@@ -44,7 +44,7 @@ void ntff_sample_build(struct ntff_sample *sample, struct ntk_buf *out);
 /* Protobuf, as bytes. */
 void ntff_sample_varint(struct ntk_buf *out, unsigned field, uint64_t value);
 void ntff_sample_bytes(struct ntk_buf *out, unsigned field, const void *bytes, size_t bytes_count);
-/* The 128 bytes before a header message of that length. */
+/* The 128 bytes before a header message of this length. */
 void ntff_sample_head(struct ntk_buf *out, unsigned version, uint64_t header_bytes,
                       uint8_t reserved);
 

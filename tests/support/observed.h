@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observed - a forked child that plays the observed process, in step with its test through two
+ * observed - a forked child in the role of the observed process, in step with its test through two
  * pipes.
  *
  * The child gets $NEURON_HOOKS_DIR = folder and runs fn; it never returns into the test program.
@@ -20,11 +20,12 @@ struct observed {
 /* fn's return value is the exit code of the child. */
 struct observed observed_start(const char *folder, int (*fn)(struct observed *child, void *ctx),
                                void *ctx);
-/* Both sides: a value goes over, and one comes in (aborts after a minute, or when the other side is
+/* Both sides: send a value, and receive one (aborts after a minute, or if the other side is
  * gone). */
 void observed_send(struct observed *side, uint64_t value);
 uint64_t observed_receive(struct observed *side);
-/* Parent: sends the signal (0 none), waits for the end; exit code, or 128 + signal. */
+/* Parent: sends the signal (0: none) and waits for the exit; returns the exit code, or 128 +
+ * signal. */
 int observed_finish(struct observed *child, int signal_number);
 
 #endif

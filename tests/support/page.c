@@ -11,7 +11,7 @@
 #define CELL_BYTES 190
 #define CELLS_MAX 8
 
-/* How much of a list fits into a cell. */
+/* The length of the list that fits into a cell. */
 static size_t fitting(const char *text)
 {
     size_t fits = strlen(text);
@@ -47,8 +47,7 @@ void test_page_add_row(struct ntk_buf *out, const char *const *cells, size_t cou
     }
 }
 
-/* Where a block that begins there ends: a table before an empty line, a list of a man page with
- * .fi. */
+/* The end of a block: a table ends before an empty line, a list of a man page with .fi. */
 static char *find_end(char *old, const char *table)
 {
     bool is_manual = strstr(table, "\n.fi\n") != NULL;
@@ -57,7 +56,7 @@ static char *find_end(char *old, const char *table)
     return end ? end + (is_manual ? strlen("\n.fi\n") : 1) : old + strlen(old);
 }
 
-/* The table of the page that begins as this one. */
+/* The table of the page that starts with the same line. */
 static char *find_table(char *page, const char *table)
 {
     size_t bytes = strcspn(table, "\n") + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process - starting the project's programs from a test and reading what they print. */
+/* process - starts the project's programs in a test and reads what they print. */
 #include "tests/support/process.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@
 
 enum { RUNNING, COLLECTIVE, BARRIER, TYPES };
 
-/* splitmix64, of what it is asked for alone. */
+/* splitmix64, depending only on its arguments. */
 static uint64_t chance(const struct rank_world *world, uint32_t rank, uint32_t step, uint32_t what)
 {
     uint64_t z =
@@ -38,7 +38,7 @@ static uint64_t host_ns(const struct rank_world *world, uint32_t rank, uint32_t 
     return 300 + chance(world, rank, step, 1) % 400;
 }
 
-/* From leaving a collective to coming to the next. */
+/* The time from leaving a collective to arriving at the next. */
 static uint64_t gap_ns(const struct rank_world *world, uint32_t rank, uint32_t step)
 {
     return world->runs * (run_ns(world, rank, step) + host_ns(world, rank, step));
@@ -175,7 +175,7 @@ static bool rank_write(struct rank_world *world, const char *folder, uint32_t ra
     for (uint32_t step = 0; step < world->collectives && is_good; step++) {
         uint64_t at_ns = (step > 0 ? ends_ns[step - 1] : BEGIN_NS) + ahead_ns;
 
-        if (step > 0 && world->restarts_at == step) { /* of all ranks: a job that begins again */
+        if (step > 0 && world->restarts_at == step) { /* over all ranks: a restarted job */
             is_good = out_end(&out, world) && out_begin(&out, world, folder, rank, 1);
             number = 0;
         }

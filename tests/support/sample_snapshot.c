@@ -89,7 +89,7 @@ static void fill_memory(struct ntk_snapshot *s, struct ntk_runtime_sample *r)
     memcpy(r->memory, rows, sizeof rows);
     memcpy(r->memory_by_category, rows, sizeof rows);
     for (size_t i = 0; i < r->memory_count; i++) {
-        r->memory_by_category[i].model_id = 0; /* every category is listed once per core here */
+        r->memory_by_category[i].model_id = 0; /* here every category is listed once per core */
     }
 }
 

@@ -9,10 +9,10 @@
 
 struct ntk_snapshot;
 
-/* A software trn2.3xlarge-like machine: 1 device, 4 physical cores (lnc 1 or 2), two runtimes: one
- * that works, one that ended. Freed with ntk_snapshot_destroy(). Aborts without memory. */
+/* A software machine like a trn2.3xlarge: 1 device, 4 physical cores (lnc 1 or 2), two runtimes,
+ * one working and one that has ended. Free with ntk_snapshot_destroy(). Aborts without memory. */
 struct ntk_snapshot *test_sample_snapshot(uint32_t lnc);
-/* No device, no runtime. */
+/* No devices, no runtimes. */
 struct ntk_snapshot *test_idle_snapshot(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scratch - its own folder for each test. */
+/* scratch - a separate folder for each test. */
 #include "tests/support/scratch.h"
 
 #include <stdint.h>

@@ -16,14 +16,14 @@
 #include "shared/base/clock.h"
 #include "tests/support/process.h"
 
-/* Numbers that no kernel has: they answer ENOSYS. */
+/* Numbers that no kernel has, so they return ENOSYS. */
 #define MARK_BEGIN 77001L
 #define MARK_END 77002L
 
 #define ERRORS_MAX 5
 
-/* What a call may answer; calls without a row do not fail (brk() neither: malloc has mmap() as
- * well). The first error is the likeliest. */
+/* Errors that a call may return; calls without a row do not fail (neither does brk(): malloc can
+ * use mmap() instead). The first error is the most likely. */
 static const struct {
     long number;
     int errors[ERRORS_MAX];
@@ -193,7 +193,7 @@ static pid_t child_start(int (*body)(void *ctx), void *ctx)
         for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
             (void)signal(caught[i], SIG_DFL); /* the test's own handlers would hide them */
         }
-        /* One that takes longer hangs. */
+        /* A child that takes longer hangs. */
         (void)alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND));
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
             _exit(77);
@@ -204,7 +204,7 @@ static pid_t child_start(int (*body)(void *ctx), void *ctx)
     return child;
 }
 
-/* Lets the child continue to its next call, or the end of one; false when it has ended. */
+/* Lets the child continue to its next call, or to the end of one; false if it has exited. */
 static bool next_stop(pid_t child, int *status)
 {
     long signal_number = 0;
@@ -221,8 +221,8 @@ static bool next_stop(pid_t child, int *status)
     }
 }
 
-/* The child is before the call; makes it fail and goes to its end. False when the child has
- * ended. */
+/* The child is before the call: makes it fail and runs to its end. Returns false if the child has
+ * exited. */
 static bool call_fail(pid_t child, long number, int error, int *status)
 {
     if (number != SYS_close) {

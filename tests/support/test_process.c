@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of process: what a test that waits in vain prints. */
+/* What a test prints when it waits in vain. */
 #include "tests/support/process.h"
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The timeline page over a trace by construction: timeline_server COUNT. Prints "ADDRESS BUILD_MS",
- * serves until its stdin ends.
+ * timeline_server COUNT - serves the timeline page of a generated trace. Prints "ADDRESS BUILD_MS",
+ * and serves until its stdin ends.
  */
 #include <stdio.h>
 #include <stdlib.h>

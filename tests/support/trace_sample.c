@@ -66,7 +66,7 @@ static void fill_core(struct ntk_trace_core *core, size_t count)
     core->end_ps = count ? (int64_t)(count - 1) * STEP_PS + 800 * NS : 0;
 }
 
-/* Programs of a vendor's encoding: the opcodes alone. */
+/* Programs of a vendor's encoding: only the opcodes. */
 static void fill_code(struct trace_sample *sample)
 {
     for (size_t b = 0; b < 2; b++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_sample - a trace of any size by construction: no file, no NEFF, every time and name known.
+ * trace_sample - a generated trace of any size: no file, no NEFF, every time and name known.
  *
  * One core (number 2) of a trn2.48xlarge. With n instructions, n packets and n changes per 10:
  *   Tensor   instruction i: MATMUL, from i * 1000 ns for 800 ns; every tenth an EVENT_SEMAPHORE
@@ -15,7 +15,7 @@
 
 #include "profiler/trace/trace.h"
 
-#define TRACE_SAMPLE_SLOTS 1000 /* of each program, executed over and over */
+#define TRACE_SAMPLE_SLOTS 1000 /* of each program, executed repeatedly */
 
 struct trace_sample {
     struct ntk_ntff ntff;
@@ -27,7 +27,7 @@ struct trace_sample {
     struct ntk_trace trace;
 };
 
-/* So many in each of the four rows. Aborts without memory. */
+/* count of each of the four rows. Aborts without memory. */
 struct trace_sample *trace_sample_create(size_t count);
 void trace_sample_destroy(struct trace_sample *sample);
 

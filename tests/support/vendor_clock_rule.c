@@ -74,19 +74,20 @@ static int take(const uint8_t *bytes, size_t count, uint64_t offset, void *ctx)
     moment.has_core = number_of(&record, "device_core_idx", &moment.core);
     moment.has_exec = number_of(&record, "exec_id", &moment.exec);
     assert_true(number_of(&record, "cpu_timestamp_ns", &moment.cpu_ns) == (moment.kind == SYNC));
-    /* As in the vendor's files: points name no core, and stops name neither core nor execution. */
+    /* As in the vendor's files: sync points do not name a core, and stops name neither core nor
+     * execution. */
     assert_true(moment.has_core == (moment.kind != SYNC && record.phase != NTK_VENDOR_TRACE_STOP));
     assert_true(moment.has_exec == (record.phase != NTK_VENDOR_TRACE_STOP));
     return ntk_vec_push(&reading->moments, &moment);
 }
 
-/* Points are of the cores of their execution's runs, in order. */
+/* Sync points belong to the cores of their execution's runs, in order. */
 static void cores_find(struct ntk_vec *moments)
 {
     struct moment *all = moments->items;
 
     for (size_t i = 0; i < moments->count; i++) {
-        size_t before = 0; /* points of the execution before it */
+        size_t before = 0; /* sync points of the execution before it */
 
         for (size_t k = 0; k < i && all[i].kind == SYNC; k++) {
             before += all[k].kind == SYNC && all[k].nc == all[i].nc && all[k].exec == all[i].exec;

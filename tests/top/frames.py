@@ -1,7 +1,6 @@
-# frames - runs neuron-top in its own terminal and plays what it sends on a model of a terminal:
-# each frame is one write(2), nothing is cleared between frames, what did not change is not sent
-# again, and what is there in the end is the screen. frames.py PROGRAM; prints what was wrong, exit
-# 1.
+# frames - runs neuron-top in a terminal of its own and interprets what it sends with a model of a terminal: each
+# frame is one write(2), nothing is cleared between frames, unchanged text is not sent again, and the final content
+# is the screen. frames.py PROGRAM; prints what was wrong, exit 1.
 import fcntl
 import inspect
 import os
@@ -14,7 +13,7 @@ import termios
 import time
 import unicodedata
 
-PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
+PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh Short runs of unchanged cells between changed ones are cheaper to write than to skip.
 # Where unchanged cells are between changed ones, writing them is shorter than a movement over
 # them.
 RUN_MAX = 12
@@ -166,7 +165,7 @@ class Terminal:
                 m = re.compile(rb"\x1b(?:\[([?>]?)([0-9;]*)([@-~])|[()][A-Z0-9]|[=>78M]|\][^\x07]*\x07)").match(data, i)
                 if not m:
                     if len(data) - i < 32:
-                        break  # the rest of it comes
+                        break  # the rest follows
                     raise ValueError(f"unknown sequence {data[i:i + 16]!r}")
                 if m[3]:
                     numbers = [int(x) if x else None for x in m[2].split(b";")] if m[2] else []
@@ -198,7 +197,7 @@ class Program:
             count.write(bytes(8 * 3))
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            # After the fork, in the child: the size first, so that the program meets it.
+            # In the child after the fork: sets the size first, so that the program starts with it.
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.environ.update(NTK_TEST_SCENE=scene, TERM="xterm-256color", LC_ALL="C.UTF-8", NTK_TEST_WRITES="writes")
             os.environ.pop("NO_COLOR", None)
@@ -290,7 +289,7 @@ def check(what, program, writes, may_clear=False):
 def main():
     path = sys.argv[1]
 
-    # Keys, one frame each; without a refresh meanwhile.
+    # Keys, one frame each; no refresh in between.
     p = Program(path, "trn2", 50, 200, "-d", "1h")
     if p.terminal.text().count("\n") != 49 or "trn2.48xlarge" not in p.terminal.text().split("\n")[0]:
         fail(f"the first frame:\n{p.terminal.text()}")
@@ -302,7 +301,7 @@ def main():
             fail(f"{what} changes nothing")
     if p.frame(lambda: os.write(p.fd, b"~"), changes=False) != 0 or p.sent != 0:
         fail(f"a key without a meaning sends {p.sent} bytes")
-    # Sizes, far beyond what curses' own buffer was made for.
+    # Sizes far beyond curses' own buffer.
     for rows, columns in [(24, 80), (100, 400), (8, 40), (50, 200), (100, 400)]:
         check(f"{columns}x{rows}", p, p.resize(rows, columns), may_clear=True)
         check(f"a key at {columns}x{rows}", p, p.key("x"))
@@ -323,7 +322,7 @@ def main():
     p.end()
     print(f"128 cores at 200x50: a refresh changes at most {changed_most} cells and sends {bytes_most} bytes")
 
-    # Between two refreshes, looks for news that find none draw nothing; a size does.
+    # Between two refreshes, checks that find no change draw nothing; a new size does.
     p = Program(path, "looked", 30, 120, "-d", "1h")
     _, before, looks = p.counts()
     p.wait(lambda: p.counts()[2] >= looks + 5)
@@ -334,7 +333,7 @@ def main():
         fail(f"{p.counts()[1] - before} calls of dup3 for one frame")
     p.end()
 
-    # What is wide stays whole.
+    # Wide characters stay complete.
     p = Program(path, "wide", 30, 120, "-d", "1h")
     check("the wide tag", p, p.key("d"))
     if ">[2]:深層学習<" not in p.terminal.text():

@@ -12,7 +12,8 @@
 #include "top/view/views.h"
 
 #define PERIOD_NS UINT64_C(1000000000)
-#define MOMENT_NS (UINT64_C(1763700000) * PERIOD_NS) /* when the usual scenes are, 04:40:00 UTC */
+/* The time of the usual scenes, 04:40:00 UTC. */
+#define MOMENT_NS (UINT64_C(1763700000) * PERIOD_NS)
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
 
@@ -88,7 +89,7 @@ static void fill_core(const struct scene *scene, struct ntk_core_sample *sample,
     sample->outcome[NTK_OUTCOME_COMPLETED].period = 10 + (core * 7 + scene->phase) % 23;
 }
 
-/* Executions, latencies and who it is. */
+/* Executions, latencies and identity. */
 static void fill_work(const struct scene *scene, struct ntk_snapshot *snapshot,
                       struct ntk_runtime_sample *runtime, uint32_t index)
 {
@@ -142,7 +143,7 @@ static void fill_work(const struct scene *scene, struct ntk_snapshot *snapshot,
     memset(model->uuid, 'a', sizeof model->uuid - 1);
 }
 
-/* What ran before is in the counts of the period, and apart. */
+/* Earlier executions are in the counts of the period, and listed separately. */
 static void fill_unwatched(const struct scene *scene, struct ntk_snapshot *snapshot,
                            struct ntk_runtime_sample *runtime)
 {
@@ -236,7 +237,7 @@ static void fill_events(const struct scene *scene, struct ntk_snapshot *snapshot
     }
 }
 
-/* Two devices of an old driver that does not count what was corrected; one that has trouble. */
+/* Two devices of an old driver that does not count corrected errors; one with trouble. */
 static void fill_ecc(const struct scene *scene, struct ntk_device_sample *device)
 {
     device->has |= NTK_DEVICE_HAS_ECC | (scene->no_ecc_total ? 0 : NTK_DEVICE_HAS_ECC_TOTAL);
@@ -247,7 +248,7 @@ static void fill_ecc(const struct scene *scene, struct ntk_device_sample *device
     }
 }
 
-/* A torus of sixteen, else a chain; power where the index is even. */
+/* A torus of sixteen, otherwise a chain; power for even indices. */
 static void fill_links(const struct scene *scene, struct ntk_device_sample *device)
 {
     uint32_t d = device->index;
@@ -425,7 +426,7 @@ struct ntk_top_model *scene_model(const struct scene *scene)
 
     assert_int_equal(ntk_top_model_create(ntk_top_views, &model, NULL), 0);
     model->view = model->first_view = NTK_TOP_VIEW_TREE;
-    model->version = "1.2.3"; /* golden screens outlive releases */
+    model->version = "1.2.3"; /* golden screens must outlive releases */
     scene_update(model, scene);
     return model;
 }

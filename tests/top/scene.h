@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene - snapshots made by hand, always the same numbers for the same scene, and comparing a drawn
- * model with golden/<name>.txt. NTK_GOLDEN_UPDATE=1 writes the files instead: look at them.
+ * scene - hand-made snapshots, always with the same numbers for a scene, and the comparison of a
+ * drawn model with golden/<name>.txt. NTK_GOLDEN_UPDATE=1 writes the files instead: review them.
  */
 #ifndef NTK_TESTS_TOP_SCENE_H
 #define NTK_TESTS_TOP_SCENE_H
@@ -17,54 +17,55 @@ struct scene {
     uint32_t cores_per_device; /* physical */
     uint32_t lnc;
     uint32_t runtime_count;
-    uint32_t cores_per_runtime; /* physical; runtime r owns those from r * this on */
-    uint32_t first_pid;         /* 7286 when 0 */
-    uint64_t started_later;     /* by so many clock ticks than usual */
-    const char *const *tags;    /* runtime_count of them, or NULL: the pid */
+    uint32_t cores_per_runtime; /* physical; runtime r owns this many, starting at r * this */
+    uint32_t first_pid;         /* 0: 7286 */
+    uint64_t started_later;     /* later than usual by this number of clock ticks */
+    const char *const *tags;    /* runtime_count of them; NULL: the pid */
     const char *hardware_error;
-    const char *runtime_instance_type; /* what the applications say, NULL: nothing */
+    const char *runtime_instance_type; /* reported by the applications; NULL: nothing */
     bool idle;                         /* cores at 0 */
-    bool no_flops;                     /* hardware without our core */
+    bool no_flops;                     /* hardware, which does not report FLOPs */
     bool driver;                       /* a driver's tree, not that of the software machine */
     bool no_busy;                      /* the cores are not measured */
     bool no_cpu;                       /* neither machine nor runtimes */
-    bool no_memory;                    /* runtimes do not tell */
+    bool no_memory;                    /* runtimes do not report it */
     bool spread;                       /* executions of a model take 1 to 4 ms */
     bool no_in_flight;                 /* a report without our keys */
-    bool only_opaque;                  /* runtimes tell nothing: no permission */
+    bool only_opaque;                  /* runtimes report nothing: no permission */
     uint32_t ended;                    /* this many of the first runtimes ended */
-    uint32_t phase;                    /* other numbers on the cores */
-    const char *model_name;            /* "mlp.neff" when NULL */
+    uint32_t phase;                    /* selects other numbers on the cores */
+    const char *model_name;            /* NULL: "mlp.neff" */
     bool events;                       /* one of each kind, of the first runtime */
     uint32_t lost;                     /* records overwritten before they were read */
     uint32_t ecc;                      /* bits corrected in the period */
     bool no_ecc_total;                 /* as in a recording */
     uint64_t realtime_ns;
-    /* executions, time-outs and operations of each first core before anyone looked */
+    /* executions, time-outs and operations of each first core before it was watched */
     uint64_t unwatched;
 };
 
-/* The caller's; never NULL. */
+/* Owned by the caller; never NULL. */
 const struct ntk_snapshot *scene_snapshot(const struct scene *scene);
 /* A model with the scene in it. */
 struct ntk_top_model *scene_model(const struct scene *scene);
 void scene_update(struct ntk_top_model *model, const struct scene *scene);
 void scene_assert_screen(struct ntk_top_model *model, int rows, int columns, bool with_keys,
                          const char *golden_name);
-/* The same where nothing but ASCII can be shown. */
+/* The same for a terminal with only ASCII. */
 void scene_assert_ascii(struct ntk_top_model *model, int rows, int columns,
                         const char *golden_name);
 /* The letters of the styles. */
 void scene_assert_styles(struct ntk_top_model *model, int rows, int columns,
                          const char *golden_name);
-/* The text of one row, freed by the caller. */
+/* The text of one row; the caller frees it. */
 char *scene_row(struct ntk_top_model *model, int rows, int columns, int row);
 
 extern const struct scene scene_trn1; /* 16 devices, 2 applications */
 extern const struct scene scene_trn2_lnc2;
 extern const struct scene scene_trn2_lnc1; /* 128 cores */
 extern const struct scene scene_small;     /* one device */
-extern const struct scene scene_wide;      /* ..., two tags and a model of wide and hostile signs */
+/* ..., two tags and a model with wide and hostile characters. */
+extern const struct scene scene_wide;
 extern const struct scene scene_no_device;
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scene_source - neuron-top's main.c and curses with snapshots made by hand, for test_terminal.sh
- * and the bench. NTK_TEST_SCENE: trn1, trn2 (128 cores), small, none, wide, many (300
- * applications), moving (128 cores that change every second), looked (as trn1, and checked for
- * changes).
+ * scene_source - neuron-top's main.c and curses with hand-made snapshots, for test_terminal.sh and
+ * the bench. NTK_TEST_SCENE: trn1, trn2 (128 cores), small, none, wide, many (300 applications),
+ * moving (128 cores that change every second), looked (like trn1, and checked for changes).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@ static int scene_take(struct ntk_top_source *base, struct ntk_snapshot **out_sna
         source->scene.realtime_ns = (SECONDS + source->step) * UINT64_C(1000000000);
     }
     *out_snapshot = (struct ntk_snapshot *)scene_snapshot(&source->scene);
-    source->scene.events = false; /* they happened once */
+    source->scene.events = false; /* they happen once */
     return 1;
 }
 

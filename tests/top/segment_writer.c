@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_writer - an application as neuron-top sees one: it has a segment with a model, memory and
+ * segment_writer - an application as neuron-top sees it: it has a segment with a model, memory and
  * an execution that never ends, prints "ready" and waits for a signal.
  *
  *   segment_writer FIRST_CORE COUNT             one model on COUNT cores of a trn1.32xlarge
@@ -83,7 +83,7 @@ static bool start(uint16_t first_core, uint16_t core_count, unsigned int index, 
         if (!work(first_core, core_count) || write(fd, "", 1) != 1) {
             _exit(1);
         }
-        close(fd); /* end of file at the other end means that all have answered or ended */
+        close(fd); /* end of file at the other end means that all have answered or exited */
         for (;;) {
             (void)pause();
         }
@@ -92,7 +92,7 @@ static bool start(uint16_t first_core, uint16_t core_count, unsigned int index, 
     }
 }
 
-/* Starts so many and waits until all of them work. */
+/* Starts this number of processes and waits until all of them work. */
 static bool start_all(uint16_t first_core, uint16_t core_count, unsigned int process_count)
 {
     char byte;

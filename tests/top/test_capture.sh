@@ -1,5 +1,5 @@
-# test_capture - P in the real program on a terminal (tmux), next to a real job: ten seconds, or
-# fewer by ctrl-c, its summary, its page, and the screen again. 77 without tmux or curl.
+# test_capture - P in the real program on a terminal (tmux), next to a real job: ten seconds, or fewer with ctrl-c,
+# its summary, its page, and the screen again. 77 without tmux or curl.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 needs curl
@@ -34,7 +34,7 @@ folder=$(echo "$scratch"/neuron-top-*)
 [ -s "$(echo "$folder"/*/*/ntrace.pb)" ] || fail "no profile in $folder"
 rm -r "$folder"
 
-# Fewer, and the page; ctrl-c only goes to neuron-profile.
+# Fewer seconds, and the page; ctrl-c goes only to neuron-profile.
 key P
 sees "how far it is" "recording process $job \["
 key C-c
@@ -48,7 +48,7 @@ key C-c
 wait_for is_screen
 kill -0 "$job" || fail "the job was hit"
 
-# SIGTERM in the middle ends both, and the terminal is returned.
+# SIGTERM in the middle ends both, and the terminal is restored.
 key P
 sees "how far it is" "recording process $job \["
 kill -TERM "$(pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x neuron-top)"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of neuron-top as a program without a terminal, on its own machine: an empty hooks
- * folder. */
+/* neuron-top as a program without a terminal, on a private machine: an empty hooks folder. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,10 +75,10 @@ static void without_devices_it_says_why_and_goes_on(void **state)
     assert_int_equal(r.exit_code, 0);
     char *reason = NULL;
     assert_true(asprintf(&reason, "\nno device tree below '%s", missing) > 0);
-    reason[60] = '\0'; /* a line is cut at the width of the screen */
+    reason[60] = '\0'; /* a line is truncated at the width of the screen */
     assert_non_null(strstr(r.out, reason));
     assert_non_null(strstr(r.out, "\nno Neuron device\n"));
-    assert_null(strstr(r.out, "neuron-bench machine")); /* it would not be in that folder */
+    assert_null(strstr(r.out, "neuron-bench machine")); /* it would not be created in that folder */
     free(reason);
     assert_non_null(strstr(r.out, "no Neuron application is running"));
     test_run_fini(&r);

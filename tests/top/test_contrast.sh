@@ -6,7 +6,7 @@ needs python3
 own_settings=yes layout=overview
 
 keep() { tmx capture-pane -e -N -p -t top >"$1"; }
-# look SCHEME GROUND: all views of that scheme.
+# look SCHEME GROUND: checks all views in that scheme.
 look() {
     local scheme=$1 ground=$2 scene view
     echo "colors = $scheme" >"$scheme.conf"

@@ -1,6 +1,5 @@
-# test_crowd - the real program in a terminal (tmux) next to 300 applications with their own
-# segments: all of them are there, keys and sizes work, one that dies under the cursor goes. 77
-# without tmux.
+# test_crowd - the real program in a terminal (tmux) next to 300 applications with their own segments: all of them
+# are shown, keys and sizes work, and one that dies under the cursor disappears. 77 without tmux.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 
@@ -11,7 +10,7 @@ wait_for ready
 tmx new-session -d -s top -x 120 -y 40 \
     "env NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BUILD_DIR/bin/neuron-top' --layout vendor -d 500ms; echo status=\$?; exec cat"
 
-# The first screen: sums over all, a tab for each.
+# The first screen: sums over all, and a tab for each.
 sees "all cores at work" 'NeuronCore v2 Utilization (Avg: .*100%)'
 sees "device memory of all" '^Device  *2.3GB  *1.5GB '
 key a
@@ -20,7 +19,7 @@ sees "its memory alone" '^Device  *8.0MB  *5.0MB '
 key 1
 sees "all again" '>\[1\]:all<'
 
-# A list of them: its end, one by its name, and one that dies under the cursor.
+# A list of them: its end, one found by its name, and one that dies under the cursor.
 key p
 sees "the list" '1-3[0-9] of 300'
 key End
@@ -60,7 +59,7 @@ sees "the first screen" 'vCPU Utilization'
 key k
 sees "whom" 'no application selected'
 
-# A storm of sizes.
+# Many size changes in quick succession.
 for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
     tmx resize-window -t top -x "${size%x*}" -y "${size#*x}"
     key T e p

@@ -1,5 +1,5 @@
-# test_hosts - many machines in one neuron-top: four agents (hooks folders) and hosts that are silent, talk nonsense or die,
-# in text, for programs and at a terminal; 64 hosts at once; ranks of a job over two of them.
+# test_hosts - many machines in one neuron-top: four agents (hooks folders), and hosts that are silent, send nonsense
+# or die, as text, for programs and on a terminal; 64 hosts at once; ranks of a job over two of them.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux python3
 export COLUMNS=160 LC_ALL=C.UTF-8
@@ -25,9 +25,9 @@ mkdir -m 700 "$memory/machine"
 NEURON_HOOKS_DIR=$memory/machine neuron-bench machine >/dev/null
 NEURON_HOOKS_DIR=$memory/machine neuron-monitor --once --period 100ms >machine
 
-# fakes MODE...: their names in fakes[].
+# fakes MODE...: starts fake agents; their names are in fakes[].
 fakes() {
-    rm -f ports # what the ones before wrote is there until the shell behind & has started
+    rm -f ports # an earlier file would be there until the background shell has started
     python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report machine "$@" >ports &
     fake=$!
     pids+=("$fake")
@@ -36,8 +36,8 @@ fakes() {
 }
 fakes silent garbage endless old ahead vendor doubtful
 
-# Hosts that answer are shown whatever the others do, the worst first, then the busiest; an unknown
-# value is never zero.
+# Hosts that answer are shown whatever the others do, the worst first, then the busiest; an unknown value is never
+# zero.
 {
     echo '# machines'
     printf '%s # an agent\n' "${names[@]:1}"
@@ -46,8 +46,8 @@ fakes silent garbage endless old ahead vendor doubtful
 state() { jq -r --arg host "$1" '.hosts[] | select(.host == $host) | .'"$2" list.json; }
 busy() { neuron-top --connect "${names[3]}" --json --once | jq -e '.machine.executions_per_second > 0 or (.applications | length) > 0' >/dev/null && echo yes; }
 wait_for busy
-# An agent that gets no processor for a while does not answer in time; the accuracy of clocks
-# depends on quick answers.
+# An agent that gets no processor for a while does not answer in time; the accuracy of clocks depends on quick
+# answers.
 is_listed() {
     neuron-top --hosts hosts.txt --json --once >list.json
     [ "$(jq -r '[.hosts[].state] | join(" ")' list.json)" = "unreachable unreachable unreachable late unknown no devices no devices no devices no devices good good" ] &&
@@ -79,7 +79,7 @@ code=0
 neuron-top --hosts none.txt --once 2>err || code=$?
 [ $code = 1 ] && greps 'none.txt contains no hosts' err || fail "an empty list: $code"
 code=0
-mkfifo silent # no process writes to it
+mkfifo silent # without a writer
 neuron-top --hosts silent --once 2>err || code=$?
 [ $code = 1 ] && greps 'silent contains no hosts' err || fail "a FIFO: $code"
 

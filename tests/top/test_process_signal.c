@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of signals to applications: only the process that was shown gets one.
- * Method: children that wait for a signal, and one that has ended and not waited for.
+ * Signals to applications: only the shown process gets one.
+ * Method: children that wait for a signal, and one that has exited but was not reaped.
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ static pid_t waiting_child(void)
 
     assert_true(pid >= 0);
     if (pid == 0) {
-        (void)alarm(600); /* a failed test leaves nothing behind */
+        (void)alarm(600); /* a failed test leaves no child behind */
         for (;;) {
             (void)pause();
         }

@@ -1,5 +1,5 @@
-# test_remote - neuron-top shows the reports of neuron-monitor, from a pipe and over HTTP, in text
-# and in a terminal; a connection that breaks and comes back; ends and errors.
+# test_remote - neuron-top shows the reports of neuron-monitor, from a pipe and over HTTP, as text and in a terminal;
+# a connection that breaks and comes back; the end of the stream, and errors.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq tmux python3
 export COLUMNS=120 LC_ALL=C.UTF-8
@@ -10,7 +10,7 @@ pids+=($!)
 runs() { neuron-monitor --once --period 100ms | jq -e '.neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0' >/dev/null && echo yes; }
 wait_for runs
 
-# A pipe: each report is a frame with its numbers; the end ends it.
+# A pipe: each report is a frame with its numbers; the end of the pipe ends it.
 both_have() { # both reports have executions
     neuron-monitor --count 2 --period 300ms | jq -c "del(.time_ns)" >reports
     jq -es 'length == 2 and all(.[]; .neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0)' reports >/dev/null && echo yes
@@ -44,8 +44,7 @@ wait_for tells
 kill "$loud" && wait "$loud" || true
 neuron-top --stdin --once --view events <loud >frame
 grep -q ' load  *[^ ]* .* mlp ' frame || fail "no events over --stdin: $(cat frame)"
-# An application that was killed, in a report that another one follows at once; also indented and in
-# an array.
+# An application that was killed, in a report that another one follows at once; also indented and in an array.
 jq -s '[(.[0] | .neuron_runtime_data[0] += {ended: true, killed: true}), (.[1] | .neuron_runtime_data = [])]' reports >killed
 neuron-top --stdin --once --view events <killed >frame
 grep -q ' end  *faraway .* killed or crashed' frame || fail "an application that was killed is missing: $(cat frame)"
@@ -55,7 +54,7 @@ grep -q 'these reports contain no events' frame || fail "expected the reason for
 
 # HTTP.
 port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }
-port=$(free_ports 1) # no client gets it while no agent is there
+port=$(free_ports 1) # no other client gets it while no agent listens
 neuron-monitor --period 200ms --quiet --verbose 1 --http "127.0.0.1:$port" 2>agent.log &
 agent=$!
 pids+=("$agent")
@@ -63,7 +62,7 @@ is_up() { [ -n "$(port_of agent.log)" ] && echo yes; }
 wait_for is_up
 neuron-top --connect "http://127.0.0.1:$port" --once | greps faraway || fail "--connect shows nothing"
 neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | greps faraway || fail "a whole URL shows nothing"
-# Whole reports, even where lines for programs are cut.
+# Complete reports, even if lines for programs are truncated.
 neuron-monitor --period 200ms --quiet --verbose 1 --max-line 1 --http 127.0.0.1:0 2>cut.log &
 cut=$!
 pids+=("$cut")
@@ -83,14 +82,14 @@ code=0
 neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$?
 [ $code = 2 ] || fail "two sources: code $code"
 
-tmx new-session -d -s keep cat # the server lives as long as a session
+tmx new-session -d -s keep cat # the tmux server lives as long as a session A terminal: keys work, a lost connection is reported, and a new one is used.
 # A terminal: keys work, a lost connection is reported, a new one is taken.
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --layout vendor --connect http://127.0.0.1:$port; echo status=\$?; exec cat"
 shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
 wait_for shows faraway
 tmx send-keys -t top f
 wait_for shows 'Total: .*TF'
-# Events from now on are listed, even if each report has only those of its period.
+# Events are listed from now on, although each report has only those of its period.
 tmx send-keys -t top l
 wait_for shows '>Events<'
 shows ' load ' >/dev/null && fail "an event before one happened"

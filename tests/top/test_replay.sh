@@ -1,4 +1,4 @@
-# test_replay - neuron-top shows what the agent stored: from the beginning, from a moment, paused, stepped and
+# test_replay - neuron-top shows what the agent stored: from the beginning, from a given time, paused, stepped and
 # sped up with keys.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager tmux sqlite3
@@ -22,13 +22,14 @@ wait "$bench" || true
 has_ended() { ended_ns=$(stored 'max(ended_ns) from process') && [ -n "$ended_ns" ] && echo yes; }
 wait_for has_ended
 ended_ns=$(stored 'max(ended_ns) from process')
-# A late sample may be the first for seconds: the third one after the end shows a machine without the application.
+# A late sample may be the first one for seconds: the third one after the end shows a machine without the
+# application.
 quiet() { [ "$(stored "count(*) from machine_sample where time_ns > $ended_ns")" -ge 5 ] && echo yes; }
 wait_for quiet
 after_s=$(stored "time_ns / 1000000000 + 1 from machine_sample where time_ns > $ended_ns order by time_ns limit 1 offset 2")
 kill "$agent" && wait "$agent" || fail "the agent fails"
 
-# Errors of the hardware are reported by name.
+# Hardware errors are reported by name.
 neuron-monitor --quiet --period 200ms --db hurt.db &
 agent=$!
 pids+=("$agent")
@@ -39,9 +40,8 @@ hurts() { neuron-top --from hurt.db --at "$(date +%s)" --once --view events | gr
 wait_for hurts
 kill "$agent" && wait "$agent" || fail "the second agent fails"
 
-# At a moment after an error, the start times are those that were shown live: of the first error of
-# the core, and of the verdict, even when another reason is added. `query health` has one row for
-# the reason that continues.
+# At a moment after an error, the start times are those that were shown live: of the core's first error, and of the
+# verdict, even when another reason is added. `query health` has one row for the reason that continues.
 neuron-monitor --quiet --period 200ms --db dead.db 2>dead.log &
 agent=$!
 pids+=("$agent")
@@ -64,7 +64,7 @@ kill -KILL "$bench" && wait "$bench" 2>/dev/null || true
 is_over() { [ "$(dead "count(ended_ns) from process where tag = 'dying'")" = 1 ] && echo yes; }
 wait_for is_over
 kill "$agent" && wait "$agent" || fail "the third agent fails"
-# By which signal, newer kernels report.
+# Newer kernels report the signal.
 killed='killed \(by SIGKILL\|or crashed\)'
 neuron-monitor query events --db dead.db --csv --kind end | greps ",end,dying,.*,$killed," || fail "no signal in query events"
 over_ns=$(dead "ended_ns from process where tag = 'dying'")
@@ -88,7 +88,7 @@ grep -q yesterday frames || fail "the application is not in the frames of its ti
 neuron-top --from history.db --at "$after_s" --once >frame || fail "--at fails"
 ! grep -q yesterday frame || fail "the application is shown after its end"
 grep -q 'neuron-top' frame || fail "no frame"
-# The time before the first shown moment is there: in the graphs and in the log.
+# The time before the first shown moment is available: in the graphs and in the log.
 neuron-top --from history.db --at "$after_s" --once --view graphs >frame || fail "no graphs"
 grep -q 'Executions/s .* to [1-9]' frame || fail "the graphs begin at the moment that is shown: $(cat frame)"
 neuron-top --from history.db --at "$after_s" --once --view events >frame || fail "no events"
@@ -111,8 +111,7 @@ moment() { tmx capture-pane -p -t top | sed -n 's/.*recorded at \([0-9: -]*\).*/
 wait_for shows 'recorded at 20.*UTC'
 tmx send-keys -t top Space
 wait_for shows paused
-# A recording plays until the pause, and a step of a minute may not reach an end: the test goes to
-# both ends.
+# A recording plays until it is paused, and a step of a minute may not reach an end: the test goes to both ends.
 first=$(neuron-top --from history.db --once | sed -n 's/.*recorded at \([0-9: -]*\).*/\1/p')
 moved() { [ "$(moment)" != "$first" ] && [ -n "$(moment)" ] && echo yes; }
 is_first() { [ "$(moment)" = "$first" ] && echo yes; }
@@ -137,14 +136,14 @@ all=$(log_of)
 wait_for goes_to_first
 wait_for goes_to_end
 has_all() { [ "$(log_of)" = "$all" ] && echo yes; }
-wait_for has_all # nothing twice, nothing missed
+wait_for has_all # no event twice, and none missing
 wait_for goes_to_first
-tmx send-keys -t top '>' Space # plays on; the log keeps what the screen shows for a moment only
+tmx send-keys -t top '>' Space # continues playing; the log keeps what the screen shows only for a moment
 wait_for shows ' load  *yesterday '
 tmx send-keys -t top q
 wait_for shows status=0
 
-# Space freezes the present too.
+# Space also freezes the present.
 tmx kill-session -t top
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --layout vendor; echo status=\$?; exec cat"
 wait_for shows 'vCPU'

@@ -1,12 +1,11 @@
-# test_samples - neuron-top --json and --csv next to a running model: the document of the format has
-# the printed names, JSON and CSV have the same values, unknown values are empty, and several
-# samples have one header.
+# test_samples - neuron-top --json and --csv next to a running model: the format's page has the printed names, JSON
+# and CSV have the same values, unknown values are empty, and several samples have one header.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs jq python3
 
 page=$NTK_SOURCE_DIR/docs/formats/top-samples.md
 tables="machine devices cores applications models"
-columns_of() { # the names that the page has for a table, a line each
+columns_of() { # the names that the page has for a table, one per line
     sed -n "/^## $1\$/,/^## /p" "$page" | grep '^| `' | cut -d'|' -f2 | grep -o '`[a-z0-9_]*`' | tr -d '`'
 }
 
@@ -33,8 +32,7 @@ pids+=("$bench")
 running() { neuron-top --json --once | jq -r 'if (.models | length) == 1 and .models[0].executions > 0 then "yes" else "no" end'; }
 wait_for running
 
-# One object per line with consistent numbers. Wait for samples in which the application had a
-# processor.
+# One object per line with consistent numbers. Waits for samples in which the application had a processor.
 works() {
     neuron-top --json -n 3 -d 100ms >three.json
     jq -s -e 'any(.[]; .cores[1].pe_busy_percent > 0)' three.json >/dev/null && echo yes

@@ -1,5 +1,5 @@
-# test_segments - neuron-top next to applications with real segments: their numbers, many of them,
-# one that is killed. No terminal is needed.
+# test_segments - neuron-top next to applications with real segments: their numbers, many of them, and one that is
+# killed. No terminal is needed.
 . "$(dirname "$0")/../e2e/lib.sh"
 export COLUMNS=160 LC_ALL=C.UTF-8
 unset NEURON_SOFT_INSTANCE
@@ -13,7 +13,7 @@ shows() { # what, pattern
     grep -q -e "$2" frame || fail "$1: no \"$2\" in $(cat frame)"
 }
 
-# A process that cannot be read is reported, and is not shown as idle.
+# A process that cannot be read is reported, and not shown as idle.
 mkfifo "$NEURON_HOOKS_DIR/1-1"
 neuron-top --once >frame 2>err
 shows "why" '1-1 is not a regular file'

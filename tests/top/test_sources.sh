@@ -1,12 +1,12 @@
-# test_sources - the same running model from each source (this machine, a pipe, HTTP, a recording):
-# every view and every form is printed, and all show the same applications. Then a terminal of
-# 200x50 on each: the tall first screen, the pages of application and model, the way back in time.
+# test_sources - the same running model from each source (this machine, a pipe, HTTP, a recording): prints every view
+# and every form, and all show the same applications. Then a terminal of 200x50 on each: the tall first screen, the
+# pages of application and model, and the way back in time.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq
 export COLUMNS=250 LC_ALL=C.UTF-8 TZ=UTC NEURON_SOFT_INSTANCE=trn2.3xlarge
 
 views=$(neuron-top --help | tr -s ' \n' ' ' | sed 's/.*start with this view: \(.*\) --ascii.*/\1/')
-views=${views/ hosts/} # of several machines only
+views=${views/ hosts/} # only of several machines
 [ "$(wc -w <<<"$views")" -ge 9 ] || fail "expected a list of views, found: $views"
 neuron-packager example mlp -s 128 --lnc 2 -o mlp.neff >/dev/null
 NEURON_PROCESS_TAG=everywhere neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 10m >/dev/null &
@@ -79,7 +79,7 @@ for source in live pipe http past; do
     key Escape m Enter
     wait_for shows 'Model mlp'
     wait_for shows 'Latency of recent executions'
-    goes_back() { shows "$then" || key '['; } # once there is something to go back to
+    goes_back() { shows "$then" || key '['; } # once there is a past to go back to
     wait_for goes_back
     key Escape T
     wait_for shows 'Neuron Applications .*Busy in the last minute'
@@ -93,6 +93,6 @@ kill -TERM "${pids[@]}"
 wait "${pids[@]}" 2>/dev/null || true
 tmx new-session -d -s top -x 200 -y 50 "LC_ALL=C.UTF-8 TZ=UTC $NTK_BIN_DIR/neuron-top --layout vendor --from history.db --at $(date +%s); exec cat"
 wait_for shows 'end of the recording'
-# cells of the lowest row of the graph: more than that of the shown moment
+# cells of the lowest row of the graph: more than those of the shown moment
 has_past() { [ "$(screen | grep ' 0% ' | grep -oP '[\x{2801}-\x{28ff}]' | wc -l)" -ge 6 ] && echo yes; }
 wait_for has_past

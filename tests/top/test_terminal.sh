@@ -1,5 +1,5 @@
-# test_terminal - the real program in a terminal (tmux), with snapshots made by hand: keys, resizing,
-# small sizes, colours, signals, and that the terminal is returned. 77 without tmux.
+# test_terminal - the real program in a terminal (tmux), with hand-made snapshots: keys, resizing, small sizes,
+# colours, signals, and restoring the terminal. 77 without tmux.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 # keys
@@ -174,7 +174,7 @@ sees "the selected wide tag" '>\[2\]:深層学習<  *\[3\]:plain'
 options=--ascii start wide 120 30
 sees "the wide tag in ASCII" '\[2\]:????  '
 
-# colours and their absence
+# colours, and a terminal without them
 start trn1 80 24
 sees "a coloured frame" 'vCPU Utilization'
 tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*4[1-7]' || fail "no colours"
@@ -184,7 +184,7 @@ sees "a plain frame" 'ND8  \.\.\.'
 start trn1 80 24 TERM=vt100
 sees "a frame on a terminal without colours" 'ND8  \.\.\.'
 
-# signals give the terminal back
+# the terminal is restored after signals
 for signal in TERM INT HUP; do
     start small 80 24
     sees "a frame before SIG$signal" 'vCPU Utilization'
@@ -193,7 +193,7 @@ for signal in TERM INT HUP; do
     ! screen | greps vCPU || fail "the screen stays after SIG$signal"
 done
 
-# no terminal, an unknown one
+# not a terminal, an unknown one
 start none 80 24
 sees "the reason" 'no Neuron driver'
 key q
@@ -221,6 +221,6 @@ pid=$(program_pid)
 written() { awk '/^wchar/ { print $2 }' "/proc/$pid/io"; }
 woken() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$pid/status"; }
 first=$(written) slept=$(woken)
-has_refreshed() { [ "$(woken)" -ge $((slept + 3)) ] && echo yes; } # it wakes to refresh, and for nothing else
+has_refreshed() { [ "$(woken)" -ge $((slept + 3)) ] && echo yes; } # it wakes only to refresh
 wait_for has_refreshed
 [ "$(written)" = "$first" ] || fail "$(($(written) - first)) bytes were sent for the same picture"

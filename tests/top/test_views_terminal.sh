@@ -1,5 +1,5 @@
-# test_views_terminal - the views of the real program in a terminal (tmux): keys, boxes, the mouse, resizing, wide characters,
-# many processes, one that dies under the cursor. 77 without tmux.
+# test_views_terminal - the views of the real program in a terminal (tmux): keys, boxes, the mouse, resizing, wide
+# characters, many processes, and one that dies under the cursor. 77 without tmux.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 
@@ -101,7 +101,7 @@ key Escape c Down Space Escape
 sees "another column hidden" 'BUSY▼  *ACT  *POOL'
 ! screen | grep 'BUSY▼' | greps ' PE ' || fail "the column is still there"
 key '?'
-sees "the help" 'engine utilization of each core' # a page is as long as what was drawn
+sees "the help" 'engine utilization of each core' # the length of a page is known only after drawing
 key NPage NPage
 sees "the end of the help" 'play a recording slower or faster'
 key Escape q
@@ -125,7 +125,7 @@ key q
 sees "the end with a bad line" 'status=0'
 own_settings=yes
 
-# an application alone
+# a single application
 start trn1 100 30
 sees "a frame" 'vCPU Utilization'
 key p
@@ -204,22 +204,21 @@ for i in 0 1 2; do
     wait_for ready "app$i"
 done
 tmx kill-session -t top 2>/dev/null || true
-echo 'processes.sort = pid' >by_pid.conf # all are busy: by that, their order changes
+echo 'processes.sort = pid' >by_pid.conf # all are busy, so the default order would change
 tmx new-session -d -s top -x 160 -y 24 \
     "env NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BUILD_DIR/bin/neuron-top' --config '$PWD/by_pid.conf' -d 100ms --view processes; echo status=\$?; exec cat"
 sees "three processes" 'app2 '
 key End
-key Up # in the middle, whatever their pids are
+key Up # in the middle, whatever the pids are
 first=$(line 4 | awk '{print $3}')
 middle=$(line 5 | awk '{print $3}')
 last=$(line 6 | awk '{print $3}')
 kill -KILL "${pids[${middle#app}]}"
 wait "${pids[${middle#app}]}" 2>/dev/null || true
-# A screen may be half drawn, from the top: a missing row proves nothing, but others that moved up
-# do.
+# A screen may be half drawn from the top: a missing row proves nothing, but rows that moved up do.
 two_left() { [ "$(screen | awk '$3 ~ /^app[0-9]/ { print $3 }' | xargs)" = "$first $last" ] && echo yes; }
 wait_for two_left
-# By which signal, newer kernels report.
+# Newer kernels report the signal.
 sees "what was killed" "^$middle (pid [0-9]*) killed \(by SIGKILL\|or crashed\) at "
 key i
 sees "the neighbour is selected" "only $last"

@@ -1,5 +1,5 @@
-# test_walk - ten questions of a first-time user, each answered from the first screen with at most three keys: the real
-# program in a terminal, with jobs that work, hold cores without work, fail, and break a device.
+# test_walk - ten questions of a first-time user, each answered from the first screen with at most three keys: the
+# real program in a terminal, with jobs that work, hold cores without work, fail, and break a device.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs tmux neuron-top neuron-bench neuron-packager
 export LC_ALL=C.UTF-8 TERM=xterm-256color NEURON_SOFT_INSTANCE=trn1.32xlarge OPENBLAS_NUM_THREADS=1
@@ -28,8 +28,7 @@ is_gone() { screen >now && ! grep -q ' broken  ' now && grep -q ' serving  ' now
 wait_for is_gone
 tmx send-keys -t top Home
 
-# answer QUESTION KEYS PATTERN...: checks the screen after the keys; then goes back to the first
-# screen.
+# answer QUESTION KEYS PATTERN...: presses the keys and checks the screen; then returns to the first screen.
 keys_most=0
 answer() {
     local question=$1 keys=$2 pattern
@@ -39,7 +38,7 @@ answer() {
     for pattern in "$@"; do wait_for shows "$pattern"; done
     echo "$question ${keys:-no key}"
 }
-# back KEYS: goes to the first screen in its initial state.
+# back KEYS: returns to the first screen in its initial state.
 back() {
     [ -z "$1" ] || tmx send-keys -t top $1
     wait_for shows 'o>Overview<'
@@ -64,7 +63,7 @@ wait_for shows 'busy [0-9]'
 back ""
 answer "Which model is the slowest?" "m" ' P99▼' '^mlp  *serving '
 back Escape
-tmx send-keys -t top '?' # the length of a page is known when it is drawn
+tmx send-keys -t top '?' # the length of a page is known only after drawing
 wait_for shows 'Keys of a view'
 answer "How do I record? (after the key of the help)" "NPage" 'record  *neuron-monitor --db FILE'
 back Escape
@@ -77,7 +76,7 @@ back Escape
 answer "Which are my processes?" "u" 'o>Overview<.* mine' ' serving '
 back u
 answer "What about other hosts?" "H" 'one machine: name others with --connect or --hosts'
-back "" # the next key takes the message away
+back "" # the next key removes the message
 answer "Who holds cores but is idle?" "" ' holder .* idle [1-9]'
 tmx send-keys -t top q
 wait_for shows status=0

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tty_writes - counts for frames.py, in the file that NTK_TEST_WRITES names, eight bytes each as
- * the machine has them: the calls of write(2) that a program, curses in it, makes on a terminal;
- * the calls of dup3(2), two for each frame; the looks of scene_source.c. These functions replace
- * those of the C library, in shared libraries, too.
+ * tty_writes - counters for frames.py in the file that NTK_TEST_WRITES names, eight bytes each in
+ * native order: calls of write(2) on a terminal, including those of curses; calls of dup3(2), two
+ * per frame; and checks of scene_source.c. These functions replace those of the C library, also in
+ * shared libraries.
  */
 #include <fcntl.h>
 #include <stdint.h>

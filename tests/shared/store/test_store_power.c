@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The power goes at any moment: what was committed is there, the file is sound, and the next agent
- * continues. Method: a disk that records writes and syncs; after the run, many cuts between any two
- * of them are put on a real disk and opened. And: a disk that is read-only, from the start or all
- * at once.
+ * Power cuts at any moment: what was committed is there, the file is intact, and the next agent
+ * continues. Method: a disk that records writes and syncs. After the run, the states after cuts at
+ * many points are written to a real disk and opened. Also a disk that is read-only, from the start
+ * or all at once.
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -46,7 +46,7 @@ static int is_reached(void *ctx)
 
 static void put(struct ntk_store *store, struct test_period *period)
 {
-    period->time_ns += 7 * SECOND; /* a minute has ended every ninth time */
+    period->time_ns += 7 * SECOND; /* a minute ends every ninth time */
     period->completed = 1 + period->sequence % 5;
     period->latency_ns = 1000 + 100 * period->sequence;
     period->memory_bytes = 4096 * period->sequence;
@@ -55,7 +55,7 @@ static void put(struct ntk_store *store, struct test_period *period)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* What a cut left: sound, and complete up to the last mark. */
+/* The file after a cut: intact, and complete up to the last mark. */
 static void check_cut(const char *path, uint64_t committed)
 {
     sqlite3 *db = test_tier_open(path);
@@ -70,7 +70,7 @@ static void check_cut(const char *path, uint64_t committed)
     if (version != 0) {
         int64_t stored = test_tier_number(db, "SELECT count(*) FROM machine_sample");
         assert_true(stored >= (int64_t)committed);
-        /* Not more than the one that was being committed. */
+        /* At most the period that was being committed. */
         assert_true(stored <= (int64_t)committed + 1);
         assert_int_equal(test_tier_number(db, "SELECT count(*) FROM core_sample"), 2 * stored);
         test_tier_check(db);
@@ -112,7 +112,7 @@ static void a_power_cut_loses_nothing_that_was_committed(void **state)
         assert_true(test_wait_until(is_reached, &(struct wait){ store, i, false }));
         power_vfs_mark(i);
         if (i == PERIODS / 2) {
-            /* An agent that ends and begins: the log goes into the file and away. */
+            /* An agent that exits and restarts: the log is merged into the file and removed. */
             assert_int_equal(ntk_store_close(store, NULL), 0);
             assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
             put(store, &period);
@@ -128,7 +128,7 @@ static void a_power_cut_loses_nothing_that_was_committed(void **state)
         size_t at = cut == 0 ? power_vfs_count() : (size_t)rand_r(&seed) % power_vfs_count();
         power_vfs_restore(at, cut % 2 ? (unsigned int)rand_r(&seed) + 1 : 0, after);
         check_cut(after, power_vfs_marked(at));
-        if (cut % 16 == 0) { /* its syncs are real ones, and slow */
+        if (cut % 16 == 0) { /* its syncs are real, and slow */
             go_on(after);
         }
     }
@@ -162,7 +162,7 @@ static void a_read_only_disk_is_reported_and_can_be_read(void **state)
     assert_int_equal(ntk_store_open(path, &options, &store, &err), 0);
     put(store, &period);
     assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, false }));
-    /* The disk turns read-only: said, kept in memory, stored when it is back. */
+    /* The disk becomes read-only: reported, kept in memory, and stored when the disk is back. */
     power_vfs_set_read_only(true);
     put(store, &period);
     assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, true }));
@@ -173,7 +173,7 @@ static void a_read_only_disk_is_reported_and_can_be_read(void **state)
     assert_true(test_wait_until(is_reached, &(struct wait){ store, 2, false }));
     assert_int_equal(ntk_store_close(store, &err), 0);
 
-    /* Read-only: an agent reports it, a reader reads. */
+    /* Read-only: an agent reports it, and a reader can read. */
     power_vfs_set_read_only(true);
     assert_true(ntk_store_open(path, &options, &store, &err) < 0);
     assert_non_null(strstr(err.text, path));

@@ -98,7 +98,7 @@ static struct answer ask(const struct fixture *f, const char *job, uint64_t step
     return answer;
 }
 
-/* Of two minutes, so that the first is asked from the rows that were merged. */
+/* Over two minutes, so that the first one is read from merged rows. */
 static void what_ranks_did_adds_up_over_tiers_and_steps(void **state)
 {
     const struct fixture *f = *state;
@@ -108,7 +108,7 @@ static void what_ranks_did_adds_up_over_tiers_and_steps(void **state)
     for (int i = 0; i < 90; i++) {
         period.time_ns += SECOND;
         test_store_put(store,
-                       period_make(&period, i == 5 ? 2 : 1)); /* once it left and joined again */
+                       period_make(&period, i == 5 ? 2 : 1)); /* it left and joined again once */
     }
     assert_int_equal(ntk_store_close(store, NULL), 0);
     struct answer answer = ask(f, NULL, 0);
@@ -181,7 +181,7 @@ static void a_verdict_is_a_row_from_when_to_when(void **state)
     assert_int_equal(answer.verdicts[1].to_ns, 0);
     assert_string_equal(answer.said, "slow core, slow link");
 
-    /* The next agent continues with what holds, and ends what does not with the last period. */
+    /* The next agent continues verdicts that hold, and ends others at the last period. */
     for (int i = 0; i < 2; i++) {
         struct ntk_rank_trouble trouble = trouble_make(1, "link");
 

@@ -113,7 +113,7 @@ static void wrong_questions_are_answered_with_a_sentence(void **state)
                                              &count, &err),
                      -E2BIG);
     assert_null(points);
-    /* Since 1970 is a question like any other. */
+    /* A window since 1970 is a normal question. */
     assert_int_equal(ntk_store_reader_series(f->reader, NTK_STORE_UTILIZATION, &all, &ages, &points,
                                              &count, &err),
                      0);
@@ -124,7 +124,7 @@ static void wrong_questions_are_answered_with_a_sentence(void **state)
     assert_int_equal(ntk_store_metric_find("nonsense"), NTK_STORE_METRIC_COUNT);
 }
 
-/* Every metric can be asked of an empty and of a full file. */
+/* Every metric can be queried from an empty and from a full file. */
 static int sum_executions(const struct ntk_store_executions *step, void *ctx)
 {
     struct ntk_store_executions *sum = ctx;
@@ -143,8 +143,8 @@ static int take_completed(const struct ntk_store_process *process, void *ctx)
     return 0;
 }
 
-/* Method: an agent for 10 s, a gap of 100 s in which 5,000 executions run, an agent for 130 s
- * more. */
+/* Method: an agent for 10 s, a gap of 100 s in which 5,000 executions run, then an agent for 130
+ * s. */
 static void unwatched_time_counts_and_is_in_no_rate(void **state)
 {
     struct fixture *f = *state;
@@ -179,7 +179,7 @@ static void unwatched_time_counts_and_is_in_no_rate(void **state)
             ntk_store_reader_executions(f->reader, &core, &window, sum_executions, &sum, &err), 0);
         assert_int_equal(sum.completed, 140 * 2 + 5000);
     }
-    /* Before or after that second there is nothing of it. */
+    /* Windows before or after that second contain none of it. */
     struct ntk_store_window before = { HOUR_0, HOUR_0 + 110 * SECOND, 0 };
     struct ntk_store_window after = { HOUR_0 + 111 * SECOND, HOUR_0 + 240 * SECOND, 0 };
     struct ntk_store_executions sum = { 0 };
@@ -259,7 +259,7 @@ static int see_completed(const struct ntk_store_process *process, void *ctx)
     return 0;
 }
 
-/* Method: two users' processes of one tag, one after the other. */
+/* Method: processes of two users with the same tag, one after the other. */
 static void processes_of_two_users_are_never_summed(void **state)
 {
     struct fixture *f = *state;
@@ -296,7 +296,7 @@ static void processes_of_two_users_are_never_summed(void **state)
     assert_int_equal(ntk_store_reader_check(f->reader, &filter, &err), -ENOENT);
 }
 
-/* Method: three logged events in one second, and the process that came before and went after. */
+/* Method: three logged events in one second, and a process that ended at that time. */
 static void events_are_reported_by_time_kind_and_filter(void **state)
 {
     struct fixture *f = *state;
@@ -336,7 +336,7 @@ static void events_are_reported_by_time_kind_and_filter(void **state)
                         "start load error alloc end");
 }
 
-/* Method: one in each second; the recording has them again as they were. */
+/* Method: one in each second; the recording returns them unchanged. */
 static void starts_and_stops_of_models_are_kept(void **state)
 {
     static const uint16_t kinds[] = { NTK_EVENT_MODEL_LOAD, NTK_EVENT_MODEL_START,
@@ -375,7 +375,7 @@ static void starts_and_stops_of_models_are_kept(void **state)
     }
 }
 
-/* Copies of the first process, each one second older, and of what it counted. */
+/* Copies of the first process, each one second older, with its counts. */
 static void add_processes(const char *path, int count)
 {
     static const char *const steps[] = {

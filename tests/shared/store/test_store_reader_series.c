@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a window says over all tiers: gaps, rates, and every metric. */
+/* Answers about a window over all tiers: gaps, rates, and every metric. */
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/unit.h"
 
-/* Method: readings of a core that lie further apart than the ends of their period. */
+/* Method: readings of a core that are farther apart than the ends of their period. */
 static void no_core_is_busier_than_busy(void **state)
 {
     struct fixture *f = *state;
@@ -79,12 +79,12 @@ static void a_gap_is_a_gap_and_idle_is_zero(void **state)
     assert_close(points[0].value + 1, 1);
     assert_false(points[2].has_value);
     free(points);
-    /* What the machine does not tell is not zero. */
+    /* Values that the machine does not report are not zero. */
     points = series(f, NTK_STORE_PE_BUSY, &core, 0, 80, 20, &count);
     assert_int_equal(points[0].covered_ns, 20 * SECOND);
     assert_false(points[0].has_value);
     free(points);
-    /* Two cores with 3 executions each second; then none; then unwatched time. */
+    /* Two cores with 3 executions per second; then none; then unwatched time. */
     points = series(f, NTK_STORE_EXECUTIONS, &trainer, 0, 80, 20, &count);
     assert_close(points[0].value, 6);
     assert_true(points[1].has_value);
@@ -94,13 +94,13 @@ static void a_gap_is_a_gap_and_idle_is_zero(void **state)
     points = series(f, NTK_STORE_EXECUTIONS, &nobody, 0, 80, 20, &count);
     assert_false(points[0].has_value);
     free(points);
-    /* Sizes: the last, and the largest between. */
+    /* Sizes: the last value, and the largest in between. */
     points = series(f, NTK_STORE_DEVICE_MEMORY, &trainer, 0, 80, 40, &count);
     assert_int_equal(count, 2);
     assert_close(points[0].value, 500);
     assert_close(points[0].largest, 900);
     free(points);
-    /* One step over everything is half covered. */
+    /* One step over the whole window is only half covered. */
     points = series(f, NTK_STORE_UTILIZATION, &core, 0, 120, 0, &count);
     assert_int_equal(count, 1);
     assert_int_equal(points[0].covered_ns, 60 * SECOND);
@@ -145,8 +145,8 @@ static void ask(struct fixture *f, const struct ntk_store_filter *filter, uint64
     }
 }
 
-/* Whatever the window and the step, the answer is what was stored: against the test's own
- * histograms. Then the seconds go, and where the window is on the minute nothing changes. */
+/* Whatever the window and the step, the answer matches the test's own histograms. Then the seconds
+ * are deleted, and nothing changes for windows on minute boundaries. */
 static void every_tier_gives_the_same_answer(void **state)
 {
     struct fixture *f = *state;
@@ -208,14 +208,14 @@ static void every_tier_gives_the_same_answer(void **state)
         sqlite3_close(db);
     }
 
-    /* Asked for seconds where only minutes are left: points of a minute, and none twice. */
+    /* Seconds requested, but only minutes are left: points of a minute, none twice. */
     size_t count;
     struct ntk_store_point *points = series(f, NTK_STORE_UTILIZATION, &core, 600, 900, 5, &count);
     assert_int_equal(count, 5);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(points[i].end_ns - points[i].start_ns, MINUTE);
         assert_int_equal(points[i].start_ns, HOUR_0 + (600 + i * 60) * SECOND);
-        assert_int_equal(points[i].covered_ns, 30 * SECOND); /* every other second was stored */
+        assert_int_equal(points[i].covered_ns, 30 * SECOND); /* every second one was stored */
         assert_close(points[i].value, 0.5);
     }
     free(points);
@@ -232,8 +232,8 @@ static int take_counted(const struct ntk_store_executions *step, void *ctx)
     return 0;
 }
 
-/* Method: periods of a second that end early and late in one second, where the agent began
- * again. */
+/* Method: periods of one second that end early and late in the same second, in which the agent
+ * restarted. */
 static void periods_that_end_in_one_step_do_not_raise_the_rate(void **state)
 {
     struct fixture *f = *state;
@@ -263,7 +263,7 @@ static void periods_that_end_in_one_step_do_not_raise_the_rate(void **state)
     assert_int_equal(step.counted_ns, 2 * SECOND);
 }
 
-/* Method: calls that were refused count as errors of their model, and as no executions. */
+/* Method: rejected calls count as errors of their model, and not as executions. */
 static void a_model_that_only_refused_completed_nothing(void **state)
 {
     struct fixture *f = *state;

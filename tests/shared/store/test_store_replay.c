@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of moments of the past: what comes back is what was stored, gaps are gaps. */
+/* Moments in the past: what comes back is what was stored, and gaps remain gaps. */
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -228,7 +228,7 @@ static void a_moment_comes_back_as_it_was(void **state)
         assert_int_equal(back->system.swap_total_bytes, was->system.swap_total_bytes);
         assert_int_equal(back->runtime_count, was->runtime_count);
         for (size_t i = 0; i < was->runtime_count; i++) {
-            /* By start time, which those of the sample are not. */
+            /* Ordered by start time, unlike those of the sample. */
             size_t other = was->runtimes[i].pid == back->runtimes[i].pid ? i : 1 - i;
             assert_same_runtime(&was->runtimes[i], &back->runtimes[other]);
         }
@@ -263,8 +263,8 @@ static int count_row(size_t column_count, const char *const *names, const char *
     return 0;
 }
 
-/* Method: a device that is unhealthy for two periods of five. Each state is stored once and
- * holds until the next. */
+/* Method: a device that is unhealthy in two periods of five. Each state is stored once and holds
+ * until the next one. */
 static void the_health_of_a_device_is_stored_when_it_changes(void **state)
 {
     struct fixture *f = *state;
@@ -274,7 +274,7 @@ static void the_health_of_a_device_is_stored_when_it_changes(void **state)
         struct ntk_snapshot *snapshot = test_sample_snapshot(1);
         snapshot->realtime_ns = MINUTE_0 + i * SECOND;
         snapshot->period_ns = SECOND;
-        snapshot->devices[0].health[1].count = i; /* the rows have the newest count */
+        snapshot->devices[0].health[1].count = i; /* the rows have the latest count */
         if (i < 2 || i > 3) {
             snapshot->devices[0].verdict = NTK_HEALTH_HEALTHY;
             snapshot->devices[0].health_count = 0;
@@ -326,7 +326,7 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
         }
     }
     start_reading(f);
-    /* A gap is not a moment, and what comes next is behind it. */
+    /* A gap is not a moment; the next moment is after it. */
     assert_int_equal(
         ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 250 * SECOND, &snapshot, &err),
         -ENODATA);
@@ -337,13 +337,13 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
     assert_int_equal(time_ns, MINUTE_0 + 200 * SECOND);
     assert_int_equal(ntk_store_reader_next(f->reader, MINUTE_0 + 400 * SECOND, &time_ns, &err),
                      -ENODATA);
-    /* Memory is what it was then, although its row is older. */
+    /* Memory is what it was at that time, although its row is older. */
     assert_int_equal(
         ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 50 * SECOND, &snapshot, &err), 0);
     assert_int_equal(snapshot->runtimes[0].memory[0].current_bytes, 4096);
     ntk_snapshot_destroy(snapshot);
 
-    /* Backwards through a tier: over the gap, to its first row. */
+    /* Backwards through a tier: across the gap, to its first row. */
     assert_int_equal(ntk_store_reader_snapshot_before(f->reader, NTK_STORE_SECOND,
                                                       MINUTE_0 + 301 * SECOND, &snapshot, &err),
                      0);
@@ -356,7 +356,7 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
                      -ENODATA);
     assert_null(snapshot);
 
-    /* Without the first seconds, a minute stands for them. */
+    /* Without the first seconds, a minute represents them. */
     struct ntk_retention retention = { { 1, UINT64_MAX, UINT64_MAX }, UINT64_MAX };
     sqlite3 *db = test_tier_open(f->path);
     while (ntk_retention_run(db, &retention, MINUTE_0 + 150 * SECOND, &err) > 0) {
@@ -380,12 +380,12 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
     assert_int_equal(snapshot->period_ns, 60 * SECOND);
     assert_true(fabs(snapshot->runtimes[0].cores[0].utilization - 0.5) < 1e-9);
     ntk_snapshot_destroy(snapshot);
-    /* From the first moment that is left, memory is known again. */
+    /* From the first remaining moment on, memory is known again. */
     assert_int_equal(
         ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 160 * SECOND, &snapshot, &err), 0);
     assert_int_equal(snapshot->runtimes[0].memory[0].current_bytes, 8192);
     ntk_snapshot_destroy(snapshot);
-    /* Two minutes, then the seconds from 150 to 200, then those behind the gap. */
+    /* Two minutes, then the seconds from 150 to 200, then those after the gap. */
     time_ns = 0;
     while (ntk_store_reader_next(f->reader, time_ns, &time_ns, &err) == 0) {
         assert_int_equal(ntk_store_reader_snapshot_at(f->reader, time_ns, &snapshot, &err), 0);
@@ -423,8 +423,8 @@ static void a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had(vo
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Rows that no agent wrote: refused or bounded, never followed. */
-/* How many values of a table are poison, of the period or of the total. */
+/* Rows that no agent wrote: rejected or limited, never followed. */
+/* How many values of a table are poison, in the period or in the total. */
 static int64_t count_poison(sqlite3 *db, const char *table)
 {
     sqlite3_stmt *statement;
@@ -444,8 +444,8 @@ static int64_t count_poison(sqlite3 *db, const char *table)
     return count;
 }
 
-/* Method: two minutes of processes that are watched in three ways; a second, a minute and the file
- * itself are asked. */
+/* Method: two minutes of processes that are watched in three ways; queries a second, a minute and
+ * the file itself. */
 static void what_hooks_around_calls_do_not_know_is_null(void **state)
 {
     static const char *const tables[] = { "process_sample",   "process_minute",   "core_sample",
@@ -505,7 +505,7 @@ static void what_hooks_around_calls_do_not_know_is_null(void **state)
             fail_msg("%s has unknown values", tables[i]);
         }
     }
-    /* Its host memory is not reported at all; the total is unknown. */
+    /* Its host memory is not reported at all, so the total is unknown. */
     assert_int_equal(test_tier_number(db, "SELECT count(DISTINCT process_id) FROM process_sample"
                                           " WHERE host_memory_bytes IS NULL"),
                      1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the tiers: minutes and hours are exactly what their seconds add up to, whatever
- * happened. */
+/* The tiers: minutes and hours are exactly what their seconds add up to, whatever happened. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +48,7 @@ static void minutes_and_hours_are_what_their_seconds_add_up_to(void **state)
     const double percent = 99;
     double p99_ns;
 
-    /* Two hours and a bit, each second second, with a gap of twenty minutes. */
+    /* Two hours and a bit, every second second, with a gap of twenty minutes. */
     for (uint64_t i = 2; i <= 7300; i += i == 4000 ? 1200 : 2) {
         period.time_ns = HOUR_0 + i * SECOND;
         put(store, &period, i);
@@ -68,7 +67,7 @@ static void minutes_and_hours_are_what_their_seconds_add_up_to(void **state)
                      HOUR_0 + 7200 * SECOND);
     assert_int_equal(test_tier_number(db, "SELECT busy_ns FROM core_hour WHERE core = 4 LIMIT 1"),
                      900 * SECOND);
-    /* Against numbers that no code of the store has touched. */
+    /* Compared with numbers that were not computed by the store. */
     assert_true(ntk_histogram_dense_percentiles(minute, &percent, 1, &p99_ns));
     assert_int_equal(test_tier_number(db, "SELECT total_latency_p99_ns FROM execution_minute"
                                           " WHERE core = 4 LIMIT 1 OFFSET 1"),
@@ -96,7 +95,7 @@ static void a_clock_that_is_set_back_makes_the_steps_again(void **state)
 
     for (int round = 0; round < 3; round++) {
         struct ntk_store *store = open_store(f->path);
-        /* Each round begins 200 s before the last one ended, between its samples. */
+        /* Each round starts 200 s before the previous one ended, between its samples. */
         for (uint64_t i = 1; i <= 400; i++) {
             period.time_ns =
                 HOUR_0 + (uint64_t)round * 200 * SECOND + i * SECOND + (uint64_t)round * 1000;
@@ -127,7 +126,7 @@ static void sums_stay_at_the_largest_number_instead_of_failing(void **state)
     assert_int_equal(test_tier_number(db, "SELECT newest(column1, column2) FROM"
                                           " (VALUES (7, 3), (8, 5), (NULL, 9), (6, 1))"),
                      8);
-    /* What is malformed is omitted. */
+    /* Malformed histograms are skipped. */
     assert_int_equal(test_tier_number(db,
                                       "SELECT hex(histogram_merge(column1)) = '01050105' || '01'"
                                       " FROM (VALUES (x'0105010501'), (x'02'), (x'01'), (NULL))"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was stored is found, and totals continue over restarts, lives and users. */
+/* Stored totals are found again, and continue over restarts, lives and users. */
 
 #include "shared/metrics/snapshot_merge.h"
 #include "shared/store/store.h"
@@ -38,7 +38,7 @@ static void injected_faults_are_found(void **state)
     assert_string_equal(ask_sqlite(f->path, "SELECT abs(total_latency_p99_ns - 5000000) < 40000"
                                             " FROM execution_sample LIMIT 1"),
                         "1");
-    /* A row when it changed only: once as it appears, once as it goes. */
+    /* A row only when the value changed: one at the start, one at the end. */
     assert_string_equal(
         ask_sqlite(f->path, "SELECT group_concat(current_bytes) FROM memory_sample"), "4096,0");
     assert_string_equal(
@@ -52,7 +52,7 @@ static void injected_faults_are_found(void **state)
                         "load weights");
     assert_string_equal(ask_sqlite(f->path, "SELECT per_second FROM execution_rate LIMIT 1"),
                         "20.0");
-    /* What is unknown is NULL, not 0. */
+    /* Unknown values are NULL, not 0. */
     assert_string_equal(ask_sqlite(f->path, "SELECT pe_busy_ns FROM core_sample LIMIT 1"), "NULL");
     assert_string_equal(ask_sqlite(f->path, "PRAGMA integrity_check"), "ok");
 }
@@ -89,7 +89,7 @@ static void a_writer_that_starts_again_goes_on_where_the_last_one_stopped(void *
     ntk_store_reader_close(reader);
 }
 
-/* What is stored of core 4 of the process since its segment began. */
+/* What is stored for core 4 of the process since its segment began. */
 static uint64_t total_of(const char *path, uint64_t began_ns)
 {
     const struct ntk_process_key key = { TEST_HEADER_PID, 0, TEST_START_TIME };
@@ -162,8 +162,8 @@ static void ecc_counters_continue_and_the_day_has_what_happened_without_an_agent
                         "14");
 }
 
-/* Method: a process closes the runtime and begins again, twice: the second time within one period
- * and while another writer is at work. */
+/* Method: a process closes the runtime and starts it again, twice: the second time within one
+ * period and while another writer is working. */
 static void what_a_process_did_is_the_sum_of_its_lives(void **state)
 {
     struct fixture *f = *state;
@@ -210,7 +210,7 @@ static void what_a_process_did_is_the_sum_of_its_lives(void **state)
     ntk_store_reader_close(reader);
 }
 
-/* Method: two segments of a process that claims as many executions as a number can have. */
+/* Method: two segments of a process that claim the maximum number of executions. */
 static void unbounded_counts_keep_no_process_from_the_totals(void **state)
 {
     struct fixture *f = *state;
@@ -236,7 +236,7 @@ static void unbounded_counts_keep_no_process_from_the_totals(void **state)
     ntk_store_reader_close(reader);
 }
 
-/* Method: so many lives that the totals of the first ones become one row. */
+/* Method: so many lives that the totals of the first ones are merged into one row. */
 static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
 {
     enum { LIVES = 700 };
@@ -260,7 +260,7 @@ static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
     assert_int_equal(total_of(f->path, (LIVES - 513) * SECOND), 0);
 }
 
-/* Method: two users whose segments claim the same pid and start time, in turn, over a restart of
+/* Method: two users whose segments claim the same pid and start time, in turn, across a restart of
  * the writer. */
 static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tier_check - are the minutes and hours of a database what its seconds say? */
+/* tier_check - checks that the minutes and hours of a database match its seconds. */
 #include "tests/shared/store/tier_check.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of numbers as text: widths never change while a number changes. */
+/* Numbers as text: widths never change while a number changes. */
 #include <string.h>
 
 #include "top/base/format.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of drawing values: dots, signs, gaps, colours, round numbers. */
+/* Drawing of values: dots, signs, gaps, colours, round numbers. */
 #include <locale.h>
 #include <math.h>
 
 #include "top/base/graph.h"
 #include "tests/support/unit.h"
 
-/* Draws values into the whole of a new screen and compares it. */
+/* Draws values to a whole new screen and compares it. */
 static void assert_drawn(int rows, int columns, bool is_utf8, const float *values,
                          const char *expected)
 {

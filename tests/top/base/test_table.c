@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the list widget: order, filter, search, selection and its boxes. */
+/* The list widget: order, filter, search, selection and its boxes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The first letters of the rows as they are shown, upper case where the selection is. */
+/* The first letters of the rows as shown, upper case for the selected one. */
 static const char *shown(const struct ntk_top_table *table)
 {
     static char text[16];
@@ -91,13 +91,14 @@ static void rows_are_sorted_by_any_column_and_back(void **state)
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "Gdba");
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
-    assert_string_equal(shown(table), "Dbga"); /* the greatest first, unknown last */
+    assert_string_equal(shown(table), "Dbga"); /* largest first, unknown last */
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
-    assert_string_equal(shown(table), "Gbda"); /* unknown last this way too */
+    assert_string_equal(shown(table), "Gbda"); /* unknown is last in this order too */
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
-    assert_string_equal(shown(table), "Bagd"); /* nothing known: as they were added */
+    /* All unknown: in the order in which they were added. */
+    assert_string_equal(shown(table), "Bagd");
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_NEXT, 0);
-    assert_int_equal(table->sort_column, NAME); /* past the hidden one */
+    assert_int_equal(table->sort_column, NAME); /* skips the hidden one */
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_PREVIOUS, 0);
     assert_int_equal(table->sort_column, SHARE);
 }
@@ -152,7 +153,7 @@ static void a_filter_takes_texts_and_expressions_while_they_are_typed(void **sta
     type(table, "a$");
     assert_string_equal(shown(table), "Abdg");
     type(table, "|(");
-    assert_false(table->filter.is_regex); /* no expression: the text itself */
+    assert_false(table->filter.is_regex); /* not a valid expression: matches the plain text */
     assert_string_equal(shown(table), "");
     for (int i = 0; i < 4; i++) {
         ntk_top_table_key(table, NTK_SCREEN_KEY_BACKSPACE);
@@ -164,11 +165,11 @@ static void a_filter_takes_texts_and_expressions_while_they_are_typed(void **sta
     assert_true(ntk_top_table_key(table, NTK_SCREEN_KEY_ENTER));
     assert_false(ntk_top_table_key(table, 'x')); /* closed */
     fill(table, things, 4);
-    assert_string_equal(shown(table), "Ad"); /* of new rows too */
+    assert_string_equal(shown(table), "Ad"); /* also for new rows */
     ntk_top_table_act(table, NTK_TOP_ACTION_FILTER, 0);
     type(table, "zzz");
     assert_string_equal(shown(table), "");
-    ntk_top_table_key(table, NTK_SCREEN_KEY_ESCAPE); /* what it was before */
+    ntk_top_table_key(table, NTK_SCREEN_KEY_ESCAPE); /* back to the previous filter */
     assert_string_equal(table->filter.text, "^[ad]");
     assert_string_equal(shown(table), "Ad");
     assert_true(ntk_top_table_act(table, NTK_TOP_ACTION_BACK, 0));
@@ -185,7 +186,7 @@ static void only_what_is_shown_can_match(void **state)
     assert_string_equal(shown(table), "");
     ntk_top_table_key(table, NTK_SCREEN_KEY_ESCAPE);
     ntk_top_table_act(table, NTK_TOP_ACTION_FILTER, 0);
-    type(table, "1.0MB"); /* a number as it is there */
+    type(table, "1.0MB"); /* a number as it is shown */
     assert_string_equal(shown(table), "D");
 }
 
@@ -193,7 +194,7 @@ static void a_search_goes_round(void **state)
 {
     struct ntk_top_table *table = *state;
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT, 0); /* nothing to search for */
+    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT, 0); /* no search text */
     assert_string_equal(shown(table), "Abdg");
     ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH, 0);
     type(table, "mm|el");
@@ -225,7 +226,8 @@ static void boxes_take_characters_whole_and_are_bounded(void **state)
     for (int i = 0; i < 200; i++) {
         ntk_top_table_key(table, 0x6df1);
     }
-    assert_int_equal(strlen(table->filter.text), 62); /* 2 + 20 * 3: half a character has no room */
+    /* 2 + 20 * 3: half a character does not fit. */
+    assert_int_equal(strlen(table->filter.text), 62);
     ntk_top_table_key(table, 21);
     assert_string_equal(table->filter.text, "");
     assert_false(ntk_top_table_key(table, 3));     /* ctrl-c leaves from anywhere */
@@ -275,7 +277,7 @@ static void texts_outlive_many_rows(void **state)
         const char *text = ntk_top_table_cell_get(table, row, NAME)->text;
 
         assert_int_equal(strtol(text, NULL, 10), (long)i);
-        assert_int_equal(strlen(text), NTK_TOP_CELL_BYTES - 1); /* cut, not broken */
+        assert_int_equal(strlen(text), NTK_TOP_CELL_BYTES - 1); /* truncated, not wrapped */
     }
 }
 

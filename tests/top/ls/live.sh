@@ -1,5 +1,5 @@
-# live - neuron-ls as a program: next to a running neuron-bench, on both layouts of the tree, many
-# at once, without a machine, and its exit codes.
+# live - neuron-ls as a program: while neuron-bench runs, on both layouts of the tree, many at once, without a
+# machine, and its exit codes.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs jq
 
@@ -16,14 +16,14 @@ if [ ! -e /sys/devices/virtual/neuron_device ]; then
     [ ! -s out ] || fail "text on stdout without devices"
     grep -q '^FATA\[0000\] Failed to discover neuron devices             error="Unable to read device information from the driver\. Make sure aws-neuronx-dkms is installed and the neuron driver is accessible\."$' err ||
         fail "see err"
-    # The machine that the variable names is there at the first look.
+    # The machine that the variable names exists at the first look.
     mkdir -m 700 first second
     NEURON_HOOKS_DIR=$scratch/first code 0 env NEURON_SOFT_INSTANCE=inf2.8xlarge neuron-ls
     grep -q 'instance-type: inf2.8xlarge' out || fail "the first look"
     NEURON_HOOKS_DIR=$scratch/second code 0 env NEURON_SOFT_INSTANCE=trn1.2xlarge neuron-top --once
     grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "the first screen"
 fi
-# No permission is not absence: every program names the folder that this user may not read.
+# Missing permission is not absence: every program names the folder that this user may not read.
 if [ ! -e /sys/devices/virtual/neuron_device ] && [ "$(id -u)" = 0 ] && "${as_nobody[@]}" true; then
     mkdir -m 700 private
     NEURON_HOOKS_DIR=$scratch/private neuron-bench machine >/dev/null
@@ -56,7 +56,7 @@ code 2 neuron-ls --watch --delay 1ms
 code 0 neuron-ls --help
 [ "$(wc -L <out)" -le 80 ] || fail "--help is wider than 80 columns"
 
-# The names of the JSON are those of its page, in the array and in the object.
+# The names in the JSON are those of its page, in the array and in the object.
 page=$NTK_SOURCE_DIR/docs/formats/ls-json.md
 golden=$NTK_SOURCE_DIR/tests/top/ls/golden
 sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$page" | tr -d '`,' | tr ' ' '\n' | sort -u >documented
@@ -66,14 +66,14 @@ sed -n '/^## A/,$s/^| \(`[^|]*`\) | yes .*/\1/p' "$page" | tr -d '`,' | tr ' ' '
 jq -r '.. | objects | keys[]' "$golden"/*_array.txt | grep -vxE 'instance_(type|id)|logical_neuroncore_config' | sort -u >written
 diff documented written || fail "the page and the array differ"
 
-# Next to a running model.
+# While a model runs.
 neuron-packager example memcpy -o memcpy.neff >/dev/null
 neuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
 pids+=("$bench")
 listed() { neuron-ls -j | jq -r 'if (.[0].neuron_processes | length) > 0 then "yes" else "no" end'; }
 wait_for listed
-whole() { # the tree of a machine that is just being made gets its numbers one by one
+whole() { # the tree of a machine that is being created gets its numbers one by one
     neuron-ls >table && grep -q "^| 0 .*| $bench *| neuron-bench exec memcpy.neff --cores\.\.\. |.*| -1 *| 2\.31\.24\.0 |$" table && echo yes
 }
 wait_for whole
@@ -81,7 +81,7 @@ wait_for whole
 neuron-ls --json | jq -e --argjson pid "$bench" '.neuron_devices[0].neuron_processes[0] |
     .pid == $pid and .neuroncore_ids == [1] and (.command_line | endswith("--duration 900"))' >/dev/null ||
     fail "$(neuron-ls --json)"
-# Who holds a core, before a start as in the error of one.
+# Which process holds a core, before a start and in its error message.
 code 3 neuron-ls --why 0-1
 printf 'core 0 free\ncore 1 held by process %s (neuron-bench) of %s since T\nneuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 900\n' \
     $bench "$(id -un)" >expected
@@ -113,7 +113,7 @@ agent_listed() { neuron-ls -a | greps "| $agent *| neuron-monitor" && echo yes; 
 wait_for agent_listed
 kill "$agent"
 
-# Many at once answer alike.
+# Many at once give the same answer.
 neuron-ls -j >one
 many=()
 for i in {1..24}; do
@@ -125,7 +125,7 @@ for i in {1..24}; do
     cmp -s one "many.$i" || fail "one of many differs: $(diff one "many.$i" | head -3)"
 done
 
-# --watch: so many outputs, and an end by signal.
+# --watch: the requested number of outputs, and the end by a signal.
 neuron-ls --watch --delay 100ms --count 3 >watched
 [ "$(grep -c '^instance-type: ' watched)" = 3 ] || fail "--watch --count 3: $(grep -c '^instance-type: ' watched) outputs"
 neuron-ls --watch --delay 100ms >again &
@@ -139,8 +139,7 @@ neuron-ls --watch --delay 100ms | head -1 >/dev/null || fail "a closed pipe is a
 kill "$bench"
 wait "$bench" 2>/dev/null || true
 
-# On a terminal a table replaces the one before. A machine that goes is reported once and waited
-# for.
+# On a terminal a table replaces the previous one. A machine that disappears is reported once and waited for.
 script -qec 'neuron-ls --watch --delay 100ms --count 2' /dev/null </dev/null >terminal
 [ "$(grep -c $'^\e\[H\e\[2Jinstance-type: ' terminal)" = 2 ] || fail "$(cat -v terminal)"
 rm again
@@ -160,12 +159,12 @@ wait "$watcher" || fail "--watch ended with $? after the machine went and came"
 [ "$(grep -c ^FATA err)" -le 2 ] || fail "a message is repeated"
 neuron-bench machine --remove
 
-# Logical cores are as large as the running process says, whatever the environment of neuron-ls says.
+# Logical cores have the size that the running process reports, whatever the environment of neuron-ls says.
 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1 \
     neuron-bench exec memcpy.neff --cores 3 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
 pids+=("$bench")
-# neuron-ls builds the machine that NEURON_SOFT_INSTANCE names when it is the first.
+# neuron-ls builds the machine that NEURON_SOFT_INSTANCE names if none exists yet.
 NEURON_SOFT_INSTANCE=trn2.3xlarge wait_for listed
 NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json >lnc
 jq -e '.logical_neuroncore_config == 1 and .neuron_devices[0].nc_count == 8 and
@@ -175,7 +174,7 @@ wait "$bench" 2>/dev/null || true
 NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json | jq -e '.logical_neuroncore_config == 2' >/dev/null ||
     fail "an ended process says how large logical cores are"
 
-# What may not be read is reported. Root may look at everything, unless it gives that up.
+# Unreadable files are reported. Root may read everything, unless it gives up that capability.
 unprivileged() { "$@"; }
 if [ "$(id -u)" = 0 ]; then
     unprivileged() { setpriv --bounding-set=-dac_override,-dac_read_search "$@"; }
@@ -195,7 +194,7 @@ else
 fi
 neuron-bench machine --remove
 
-# A device with a fault has a line below the table, as long as the fault stays; its neighbour has none.
+# A device with a fault has a line below the table while the fault lasts; its neighbour has none.
 NEURON_SOFT_INSTANCE=inf2.24xlarge neuron-packager example memcpy -o fault.neff
 NEURON_SOFT_INSTANCE=inf2.24xlarge NEURON_SOFT_FAULT=sram-ue:at=1 neuron-bench exec fault.neff --cores 2 --count 1 >/dev/null 2>&1 &&
     fail "an invalid fault"
@@ -206,7 +205,7 @@ neuron-ls >out
     fail "$(neuron-ls --json)"
 neuron-bench machine --remove
 
-# Both layouts, a tree that is named, and the same without the hooks folder.
+# Both layouts, a named tree, and the same without the hooks folder.
 for layout in old new; do
     NEURON_SOFT_SYSFS=$layout NEURON_SOFT_INSTANCE=inf2.24xlarge neuron-bench machine >/dev/null
     neuron-ls -t >"table.$layout"
@@ -220,7 +219,7 @@ for layout in old new; do
 done
 cmp table.old table.new || fail "the layouts differ"
 cmp json.old json.new || fail "the layouts differ in JSON"
-# A copy is as a driver's tree: with several devices nothing says which address is whose.
+# A copy is like a driver's tree: with several devices, the addresses cannot be assigned.
 neuron-ls --sysfs-root copy >table
 grep -q '^    0000:20:1d\.0  CPUs 24-47,72-95  NUMA node 1$' table && ! grep '^|' table | greps BDF || fail "$(cat table)"
 neuron-ls --sysfs-root copy --json | jq -e '(.pci_devices | length) == 6 and .neuron_devices[0].bdf == ""' >/dev/null ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of reading and printing together. Method: a tree of the files that neuron-ls reads, for
- * every row of the catalogue, with the neighbours as the drivers list them; what is printed is
- * golden/<instance type>.txt.
+ * Reading and printing together. Method: a tree of the files that neuron-ls reads, for every row of
+ * the catalogue, with the neighbours as the drivers list them; the output is golden/<instance
+ * type>.txt.
  */
 #include <errno.h>
 #include <locale.h>
@@ -32,7 +32,7 @@ static const struct row {
     enum links links;
     unsigned int pci_id;
     bool is_ultraserver;
-    bool reverse; /* the higher neighbour first */
+    bool reverse; /* the higher neighbour comes first */
 } rows[] = {
     { "inf1.xlarge", LINKS_NONE, 0x7064, false, true },
     { "inf1.2xlarge", LINKS_NONE, 0x7064, false, true },
@@ -73,7 +73,7 @@ static const char *const torus_trn2[] = {
 
 struct fixture {
     char *folder; /* the hooks folder */
-    char *root;   /* <folder>/soft/sys: believed to be the software machine's */
+    char *root;   /* <folder>/soft/sys: treated as the software machine's */
     char *proc;
     struct ntk_ls_machine machine;
 };
@@ -301,7 +301,8 @@ static void a_drivers_tree_does_not_say_which_pci_device_is_which(void **state)
     assert_false(f->machine.devices[0].place.has_numa_node);
     assert_int_equal(f->machine.pci_count, 16);
     ntk_ls_table_write(&f->machine, NTK_LS_FORM_DEFAULT, &text);
-    ntk_ls_pci_write(&f->machine, &text); /* all of them, with nothing in their order */
+    /* All of them, without anything in the order of devices. */
+    ntk_ls_pci_write(&f->machine, &text);
     golden_assert(&text, "driver_trn1.32xlarge");
 
     assert_int_equal(ntk_fs_remove_tree(f->root, NULL), 0);
@@ -309,9 +310,9 @@ static void a_drivers_tree_does_not_say_which_pci_device_is_which(void **state)
     assert_int_equal(read_again(f, false, false), 0);
     assert_string_equal(f->machine.devices[0].place.bdf, "0000:10:1c.0");
     ntk_ls_pci_write(&f->machine, &text);
-    assert_int_equal(text.bytes_count, 0); /* all is known */
+    assert_int_equal(text.bytes_count, 0); /* everything is known */
 
-    /* What all of them have in common is known; three devices in the tree, four on the bus. */
+    /* Facts that all devices share are known; three devices in the tree, four on the bus. */
     assert_int_equal(ntk_fs_remove_tree(f->root, NULL), 0);
     put_machine(f, row_of("inf1.6xlarge"));
     for (int i = 28; i < 32; i++) {
@@ -347,8 +348,8 @@ static void a_family_has_more_than_one_pci_id(void **state)
     }
 }
 
-/* No driver that we know makes the link; the order of the bus is not the order of the devices
- * here. */
+/* No known driver makes the link. Here the order of the bus differs from the order of the
+ * devices. */
 static void a_link_to_the_pci_device_is_believed(void **state)
 {
     static const char *const targets[] = { "../../../pci0000:10/0000:10:1f.0", "0000:10:1e.0",
@@ -401,7 +402,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     put_process(f, "4711", runtime, sizeof runtime, "7f00-7f01 r-xp 0 0:0 0 /opt/libnrt.so.1\n",
                 "/dev/neuron3");
     put_process(f, "4712", agent, sizeof agent, "\n", "/dev/neuron15");
-    put_process(f, "4713", agent, sizeof agent, "\n", "/dev/neuron64"); /* no such */
+    put_process(f, "4713", agent, sizeof agent, "\n", "/dev/neuron64"); /* does not exist */
     put_process(f, "4714", agent, sizeof agent, "\n", "/dev/neuronx");
     put_process(f, "4715", agent, sizeof agent,
                 "7f00-7f01 r-xp 0 0:0 0 /opt/aws/neuron/lib/libnrt.so.2.31.24.0\n", "/dev/neuron4");
@@ -419,7 +420,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     assert_string_equal(process->command, "");
     process = ntk_vec_at(&f->machine.processes, 1);
     assert_int_equal(process->pid, 4715);
-    assert_string_equal(ntk_ls_process_version(process), "2.31.24.0"); /* its file says */
+    assert_string_equal(ntk_ls_process_version(process), "2.31.24.0"); /* according to its file */
     process = ntk_vec_at(&f->machine.processes, 0);
     assert_int_equal(process->pid, 4711);
     assert_true(process->is_runtime);
@@ -428,7 +429,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     assert_true(process->devices == UINT64_C(1) << 3);
 
     assert_int_equal(read_again(f, true, false), 0);
-    assert_int_equal(f->machine.processes.count, 5); /* and this one */
+    assert_int_equal(f->machine.processes.count, 5); /* and this process */
     ntk_vec_each(const struct ntk_ls_process, one, &f->machine.processes) {
         if (one->pid == 4712) {
             assert_string_equal(ntk_ls_process_version(one), "NA");
@@ -452,7 +453,7 @@ static void without_tree_or_device_the_error_says_so(void **state)
     free(path);
 }
 
-/* All forms of a machine, which shall end and be valid UTF-8 without control characters but line
+/* All forms of a machine; they must be valid UTF-8 without control characters except line
  * breaks. */
 static void print_all(const struct ntk_ls_machine *machine)
 {
@@ -575,7 +576,7 @@ static int child_has_a_core_of_an_unknown_machine(struct observed *child, void *
     return 0;
 }
 
-/* Who writes from next to the process may not know its machine; the tree does. */
+/* An attached program that writes the segment may not know the machine, but the tree does. */
 static void a_process_of_an_unknown_machine_is_on_the_tree_s_devices(void **state)
 {
     struct fixture *f = *state;

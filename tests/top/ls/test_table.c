@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the table and the JSON with processes, of machines made by hand. */
+/* The table and the JSON with processes, for hand-made machines. */
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,7 +203,7 @@ static void part_of_a_machine_is_not_drawn(void **state)
     struct ntk_ls_machine *machine = *state;
 
     assert_int_equal(ntk_ls_topology_find(machine), NTK_TOPOLOGY_CHAIN);
-    machine->devices[0].info.index = 7; /* of a container that sees devices 7 and 8 */
+    machine->devices[0].info.index = 7; /* in a container that sees devices 7 and 8 */
     machine->devices[1].info.index = 8;
     assert_int_equal(ntk_ls_topology_find(machine), NTK_TOPOLOGY_OTHER);
 }

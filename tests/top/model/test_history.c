@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the history: slots by time, gaps, going back, and how far it reaches. */
+/* The history: slots by time, gaps, going back, and how far it reaches. */
 #include <math.h>
 
 #include "top/model/history.h"
@@ -16,7 +16,7 @@ static void add(struct ntk_top_history *history, uint64_t end_ns, uint64_t perio
     ntk_top_history_add(history, end_ns, period_ns, values);
 }
 
-/* The one part of span_ns before end_ns. */
+/* The single part of span_ns before end_ns. */
 static float read_one(const struct ntk_top_history *history, uint64_t end_ns, uint64_t span_ns)
 {
     float value;
@@ -46,8 +46,8 @@ static void unmeasured_time_is_a_gap_and_not_zero(void **state)
     ntk_top_history_fini(&history);
 }
 
-/* Method: a place of the finest ring is of the moment that is shown, of one a ring's length before
- * it, and of one after it. */
+/* Method: a slot of the finest ring may hold a value of the shown moment, of one ring length before
+ * it, or of after it. */
 static void the_past_is_put_behind_what_is_shown(void **state)
 {
     struct ntk_top_history history = { 0 };
@@ -61,14 +61,14 @@ static void the_past_is_put_behind_what_is_shown(void **state)
     assert_true(read_one(&history, shown, SECOND) == 7);
     ntk_top_history_add_past(&history, shown - SECOND, SECOND, shown, &past);
     assert_true(read_one(&history, shown - SECOND, SECOND) == 3);
-    /* What comes later than what is shown makes room for what was before it. */
+    /* Values later than the shown moment make room for earlier ones. */
     add(&history, shown - 10 * SECOND + ring, SECOND, 9);
     ntk_top_history_add_past(&history, shown - 10 * SECOND, SECOND, shown, &past);
     assert_true(read_one(&history, shown - 10 * SECOND, SECOND) == 3);
     ntk_top_history_fini(&history);
 }
 
-/* Method: the same signal sampled ten times per second, each second and every five seconds. */
+/* Method: the same signal sampled ten times per second, every second and every five seconds. */
 static void the_refresh_rate_does_not_change_the_picture(void **state)
 {
     static const uint64_t periods[] = { SECOND / 10, SECOND, 5 * SECOND };
@@ -102,8 +102,7 @@ static void a_sample_counts_in_each_slot_by_its_share_of_the_time(void **state)
     ntk_top_history_fini(&history);
 }
 
-/* Method: a minute is walked, then its second half again with other numbers, as if it were walked
- * back. */
+/* Method: a minute is added, then its second half again with other numbers, as if walking back. */
 static void what_was_seen_already_is_not_added_again(void **state)
 {
     struct ntk_top_history history = { 0 };
@@ -140,7 +139,8 @@ static void parts_stay_as_they_are_while_time_goes_on(void **state)
     ntk_top_history_fini(&history);
 }
 
-/* Method: two days of a value each second that tells its hour; then what each span still has. */
+/* Method: two days of one value per second, which encodes its hour; then what each span still
+ * has. */
 static void it_reaches_a_day_back_and_no_further(void **state)
 {
     struct ntk_top_history history = { 0 };
@@ -164,8 +164,8 @@ static void it_reaches_a_day_back_and_no_further(void **state)
     ntk_top_history_fini(&history);
 }
 
-/* Method: moments and periods that a foreign report may claim; sanitizers and the clock of the test
- * watch. */
+/* Method: times and periods that a foreign report may claim; sanitizers and the test's time limit
+ * detect errors. */
 static void lies_about_time_do_no_harm(void **state)
 {
     struct ntk_top_history history = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of what keys and snapshots change in the model. */
+/* What keys and snapshots change in the model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void arrows_and_enter_walk_and_fold_the_tree(void **state)
     assert_string_equal(cursor_text(model), "ND 0");
     press(model, NTK_SCREEN_KEY_DOWN);
     assert_string_equal(cursor_text(model), "NC 0");
-    press(model, NTK_SCREEN_KEY_RIGHT); /* it is open: into it */
+    press(model, NTK_SCREEN_KEY_RIGHT); /* it is open: moves into it */
     assert_string_equal(cursor_text(model), "mlp.neff");
     assert_int_equal(ntk_top_model_cursor_get(model)->model_id, 10006);
     press(model, NTK_SCREEN_KEY_RIGHT); /* opens it */
@@ -85,7 +85,7 @@ static void arrows_and_enter_walk_and_fold_the_tree(void **state)
     press(model, NTK_SCREEN_KEY_LEFT);
     press(model, NTK_SCREEN_KEY_LEFT);
     assert_string_equal(cursor_text(model), "ND 0");
-    press(model, '\n'); /* not the key itself: the screen makes it ENTER */
+    press(model, '\n'); /* not the raw key: the screen turns it into ENTER */
     press(model, NTK_SCREEN_KEY_ENTER);
     assert_int_equal(model->nodes.count, 9); /* 8 devices in use and the host */
     press(model, NTK_SCREEN_KEY_END);
@@ -109,7 +109,7 @@ static void x_expands_everything_then_collapses_everything(void **state)
     assert_string_equal(cursor_text(model), "mlp.neff");
     press(model, 'x');
     assert_int_equal(model->nodes.count, 9);
-    assert_string_equal(cursor_text(model), "ND 0"); /* what the selected item was in */
+    assert_string_equal(cursor_text(model), "ND 0"); /* the parent of the selected item */
     ntk_top_model_destroy(model);
 }
 
@@ -158,7 +158,7 @@ static void tabs_show_the_share_of_one_application(void **state)
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7286");
     assert_int_equal(model->cores[0].busy_percent.value, 100);
     assert_int_equal(model->cores[8].busy_percent.value,
-                     0); /* of the other one: known to be none */
+                     0); /* belongs to the other one: known to be zero */
     assert_true(model->cores[8].busy_percent.present);
     press(model, '3');
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
@@ -185,7 +185,7 @@ static void the_selection_survives_refreshes_and_other_tabs(void **state)
     scene_update(model, &later);
     assert_string_equal(cursor_text(model), "ND 7");
     assert_true(ntk_top_model_cursor_get(model)->is_expanded);
-    press(model, '2'); /* has devices 0 to 3 only */
+    press(model, '2'); /* uses only devices 0 to 3 */
     assert_string_equal(cursor_text(model), "ND 0");
     press(model, '1');
     assert_string_equal(cursor_text(model), "ND 7");
@@ -234,7 +234,7 @@ static void a_tab_follows_its_process_when_others_come_and_go(void **state)
     model = scene_model(&scene);
     press(model, '3');
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
-    scene.first_pid = 7287; /* 7286 went, 7288 came */
+    scene.first_pid = 7287; /* 7286 disappeared, 7288 appeared */
     scene_update(model, &scene);
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
     assert_int_equal(model->tab_index, 1);
@@ -293,7 +293,7 @@ static void absent_is_not_zero(void **state)
     assert_false(model->memory.host_total.present);
     assert_false(node_at(model, 0)->device_bytes.present);
     ntk_top_model_destroy(model);
-    model = scene_model(&scene_no_device); /* no process is there: a true zero */
+    model = scene_model(&scene_no_device); /* no process exists: a true zero */
     assert_true(model->runtime_vcpu.user_percent.present);
     assert_true(model->memory.device_total.present);
     assert_int_equal(model->memory.device_total.value, 0);
@@ -301,7 +301,7 @@ static void absent_is_not_zero(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* The core did nothing and counts in the mean, wherever cores are shown. */
+/* The core did nothing and counts in the mean, in every view of cores. */
 static void assert_idle_in_all_views(struct ntk_top_model *model, uint32_t core, double mean)
 {
     struct ntk_buf csv = { 0 };
@@ -325,7 +325,7 @@ static void assert_idle_in_all_views(struct ntk_top_model *model, uint32_t core,
     ntk_buf_fini(&csv);
 }
 
-/* A report of another machine: cores in use only. */
+/* A report from another machine, with only the cores in use. */
 static void cores_that_a_report_does_not_list_are_idle(void **state)
 {
     struct ntk_snapshot *report = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
@@ -344,7 +344,7 @@ static void cores_that_a_report_does_not_list_are_idle(void **state)
     assert_true(fabs(model->busy_percent_mean.value - sum / 32) < 1e-9);
     assert_idle_in_all_views(model, 31, sum / 32);
 
-    /* One that does not tell may use any of them. */
+    /* A runtime that does not list its cores may use any of them. */
     report = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
     memset(&report->cores[16], 0, 16 * sizeof *report->cores);
     report->runtimes[1].error = "no permission";
@@ -369,7 +369,7 @@ static void a_core_that_is_held_and_runs_nothing_says_how_long(void **state)
     struct ntk_snapshot *snapshot = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
     static const struct {
         uint64_t seconds;
-        const char *text; /* behind the tag */
+        const char *text; /* after the tag */
     } cases[] = {
         { 59, "" }, { 60, " idle 1m" }, { 7199, " idle 119m" }, { 7200, " idle 2h" }, { 0, "" }
     };
@@ -403,7 +403,7 @@ static struct ntk_snapshot *snapshot_at(uint64_t second)
 
     scene.realtime_ns = UINT64_C(1700000000000000000) + second * NTK_NS_PER_SECOND;
     snapshot = (struct ntk_snapshot *)scene_snapshot(&scene);
-    snapshot->runtimes[1].outcome[NTK_OUTCOME_TIMED_OUT].period = 0; /* else good */
+    snapshot->runtimes[1].outcome[NTK_OUTCOME_TIMED_OUT].period = 0; /* otherwise good */
     snapshot->period_ns = NTK_NS_PER_SECOND;
     return snapshot;
 }
@@ -448,13 +448,13 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
 
     assert_int_equal(ntk_top_model_update(model, snapshot_at(13), NULL), 0);
     assert_string_equal(model->alert, "");
-    /* An application says how long it has been so before anybody looked. */
+    /* An application reports since when it has been stuck, even before this viewer started. */
     snapshot = snapshot_at(14);
     nothing_ended(&snapshot->cores[3], 2);
     snapshot->cores[3].running_ns = 60 * NTK_NS_PER_SECOND;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
     assert_string_equal(model->alert, "ND1 NC1 stuck since 22:12:34");
-    /* Who would know that it is dead is gone. */
+    /* The only process that knew that the core is dead has exited. */
     snapshot = snapshot_at(15);
     snapshot->cores[5].outcome[NTK_OUTCOME_TIMED_OUT].period = 1;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
@@ -464,7 +464,7 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
     snapshot->runtimes[0].ended = true;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
     assert_string_equal(model->alert, "");
-    /* So is the stuck process, and nothing is reported for the core any more. */
+    /* The stuck process has exited too, and nothing more is reported for the core. */
     snapshot = snapshot_at(17);
     nothing_ended(&snapshot->cores[3], 1);
     snapshot->cores[3].running_ns = 60 * NTK_NS_PER_SECOND;
@@ -478,7 +478,7 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
     ntk_top_model_destroy(model);
 }
 
-/* Method: two viewers; the second begins ten seconds after the first. */
+/* Method: two viewers; the second starts ten seconds after the first. */
 static void every_viewer_shows_the_same_moment_since_which_a_core_is_dead(void **state)
 {
     (void)state;
@@ -496,7 +496,8 @@ static void every_viewer_shows_the_same_moment_since_which_a_core_is_dead(void *
             assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
             assert_string_equal(model->alert, "ND0 NC0 dead since 22:13:22");
             assert_true(model->cores[0].busy_percent.present);
-            assert_true(model->cores[0].busy_percent.value == 0); /* though it is busy failing */
+            /* Although it is busy with failing executions. */
+            assert_true(model->cores[0].busy_percent.value == 0);
         }
         assert_int_equal(ntk_top_model_update(model, snapshot_at(begin + 2), NULL), 0);
         assert_string_equal(model->alert, "");
@@ -544,7 +545,7 @@ static void an_application_that_was_killed_is_in_the_alert_line_for_a_minute(voi
     ntk_top_model_destroy(model);
 }
 
-/* Method: two unhealthy devices, where one is only worth a note, and a healthy one. */
+/* Method: two unhealthy devices, one of them with only a note, and a healthy one. */
 static void a_device_that_is_not_healthy_is_reported_with_what_to_do(void **state)
 {
     static struct ntk_health_sample faults[] = {
@@ -576,7 +577,7 @@ static void a_device_that_is_not_healthy_is_reported_with_what_to_do(void **stat
     assert_string_equal(ntk_top_model_alerts_mark(model, 2), "");
     assert_string_equal(ntk_top_model_alerts_mark(model, 3), "!");
     assert_string_equal(ntk_top_model_alerts_mark(model, 4), "?");
-    assert_string_equal(ntk_top_model_alerts_mark(model, 5), ""); /* nothing to be done */
+    assert_string_equal(ntk_top_model_alerts_mark(model, 5), ""); /* no action required */
     assert_int_equal(press(model, 't'), NTK_TOP_REDRAW);
     scene_assert_screen(model, 24, 120, true, "alert_health_120x24");
     assert_int_equal(ntk_top_model_update(model, snapshot_at(1), NULL), 0);
@@ -584,7 +585,7 @@ static void a_device_that_is_not_healthy_is_reported_with_what_to_do(void **stat
     ntk_top_model_destroy(model);
 }
 
-/* Without an application, zero is true only where none can be there unseen. */
+/* Without an application, zero is certain only if none can exist unseen. */
 static void unseen_executions_are_not_zero(void **state)
 {
     struct scene idle = scene_trn1;

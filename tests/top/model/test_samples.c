@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of docs/formats/top-samples.md are those of samples.def, and names have one form.
- * NTK_UPDATE=1 in the environment writes the tables again. */
+/* The tables of docs/formats/top-samples.md are generated from samples.def, and names have one
+ * form. NTK_UPDATE=1 in the environment rewrites the tables. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const struct row {
 };
 #define ROW_COUNT (sizeof rows / sizeof *rows)
 
-/* Columns that follow each other and mean the same have one line. */
+/* Consecutive columns with the same meaning share one line. */
 static void render(struct ntk_buf *out, const char *table)
 {
     const struct row *before = NULL;
@@ -42,7 +42,7 @@ static void render(struct ntk_buf *out, const char *table)
     ntk_buf_add_format(out, " | %s |\n", before->meaning);
 }
 
-/* Copies the page with the tables of the section in place of its own. */
+/* Copies the page, and replaces the tables of the section. */
 static void replace(struct ntk_buf *page, const char *table)
 {
     struct ntk_buf out = { 0 };

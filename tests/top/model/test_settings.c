@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the file of settings: what is read, what is reported, and that nothing of a user's file
- * is lost. */
+/* The settings file: what is read, what is reported, and that nothing of a user's file is lost. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +95,7 @@ static void every_choice_can_be_stepped_to_and_is_read_back(void **state)
         ntk_top_settings_step(&settings, id, -1);
         assert_string_equal(settings.values[i], first);
     }
-    /* A time that is not a choice leads to its neighbours. */
+    /* From a time that is not a choice, a step leads to the neighbouring choices. */
     assert_int_equal(parse(&settings, "refresh = 1500ms", NULL), 0);
     ntk_top_settings_step(&settings, NTK_TOP_SETTING_REFRESH, 1);
     assert_string_equal(settings.values[NTK_TOP_SETTING_REFRESH], "2s");
@@ -128,7 +127,7 @@ static void saving_changes_the_line_and_nothing_else(void **state)
     merges("mouse = sometimes\n", "mouse = off\n");
 }
 
-/* A list is stored as differences to what the program shows by itself. */
+/* A list is stored as differences to the program's default. */
 static void columns_and_order_of_a_list_are_kept(void **state)
 {
     struct ntk_top_settings settings;
@@ -159,7 +158,7 @@ static void columns_and_order_of_a_list_are_kept(void **state)
     assert_int_equal(again.sort_column, choice.sort_column);
     assert_true(again.sort_reversed);
     again = ntk_top_settings_list_get(&settings, NTK_TOP_VIEW_MODELS);
-    assert_false(again.sort_reversed); /* every list has its own */
+    assert_false(again.sort_reversed); /* every list has its own setting */
     ntk_buf_fini(&text);
 }
 
@@ -219,8 +218,8 @@ static void an_invalid_list_is_reported_and_the_default_is_used(void **state)
     }
 }
 
-/* The file itself: made with its folders, a link stays one, an unreadable place is reported and
- * changes nothing. */
+/* The file itself: created with its folders; a link stays a link; an unreadable path is reported
+ * and changes nothing. */
 static void the_file_is_made_and_kept(void **state)
 {
     char *folder = test_scratch_create();
@@ -235,9 +234,9 @@ static void the_file_is_made_and_kept(void **state)
     ntk_top_settings_init(&settings, ntk_top_views);
     ntk_str_copy(settings.path, sizeof settings.path, path);
     assert_int_equal(ntk_top_settings_load(&settings, "x.conf", &err),
-                     0); /* no file is an empty one */
+                     0); /* a missing file counts as empty */
     assert_int_equal(ntk_top_settings_save(&settings, &err), 0);
-    assert_int_equal(stat(path, &status), -1); /* nothing to keep */
+    assert_int_equal(stat(path, &status), -1); /* nothing to store */
     ntk_top_settings_step(&settings, NTK_TOP_SETTING_MOUSE, 1);
     assert_int_equal(ntk_top_settings_save(&settings, &err), 0);
 

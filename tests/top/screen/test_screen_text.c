@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of drawing on a grid: clipping, wide characters, cleaning. */
+/* Drawing on a grid: clipping, wide characters, cleaning. */
 #include <locale.h>
 
 #include "top/screen/screen.h"
@@ -79,7 +79,7 @@ static void control_characters_and_broken_bytes_become_question_marks(void **sta
     ntk_screen_put(screen, 1, 0, 10, 0, "\xff\xc3(\xed\xa0\x80\xe6\xb7");
     ntk_screen_put(screen, 2, 0, 10, 0,
                    "\xc2\x9b"
-                   "1m"); /* a control character of 8 bits */
+                   "1m"); /* an 8-bit control character */
     assert_shows(screen, "a?[2J?b\n"
                          "?\?(?\?\?\n?1m\n");
 }

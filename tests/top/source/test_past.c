@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the snapshots that neuron-top keeps to walk back in time. */
+/* The snapshots that neuron-top keeps to walk back in time. */
 #include "top/source/past.h"
 #include "tests/support/unit.h"
 
@@ -31,7 +31,7 @@ static void a_walk_ends_at_the_next_moment_or_a_minute_away(void **state)
     assert_int_equal(ntk_top_past_forward(&past, 100 * SECOND, 1), 1);
     assert_int_equal(ntk_top_past_forward(&past, 100 * SECOND, 60 * SECOND), 60);
     assert_int_equal(ntk_top_past_forward(&past, 280 * SECOND, 60 * SECOND), 199);
-    /* a moment that is not kept any more */
+    /* a moment that is no longer kept */
     assert_int_equal(ntk_top_past_forward(&past, 50 * SECOND, 1), 0);
     ntk_top_past_fini(&past);
     assert_int_equal(past.bytes, 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the pods of containers: which names of logs are taken, and how often the folder is
- * checked. */
+/* Pods of containers: which names of logs are used, and how often the folder is checked. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,7 +68,7 @@ static void invalid_names_are_skipped(void **state)
     }
     ntk_top_pods_init(&pods, folder);
     ntk_top_pods_fill(&pods, snapshot);
-    ntk_top_pods_fill(&pods, nobody); /* in no container */
+    ntk_top_pods_fill(&pods, nobody); /* not in a container */
     assert_string_equal(snapshot->runtimes[0].pod.name, "");
     assert_string_equal(nobody->runtimes[0].pod.name, "");
     ntk_top_pods_fini(&pods);
@@ -82,7 +81,7 @@ static void invalid_names_are_skipped(void **state)
     test_scratch_destroy(folder);
 }
 
-/* Method: the link comes late; later still, when the container was searched for often enough. */
+/* Method: the link appears late; in the second case only after the search has ended. */
 static void a_link_that_comes_late_is_found_and_not_looked_for_for_ever(void **state)
 {
     for (int rounds = 1; rounds <= 100; rounds += 99) {

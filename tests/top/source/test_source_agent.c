@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of how neuron-top waits for agents, with a clock of the test: the next try after a lost
- * connection, the next request for verdicts. The agent is a thread with prepared answers. */
+/* How neuron-top waits for agents, with a clock of the test: the next try after a lost connection,
+ * the next request for verdicts. The agent is a thread with prepared answers. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>

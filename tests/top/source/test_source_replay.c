@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of a recording as a source: the data that graphs get from before the shown moment. */
+/* A recording as a source: the data that graphs get from before the shown moment. */
 #include <sqlite3.h>
 #include <stdlib.h>
 
@@ -58,7 +58,7 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
     struct ntk_top_source *source = NULL;
     struct ntk_snapshot *snapshot = NULL;
     struct ntk_err err = { 0 };
-    uint64_t from_ns = SHOWN; /* so far the reported data goes back to this time */
+    uint64_t from_ns = SHOWN; /* the reported data now goes back to this time */
     uint64_t last_period_ns = SECOND;
     size_t seconds = 0;
     size_t minutes = 0;
@@ -84,7 +84,7 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
         ntk_snapshot_destroy(snapshot);
     }
     assert_int_equal(from_ns, BEGAN);
-    assert_int_equal(seconds, 959); /* sixteen minutes, without the one that is shown */
+    assert_int_equal(seconds, 959); /* sixteen minutes, without the shown one */
     assert_int_equal(minutes, 45);  /* the remaining part of the hour */
     assert_int_equal(hours, 2);
     assert_int_equal(ntk_top_source_before_shown(source, 0, &snapshot), 0); /* once is enough */
@@ -156,7 +156,7 @@ static void a_skipped_stretch_is_reported_as_the_past(void **state)
     assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
     assert_int_equal(snapshot->realtime_ns, SHOWN - 8 * MINUTE);
     ntk_snapshot_destroy(snapshot);
-    assert_int_equal(take_past(source, &first_ns), 119); /* two minutes, and nothing twice */
+    assert_int_equal(take_past(source, &first_ns), 119); /* two minutes, and no period twice */
     assert_int_equal(first_ns, SHOWN - 10 * MINUTE + SECOND);
     ntk_top_source_close(source);
     free(path);

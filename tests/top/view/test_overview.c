@@ -46,7 +46,7 @@ static void every_machine_fits_every_usual_terminal(void **state)
     shows(&crowd, "crowd");
 }
 
-/* Method: a device that is unhealthy and two whose health is unknown. */
+/* Method: one unhealthy device, and two whose health is unknown. */
 static void faults_are_marked_on_their_devices(void **state)
 {
     static struct ntk_health_sample fault = { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE };
@@ -75,7 +75,7 @@ static void faults_are_marked_on_their_devices(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: every height at 80 columns: each device or process without room is counted, and the list
+/* Method: every height at 80 columns: devices or processes without room are counted, and the list
  * of processes keeps its title and two rows. */
 static void what_has_no_room_is_counted(void **state)
 {

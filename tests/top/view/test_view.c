@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of whole screens, as text: golden/<name>.txt. */
+/* Whole screens as text: golden/<name>.txt. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void sixteen_devices_fit_every_usual_terminal(void **state)
     shows(&scene_trn1, 50, 200, "trn1_200x50");
 }
 
-/* Below the cores of the vendor's screen, if that has rows to spare; --once never shows it. */
+/* Below the cores of the vendor's screen, if it has rows to spare; --once never shows it. */
 static void a_tall_terminal_shows_applications_and_the_last_minute(void **state)
 {
     struct scene crowd = scene_trn2_lnc1;
@@ -45,7 +45,7 @@ static void a_tall_terminal_shows_applications_and_the_last_minute(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Title and cores, as text; freed by the caller. */
+/* Title and cores as text; the caller frees it. */
 static char *text_above_vcpu(struct ntk_top_model *model, int rows, int columns)
 {
     struct ntk_screen *screen = NULL;
@@ -275,7 +275,7 @@ static void a_frame_of_natural_height_leaves_nothing_out(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: every size, with the cursor at both ends; each row must stay inside and the parts in
+/* Method: every size, with the cursor at both ends; each row must stay inside, and the parts in
  * order. */
 static void any_size_has_a_sound_layout(void **state)
 {
@@ -312,7 +312,7 @@ static void any_size_has_a_sound_layout(void **state)
     }
 }
 
-/* Method: sizes jump as when a user drags a window, keys and snapshots in between. */
+/* Method: sizes change as when a user drags a window, with keys and snapshots in between. */
 static void a_resize_storm_is_survived(void **state)
 {
     struct scene scene = scene_trn2_lnc2;
@@ -338,7 +338,7 @@ static void a_resize_storm_is_survived(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: the model that opens a host, in every view, before it has opened. */
+/* Method: the model that opens a host, in every view, before the host has opened. */
 static void a_host_that_was_never_reached_is_so_in_every_view(void **state)
 {
     struct ntk_top_host host = { .state = { .silent_ns = 12 * NTK_NS_PER_SECOND,

@@ -24,7 +24,7 @@ static void the_map_shows_the_report_of_each_device(void **state)
     press(model, 'v');
     golden(model, 80, 24, "hbm");
     press(model, 'v');
-    golden(model, 80, 24, "power"); /* of every second device */
+    golden(model, 80, 24, "power"); /* every second device has it */
     press(model, 'V');
     press(model, 'V');
     assert_int_equal(model->heat, NTK_TOP_HEAT_BUSY);
@@ -34,9 +34,9 @@ static void the_map_shows_the_report_of_each_device(void **state)
     model = open_view(&chain, NTK_TOP_VIEW_TOPOLOGY);
     assert_int_equal(ntk_top_model_topology_shape(model), NTK_TOPOLOGY_CHAIN);
     golden(model, 80, 24, "chain");
-    golden(model, 40, 12, "chain"); /* turned round at the edge */
+    golden(model, 40, 12, "chain"); /* the chain turns at the edge */
     ntk_top_model_destroy(model);
-    no_memory.no_memory = true; /* no device sample at all: no links are known */
+    no_memory.no_memory = true; /* no device samples at all: no links are known */
     model = open_view(&no_memory, NTK_TOP_VIEW_TOPOLOGY);
     assert_int_equal(ntk_top_model_topology_shape(model), NTK_TOPOLOGY_OTHER);
     assert_true(ntk_top_model_topology_heat(model, NTK_TOP_HEAT_BUSY, 0).present);
@@ -45,7 +45,7 @@ static void the_map_shows_the_report_of_each_device(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: six minutes of the second application's cores going up and down; a minute without
+/* Method: six minutes in which the second application's cores go up and down; one minute has no
  * measurements. */
 static void graphs_show_the_last_minutes(void **state)
 {
@@ -146,7 +146,7 @@ static void the_numbers_next_to_graphs_are_those_of_the_snapshot(void **state)
     assert_true(fabs(number.value / (double)model->memory.device_total.value - 1) < 1e-6);
     ntk_top_model_destroy(model);
     scene.no_busy = scene.no_memory = true;
-    scene.lnc = 1; /* another machine: another history */
+    scene.lnc = 1; /* another machine has another history */
     model = open_view(&scene, NTK_TOP_VIEW_GRAPHS);
     for (int q = 0; q <= NTK_TOP_QUANTITY_EXECUTIONS; q++) {
         number = ntk_top_model_graphs_now(model, (enum ntk_top_quantity)q, NTK_TOP_GRAPHS_TOTAL);
@@ -173,7 +173,7 @@ static void the_peak_of_a_device_is_the_most_seen(void **state)
     assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_USED)->value == (double)usual);
     assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->value ==
                 (double)(usual + (UINT64_C(200) << 20)));
-    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2); /* not kept for one application */
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2); /* not kept for a single application */
     row = ntk_top_table_row_get(table, 0);
     assert_false(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->present);
     /* Back in a recording, the time after the shown moment is unknown. */
@@ -193,7 +193,7 @@ static void memory_is_listed_by_core_too(void **state)
 
     assert_int_equal(table->order.count, 16);
     press(model, 'x');
-    assert_int_equal(table->order.count, 64); /* logical ones: of two each */
+    assert_int_equal(table->order.count, 64); /* logical cores, two physical ones each */
     for (size_t i = 0; i < table->order.count; i++) {
         const struct ntk_top_row *row = ntk_top_table_row_get(table, i);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys and clicks in views: what opens, leads back, selects, filters and hides. */
+/* Keys and clicks in views: opening, going back, selecting, filtering and hiding. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static void no_two_keys_are_the_same(void **state)
     }
 }
 
-/* Method: the tree of the first screen has its own selection; keys of a view must not move it. */
+/* Method: the tree of the first screen has a separate selection; keys of a view must not move
+ * it. */
 static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
@@ -77,7 +78,7 @@ static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* The list of processes in the order of their ids, as they started. */
+/* The list of processes in the order of their pids, as they started. */
 static struct ntk_top_model *open_processes_by_pid(const struct scene *scene)
 {
     struct ntk_top_model *model = open_view(scene, NTK_TOP_VIEW_PROCESSES);
@@ -108,14 +109,14 @@ static void the_application_of_a_row_is_followed(void **state)
     press(model, 'p');
     press(model, 'i'); /* still on the second row */
     assert_string_equal(ntk_top_model_tab_get(model)->tag, "7287");
-    scene.runtime_count = 1; /* it ends: back to all */
+    scene.runtime_count = 1; /* it exits: back to all */
     scene_update(model, &scene);
     assert_true(ntk_top_model_tab_get(model)->is_all);
     assert_int_equal(table->order.count, 1);
     ntk_top_model_destroy(model);
 }
 
-/* Method: the page of a row of the list, and back with each of the two keys; the list is
+/* Method: opens the page of a row of the list, and goes back with each of the two keys; the list is
  * unchanged. */
 static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
 {
@@ -196,7 +197,7 @@ static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void *
     scene.runtime_count = 0;
     scene_update(model, &scene);
     golden(model, 100, 10, "none");
-    press(model, 'i'); /* nothing to follow, nothing to open */
+    press(model, 'i'); /* nothing to follow or open */
     press(model, NTK_SCREEN_KEY_ENTER);
     assert_true(ntk_top_model_tab_get(model)->is_all);
     assert_false(model->page.is_open);
@@ -342,7 +343,7 @@ static void a_filter_is_typed_and_shown(void **state)
     assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 12);
     golden(model, 80, 24, "filter_regex");
     press(model, NTK_SCREEN_KEY_ENTER);
-    press(model, 's'); /* a key again */
+    press(model, 's'); /* the key again */
     golden(model, 80, 24, "filter_sorted");
     press(model, NTK_SCREEN_KEY_ESCAPE);
     assert_int_equal(model->tables[NTK_TOP_VIEW_ENGINES].order.count, 32);
@@ -362,7 +363,7 @@ static void columns_are_chosen_in_a_box(void **state)
     press(model, NTK_SCREEN_KEY_ESCAPE);
     golden(model, 80, 24, "chosen");
     for (int i = 0; i < 30; i++) {               /* to the last column and no further */
-        char *row = scene_row(model, 24, 80, 2); /* drawing sets how many fit */
+        char *row = scene_row(model, 24, 80, 2); /* drawing determines how many fit */
 
         free(row);
         press(model, NTK_SCREEN_KEY_RIGHT);
@@ -400,7 +401,7 @@ static void mine_lists_what_belongs_to_this_user_alone(void **state)
     }
 }
 
-/* Method: a user without processes: the list gives the reason for being empty. */
+/* Method: a user without processes: the list says why it is empty. */
 static void mine_says_that_nothing_belongs_to_this_user(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
@@ -442,7 +443,7 @@ static void mine_is_not_offered_where_it_has_no_meaning(void **state)
     }
 }
 
-/* Method: a tag that equals the process id is not shown; one that was set gets a column. */
+/* Method: a tag that equals the pid is not shown; a tag set by the user gets a column. */
 static void the_column_of_tags_is_there_while_a_process_has_one(void **state)
 {
     static const char *const tags[] = { "7286", "train" };

@@ -25,7 +25,7 @@ static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(v
     scene.lost = 5;
     scene_update(model, &scene);
     assert_int_equal(table->order.count, 20);
-    assert_int_equal(ntk_top_table_cursor_get(table)->key, 20); /* the newest stays selected */
+    assert_int_equal(ntk_top_table_cursor_get(table)->key, 20); /* the newest one stays selected */
     press(model, NTK_SCREEN_KEY_DOWN);
     scene.realtime_ns += 1000000000;
     scene_update(model, &scene);
@@ -38,7 +38,7 @@ static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(v
     golden(model, 120, 20, "filtered");
     press(model, NTK_SCREEN_KEY_ESCAPE);
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 3);
-    assert_int_equal(table->order.count, 0); /* there are no events in the other one */
+    assert_int_equal(table->order.count, 0); /* the other application has no events */
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2);
     assert_int_equal(table->order.count, 30);
     scene.realtime_ns -= 1500000000;
@@ -95,8 +95,7 @@ static double error_value(const struct ntk_top_table *table, const struct ntk_to
     return cell->present ? cell->value : -1;
 }
 
-/* Method: bits are corrected in one second, then time continues; the application that failed
- * ends. */
+/* Method: bits are corrected in one second, then time passes; the application that failed exits. */
 static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
 {
     struct scene scene = scene_trn1;
@@ -129,12 +128,12 @@ static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
     assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 4);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_AGO) == 12e9);
     row = find_row(table, "7287", "timed-out executions");
-    assert_non_null(row); /* it ended */
+    assert_non_null(row); /* it exited */
     assert_true(error_value(table, row, NTK_TOP_ERRORS_NEW) == -1);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 2);
     golden(model, 100, 16, "later");
     scene.realtime_ns -= 5000000000;
-    scene_update(model, &scene); /* rewound: nothing counts twice */
+    scene_update(model, &scene); /* rewound: no event counts twice */
     assert_null(find_row(table, "7287", "timed-out executions"));
     assert_true(
         error_value(table, find_row(table, "ND3", "HBM ECC corrected"), NTK_TOP_ERRORS_SEEN) == 0);
@@ -156,7 +155,7 @@ static void a_recording_has_no_totals_of_ecc_instead_of_zeros(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: more applications than are remembered, each with one failure. */
+/* Method: more applications than are remembered, with one failure each. */
 static void remembered_errors_are_bounded(void **state)
 {
     struct scene scene = scene_small;
@@ -190,7 +189,7 @@ static void log_push(struct ntk_top_model *model, uint16_t kind, const char *tag
 }
 
 /* Method: an application that allocates and frees 62 times, then an event of another kind, then the
- * same pair of another application: rows, counts and sums by construction. */
+ * same pair from another application: rows, counts and sums are known by construction. */
 static void repeated_events_share_a_row_until_x_shows_each(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_small, NTK_TOP_VIEW_EVENTS);
@@ -219,7 +218,7 @@ static void repeated_events_share_a_row_until_x_shows_each(void **state)
     assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_TIMES)->value == 62);
     assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_BYTES)->value == 62 * 1024);
     assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_TIME)->value == 124e9);
-    assert_int_equal(row->key, 2); /* the oldest: it stays while others come */
+    assert_int_equal(row->key, 2); /* the oldest: it stays while others arrive */
     row = ntk_top_table_row_get(table, 3);
     assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_BYTES)->value == 62 * 4096);
     assert_true(ntk_top_table_is_shown(table, NTK_TOP_EVENTS_TIMES));

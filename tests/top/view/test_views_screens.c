@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views as whole screens: every usual terminal, any size, no unknown values. */
+/* Views as whole screens: every usual terminal, any size, and no unknown values. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-/* Method: the usual sizes, sixteen devices; ASCII and colours separately; then without optional
+/* Method: the usual sizes with sixteen devices; ASCII and colours separately; then without optional
  * data. */
 static void every_view_fits_every_usual_terminal(void **state)
 {
@@ -30,7 +30,7 @@ static void every_view_fits_every_usual_terminal(void **state)
     for (int i = 0; i < ONE_MACHINE_COUNT; i++) {
         enum ntk_top_view_id view = (enum ntk_top_view_id)i;
         if (view == NTK_TOP_VIEW_TREE) {
-            continue; /* test_view.c */
+            continue; /* covered by test_view.c */
         }
         const char *name = ntk_top_views_text_get(view)->name;
         struct ntk_top_model *model = open_view(&several, view);
@@ -105,8 +105,8 @@ static void no_view_shows_unknown_values(void **state)
     }
 }
 
-/* Method: every view, its page, its box of columns and the help on a machine whose memory is
- * another one, with errors of it. */
+/* Method: every view, its page, its column box and the help, on a machine with another kind of
+ * memory and with errors of it. */
 static void memory_has_the_word_of_its_machine(void **state)
 {
     static const int sizes[][2] = { { 24, 80 }, { 50, 200 }, { 60, 160 } };
@@ -144,7 +144,7 @@ static void memory_has_the_word_of_its_machine(void **state)
     assert_true(words > 20);
 }
 
-/* Method: usual sizes with all data; then with the data that no source has. */
+/* Method: usual sizes with all data; then without the data of missing sources. */
 static void pages_fit_every_usual_terminal(void **state)
 {
     static const enum ntk_top_view_id views[] = { NTK_TOP_VIEW_PROCESSES, NTK_TOP_VIEW_MODELS };
@@ -188,10 +188,10 @@ static void wide_characters_keep_the_columns(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: every size, each view with rows and without; nothing may leave the frame or crash. */
+/* Method: every size, each view with rows and without; nothing may exceed the frame or crash. */
 static void any_size_is_survived(void **state)
 {
-    /* A report may contain anything: half a logical core in a device. */
+    /* A report may contain anything, such as half a logical core in a device. */
     const struct scene odd = { .instance_type = "trn2.48xlarge",
                                .core_version = "",
                                .device_count = 3,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* views_fixture - a view of a scene, keys that are pressed in it, and its screen as text: */
+/* views_fixture - a view of a scene, keys pressed in it, and its screen as text. */
 #include "tests/top/view/views_fixture.h"
 
 #include <stdio.h>
