@@ -25,7 +25,7 @@ bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
            reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0;
 }
 
-/* An entry of a baseline. A count is cut off where no process gets in a hundred years. */
+/* An entry of a baseline. Its largest count is more than a process reaches in a hundred years. */
 #define BUCKET_BITS 12
 #define COUNT_MAX (UINT64_MAX >> BUCKET_BITS)
 static_assert(NTK_HISTOGRAM_BUCKETS <= 1 << BUCKET_BITS, "a bucket fits");

@@ -21,8 +21,8 @@
 /* The index of busy time in the counts of a core, which baselines and totals share. */
 #define AT_BUSY NTK_CORE_COUNT_AT(busy_ns)
 
-/* A histogram at the last reading. A machine has hundreds, of which long jobs fill a thousand
- * buckets each. */
+/* A histogram at the last reading. A machine has hundreds of them, and those of long jobs
+ * have a thousand used buckets each. */
 struct baseline {
     uint64_t *entries; /* bucket and count in one number, see aggregate_histogram.c */
     size_t count;

@@ -14,8 +14,8 @@
 #define MANY_CORES 64
 #define IDLE_CORES_NS (5 * NTK_NS_PER_SECOND)
 #define IDLE_AFTER_NS (60 * NTK_NS_PER_SECOND)
-/* On such a machine, cores on which observed processes work are read with one look of so many: what
- * fails there shows in the segments of these processes at once. */
+/* On a machine of this kind, cores that observed processes use are read only once in this number
+ * of looks, because failures there show in the segments of these processes at once. */
 #define LOOKS_AT_WORK 6
 
 struct source_device {

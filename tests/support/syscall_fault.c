@@ -23,7 +23,7 @@
 #define ERRORS_MAX 5
 
 /* Errors that a call may return; calls without a row do not fail (neither does brk(): malloc can
- * use mmap() instead). The first error is the most likely. */
+ * use mmap() instead). The most likely error of a row is the first one. */
 static const struct {
     long number;
     int errors[ERRORS_MAX];

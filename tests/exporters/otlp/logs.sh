@@ -19,7 +19,7 @@ listens() { [ -s "$1/port" ] && echo yes; }
 records() { find "$1" -name '*.logs' | sort | xargs -r "$python" "$here/decode.py"; }
 has() { [ "$(records "$1" | jq -s "[.[] | select($2)] | length")" -ge 1 ] && echo yes; }
 break_device() { ! NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --count 1 >/dev/null 2>&1 || fail "no fault"; }
-is_whole() { # FOLDER: the change is there once, with all of its words
+is_whole() { # FOLDER: it contains the change exactly once, with all attributes
     records "$1" | jq -se 'map(select(.event_name == "neuron.device.health.reason.started" and .attributes["neuron.health.reason"] == "hbm_uncorrectable")) as $started |
         map(select(.event_name == "neuron.device.health.verdict")) as $verdict |
         ($started | length) == 1 and ($verdict | length) == 1 and

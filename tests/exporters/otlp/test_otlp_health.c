@@ -171,7 +171,7 @@ static void a_device_that_is_ill_at_first_sight_has_records_and_no_earlier_verdi
     ntk_snapshot_destroy(unknown);
 }
 
-/* A report without the group of devices says nothing about them. */
+/* A report without the group of devices does not mention them. */
 static void a_snapshot_without_health_changes_nothing(void **state)
 {
     struct ntk_otlp_health health = { 0 };

@@ -444,8 +444,8 @@ static int64_t count_poison(sqlite3 *db, const char *table)
     return count;
 }
 
-/* Method: two minutes of processes that are watched in three ways; queries a second, a minute and
- * the file itself. */
+/* Method: record two minutes of processes that are watched in three ways, then query seconds,
+ * minutes and the file itself. */
 static void what_hooks_around_calls_do_not_know_is_null(void **state)
 {
     static const char *const tables[] = { "process_sample",   "process_minute",   "core_sample",
