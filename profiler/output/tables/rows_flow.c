@@ -30,7 +30,8 @@ static int put_edge(void *ctx, uint32_t index, uint64_t kind)
         .type = type   ? type
                 : kind ? number
                        : "UNKNOWN",
-        .gap_ns = ntk_rows_ns(f->of->start_ps - by->end_ps),
+        /* the difference of the columns, which are whole ns */
+        .gap_ns = ntk_rows_ns(f->of->start_ps) - ntk_rows_ns(by->end_ps),
     };
     if (++f->looks % NTK_TRACE_LOOKS == 0) {
         ntk_trace_give_back(f->core);

@@ -59,11 +59,9 @@ flows = rows("Flow")
 expect("Flow", collections.Counter((row["in_id"], row["out_id"], row["dependency_type"]) for row in flows if row["out_table"] == "Instruction"), edges)
 expect("triggers", [(row["in_id"], row["out_id"]) for row in flows if row["dependency_type"] == "DGE_TRIGGER"],
        [(row["trigger_id"], row["id"]) for row in profile["dma_transfer"]])
-times = {row["id"]: row for array in ("instruction", "dma_transfer") for row in profile[array]}
+times = {row["id"]: row for table in ("Instruction", "DmaPacketAggregated") for row in rows(table)}
 for row in flows:
-    gap = times[row["out_id"]]["timestamp"] - times[row["in_id"]]["timestamp"] - times[row["in_id"]]["duration"]
-    if abs(gap - row["gap_time"]) > 2:  # three times are truncated to whole ns
-        sys.exit(f"gap of {row}: {gap}")
+    expect(f"gap of {row}", row["gap_time"], times[row["out_id"]]["start_ts"] - times[row["in_id"]]["end_ts"])
 print("Flow", len(flows))
 
 # Levels: a row combines all its instructions.
