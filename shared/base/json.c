@@ -3,6 +3,7 @@
 #include "shared/base/json.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,7 +289,8 @@ static int nanosecond_digits(double value, char *digits, int *out_exponent)
     return count;
 }
 
-/* The shortest of %.15e, %.16e and %.17e that reads back to the same double. */
+/* The shortest of 15, 16 and 17 digits that reads back to the same double: the last always does.
+ * Shorter values are found by dropping zeros. Only below DBL_MIN do 15 digits differ from one. */
 static int shortest_of_double(double value, char *digits, int *out_exponent)
 {
     char text[40];
@@ -297,29 +299,25 @@ static int shortest_of_double(double value, char *digits, int *out_exponent)
     if (count > 0) {
         return count;
     }
-    for (int precision = 0; precision <= 16; precision++) {
-        if (precision > 0 && precision < 14) {
-            continue; /* shorter values are found by dropping zeros below */
-        }
+    for (int precision = value < DBL_MIN ? 0 : 14; precision <= 16;
+         precision = precision ? precision + 1 : 14) {
         snprintf(text, sizeof text, "%.*e", precision, value);
-        if (strtod(text, NULL) == value) {
+        if (precision < 16 && strtod(text, NULL) == value) {
             break;
         }
     }
     return split_digits(text, digits, out_exponent);
 }
 
-/* The shortest that reads back to the same float. */
+/* The same of 6 to 9 digits. */
 static int shortest_of_float(float value, char *digits, int *out_exponent)
 {
     char text[40];
 
-    for (int precision = 0; precision <= 8; precision++) {
-        if (precision > 0 && precision < 5) {
-            continue;
-        }
+    for (int precision = value < FLT_MIN ? 0 : 5; precision <= 8;
+         precision = precision ? precision + 1 : 5) {
         snprintf(text, sizeof text, "%.*e", precision, (double)value);
-        if (strtof(text, NULL) == value) {
+        if (precision < 8 && strtof(text, NULL) == value) {
             break;
         }
     }

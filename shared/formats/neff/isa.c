@@ -326,7 +326,7 @@ static struct ntk_isa_operand decode_operand(const uint8_t *slot)
 int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine engine,
                    struct ntk_isa_instr *out_instr, size_t *out_slots, struct ntk_err *err)
 {
-    struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_NONE);
+    struct ntk_isa_instr instr;
     uint8_t again[NTK_ISA_INSTR_BYTES_MAX];
     const struct ntk_isa_op_info *info;
     unsigned number;
@@ -352,7 +352,7 @@ int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine
                    bytes_count);
     }
 
-    instr.op = (enum ntk_isa_op)number;
+    instr = ntk_isa_instr_make((enum ntk_isa_op)number);
     instr.flags = bytes[3];
     instr.wait_semaphore = get16(bytes + 4);
     instr.wait_value = get16(bytes + 6);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "shared/base/json_place.h"
+#include "shared/base/str.h"
 
 /* Semaphores that the vendor's runtime gives to engines in each program. */
 static const struct {
@@ -19,8 +20,11 @@ static const struct {
 /* The first name stays. */
 static int set_name(char **name, const char *text)
 {
+    char clean[3 * NTK_VENDOR_NAME_BYTES]; /* a byte may become U+FFFD */
+
     if (!*name) {
-        *name = strdup(text);
+        ntk_str_copy_clean(clean, sizeof clean, text, strlen(text));
+        *name = strdup(clean);
     }
     return *name ? 0 : -ENOMEM;
 }

@@ -19,6 +19,7 @@ extern "C" {
 #define NTK_VENDOR_NUMBERS 256
 #define NTK_VENDOR_NAME_BYTES 256
 
+/* Clean texts, see ntk_str_copy_clean(). */
 struct ntk_vendor_names {
     char *semaphores[NTK_VENDOR_NUMBERS]; /* "qSyncDynamicHW"; NULL: has none */
     char *functions[NTK_VENDOR_NUMBERS];  /* "EXP"; NULL: unknown */

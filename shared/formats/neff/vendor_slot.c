@@ -33,7 +33,20 @@ static void put_text(struct slot_text *out, const char *word)
     slot_text_word(out, word, strlen(word));
 }
 
-/* From the file: of any length, made clean. */
+/* Of struct ntk_vendor_names: clean, and seldom longer than a word. */
+static void put_clean(struct slot_text *out, const char *name)
+{
+    size_t bytes = strlen(name);
+
+    if (bytes <= SLOT_TEXT_WORD_MAX) {
+        slot_text_word(out, name, bytes);
+    } else {
+        slot_text_end(out);
+        ntk_buf_add(out->out, name, bytes);
+    }
+}
+
+/* From the slot: made clean. */
 static void put_name(struct slot_text *out, const char *name)
 {
     slot_text_end(out);
@@ -129,7 +142,7 @@ static void put_fp32_mode(struct slot_text *out, unsigned code)
 static void put_function(struct slot_text *out, const struct ntk_vendor_names *names, unsigned code)
 {
     if (names && names->functions[code]) {
-        put_name(out, names->functions[code]);
+        put_clean(out, names->functions[code]);
     } else {
         put_unknown(out, "func", code);
     }
@@ -199,7 +212,7 @@ static void put_semaphore(struct slot_text *out, const struct ntk_vendor_names *
         WORD("S[");
         NUMBER(number);
         WORD("] (");
-        put_name(out, names->semaphores[number]);
+        put_clean(out, names->semaphores[number]);
         WORD(")");
     } else {
         WORD("$S[");

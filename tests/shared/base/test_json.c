@@ -185,6 +185,8 @@ static void floats_are_the_shortest_text_of_24_bits(void **state)
         { 1e21F, "1e+21" },
         { 3.4028235e38F, "3.4028235e+38" },
         { 1e-7F, "1e-07" },
+        { 1e-45F, "1e-45" }, /* the smallest */
+        { 5e-38F, "5e-38" },
     };
     char text[64];
     uint32_t bits = 1;

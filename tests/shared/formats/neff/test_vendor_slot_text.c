@@ -96,6 +96,41 @@ static void names_come_from_the_files_queues_and_sets(void **state)
     ntk_vendor_names_fini(&names);
 }
 
+static void copy(const char *name, char *buf, size_t buf_bytes)
+{
+    snprintf(buf, buf_bytes, "%s", name);
+}
+
+/* Method: a wait for a queue's semaphore, whose name has control characters and any length. */
+static void names_of_any_length_are_clean(void **state)
+{
+    static const uint8_t wait[NTK_VENDOR_SLOT_BYTES] = {
+        [0] = 0xa2, [NTK_VENDOR_SLOT_WAIT] = NTK_VENDOR_WAIT_AT_LEAST, 8, [8] = 1
+    };
+    static const size_t lengths[] = { 0, 1, 61, 62, 63, 64, 65, 200, 254 };
+    struct ntk_neff_queue_set queue = { .semaphore_count = 1, .semaphores = { 8 } };
+    struct ntk_neff_subgraph subgraph = {
+        .name = "sg00", .folder = "sg00", .queue_set_count = 1, .queue_sets = &queue
+    };
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct ntk_vendor_names names;
+        struct ntk_buf text = { 0 };
+        char name[NTK_VENDOR_NAME_BYTES] = { 0 };
+        char wanted[NTK_VENDOR_NAME_BYTES + 32];
+
+        memset(name, 'q', lengths[i]);
+        name[lengths[i]] = '\x1b';
+        snprintf(wanted, sizeof wanted, "S[8] (%.*s\xef\xbf\xbd)>=1 ", (int)lengths[i], name);
+        queue.name = name;
+        assert_int_equal(ntk_vendor_names_init(&names, NULL, &subgraph, copy), 0);
+        ntk_vendor_slot_print(wait, &names, &text);
+        assert_string_equal(ntk_buf_text_get(&text), wanted);
+        ntk_buf_fini(&text);
+        ntk_vendor_names_fini(&names);
+    }
+}
+
 static void only_an_activate_has_a_function(void **state)
 {
     struct ntk_vendor_names names;
@@ -119,6 +154,7 @@ int main(void)
         cmocka_unit_test(every_layout_has_its_text),
         cmocka_unit_test(any_bytes_have_a_text),
         cmocka_unit_test(names_come_from_the_files_queues_and_sets),
+        cmocka_unit_test(names_of_any_length_are_clean),
         cmocka_unit_test(only_an_activate_has_a_function),
     };
 
