@@ -1,4 +1,4 @@
-# man.awk - a man page from its template: awk -v program=PATH -f man.awk x.1.in >x.1
+# man.awk - a man page from its template: awk -v program=PATH [-v emulator=COMMAND] -f man.awk x.1.in >x.1
 #
 #   @options [SUBCOMMAND]  inserts the options of its table, each with its text of --help
 #   @options SUBCOMMAND if-built  the same, or one sentence where the build omits the subcommand
@@ -14,7 +14,7 @@ function fail(sentence)
 }
 
 /^@options/ {
-    command = "'" program "' " $2 " --completion man"
+    command = emulator " '" program "' " $2 " --completion man"
     if ($3 == "if-built" && system(command " >/dev/null 2>&1") != 0) {
         command = "echo This build does not have the command."
     }

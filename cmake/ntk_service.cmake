@@ -40,7 +40,7 @@ function(ntk_install_defaults program variable unit example)
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/default)
     set(script ${CMAKE_SOURCE_DIR}/cmake/package/defaults.awk)
     add_custom_command(OUTPUT ${made}
-        COMMAND $<TARGET_FILE:${program}> --help | awk -v variable=${variable} -v unit=${unit} -v example=${example}
+        COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${program}> --help | awk -v variable=${variable} -v unit=${unit} -v example=${example}
             -f ${script} >${made}
         DEPENDS ${program} ${script})
     add_custom_target(${program}_defaults ALL DEPENDS ${made})

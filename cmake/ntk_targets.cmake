@@ -164,8 +164,9 @@ endfunction()
 function(ntk_install_man name template)
     set(made ${CMAKE_BINARY_DIR}/share/man/man1/${name}.1)
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/man/man1)
+    list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
     add_custom_command(OUTPUT ${made}
-        COMMAND awk -v program=$<TARGET_FILE:${name}> -f ${CMAKE_SOURCE_DIR}/cmake/man.awk
+        COMMAND awk -v "emulator=${emulator}" -v program=$<TARGET_FILE:${name}> -f ${CMAKE_SOURCE_DIR}/cmake/man.awk
             ${CMAKE_CURRENT_SOURCE_DIR}/${template} >${made}
         DEPENDS ${name} ${template} ${CMAKE_SOURCE_DIR}/cmake/man.awk)
     set(packed ${CMAKE_BINARY_DIR}/share/man-gz/${name}.1.gz)
@@ -191,7 +192,7 @@ function(ntk_install_completions name)
         get_filename_component(folder ${made} DIRECTORY)
         file(MAKE_DIRECTORY ${folder})
         add_custom_command(TARGET ${name} POST_BUILD
-            COMMAND $<TARGET_FILE:${name}> --completion ${shell} | sed s/${name}/${as}/g >${made})
+            COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${name}> --completion ${shell} | sed s/${name}/${as}/g >${made})
         get_filename_component(destination share/${file} DIRECTORY)
         install(FILES ${made} DESTINATION ${destination})
     endforeach()

@@ -5,10 +5,9 @@
 set -euo pipefail
 export LC_ALL=C
 source=$(cd "$(dirname "$0")/../.." && pwd)
+. "$source/cmake/package/root.sh"
 folder=$(realpath -m "$1") version=$2 epoch=$3
-mirror=${NTK_PORTABLE_MIRROR:-http://deb.debian.org/debian}
 root=$folder/root
-export PATH=$PATH:/usr/sbin:/sbin
 
 [ "$(id -u)" = 0 ] || {
     echo "portable.sh: only root makes a system of Debian 11" >&2
@@ -17,16 +16,13 @@ export PATH=$PATH:/usr/sbin:/sbin
 mkdir -p "$folder"
 if [ ! -e "$root/.made" ]; then
     rm -rf --one-file-system "$root"
-    debootstrap --variant=minbase bullseye "$root" "$mirror" >"$folder/debootstrap.log" 2>&1 || {
-        tail -5 "$folder/debootstrap.log" >&2
+    make_root bullseye "$root" "$folder/debootstrap.log" || {
+        echo "portable.sh: cannot make a system of Debian 11 from $ntk_mirror" >&2
         exit 1
     }
     touch "$root/.made"
 fi
-cp /etc/resolv.conf "$root/etc/resolv.conf"
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no service starts
-chmod +x "$root/usr/sbin/policy-rc.d"
-printf '%s main\n' "deb $mirror bullseye" "deb $mirror bookworm" "deb-src $mirror bookworm" >"$root/etc/apt/sources.list"
+printf '%s main\n' "deb $ntk_mirror bullseye" "deb $ntk_mirror bookworm" "deb-src $ntk_mirror bookworm" >"$root/etc/apt/sources.list"
 echo 'APT::Default-Release "bullseye";' >"$root/etc/apt/apt.conf.d/50release"
 
 # cmake is too old there. This system's is started by this system's loader.
@@ -47,21 +43,13 @@ chmod +x "$host/bin/cmake"
 
 # The sources, with the commit that a build without git finds in SOURCE.
 rm -rf "$root/src"
-mkdir "$root/src"
+copy_sources "$source" "$root/src"
 if [ -e "$source/.git" ]; then
-    (cd "$source" && git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read) | tar -x -C "$root/src"
     modified=$("$source/cmake/source.sh" commit | sed -n 's/.*-modified/ -modified/p')
     (cd "$source" && echo "$(git rev-parse HEAD) $("$source/cmake/source.sh" time)$modified") >"$root/src/SOURCE"
-else
-    tar -C "$source" -c --exclude=./build . | tar -x -C "$root/src"
 fi
 
-# Mounts are in a namespace, so that none is left whatever ends this script; so are processes.
-unshare --mount --pid --fork --kill-child bash -euc '
-    mount --make-rprivate /
-    mount -t proc proc "$1/proc"
-    mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"
-    exec env -i HOME=/root PATH=/opt/host/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 SOURCE_DATE_EPOCH="$3" \
-        NTK_JOBS="${NTK_JOBS:-$(nproc)}" chroot "$1" bash /src/cmake/package/portable_root.sh "$2" "$3"' portable "$root" "$version" "$epoch"
+in_root "$root" "bash /src/cmake/package/portable_root.sh $version $epoch" PATH=/opt/host/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    SOURCE_DATE_EPOCH="$epoch" NTK_JOBS="${NTK_JOBS:-$(nproc)}"
 chmod 644 "$root"/out/neuron-toolkit-*.tar.zst
 mv "$root"/out/neuron-toolkit-*.tar.zst "$folder/"

@@ -38,15 +38,13 @@ fi
 
 [ "${NTK_PACKAGE_CHECK:-0}" = 1 ] || skip "takes long: run ./dev package --portable --check"
 [ "$(id -u)" = 0 ] || skip "only root makes bare systems"
-PATH=$PATH:/usr/sbin:/sbin
+. "$NTK_SOURCE_DIR/cmake/package/root.sh"
 needs debootstrap unshare
-mirror=${NTK_FRESH_MIRROR:-http://deb.debian.org/debian}
 for suite in bullseye bookworm trixie; do
-    root=$scratch/$suite
-    if ! debootstrap --variant=minbase "$suite" "$root" "$mirror" >debootstrap.log 2>&1; then
-        ! greps '^E: Failed getting release file' debootstrap.log || skip "$mirror has no $suite, or is out of reach"
-        fail "see debootstrap.log"
-    fi
+    root=$scratch/$suite code=0
+    make_root "$suite" "$root" debootstrap.log || code=$?
+    [ $code != 2 ] || skip "$ntk_mirror has no $suite, or is out of reach"
+    [ $code = 0 ] || fail "see debootstrap.log"
     mkdir -p "$root/opt/stand-in"
     cp -a "$top" "$root/opt/neuron-toolkit"
     cp "$NTK_SOURCE_DIR/tests/demo/demo.sh" "$root/opt/"
@@ -65,14 +63,9 @@ case $4 in *process_overview) question=processes ;; *) question=cores ;; esac
 exec neuron-monitor query $question --db "$3"
 TEXT
     chmod +x "$root"/opt/stand-in/*
-    unshare --mount --pid --fork --kill-child bash -euc '
-        mount --make-rprivate /
-        mount -t proc proc "$1/proc"
-        mount -t sysfs -o ro sysfs "$1/sys"
-        mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm"
-        exec env -i HOME=/root PATH=/opt/stand-in:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 chroot "$1" bash -c "
-            /opt/demo.sh /opt/neuron-toolkit && { neuron=/opt/neuron-toolkit/bin/neuron-monitor; \$neuron run --audit -- echo audited; echo audit \$?; }"' \
-        portable "$root" >"demo-$suite.log" 2>&1 </dev/null || complain "$suite: the demo failed"
+    in_root "$root" '/opt/demo.sh /opt/neuron-toolkit
+        code=0; /opt/neuron-toolkit/bin/neuron-monitor run --audit -- echo audited || code=$?; echo audit $code' \
+        PATH=/opt/stand-in:/usr/sbin:/usr/bin:/sbin:/bin >"demo-$suite.log" 2>&1 </dev/null || complain "$suite: the demo failed"
     greps '^That was the demo' "demo-$suite.log" || complain "$suite: the demo did not reach its end"
     greps '^neuroncore_utilization_ratio' "demo-$suite.log" || complain "$suite: no metrics"
     greps 'mlp-serving' "demo-$suite.log" || complain "$suite: no process in the database"
