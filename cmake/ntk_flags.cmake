@@ -35,7 +35,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
     # counts.
     cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE up)
     target_compile_options(ntk_flags INTERFACE -g1 -ffile-prefix-map=${up}=. -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
-                           -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
+                           -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=generated/=build/generated/)
     target_compile_definitions(ntk_flags INTERFACE _FORTIFY_SOURCE=2)
 endif()
 if(NTK_SANITIZE)

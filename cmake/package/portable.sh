@@ -23,7 +23,7 @@ if [ ! -e "$root/.made" ]; then
     touch "$root/.made"
 fi
 printf '%s main\n' "deb $ntk_mirror bullseye" "deb $ntk_mirror bookworm" "deb-src $ntk_mirror bookworm" >"$root/etc/apt/sources.list"
-echo 'APT::Default-Release "bullseye";' >"$root/etc/apt/apt.conf.d/50release"
+echo 'APT::Default-Release "bullseye"; APT::Sandbox::User "root";' >"$root/etc/apt/apt.conf.d/50release"
 
 # cmake is too old there. This system's is started by this system's loader.
 host=$root/opt/host

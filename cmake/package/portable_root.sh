@@ -15,9 +15,17 @@ packages=(gcc g++ make ninja-build pkg-config protobuf-c-compiler jq clang dpkg-
 static=(ncursesw tinfo microhttpd protobuf-c yaml crypt snappy dw elf bz2 lzma)
 newer=(zlib1g-dev libzstd-dev libssl-dev libnghttp2-dev libsqlite3-dev libbpf-dev)
 
+# logged NAME COMMAND...: keeps what it prints in /opt/NAME.log, and shows the end of that where it fails.
+logged() {
+    local log=/opt/$1.log
+    "${@:2}" >"$log" 2>&1 || {
+        tail -20 "$log" >&2
+        exit 1
+    }
+}
 if [ ! -e /opt/packages.done ]; then
-    apt-get update -qq
-    apt-get install -y -qq --no-install-recommends "${packages[@]}" >/opt/packages.log
+    logged update apt-get update -qq
+    logged packages apt-get install -y -qq --no-install-recommends "${packages[@]}"
     touch /opt/packages.done
 fi
 
@@ -27,7 +35,7 @@ pc() {
         "$(sed 's/^[0-9]*://; s/[+-].*//' /opt/"$2".version)" $libs $libs "$3" >$libs/lib/pkgconfig/"$1".pc
 }
 if [ ! -e /opt/newer.done ]; then
-    apt-get update -qq
+    logged update apt-get update -qq
     rm -rf $libs /opt/newer
     mkdir -p $libs/{lib/pkgconfig,include} /opt/newer
     for package in "${newer[@]}"; do
@@ -55,16 +63,17 @@ built() {
     [ ! -e /opt/"$name".done ] || return 0
     echo "portable: $name" >&2
     rm -rf /opt/source/"$name"-* && mkdir -p /opt/source
-    (cd /opt/source && apt-get source -qq --only-source -t bookworm "$name" && cd ./"$name"-*/ &&
-        dpkg-parsechangelog -S Version >/opt/"$name".version && cp debian/copyright /opt/"$name".copyright &&
-        cmake -S . -B made -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$libs -DCMAKE_INSTALL_LIBDIR=lib \
-            -DCMAKE_PREFIX_PATH=$libs -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF "$@" &&
-        ninja "$jobs" -C made "${target:-install}") >/opt/"$name".log 2>&1 || {
-        tail -20 /opt/"$name".log >&2
-        exit 1
-    }
+    logged "$name" build_library "$name" "$@"
     touch /opt/"$name".done
 }
+build_library() (
+    name=$1
+    cd /opt/source && apt-get source -qq --only-source -t bookworm "$name" && cd ./"$name"-*/ &&
+        dpkg-parsechangelog -S Version >/opt/"$name".version && cp debian/copyright /opt/"$name".copyright &&
+        cmake -S . -B made -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$libs -DCMAKE_INSTALL_LIBDIR=lib \
+            -DCMAKE_PREFIX_PATH=$libs -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF "${@:2}" &&
+        ninja "$jobs" -C made "${target:-install}"
+)
 # libnrt links these, and Debian's static ones are for programs alone.
 built jansson -DJANSSON_BUILD_DOCS=OFF -DJANSSON_EXAMPLES=OFF -DJANSSON_WITHOUT_TESTS=ON
 pc jansson jansson -ljansson
@@ -88,18 +97,15 @@ sed '/[.]private:/d' /usr/lib/"$arch"/pkgconfig/gnutls.pc >$libs/lib/pkgconfig/g
 
 # The toolkit: /opt/neuron-toolkit, wherever it is unpacked.
 rm -f /build/CMakeCache.txt # libraries may have changed
-cmake -S /src -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DPKG_CONFIG_ARGN=--static -DCMAKE_PREFIX_PATH=$libs \
-    -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PROJECT_INCLUDE=/src/cmake/package/portable.cmake >/opt/configure.log 2>&1 || {
-    tail -20 /opt/configure.log >&2
-    exit 1
-}
+logged configure cmake -S /src -B /build -G Ninja -DCMAKE_BUILD_TYPE=Release -DPKG_CONFIG_ARGN=--static -DCMAKE_PREFIX_PATH=$libs \
+    -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_PROJECT_INCLUDE=/src/cmake/package/portable.cmake
 echo "portable: the toolkit" >&2
 ninja "$jobs" -k 0 -C /build >/opt/build.log || {
     grep -A20 '^FAILED' /opt/build.log | head -60 >&2
     exit 1
 }
 rm -rf /out
-DESTDIR=/out/tree cmake --install /build --prefix /opt/neuron-toolkit --strip >/opt/install.log
+DESTDIR=/out/tree logged install cmake --install /build --prefix /opt/neuron-toolkit --strip
 name=neuron-toolkit-$version-$(uname -m)
 mv /out/tree/opt/neuron-toolkit /out/"$name"
 
