@@ -1,7 +1,7 @@
 #!/bin/bash
 # aarch64.sh [-b] [CTEST-OPTION...] - cross-builds the preset aarch64 with Debian 12's libraries, and runs its tests under
 # qemu-user; -b only builds. In build/aarch64-root, a system made with debootstrap; a later run continues there. Needs root,
-# network and 6 GB. Programs that tests start are emulated, too: a user namespace has a binfmt_misc of its own (Linux 6.7).
+# network and 6 GB. Programs that tests start are emulated, too, by the private binfmt_misc of a user namespace (Linux 6.7).
 set -euo pipefail
 source=$(dirname "$(dirname "$(readlink -f "$0")")")
 . "$source/cmake/package/root.sh"

@@ -25,8 +25,8 @@ copy_sources() {
 }
 
 # in_root ROOT COMMAND [NAME=VALUE...] - runs a shell command in the root. Mounts and processes are in namespaces, so that none
-# is left when this script ends. $root_binds: pairs FOLDER=PLACE that it sees, too. $root_emulator: a line for binfmt_misc, which
-# only a user namespace has of its own.
+# is left when this script ends. $root_binds: pairs FOLDER=PLACE that it sees, too. $root_emulator: a line for the private
+# binfmt_misc of a user namespace.
 in_root() {
     cp /etc/resolv.conf "$1/etc/resolv.conf"
     unshare --mount --pid --fork --kill-child bash -euc '
