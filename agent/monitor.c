@@ -584,6 +584,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         .sysfs_root = monitor->options->sysfs_root,
         .reap = true,
         .command_lines = monitor->options->command_lines,
+        .span_rules = ntk_outputs_span_rules(),
         .totals_get = monitor->totals ? ntk_store_reader_totals_get : NULL,
         .ecc_get = monitor->totals ? ntk_store_reader_ecc_get : NULL,
         .health_get = monitor->totals ? ntk_store_reader_health_get : NULL,

@@ -28,6 +28,7 @@ extern "C" {
 
 struct ntk_clock;
 struct ntk_snapshot;
+struct ntk_span_rules;
 struct ntk_http_security;
 struct ntk_http_request;
 struct ntk_http_response;
@@ -109,6 +110,8 @@ struct ntk_exporter {
     /* 1 if the options request it, 0 if not, negative with a message if they contradict each
      * other. */
     int (*is_asked)(struct ntk_err *err);
+    /* The spans that its snapshots shall have, once is_asked() was called; NULL: none. */
+    const struct ntk_span_rules *(*span_rules)(void);
     bool has_secrets; /* credentials of a peer: a core file would contain them */
     bool listens;     /* has its own port: respects security and host_names */
     int (*create)(const struct ntk_exporter_options *options, void **out_state,

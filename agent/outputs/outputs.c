@@ -28,6 +28,18 @@ int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_opti
     return 0;
 }
 
+const struct ntk_span_rules *ntk_outputs_span_rules(void)
+{
+    for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
+        const struct ntk_span_rules *rules =
+            ntk_exporters[i]->span_rules ? ntk_exporters[i]->span_rules() : NULL;
+        if (rules) {
+            return rules;
+        }
+    }
+    return NULL;
+}
+
 void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot, bool is_page)
 {
     for (size_t i = 0; i < outputs->count; i++) {

@@ -33,6 +33,8 @@ struct ntk_outputs {
 /* Exporters requested on the command line; with_pages: and those that have a page. */
 int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_options *options,
                      bool with_pages, struct ntk_err *err);
+/* The spans that an exporter expects in snapshots; NULL: none. Before ntk_outputs_open(). */
+const struct ntk_span_rules *ntk_outputs_span_rules(void);
 /* The counts of an earlier agent, before the first put. */
 void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *totals);
 /* A page to exporters that have one, a report to the others. A failure is logged once and does not

@@ -2,11 +2,12 @@
 /*
  * otlp - turns snapshots into requests of OTLP over HTTP or gRPC and pushes them in order to a
  * collector: pages of metrics (each report, or one per interval and the last), and on request
- * changes of health as log records. Each signal has its own address and queue.
+ * changes of health as log records and spans as traces. Each signal has its own address and queue.
  */
 #include "exporters/otlp/otlp.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,15 @@
 #include "exporters/otlp/otlp_encode.h"
 #include "exporters/otlp/otlp_health.h"
 #include "exporters/otlp/otlp_peer.h"
+#include "exporters/otlp/otlp_spans.h"
 #include "exporters/push/push.h"
+#include "exporters/transport/output_counts.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 #include "shared/metrics/snapshot.h"
 
 struct ntk_otlp_target ntk_otlp_target;
+static struct ntk_span_rules span_rules;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "otlp", "[=URL]", NTK_OPT_TEXT, &ntk_otlp_target.url,
@@ -28,6 +32,10 @@ static const struct ntk_opt option_rows[] = {
       "for HTTP (default URL: OTEL_EXPORTER_OTLP_ENDPOINT)" },
     { 0, "otlp-logs", 0, NTK_OPT_FLAG, &ntk_otlp_target.has_logs,
       "push changes of device health there as log records (/v1/logs)" },
+    { 0, "otlp-traces", "[=RULES]", NTK_OPT_TEXT, &ntk_otlp_target.traces,
+      "push single executions, loads and collectives there as spans (/v1/traces): failed, "
+      "slow=TIME, parent, every=N, separated by commas (default " NTK_SPAN_RULES_DEFAULT ")",
+      "failed slow= parent every=" },
     { 0, "otlp-spool", "FOLDER", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },
     { 0 },
@@ -36,16 +44,29 @@ static const struct ntk_opt option_rows[] = {
 static int is_asked(struct ntk_err *err)
 {
     const struct ntk_otlp_target *target = &ntk_otlp_target;
+    const char *lonely = target->url            ? NULL
+                         : target->spool_folder ? "--otlp-spool"
+                         : target->has_logs     ? "--otlp-logs"
+                         : target->traces       ? "--otlp-traces"
+                                                : NULL;
 
-    if (!target->url && (target->spool_folder || target->has_logs)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s requires --otlp",
-                           target->spool_folder ? "--otlp-spool" : "--otlp-logs");
+    if (lonely) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s requires --otlp", lonely);
+    }
+    struct ntk_err cause = { 0 };
+    if (target->traces && ntk_span_rules_parse(target->traces, &span_rules, &cause) < 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--otlp-traces: %s", cause.text);
     }
     if (target->url && target->url[0] && !ntk_push_is_url(target->url)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "--otlp requires a URL with http:// or https://");
     }
     return target->url != NULL;
+}
+
+static const struct ntk_span_rules *span_rules_get(void)
+{
+    return ntk_otlp_target.url && ntk_otlp_target.traces ? &span_rules : NULL;
 }
 
 /* -- metrics ----------------------------------------------------------------------------------- */
@@ -169,6 +190,10 @@ struct otlp {
     void *metrics; /* of ntk_push_create() */
     struct channel logs;
     struct ntk_otlp_health health;
+    struct channel traces;
+    /* Spans that no request has, in addition to those that the outbox counts as lost. */
+    _Atomic uint64_t spans_lost;
+    struct ntk_output_source source;
     /* The machine, as far as snapshots have described it. */
     char host_name[NTK_PUSH_HOST_BYTES];
     char instance[MACHINE_TEXTS][NTK_PUSH_HOST_BYTES];
@@ -184,8 +209,32 @@ static void destroy(void *ctx)
     if (state->metrics) {
         ntk_push_destroy(state->metrics);
     }
+    ntk_output_source_remove(&state->source);
     close_channel(&state->logs);
+    close_channel(&state->traces);
     free(state);
+}
+
+/* The name of the queue of spans, whose counts these are added to. */
+#define TRACES_NAME "otlp traces"
+
+static void read_counts(void *ctx, struct ntk_output_counts *counts)
+{
+    const struct otlp *state = ctx;
+
+    counts->lost_items += atomic_load(&state->spans_lost);
+}
+
+static int open_traces(struct otlp *state, struct ntk_err *err)
+{
+    int ret = open_channel(&state->traces, NTK_OTLP_TRACES, TRACES_NAME, "spans", err);
+
+    if (ret >= 0 && state->traces.sender) {
+        state->source =
+            (struct ntk_output_source){ .name = TRACES_NAME, .read = read_counts, .ctx = state };
+        ntk_output_source_add(&state->source);
+    }
+    return ret;
 }
 
 static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
@@ -199,6 +248,9 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     int ret = create_metrics(options, &state->metrics, err);
     if (ret >= 0 && ntk_otlp_target.has_logs) {
         ret = open_channel(&state->logs, NTK_OTLP_LOGS, "otlp logs", "log records", err);
+    }
+    if (ret >= 0 && ntk_otlp_target.traces) {
+        ret = open_traces(state, err);
     }
     if (ret < 0) {
         destroy(state);
@@ -232,13 +284,13 @@ static struct ntk_otlp_machine see_machine(struct otlp *state, const struct ntk_
                                       .availability_zone = state->instance[3] };
 }
 
-static int put_logs(struct otlp *state, const struct ntk_snapshot *snapshot, struct ntk_err *err)
+static int put_logs(struct otlp *state, const struct ntk_snapshot *snapshot,
+                    const struct ntk_otlp_machine *machine, struct ntk_err *err)
 {
-    const struct ntk_otlp_machine machine = see_machine(state, snapshot);
     const struct ntk_otlp_health before = state->health;
     uint64_t now_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
     struct ntk_buf request = { 0 };
-    int count = ntk_otlp_health_encode(&state->health, snapshot, &machine,
+    int count = ntk_otlp_health_encode(&state->health, snapshot, machine,
                                        &state->logs.peer.config.attributes, now_ns, &request);
     int ret = count < 0   ? ntk_err_no_memory(err)
               : count > 0 ? ntk_push_sender_put(state->logs.sender, &request, (uint64_t)count, err)
@@ -251,13 +303,39 @@ static int put_logs(struct otlp *state, const struct ntk_snapshot *snapshot, str
     return ret;
 }
 
+static int emit_spans(struct ntk_buf *request, uint64_t span_count, void *ctx, struct ntk_err *err)
+{
+    struct otlp *state = ctx;
+
+    return ntk_push_sender_put(state->traces.sender, request, span_count, err);
+}
+
+static int put_traces(struct otlp *state, const struct ntk_snapshot *snapshot,
+                      const struct ntk_otlp_machine *machine, struct ntk_err *err)
+{
+    uint64_t lost = 0;
+    int ret = ntk_otlp_spans_encode(snapshot, machine, &state->traces.peer.config.attributes,
+                                    emit_spans, state, &lost, err);
+
+    atomic_fetch_add(&state->spans_lost, lost + snapshot->spans_lost);
+    return ret;
+}
+
 static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
 {
     struct otlp *state = ctx;
+    const struct ntk_otlp_machine machine = see_machine(state, snapshot);
     int ret = ntk_push_put(state->metrics, snapshot, err);
-    int logs = state->logs.sender ? put_logs(state, snapshot, ret < 0 ? NULL : err) : 0;
 
-    return ret < 0 ? ret : logs;
+    if (state->logs.sender) {
+        int logs = put_logs(state, snapshot, &machine, ret < 0 ? NULL : err);
+        ret = ret < 0 ? ret : logs;
+    }
+    if (state->traces.sender) {
+        int traces = put_traces(state, snapshot, &machine, ret < 0 ? NULL : err);
+        ret = ret < 0 ? ret : traces;
+    }
+    return ret;
 }
 
 static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *err)
@@ -271,16 +349,23 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
 static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct otlp *state = ctx;
-    int metrics = ntk_push_drain(state->metrics, in_haste, err);
-    int logs = drain_channel(&state->logs, in_haste, metrics < 0 ? NULL : err);
+    int first = ntk_push_drain(state->metrics, in_haste, err);
+    bool is_waiting = first == 0;
+    struct channel *const channels[] = { &state->logs, &state->traces };
 
-    return metrics == 0 || logs == 0 ? 0 : metrics < 0 ? metrics : logs;
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+        int ret = drain_channel(channels[i], in_haste, first < 0 ? NULL : err);
+        is_waiting = is_waiting || ret == 0;
+        first = first < 0 ? first : ret < 0 ? ret : 1;
+    }
+    return is_waiting ? 0 : first;
 }
 
 const struct ntk_exporter ntk_exporter_otlp = {
     .name = "otlp",
     .options = option_rows,
     .is_asked = is_asked,
+    .span_rules = span_rules_get,
     .has_secrets = true,
     .create = create,
     .put = put,

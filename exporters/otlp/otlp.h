@@ -15,6 +15,7 @@ extern struct ntk_otlp_target {
     const char *url;          /* base URL; "" and NULL: from the environment */
     const char *spool_folder; /* NULL: memory only; signals but metrics have folders in it */
     bool has_logs;            /* push changes of health as log records */
+    const char *traces;       /* ntk_span_rules_parse(): push these spans; NULL: none */
 } ntk_otlp_target;
 
 #ifdef __cplusplus

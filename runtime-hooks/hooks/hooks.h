@@ -266,6 +266,19 @@ void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t
 uint64_t ntk_hooks_mark_begin(void);
 void ntk_hooks_mark_text(const char *name, uint64_t start_ticks, uint64_t value);
 
+/* A W3C traceparent; ids are big-endian numbers. */
+struct ntk_hooks_trace {
+    uint64_t trace_high, trace_low;
+    uint64_t span;
+    uint64_t flags; /* 8 bits */
+};
+/* 1; 0 if the text is not a valid traceparent: form, lower case, version ff, ids of zeros. Source:
+ * W3C Trace Context, 3.2 "Traceparent Header". */
+int ntk_hooks_trace_parse(const char *text, struct ntk_hooks_trace *out);
+/* The trace that later records of this thread belong to; NULL ends it, and so does an invalid one.
+ * 0 if it is invalid, or events are off. */
+int ntk_hooks_mark_trace(const char *traceparent);
+
 /* ---- of a program that speaks for another process (config.behalf), from one thread ---- */
 
 /* Sets the time of the next reports, in nanoseconds of CLOCK_MONOTONIC, and their thread in the

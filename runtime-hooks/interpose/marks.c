@@ -12,6 +12,7 @@
 
 static neuron_mark_now_function *own_now;
 static neuron_mark_write_function *own_write;
+static neuron_mark_trace_function *own_trace; /* NULL: an older runtime */
 
 void interpose_marks_pass_on(void)
 {
@@ -19,8 +20,10 @@ void interpose_marks_pass_on(void)
     void *handle;
     void *now;
     void *write;
+    void *trace;
     neuron_mark_now_function *now_function;
     neuron_mark_write_function *write_function;
+    neuron_mark_trace_function *trace_function;
 
     if (!dladdr((void *)(uintptr_t)REAL(nrt_init), &about) || !about.dli_fname) {
         return;
@@ -28,8 +31,11 @@ void interpose_marks_pass_on(void)
     handle = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* it stays open, like the runtime */
     now = handle ? dlvsym(handle, "neuron_mark_now", MARKS_NODE) : NULL;
     write = handle ? dlvsym(handle, "neuron_mark_write", MARKS_NODE) : NULL;
+    trace = handle ? dlvsym(handle, "neuron_mark_trace", MARKS_NODE) : NULL;
     if (now && write) {
         memcpy(&now_function, &now, sizeof now);
+        memcpy(&trace_function, &trace, sizeof trace);
+        __atomic_store_n(&own_trace, trace_function, __ATOMIC_RELAXED);
         memcpy(&write_function, &write, sizeof write);
         __atomic_store_n(&own_now, now_function, __ATOMIC_RELAXED);
         __atomic_store_n(&own_write, write_function, __ATOMIC_RELEASE);
@@ -38,6 +44,7 @@ void interpose_marks_pass_on(void)
 
 __attribute__((visibility("default"))) neuron_mark_now_function neuron_mark_now;
 __attribute__((visibility("default"))) neuron_mark_write_function neuron_mark_write;
+__attribute__((visibility("default"))) neuron_mark_trace_function neuron_mark_trace;
 
 uint64_t neuron_mark_now(void)
 {
@@ -55,4 +62,13 @@ void neuron_mark_write(const char *name, uint64_t began, uint64_t value)
     } else {
         ntk_hooks_mark_text(name, began, value);
     }
+}
+
+int neuron_mark_trace(const char *traceparent)
+{
+    if (__atomic_load_n(&own_write, __ATOMIC_ACQUIRE)) {
+        neuron_mark_trace_function *trace = __atomic_load_n(&own_trace, __ATOMIC_RELAXED);
+        return trace ? trace(traceparent) : 0;
+    }
+    return ntk_hooks_mark_trace(traceparent);
 }

@@ -6,6 +6,7 @@
 
 __attribute__((visibility("default"))) neuron_mark_now_function neuron_mark_now;
 __attribute__((visibility("default"))) neuron_mark_write_function neuron_mark_write;
+__attribute__((visibility("default"))) neuron_mark_trace_function neuron_mark_trace;
 
 uint64_t neuron_mark_now(void)
 {
@@ -23,4 +24,9 @@ void neuron_mark_write(const char *name, uint64_t began, uint64_t value)
                                 value);
         }
     }
+}
+
+int neuron_mark_trace(const char *traceparent)
+{
+    return ntk_hooks_mark_trace(traceparent);
 }

@@ -8,6 +8,9 @@
             ...
     marks.mark("epoch", epoch)
 
+    with marks.traceparent(headers["traceparent"]):  # of the request that this thread works for
+        ...
+
 Names are a few words that come again and again; what counts goes into the value (0 to 2**64 - 1).
 Nothing is needed: without a runtime that has hooks the calls do next to nothing, and none fails.
 The rules are those of neuron/marks.h.
@@ -23,11 +26,12 @@ _MASK = (1 << 64) - 1
 
 _now = None
 _write = None
+_trace = None  # None with hooks of an older version
 _looked = 0
 
 
 def _look():
-    global _now, _write
+    global _now, _write, _trace
     for name in _LIBRARIES:
         try:
             library = ctypes.CDLL(name, mode=_LAZY | (_NOLOAD if name else 0))
@@ -36,6 +40,11 @@ def _look():
             continue
         now.restype, now.argtypes = ctypes.c_uint64, ()
         write.restype, write.argtypes = None, (ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64)
+        try:
+            _trace = library.neuron_mark_trace
+            _trace.restype, _trace.argtypes = ctypes.c_int, (ctypes.c_char_p,)
+        except AttributeError:
+            pass
         _now, _write = now, write
         return
 
@@ -76,3 +85,29 @@ def mark(name, value=0):
     """A moment."""
     if _ready():
         _write(_bytes(name), 0, int(value) & _MASK)
+
+
+def set_traceparent(text):
+    """The W3C traceparent of the request that this thread works for, until the next call; None: none.
+
+    True if it is recorded. False without hooks, or if it is invalid: then the thread has none, either.
+    """
+    if not _ready() or _trace is None:
+        return False
+    return _trace(None if text is None else str(text).encode('utf-8', 'replace').replace(b'\0', b' ')) == 1
+
+
+class traceparent:
+    """A traceparent for a block, also when an exception leaves. Blocks do not nest: the end of one ends the thread's."""
+
+    __slots__ = ('_text',)
+
+    def __init__(self, text):
+        self._text = text
+
+    def __enter__(self):
+        set_traceparent(self._text)
+        return self
+
+    def __exit__(self, *_):
+        set_traceparent(None)

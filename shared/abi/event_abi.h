@@ -82,6 +82,8 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  * MODEL_STOP     duration  model lo, status hi  executions     model name lo    physical cores
  * COLLECTIVE     duration  communicator lo,     sequence       bytes            waiting ticks
  *                          status hi
+ * TRACE_PARENT   0         trace flags lo       trace id,      trace id, last   parent span id
+ *                                               first 8 bytes  8 bytes
  *
  * status: how it ended, a number of shared/abi/result.def. EXEC, flags: NTK_EXEC_FLAGS(); the queue
  * is the number of the caller's queue that it waited in, 0 where it waited in none or in one
@@ -90,6 +92,8 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  * cores has a record on each, with its id.
  * MODEL_START, MODEL_STOP: of runtimes whose callers start and stop models between load and unload;
  * the span of a stop is the wait for executions under way.
+ * TRACE_PARENT: the trace that later records of this thread belong to, as big-endian numbers; a
+ * trace id of 0 ends it.
  * COLLECTIVE, flags: enum ntk_collective, element type << 8. Communicator: the index of its entry.
  * TRANSFER, flags: enum ntk_transfer. MEM_*: core, category and location as in the memory table.
  */
@@ -109,6 +113,7 @@ enum ntk_event_kind {
     NTK_EVENT_MODEL_START = 12,
     NTK_EVENT_MODEL_STOP = 13,
     NTK_EVENT_COLLECTIVE = 14,
+    NTK_EVENT_TRACE_PARENT = 15,
     NTK_EVENT_KIND_COUNT
 };
 

@@ -9,6 +9,7 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 #include "shared/collect/aggregate_state.h"
+#include "shared/metrics/spans.h"
 
 int ntk_aggregate_replace_text(char **to, const char *from)
 {
@@ -46,6 +47,7 @@ int ntk_aggregate_create(const struct ntk_aggregate_options *options, struct ntk
     aggregate->last_monotonic_ns = options->begin_monotonic_ns;
     ntk_vec_init(&aggregate->runtimes, sizeof(struct runtime_state *));
     ntk_vec_init(&aggregate->events, sizeof(struct ntk_event_sample));
+    ntk_vec_init(&aggregate->spans, sizeof(struct ntk_span));
     ntk_vec_init(&aggregate->lost_ranks, sizeof(struct lost_rank_state));
     ntk_vec_init(&aggregate->system_cpus, sizeof(struct ntk_cpu_reading));
     ntk_vec_init(&aggregate->system_base, sizeof(struct ntk_cpu_reading));
@@ -88,6 +90,8 @@ void ntk_aggregate_destroy(struct ntk_aggregate *aggregate)
     ntk_health_destroy(aggregate->health);
     ntk_vec_fini(&aggregate->runtimes);
     ntk_vec_fini(&aggregate->events);
+    ntk_vec_fini(&aggregate->spans);
+    ntk_map_fini(&aggregate->spans_taken);
     ntk_aggregate_free_lost_ranks(aggregate);
     ntk_vec_fini(&aggregate->system_cpus);
     ntk_vec_fini(&aggregate->system_base);
@@ -266,6 +270,7 @@ int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
     ntk_aggregate_build_cores(aggregate, snapshot);
     ntk_aggregate_build_system(aggregate, snapshot);
     build_events(aggregate, snapshot);
+    ntk_aggregate_build_spans(aggregate, snapshot);
     build_tags(aggregate, snapshot);
     forget_ended(aggregate);
     ntk_aggregate_finish_users(aggregate, snapshot->period_ns);

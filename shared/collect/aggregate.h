@@ -219,6 +219,14 @@ struct ntk_event_sample *ntk_aggregate_event_again(struct ntk_aggregate *aggrega
                                                    struct ntk_process_key key, uint64_t number);
 const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char *text);
 
+/* ---- spans ---- */
+
+struct ntk_span;
+/* A span with its process, chosen for these reasons (enum ntk_span_why), or NULL if there is no room
+ * (counted). The caller fills it before the next call; texts by ntk_aggregate_event_text(). */
+struct ntk_span *ntk_aggregate_span(struct ntk_aggregate *aggregate, struct ntk_process_key key,
+                                    unsigned why);
+
 /* ---- the end of the period ---- */
 
 int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,

@@ -193,11 +193,14 @@ struct ntk_aggregate {
     struct ntk_map by_key;
     void (*context_free)(void *);
 
-    struct ntk_map users;        /* struct user_state, by uid; absent when the user has all its
+    struct ntk_map users;       /* struct user_state, by uid; absent when the user has all its
                                 * rows */
-    struct ntk_map rowless;      /* processes that got no row in this period */
-    char note[192];              /* of the last period */
-    struct ntk_vec events;       /* struct ntk_event_sample */
+    struct ntk_map rowless;     /* processes that got no row in this period */
+    char note[192];             /* of the last period */
+    struct ntk_vec events;      /* struct ntk_event_sample */
+    struct ntk_vec spans;       /* struct ntk_span */
+    struct ntk_map spans_taken; /* number in this period, by user */
+    uint64_t spans_lost;
     struct ntk_vec lost_ranks;   /* struct lost_rank_state, the oldest first */
     struct ntk_map events_taken; /* number in this period, by process and whether they are errors */
     bool lists_events;
@@ -373,6 +376,7 @@ bool ntk_aggregate_take_row(struct ntk_aggregate *aggregate, struct runtime_stat
 size_t ntk_aggregate_share_row(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot,
                                size_t count, const struct ntk_runtime_sample *sample);
 void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate);
+void ntk_aggregate_build_spans(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot);
 /* Keeps at most events_max of them. */
 void ntk_aggregate_keep_events(struct ntk_aggregate *aggregate);
 void ntk_aggregate_finish_users(struct ntk_aggregate *aggregate, uint64_t period_ns);

@@ -51,6 +51,7 @@ extern "C" {
  * are many, are read with each poll, and about once per second if polls are rare. */
 #define NTK_COLLECT_HEALTH_NS (150 * NTK_NS_PER_MS)
 
+struct ntk_span_rules;
 struct ntk_collector_options {
     const struct ntk_clock *clock; /* NULL: the system's */
     /* NULL: "/proc"; may be that of another pid namespace: the host's */
@@ -64,7 +65,10 @@ struct ntk_collector_options {
     bool no_latency;    /* do not read histograms, which are most of the data of a busy machine */
     bool no_usage;      /* do not read CPU time and memory of processes in /proc */
     bool command_lines; /* read the command lines of processes, which may contain secrets */
-    size_t events_max;  /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
+    /* Single executions, loads and collectives that match go into the snapshots; borrowed during
+     * ntk_collector_create(). NULL: none, which costs nothing. */
+    const struct ntk_span_rules *span_rules;
+    size_t events_max; /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /* Minimum time from a poll or a check of fault indicators to the next check by a drain; 0:
      * NTK_COLLECT_HEALTH_NS. If it is longer than the time between two polls, only polls check. */
     uint64_t health_ns;

@@ -7,6 +7,7 @@
 #include "shared/abi/raw_clock.h"
 #include "shared/base/map.h"
 #include "shared/collect/source.h"
+#include "shared/collect/span_taker.h"
 #include "shared/ring/ring_registry.h"
 
 /* Folders are checked this often; rings at every drain. */
@@ -28,6 +29,7 @@ struct source_ring {
     uint64_t looked_ns;
     bool looked;
     char note[256];
+    struct ntk_span_taker *spans; /* NULL: none are wanted */
     struct ntk_collector_unreadable unreadable;
     struct ntk_aggregate *aggregate; /* for the current drain */
     unsigned int fullest;            /* ring that it found, in percent */
@@ -365,6 +367,10 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
     struct source_ring *source = ctx;
     const struct ntk_slot *slowest = NULL;
 
+    if (source->spans) {
+        ntk_span_taker_take(source->spans, source->aggregate, segment, &source->process,
+                            source->begin_monotonic_ns, slots, count);
+    }
     for (size_t i = 0; i < count; i++) {
         const struct ntk_slot *slot = &slots[i];
         struct ntk_event_sample *event;
@@ -544,6 +550,9 @@ static int source_ring_sample(void *state, struct ntk_aggregate *aggregate, uint
         }
     }
     forget_errors(source);
+    if (source->spans) {
+        ntk_span_taker_forget(source->spans, source->registry);
+    }
     source->ended[++source->sequence % SNAPSHOTS_KEPT] =
         ntk_ring_registry_ended_count(source->registry);
     return 0;
@@ -569,6 +578,7 @@ static void source_ring_destroy(void *state)
     struct source_ring *source = state;
 
     ntk_ring_registry_close(source->registry);
+    ntk_span_taker_destroy(source->spans);
     ntk_map_fini(&source->records_taken);
     ntk_map_each(entry, &source->errors) {
         free(entry->value);
@@ -642,8 +652,16 @@ int ntk_source_ring_open(const struct ntk_collector_options *options,
     }
     source->no_events = options->no_events;
     source->begin_monotonic_ns = options->clock->monotonic_ns(options->clock->ctx);
+    if (options->span_rules) {
+        source->spans = ntk_span_taker_create(options->span_rules);
+        if (!source->spans) {
+            free(source);
+            return ntk_err_no_memory(err);
+        }
+    }
     ret = ntk_ring_registry_open(&ring_options, &source->registry, err);
     if (ret < 0) {
+        ntk_span_taker_destroy(source->spans);
         free(source);
         return ret;
     }

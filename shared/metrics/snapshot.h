@@ -844,6 +844,9 @@ struct ntk_snapshot {
     size_t trouble_count;
     const struct ntk_idle_sample *idle; /* snapshot_idle.h; few snapshots have any */
     size_t idle_count;
+    const struct ntk_span *spans; /* spans.h; none if no exporter asks for them */
+    size_t span_count;
+    uint64_t spans_lost; /* chosen ones that had no room */
     struct ntk_system_sample system;
 
     struct ntk_event_sample *events; /* by time */

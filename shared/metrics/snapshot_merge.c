@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/metrics/snapshot_idle.h"
+#include "shared/metrics/spans.h"
 
 /* The weights of the parts, by their lengths. */
 struct weights {
@@ -574,6 +575,7 @@ struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
     copy_lost_ranks(s, newer);
     ntk_snapshot_set_ports(s, newer->ports, newer->port_count);
     ntk_snapshot_set_troubles(s, newer->troubles, newer->trouble_count);
+    ntk_snapshot_join_spans(s, older, newer);
     ntk_snapshot_join_idle(s, older->idle, older->idle_count, newer->idle, newer->idle_count);
     s->cores = merge_cores(s, older->cores, older->core_count, newer->cores, newer->core_count, w,
                            &s->core_count);

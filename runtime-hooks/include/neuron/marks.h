@@ -10,6 +10,13 @@
  *
  * and in C++: { neuron::range step("step", number); ... }
  *
+ * A program that works for a traced request names the request's span, so that executions become
+ * its children in exported traces (docs/marks.md):
+ *
+ *     neuron_mark_traceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+ *     ... executions ...
+ *     neuron_mark_traceparent(NULL);
+ *
  * There is nothing to link. The calls search for hooks in the libraries of the process (libnrt.so.1
  * or libcnrt.so.4 of this toolkit, libneuron-hooks.so around the vendor's libnrt.so.1); without
  * them, or with hooks that are off, the calls cost almost nothing, and none ever fails. With glibc
@@ -38,10 +45,13 @@ extern "C" {
  * neuron_mark_now(); 0: an instant). */
 typedef uint64_t neuron_mark_now_function(void);
 typedef void neuron_mark_write_function(const char *name, uint64_t began, uint64_t value);
+/* 1 if the traceparent is valid (or NULL) and recorded. */
+typedef int neuron_mark_trace_function(const char *traceparent);
 
 struct neuron_marks {
     neuron_mark_now_function *now;
     neuron_mark_write_function *write; /* NULL: no hooks so far */
+    neuron_mark_trace_function *trace; /* NULL: hooks of an older version */
     uint32_t looked;                   /* number of failed searches */
 };
 
@@ -60,15 +70,19 @@ static inline int neuron_marks_look(const char *library)
 {
     void *now = neuron_marks_symbol(library, "neuron_mark_now");
     void *write = now ? neuron_marks_symbol(library, "neuron_mark_write") : NULL;
+    void *trace = write ? neuron_marks_symbol(library, "neuron_mark_trace") : NULL;
 
     if (!write) {
         return 0;
     }
     neuron_mark_now_function *now_function;
     neuron_mark_write_function *write_function;
+    neuron_mark_trace_function *trace_function;
 
     memcpy(&now_function, &now, sizeof now);
     memcpy(&write_function, &write, sizeof write);
+    memcpy(&trace_function, &trace, sizeof trace);
+    __atomic_store_n(&neuron_marks.trace, trace_function, __ATOMIC_RELAXED);
     __atomic_store_n(&neuron_marks.now, now_function, __ATOMIC_RELAXED);
     __atomic_store_n(&neuron_marks.write, write_function, __ATOMIC_RELEASE);
     return 1;
@@ -116,11 +130,37 @@ static inline void neuron_mark(const char *name, uint64_t value)
     }
 }
 
+/* The W3C traceparent of the request that this thread works for, until the next call; NULL: none. 1
+ * if it is recorded. 0 without hooks, or if it is invalid: then the thread has none, either. */
+static inline int neuron_mark_traceparent(const char *traceparent)
+{
+    neuron_mark_trace_function *trace =
+        neuron_marks_get() ? __atomic_load_n(&neuron_marks.trace, __ATOMIC_RELAXED) : NULL;
+
+    return trace ? trace(traceparent) : 0;
+}
+
 #ifdef __cplusplus
 }
 
 namespace neuron
 {
+/* A traceparent for a scope. Scopes do not nest: the end of one ends the thread's traceparent. */
+class traceparent
+{
+  public:
+    explicit traceparent(const char *text)
+    {
+        neuron_mark_traceparent(text);
+    }
+    ~traceparent()
+    {
+        neuron_mark_traceparent(nullptr);
+    }
+    traceparent(const traceparent &) = delete;
+    traceparent &operator=(const traceparent &) = delete;
+};
+
 class range
 {
   public:

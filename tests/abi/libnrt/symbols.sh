@@ -23,7 +23,7 @@ tabled=$(awk '{ version[NR] = $2; name[NR] = $1; if ($2 == "_3") newer[$1] = 1 }
               print name[i] (version[i] == "_3" ? "@@NRT_3.0.0" : newer[name[i]] ? "@NRT_2.0.0" : "@@NRT_2.0.0") }' \
     <<<"$rows" | LC_ALL=C sort)
 marks=$(grep -oE '^neuron_mark_[a-z]+@@HOOKS_1$' <<<"$exported" | tr '\n' ' ')
-[ "$marks" = "neuron_mark_now@@HOOKS_1 neuron_mark_write@@HOOKS_1 " ] || bad "of marks it exports $marks"
+[ "$marks" = "neuron_mark_now@@HOOKS_1 neuron_mark_trace@@HOOKS_1 neuron_mark_write@@HOOKS_1 " ] || bad "of marks it exports $marks"
 grep -qx 'neuron_soft_runtime@@HOOKS_1' <<<"$exported" || bad "the software runtime has no mark"
 exported=$(grep -vE '^neuron_(mark_|soft_runtime@)' <<<"$exported")
 diff <(echo "$tabled") <(echo "$exported") || bad "rows of the table (<) and exported functions (>) differ"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lives NEFF - a process that closes the runtime and starts it again. Lines of standard input are
- * commands: "open" (starts the runtime, loads the NEFF), "run N" (executes N times), "close". It
- * answers each with "did" and the line.
+ * commands: "open" (starts the runtime, loads the NEFF), "run N" (executes N times), "fail" (executes
+ * once and expects a failure), "close", "trace TRACEPARENT" ("trace" ends it). It answers each with
+ * "did" and the line, an invalid traceparent with "invalid" and the line.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/marks.h"
 #include "nrt/nrt.h"
 #include "nrt/nrt_experimental.h"
 
@@ -67,7 +69,7 @@ static void life_open(struct life *life, const char *path)
 int main(int argc, char **argv)
 {
     struct life life = { 0 };
-    char line[64];
+    char line[256];
 
     if (argc != 2) {
         (void)fprintf(stderr, "lives: NEFF\n");
@@ -75,8 +77,22 @@ int main(int argc, char **argv)
     }
     while (fgets(line, sizeof line, stdin)) {
         unsigned long times = strncmp(line, "run ", 4) == 0 ? strtoul(line + 4, NULL, 10) : 0;
+        const char *answer = "did";
 
-        if (strcmp(line, "open\n") == 0) {
+        if (strcmp(line, "trace\n") == 0) {
+            (void)neuron_mark_traceparent(NULL);
+        } else if (strncmp(line, "trace ", 6) == 0) {
+            char text[256];
+
+            memcpy(text, line + 6, sizeof text - 6);
+            text[strcspn(text, "\n")] = '\0';
+            answer = neuron_mark_traceparent(text) ? answer : "invalid";
+        } else if (strcmp(line, "fail\n") == 0) {
+            if (nrt_execute(life.model, life.inputs, life.outputs) == NRT_SUCCESS) {
+                (void)fprintf(stderr, "lives: an execution did not fail\n");
+                return 1;
+            }
+        } else if (strcmp(line, "open\n") == 0) {
             life_open(&life, argv[1]);
         } else if (strcmp(line, "close\n") == 0) {
             nrt_close();
@@ -87,7 +103,7 @@ int main(int argc, char **argv)
         for (unsigned long i = 0; i < times; i++) {
             check(nrt_execute(life.model, life.inputs, life.outputs), "nrt_execute");
         }
-        (void)printf("did %s", line);
+        (void)printf("%s %s", answer, line);
         (void)fflush(stdout);
     }
     nrt_close();

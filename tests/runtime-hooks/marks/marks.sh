@@ -24,6 +24,15 @@ try:
 except ValueError:
     pass
 marks.mark('Zürich', -1)
+good = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+answers = [marks.set_traceparent(text) for text in (good, None, 'wrong', good + '\0', 'ä', good)]
+if answers != ([True, True, False, False, False, True] if library else [False] * 6):
+    sys.exit('traceparents: %s' % answers)
+try:
+    with marks.traceparent(good):
+        raise ValueError
+except ValueError:
+    pass
 if library:
     library.nrt_close()
 PYTHON

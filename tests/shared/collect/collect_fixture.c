@@ -5,6 +5,7 @@
 #include "tests/shared/collect/collect_fixture.h"
 
 #include <glob.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,6 +27,32 @@ static void burn(uint32_t milliseconds)
             return;
         }
     } while (1);
+}
+
+#define TRACEPARENT "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0"
+
+static void set_trace(uint32_t which)
+{
+    (void)ntk_hooks_mark_trace(which == TRACE_NONE      ? NULL
+                               : which == TRACE_SAMPLED ? TRACEPARENT "1"
+                                                        : TRACEPARENT "0");
+}
+
+struct tracing {
+    struct ntk_hooks_model_ref ref;
+    uint64_t execution;
+};
+
+static void *trace_and_execute(void *ctx)
+{
+    struct tracing *tracing = ctx;
+
+    tracing->execution++;
+    if (tracing->execution % 2 == 1) {
+        set_trace(TRACE_SAMPLED);
+    }
+    observed_mlp_execute(tracing->ref, tracing->execution, 0);
+    return NULL;
 }
 
 static int run_child(struct observed *side, void *ctx)
@@ -88,6 +115,21 @@ static int run_child(struct observed *side, void *ctx)
             if (i + 1 == argument) {
                 ntk_hooks_error(&error);
             }
+        }
+        if (command == COMMAND_TRACE) {
+            set_trace(argument);
+        }
+        for (uint32_t i = 0; command == COMMAND_MARKS && i < argument; i++) {
+            ntk_hooks_mark_text("mark", 0, i);
+        }
+        for (uint32_t i = 0; command == COMMAND_TRACE_THREADS && i < argument; i++) {
+            struct tracing tracing = { ref, execution++ };
+            pthread_t thread;
+
+            if (pthread_create(&thread, NULL, trace_and_execute, &tracing) != 0) {
+                return 3;
+            }
+            pthread_join(thread, NULL);
         }
         bool executes =
             command == COMMAND_EXECUTE || command == COMMAND_FAIL || command == COMMAND_DIE;

@@ -25,8 +25,13 @@ enum command {
     COMMAND_AGAIN,   /* detaches, and attaches again */
     COMMAND_TURN,    /* the model is started, and stopped with NRT_STATUS 1201 */
     COMMAND_DIE,     /* argument executions with NRT_STATUS 101: the core is dead */
+    COMMAND_TRACE,   /* argument: enum trace */
+    COMMAND_MARKS,   /* argument marks */
+    /* argument threads in turn: each names a trace, unless it is an even one, executes and ends */
+    COMMAND_TRACE_THREADS,
     COMMAND_EXIT,
 };
+enum trace { TRACE_NONE, TRACE_SAMPLED, TRACE_UNSAMPLED };
 
 struct fixture {
     char *folder;

@@ -1,0 +1,124 @@
+# traces.sh - executions and loads of a job as spans, by the agent over HTTP, over gRPC and through an outage: those that
+# the rules choose, each once, with the parent that the job names; hostile traceparents name none.
+. "$(dirname "$0")/../../e2e/lib.sh"
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+lives=$NTK_BIN_DIR/../tests/tests_e2e_lives_process
+needs neuron-monitor neuron-bench neuron-packager jq curl
+needs_python grpc
+skip_sanitized
+unset "${!OTEL_@}"
+
+collector() { # PROGRAM FOLDER ANSWER...: the port is in $port
+    mkdir -p "$2"
+    rm -f "$2/port"
+    "$python" "$here/$1" "${@:2}" 2>"$2/log" &
+    last=$!
+    pids+=($last)
+    wait_for listens "$2"
+    port=$(cat "$2/port")
+}
+listens() { [ -s "$1/port" ] && echo yes; }
+spans() { find "$1" -name '*.traces' | sort | xargs -r "$python" "$here/decode.py"; }
+has() { [ "$(spans "$1" | jq -s "[.[] | select($2)] | length")" -ge "$3" ] && echo yes; } # FOLDER FILTER COUNT
+agent() { # FOLDER OPTION...: pushes to $port
+    neuron-monitor --period 300ms --quiet "${@:2}" 2>"$1/agent.err" &
+    agent=$!
+    pids+=($agent)
+    wait_for eval "find $1 -name '*.pb' | greps pb && echo yes"
+}
+stop() { kill $agent && wait $agent || fail "the agent fails"; }
+# lives COMMAND...: a job that does them; its answers are in the file answers.
+lives() { printf '%s\n' open "$@" | NEURON_PROCESS_TAG=${tag:-job} NEURON_RT_NUM_CORES=1 "$lives" memcpy.neff >answers || fail "the job fails: $(cat answers)"; }
+
+neuron-packager example memcpy -o memcpy.neff
+trace=0af7651916cd43dd8448eb211c80319c caller=b7ad6b7169203331
+sampled=00-$trace-$caller-01 unsampled=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00
+neuron-bench exec memcpy.neff --count 1 >/dev/null # the machine exists now
+
+# By rules, with parents. Executions are numbered from 1; every 10th from the first on is a sample.
+collector receiver.py http 503:1 cut
+agent http --otlp="http://127.0.0.1:$port" --otlp-traces=failed,parent,every=10
+lives 'run 12' "trace $sampled" 'run 3' "trace $unsampled" 'run 6' "trace 01-$trace-$caller-01-later" 'run 1' "trace $sampled" trace 'run 2' \
+    "trace $sampled" "trace ${sampled^^}" 'run 2' "trace ${sampled/$trace/00000000000000000000000000000000}" 'run 2' \
+    "trace $sampled" "trace 00-$trace-$caller-0" 'run 2' "trace ff-$trace-$caller-01" 'run 2' "trace $sampled-later" 'run 2' "trace 00_$trace-$caller-01" 'run 1'
+[ "$(grep -c ^invalid answers)" = 6 ] || fail "invalid traceparents: $(cat answers)"
+wait_for has http '.name == "execute memcpy"' 8
+NEURON_SOFT_FAULT=hbm-ue:at=3 tag=broken lives 'run 2' fail
+wait_for has http '.attributes["neuron.sampled_by"] == "failed"' 1
+stop
+spans http >http.jsonl
+of_job() { jq -se "map(select(.attributes[\"neuron.runtime_tag\"] == \"job\")) | $1" http.jsonl >/dev/null || fail "$1: $(cat http.jsonl)"; }
+of_job 'map(select(.attributes["neuron.execution.id"]) | .attributes["neuron.execution.id"]) | sort == [1, 11, 13, 14, 15, 21, 22, 31]'
+of_job 'map(select(.parent_span_id) | [.attributes["neuron.execution.id"], .trace_id, .parent_span_id, .flags, .attributes["neuron.sampled_by"]]) | sort == [
+    [13, "'$trace'", "'$caller'", 1, "parent"], [14, "'$trace'", "'$caller'", 1, "parent"], [15, "'$trace'", "'$caller'", 1, "parent"],
+    [21, "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", 1, "every"], [22, "'$trace'", "'$caller'", 1, "parent"]]'
+of_job 'map(select(.name == "load memcpy")) | length == 1 and .[0].attributes["neuron.model.device_bytes"] > 0 and (.[0].attributes["neuron.sampled_by"] | test("load"))'
+of_job 'all(.kind == 1 and .end > .start and .start > 1.7e18 and (.trace_id | test("^[0-9a-f]{32}$")) and (.span_id | test("^[0-9a-f]{16}$")) and (.status | not) and
+    .attributes["hw.id"] == "neuron0" and .attributes["neuron.core"] == 0 and .attributes["neuron.model.name"] == "memcpy" and .attributes["process.pid"] > 1 and
+    .resource["service.name"] == "neuron-monitor" and .scope.name == "neuron-monitor")'
+jq -se '(map(.span_id) | unique | length) == length' http.jsonl >/dev/null || fail "a span came twice: $(cat http.jsonl)"
+jq -se 'map(select(.attributes["neuron.runtime_tag"] == "broken" and .attributes["neuron.execution.id"] == 3)) | length == 1 and (.[0] |
+    .status == {message: "status 1201 (hbm_error)", code: 2} and .attributes["error.type"] == "hbm_error" and .attributes["neuron.status"] == 1201)' http.jsonl >/dev/null ||
+    fail "the failure: $(cat http.jsonl)"
+grep -q '^POST /v1/traces HTTP' http/*.head || fail "traces have no address of their own"
+rm -rf "$NEURON_HOOKS_DIR" && mkdir -m 700 "$NEURON_HOOKS_DIR" # the device is well again
+if command -v protoc >/dev/null; then # a decoder that others wrote, with the fields that the exporter means
+    for file in http/*.traces; do
+        protoc --proto_path="$NTK_SOURCE_DIR/exporters/otlp" --decode=ntk.otlp.TracesRequest otlp.proto <"$file" >text || fail "protoc refuses $file"
+        ! grep -qE '^ *[0-9]+[ :{]' text || fail "protoc finds unknown fields in $file"
+    done
+fi
+
+# An outage: selected spans wait in a separate folder, and arrive once; alone, with metrics switched off.
+collector receiver.py before
+agent before --otlp="http://127.0.0.1:$port" --otlp-traces=every=1 --otlp-spool spool
+kill $last && wait $last 2>/dev/null || true
+lives 'run 200'
+is_kept() { ls spool/traces/*.msg >/dev/null 2>&1 && echo yes; }
+wait_for is_kept
+kill $agent && wait $agent || true
+collector grpc_receiver.py grpc UNAVAILABLE RESOURCE_EXHAUSTED+1
+OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port \
+    neuron-monitor --period 300ms --quiet --otlp --otlp-traces=slow=1h --otlp-spool spool --prometheus 127.0.0.1:0 --verbose 1 2>grpc.err &
+agent=$!
+pids+=($agent)
+wait_for has grpc '.name == "execute memcpy"' 200
+page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(sed -n 's/.* port //p' grpc.err)/metrics"; }
+count() { page | sed -n 's/^neuron_monitor_output_items_total{output="otlp traces",result="'"$1"'"} //p'; }
+wait_for eval '[ "$(count sent)" -ge 201 ] && echo yes'
+tag=slow lives 'run 3'
+wait_for has grpc '.attributes["neuron.runtime_tag"] == "slow" and .name == "load memcpy"' 1
+stop
+spans grpc >grpc.jsonl
+jq -se 'map(select(.attributes["neuron.runtime_tag"] == "job")) | (map(.span_id) | unique | length) == length and
+    (map(.attributes["neuron.execution.id"] // 0) | sort) == [range(0; 201)]' grpc.jsonl >/dev/null || fail "not each execution once: $(jq -c .attributes grpc.jsonl)"
+jq -se 'map(select(.attributes["neuron.runtime_tag"] == "slow")) | length == 1' grpc.jsonl >/dev/null || fail "none is slow but the load"
+[ -z "$(find grpc -name '*.pb')" ] || fail "metrics that are switched off arrive"
+
+# More than has room: what is sent and what is lost are what was chosen.
+collector grpc_receiver.py flood
+OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=grpc \
+    neuron-monitor --period 3s --quiet --otlp="http://127.0.0.1:$port" --otlp-traces=every=1 --prometheus 127.0.0.1:0 --verbose 1 2>grpc.err &
+agent=$!
+pids+=($agent)
+wait_for eval 'grep -q " port [1-9]" grpc.err && echo yes'
+tag=flood neuron-bench exec memcpy.neff --cores 0 --count 12000 --threads 1 >flood.log
+# A record that was overwritten before the agent read it, on a busy machine, was not chosen.
+overwritten() { page | awk '/^neuron_monitor_events_lost_total/ { sum += $NF } END { print sum + 0 }'; }
+all_are_counted() { [ $(($(count sent) + $(count lost) + $(overwritten))) -ge 12001 ] && echo yes; }
+wait_for all_are_counted
+sent=$(count sent) lost=$(count lost)
+[ $((sent + lost)) -le 12001 ] && { [ "$(overwritten)" -gt 0 ] || [ $((sent + lost)) = 12001 ]; } || fail "$sent sent and $lost lost of 12001"
+stop
+[ "$(spans flood | wc -l)" = "$sent" ] || fail "$(spans flood | wc -l) spans of $sent arrive"
+
+# Rules that mean nothing.
+refused() { # TEXT OPTION...
+    local code=0
+    neuron-monitor --once "${@:2}" >/dev/null 2>refused.err || code=$?
+    [ $code = 2 ] && grep -qF -- "$1" refused.err || fail "$1: code $code, $(cat refused.err)"
+}
+refused "expected failed, slow=TIME, parent or every=N, separated by commas, not 'fast'" --otlp --otlp-traces=failed,fast
+refused "not 'slow=soon'" --otlp --otlp-traces=slow=soon
+refused "not 'every=0'" --otlp --otlp-traces=every=0
+refused '--otlp-traces requires --otlp' --otlp-traces
