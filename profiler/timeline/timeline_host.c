@@ -76,6 +76,7 @@ static int add_rows(struct place *place, struct ntk_map *rows)
         uint64_t key = row_key(&trace->spans[i]);
         uintptr_t count = (uintptr_t)ntk_map_get_number(&counts, key);
         ret = ntk_map_put_number(&counts, key, (void *)(count + 1));
+        ntk_system_trace_passed(trace, i);
     }
     ntk_map_each(entry, &counts) {
         ret = ret == 0 ? add_row(place, rows, entry->number, (uintptr_t)entry->value) : ret;
@@ -176,6 +177,7 @@ static int build_spans(struct place *place)
         tree_measure(&tree, trace, &rows, track_count);
     }
     for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
+        ntk_system_trace_passed(trace, i);
         const struct ntk_system_span *span = &trace->spans[i];
         uintptr_t row = (uintptr_t)ntk_map_get_number(&rows, row_key(span));
         int64_t start_ps;

@@ -62,7 +62,9 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
 
     for (size_t i = 0; i < trace->span_count; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
+
         last_ns = !span->is_partial && span->end_ns > last_ns ? span->end_ns : last_ns;
+        ntk_system_trace_passed(trace, i);
     }
     if (trace->begin_ns > 0 && gmtime_r(&second, &utc)) {
         (void)strftime(time_text, sizeof time_text, "%Y-%m-%d %H:%M:%S", &utc);

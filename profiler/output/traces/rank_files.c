@@ -335,6 +335,7 @@ static int folder_scan(struct ntk_rank_files *files, size_t folder, uint64_t *me
                 rank->lost_count += trace->lost;
                 break;
             }
+            ntk_system_trace_passed(trace, i);
         }
     }
     return ret;
