@@ -97,12 +97,12 @@ static void fill(struct ntk_host_records *records)
     add_slice(records, (struct ntk_host_slice){ .start_ns = 0,
                                                 .end_ns = 140 * MS,
                                                 .tid = HELPER,
-                                                .syscall = SYS_poll,
+                                                .syscall = SYS_ppoll,
                                                 .argument = { 0, 1 } });
     add_slice(records, (struct ntk_host_slice){ .start_ns = 0,
                                                 .end_ns = 190 * MS,
                                                 .tid = BYSTANDER,
-                                                .syscall = SYS_poll,
+                                                .syscall = SYS_ppoll,
                                                 .argument = { 0, 1 } });
     const struct ntk_host_sample sample = {
         .time_ns = BASE_NS + 70 * MS, .tid = LOADER, .stack = load, .cause = NTK_HOST_RUNNING
