@@ -34,7 +34,7 @@ static void add_text(struct encoder *e, Ntk__Otlp__LogRecord *record, const char
                      const char *value)
 {
     if (value && value[0]) {
-        char *copy = ntk_otlp_take_text(&e->memory, value);
+        char *copy = ntk_otlp_take_clean(&e->memory, value);
         assert(record->n_attributes < ATTRIBUTES_MAX);
         record->attributes[record->n_attributes++] =
             ntk_otlp_text_attribute(&e->memory, name, copy);
@@ -65,7 +65,7 @@ static Ntk__Otlp__LogRecord *add_record(struct encoder *e, const struct ntk_devi
     ntk__otlp__log_record__init(record);
     ntk__otlp__any_value__init(text);
     text->value_case = NTK__OTLP__ANY_VALUE__VALUE_TEXT;
-    text->text = ntk_otlp_take_text(&e->memory, body);
+    text->text = ntk_otlp_take_clean(&e->memory, body);
     record->body = text;
     record->attributes = attributes;
     record->event_name = (char *)(uintptr_t)event_name;

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 
 #include "exporters/otlp/otlp_config.h"
+#include "shared/base/str.h"
 
 struct ntk_otlp_chunk {
     struct ntk_otlp_chunk *next;
@@ -33,6 +34,17 @@ char *ntk_otlp_take_text(struct ntk_otlp_memory *memory, const char *text)
     char *copy = ntk_otlp_take(memory, bytes, 1);
 
     return copy ? memcpy(copy, text, bytes) : NULL;
+}
+
+char *ntk_otlp_take_clean(struct ntk_otlp_memory *memory, const char *text)
+{
+    size_t bytes = strlen(text) * sizeof "\xef\xbf\xbd" + 1; /* a bad byte becomes U+FFFD */
+    char *copy = ntk_otlp_take(memory, bytes, 1);
+
+    if (copy) {
+        ntk_str_copy_clean(copy, bytes, text, strlen(text));
+    }
+    return copy;
 }
 
 void ntk_otlp_memory_fini(struct ntk_otlp_memory *memory)

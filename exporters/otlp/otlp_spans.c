@@ -12,8 +12,7 @@
 #include "shared/metrics/ranks.h"
 
 #define ATTRIBUTES_MAX 32
-#define TRACE_ID_BYTES 16
-#define SPAN_ID_BYTES 8
+#define SPAN_NAME_BYTES 160
 
 struct encoder {
     const struct ntk_snapshot *snapshot;
@@ -109,7 +108,7 @@ static void add_text(struct encoder *e, Ntk__Otlp__Span *to, const char *name, c
     if (value && value[0]) {
         assert(to->n_attributes < ATTRIBUTES_MAX);
         to->attributes[to->n_attributes++] =
-            ntk_otlp_text_attribute(&e->memory, name, value); /* the snapshot outlives it */
+            ntk_otlp_text_attribute(&e->memory, name, ntk_otlp_take_clean(&e->memory, value));
     }
 }
 
@@ -283,19 +282,15 @@ static void set_status(struct encoder *e, const struct ntk_span *span, Ntk__Otlp
 static const char *span_name(struct encoder *e, const struct ntk_span *span)
 {
     const char *verb = span->kind == NTK_EVENT_MODEL_LOAD ? "load" : "execute";
-    size_t bytes = strlen(span->model_name) + 16;
-    char *name;
+    char text[SPAN_NAME_BYTES]; /* longer names are cut */
 
     if (span->kind == NTK_EVENT_COLLECTIVE) {
         return span->operation < NTK_COLLECTIVE_COUNT ? ntk_collective_names[span->operation]
                                                       : "collective";
     }
-    name = ntk_otlp_take(&e->memory, bytes, 1);
-    if (name) {
-        (void)snprintf(name, bytes, "%s%s%s", verb, span->model_name[0] ? " " : "",
-                       span->model_name);
-    }
-    return name;
+    (void)snprintf(text, sizeof text, "%s%s%s", verb, span->model_name[0] ? " " : "",
+                   span->model_name);
+    return ntk_otlp_take_clean(&e->memory, text);
 }
 
 /* NULL if out of memory. */

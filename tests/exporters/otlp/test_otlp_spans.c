@@ -301,6 +301,28 @@ static void a_process_that_is_not_in_the_snapshot_has_fewer_attributes(void **st
     assert_true(span->end_time_unix_nano == UINT64_MAX);
 }
 
+/* A collector rejects a whole request for one byte that is not UTF-8. */
+static void texts_of_processes_arrive_in_valid_utf_8(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_span spans[2] = { execution(f, 1), execution(f, 2) };
+    char long_name[1000];
+
+    memset(long_name, 'm', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    spans[0].model_name = "a\xff\xc3z";
+    spans[1].model_name = long_name;
+    f->snapshot->runtimes[0].tag = "t\xf0\x80";
+    encode(f, spans, 2);
+    const Ntk__Otlp__Span *span = span_at(f, 0, 0);
+    assert_string_equal(span->name, "execute a\xef\xbf\xbd\xef\xbf\xbdz");
+    assert_string_equal(text_of(span, "neuron.model.name"), "a\xef\xbf\xbd\xef\xbf\xbdz");
+    assert_int_equal(strncmp(text_of(span, "neuron.runtime_tag"), "t\xef\xbf\xbd", 4), 0);
+    span = span_at(f, 0, 1);
+    assert_true(strlen(span->name) < 200);
+    assert_string_equal(text_of(span, "neuron.model.name"), long_name);
+}
+
 static void many_spans_are_several_requests_and_a_failure_ends_none(void **state)
 {
     enum { COUNT = 2 * NTK_OTLP_SPANS_MAX + 7 };
@@ -332,6 +354,7 @@ int main(void)
         CASE(a_child_is_in_the_trace_of_its_parent),
         CASE(ids_depend_on_what_a_span_is_and_on_nothing_else),
         CASE(a_process_that_is_not_in_the_snapshot_has_fewer_attributes),
+        CASE(texts_of_processes_arrive_in_valid_utf_8),
         CASE(many_spans_are_several_requests_and_a_failure_ends_none),
     };
 
