@@ -8,7 +8,7 @@ processor=$NTK_SOURCE_DIR/build/tools/npm/package/assets/trace-processor
 [ -d "$processor" ] || skip "Perfetto's trace processor is not below build/tools/npm (./dev bench installs it)"
 
 neuron-packager example memcpy -o m.neff -s 4096 -r "$(size 8000 20)" >/dev/null
-neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>capture.err || fail "capture: $(tail -1 capture.err)"
+neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>capture.err || fail "the capture failed: $(tail -1 capture.err)"
 
 best=
 for _ in $(seq "$(size 5 1)"); do
@@ -18,7 +18,7 @@ for _ in $(seq "$(size 5 1)"); do
     [ -n "$best" ] && [ "$best" -le $ns ] || best=$ns
 done
 node "$NTK_SOURCE_DIR/tests/profiler/output/trace_processor.mjs" "$processor" m.pftrace 'select count(*) from slice' >answer 2>err ||
-    fail "the trace processor: $(tail -1 err)"
+    fail "the trace processor failed: $(tail -1 err)"
 read -r bytes _ _ read_ms _ < <(grep ' bytes in ' err)
 [ "$read_ms" -gt 0 ] || read_ms=1
 echo "trace of $(tr -d '[]' <answer) slices, $bytes bytes"

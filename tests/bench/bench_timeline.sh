@@ -13,7 +13,7 @@ exec 9>hold
 wait_with "$server" server.err has_reports address
 read -r address index_ms <address
 python3 "$NTK_SOURCE_DIR/tests/bench/bench_timeline.py" "$browser" "$scratch/profile" "$address" "$(size 5 1)" "$(size 1 30)" \
-    >figures 2>browser.err 9>&- || fail "the page: $(tail -1 browser.err)"
+    >figures 2>browser.err 9>&- || fail "the page failed: $(tail -1 browser.err)"
 figure "index of $slices slices" "$index_ms" ms
 # Lines of bench_timeline.py: the figure that counts, then its name.
 while read -r value target name; do

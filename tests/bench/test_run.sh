@@ -21,7 +21,7 @@ names=(bench_good bench_missed bench_crash bench_hangs bench_peerless bench_sile
 ! "$NTK_SOURCE_DIR/tests/bench/run.sh" build "${names[@]}" >out 2>err || fail "failures did not fail the run"
 
 grep '^FAILED' err >causes
-diff - causes <<'TEXT' || fail "other causes"
+diff - causes <<'TEXT' || fail "unexpected causes"
 FAILED: bench_crash: killed by SIGSEGV
 FAILED: bench_hangs: timed out after 1 s
 FAILED: bench_missed: missed: one
@@ -29,7 +29,7 @@ FAILED: bench_silent: exit code 3
 TEXT
 sed '1,/^== targets/d; s/   */  /g' out >table
 figures='min 1.000  median 1.000 x  target <= 1.000 x'
-diff - table <<TEXT || fail "another table"
+diff - table <<TEXT || fail "unexpected table"
 missed  missed  one  $figures
 not measured  crash  one  killed by SIGSEGV
 not measured  good  four  no peer
@@ -55,23 +55,23 @@ grep -A 6 '^## bench_good' page.md | sed 's/, [0-9-]*, load average at the start
 |---|---|---|---|
 | one | min 1.000, median 1.000 x | &lt;= 1.000 x | met |
 TEXT
-) || fail "another page"
+) || fail "unexpected page"
 grep -q '^| four |  |  | not measured: no peer |$' page.md || fail "the page lacks a target that was not measured"
 grep -q '^2 met, 1 within noise, 1 missed, 5 not measured\.$' page.md || fail "the page has another sum"
 
 # One bench more: the others keep their sections, but not if these are of another machine.
 line "one" "met" | bench missed
 cp page.md before.md
-"$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "$(cat err)"
+"$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "unexpected output: $(cat err)"
 grep -q '^3 met, 1 within noise, 0 missed, 5 not measured\.$' page.md || fail "the page has another sum after one bench: $(tail -1 page.md)"
 diff <(sed '/^## bench_missed/,/^## /d; /^[0-9]* met/d' before.md) <(sed '/^## bench_missed/,/^## /d; /^[0-9]* met/d' page.md) || fail "sections of other benches changed"
 sed -i 's/^| machine |.*/| machine | an older one |/' page.md
-"$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "$(cat err)"
+"$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "unexpected output: $(cat err)"
 [ "$(grep '^## bench' page.md)" = "## bench_missed" ] || fail "the page mixes two machines"
 
 # A smoke run fails if the list differs, and is skipped if the bench is.
 ! "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_good >out 2>err || fail "a target that is not listed was accepted"
-grep -q 'targets are not those of targets.txt' err || fail "$(cat err)"
+grep -q 'targets are not those of targets.txt' err || fail "unexpected output: $(cat err)"
 code=0
 "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_peerless >out 2>err || code=$?
-[ $code = 77 ] || fail "a bench without its peer: exit code $code"
+[ $code = 77 ] || fail "a bench without its peer: unexpected exit code $code"

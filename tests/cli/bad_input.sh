@@ -19,10 +19,10 @@ row() {
     timeout "$patience" "$@" </dev/null >"${OUT:-out}" 2>err
     code=$?
     sed -i '/^neuron-[a-z]*: library /d' err # not an error message
-    [ $code = "$want" ] || complain "$*: exit code $code, not $want"
+    [ $code = "$want" ] || complain "$*: unexpected exit code $code, not $want"
     sed -i "/^neuron-[a-z]*: library .*libnrt.so.1/d" err
     said=$(grep -Ec "$sentence" err)
-    [ "$said" = 1 ] || complain "$*: $said sentences"
+    [ "$said" = 1 ] || complain "$*: expected one message, found $said"
     grep -Eq -- "$sentence.*$pattern" err || complain "$*: expected '$pattern'"
     grep -Evq "$sentence|^Try '|^[0-9]{4}-[A-Z][a-z]{2}-[0-9]{2} .* (NRT|NMGR|TDRV|KMGR):" err && complain "$*: expected no further output"
 }
@@ -104,8 +104,8 @@ for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output
     # Existing parts are shown, missing ones are reported.
     $reads_ntff cut.ntff >out 2>err </dev/null
     [ $? = 1 ] || complain "$reads_ntff cut.ntff: not exit code 1"
-    grep -q "^neuron-profile: cut.ntff: .*end" err && [ -s out ] || complain "$reads_ntff cut.ntff"
-    [ "$(grep -c '^neuron-profile: cut.ntff: ' err)" -le 4 ] || complain "$reads_ntff cut.ntff: a warning for each section"
+    grep -q "^neuron-profile: cut.ntff: .*end" err && [ -s out ] || complain "$reads_ntff cut.ntff: expected a message about the end of the file, and output"
+    [ "$(grep -c '^neuron-profile: cut.ntff: ' err)" -le 4 ] || complain "$reads_ntff cut.ntff: more than four warnings"
     row 1 "head.ntff: " $reads_ntff head.ntff
     row 1 "foreign: not an NTFF capture: .*at byte 0" $reads_ntff foreign
     row 1 "good.neff is a NEFF, not a capture" $reads_ntff good.neff
@@ -113,10 +113,10 @@ for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output
     row 1 "waits.*not a regular file" $reads_ntff waits
     row 1 "i: the file is empty" $reads_ntff i
 done
-neuron-profile inspect -o traces -- neuron-bench exec good.neff -n 1 >out 2>&1 </dev/null || complain "inspect"
+neuron-profile inspect -o traces -- neuron-bench exec good.neff -n 1 >out 2>&1 </dev/null || complain "inspect failed"
 for file in $(find traces -name '*.pb'); do rm "$file" && mkfifo "$file"; done
 timeout "$patience" neuron-profile analyze -d traces joined >out 2>err </dev/null
-[ $? = 1 ] && grep -q "ntrace.pb': not a regular file" err || complain "analyze joined waits for a FIFO"
+[ $? = 1 ] && grep -q "ntrace.pb': not a regular file" err || complain "analyze joined: expected a message about the FIFO"
 row 1 "waits': not a regular file" env NEURON_LIBNRT=./waits neuron-bench exec good.neff -n 1
 [ ! -e o.ntff ] || complain "a capture of nothing was left"
 

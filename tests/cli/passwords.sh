@@ -32,5 +32,5 @@ pids+=($!)
 tried() { grep -q 'remote write: .*retrying' log && grep -q 'otlp: .*retrying' log && echo yes; }
 wait_for tried
 curl -s "http://127.0.0.1:$(sed -n 's/.*listening on port //p' log)/metrics" >page
-[ -s page ] || fail "no page"
+[ -s page ] || fail "cannot get the page"
 ! grep hunter2 log page || fail "an output shows the password"

@@ -138,7 +138,7 @@ wait_for() {
         said=$(is_polling=1 && "$@" 2>/dev/null) || true # also if it calls fail
         [ "$said" != yes ] || return 0
         [[ $said != never:* ]] || fail "$*: $said"
-        [ $SECONDS -lt $end ] || fail "waited $patience s in vain for: $*$(! declare -F "$1" >/dev/null || printf '\n' && declare -f "$1")"
+        [ $SECONDS -lt $end ] || fail "timed out after $patience s, waiting for: $*$(! declare -F "$1" >/dev/null || printf '\n' && declare -f "$1")"
         took=$((${EPOCHREALTIME/[.,]/} - begun + 1000000))
         [ $took -gt 1050000 ] || took=1050000
         [ $took -lt 3000000 ] || took=3000000
@@ -202,5 +202,5 @@ valid_reports() {
     neuron-monitor --schema >report.schema.json || fail "there is no schema"
     "${python:-python3}" "$NTK_SOURCE_DIR/tests/support/valid_reports.py" report.schema.json "$@" >schema.out ||
         code=$?
-    [ $code = 0 ] || [ $code = 77 ] || fail "$(head -5 schema.out)"
+    [ $code = 0 ] || [ $code = 77 ] || fail "unexpected output: $(head -5 schema.out)"
 }

@@ -12,7 +12,7 @@ stops() {
     local code=0 words=$1
     shift
     PATH=$scratch/bin tree/dev "$@" >out 2>&1 || code=$?
-    [ "$code" = 1 ] && [ "$(wc -l <out)" = 1 ] && greps -Fx "dev: $words" <out || fail "not 1 and '$words' but $code: $(cat out)"
+    [ "$code" = 1 ] && [ "$(wc -l <out)" = 1 ] && greps -Fx "dev: $words" <out || fail "expected exit code 1 and '$words', found $code: $(cat out)"
 }
 
 stops "this system has neither dpkg nor rpm; install what Debian calls clang cmake g++ gcc jq $(
@@ -25,7 +25,7 @@ stops 'missing packages; run: sudo dnf install gcc-c++ libcmocka-devel sqlite-de
 # Each library has a Fedora name: none keeps Debian's suffixes.
 stand_in rpm 'exit 1'
 PATH=$scratch/bin tree/dev bench >out 2>&1 || true
-! grep -oE ' (lib[a-z0-9-]*-dev|[a-z0-9]*1g[a-z-]*)( |$)' out || fail "not a name of Fedora"
+! grep -oE ' (lib[a-z0-9-]*-dev|[a-z0-9]*1g[a-z-]*)( |$)' out || fail "a package name does not exist on Fedora"
 # Everything is installed, but CMake is too old.
 stand_in rpm 'exit 0'
 stand_in cmake 'echo cmake version 3.22.1'

@@ -15,7 +15,7 @@ for package in tools soft_runtime rtd dev; do
 done
 runs "$scratch/dest/opt/ntk" "$runs_tools$runs_soft_runtime$runs_rtd
     neuron-profile start-session --version"
-[ "$(ls -A dest)" = opt ] || fail "files outside the prefix: $(ls -A dest)"
+[ "$(ls -A dest)" = opt ] || fail "unexpected files outside the prefix: $(ls -A dest)"
 differences=$(diff <(sort "$build/install_manifest.txt") <(find dest -not -type d -not -name installed -not -name other | sed 's/^dest//' | sort)) ||
     fail "install_manifest.txt (<) and what is installed (>): $differences"
 

@@ -56,7 +56,7 @@ has_tools() {
     has_units "$1" "$2" 'neuron-monitor.service=neuron-monitor .* $NEURON_MONITOR_OPTIONS'
     local user
     user=$(sed -n 's/^User=//p' "$1/lib/systemd/system/neuron-monitor.service")
-    [ "$user" != "" ] && grep -q "^u $user " "$1/lib/sysusers.d/neuron-monitor.conf" || fail "the unit of $1 has no user of its own"
+    [ "$user" != "" ] && grep -q "^u $user " "$1/lib/sysusers.d/neuron-monitor.conf" || fail "the unit of $1 does not set a user"
     grep -qx 'EnvironmentFile=-/etc/default/neuron-monitor' "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 reads no file of options"
 }

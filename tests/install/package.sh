@@ -18,7 +18,7 @@ done
 NTK_PACKAGE_KIND=DEB DESTDIR=$scratch/dest cmake --install "$build" --prefix /usr >install.log || fail "see install.log"
 packed() { (cd "$1" && find . -not -type d) | sort; }
 for name in "${names[@]}"; do packed "alone/${name%%=*}"; done | sort >packed
-differences=$(diff packed <(packed dest)) || fail "in packages (<) and installed (>): $differences"
+differences=$(diff packed <(packed dest)) || fail "the packages (<) and the installation (>) differ: $differences"
 mkdir together && for name in "${names[@]}"; do cp -a "alone/${name%%=*}/." together; done
 
 # A package depends on exactly the packages of the libraries that its files need.
@@ -45,7 +45,7 @@ for name in "${names[@]}"; do
     dev=*) echo neuron-soft-runtime >>needed ;;
     esac
     differences=$(diff <(sort -u needed) <(depends_of "${name#*=}")) ||
-        fail "${name#*=}: packages of its libraries (<) and what it depends on (>): $differences"
+        fail "${name#*=}: packages of its libraries (<) and its dependencies (>) differ: $differences"
 done
 ! needed_by alone/tools | greps -E 'blas|grpc|absl' || fail "neuron-tools needs OpenBLAS or gRPC"
 # Builds for tests use the shared libarchive, which brings ICU (cmake/ntk_packages.cmake).
@@ -86,10 +86,10 @@ for name in "${names[@]}"; do
     jq -r '.files[] | (.checksums[] | select(.algorithm == "SHA256") | .checksumValue) + "  " + .fileName' "$sbom" >sums
     (cd "$folder" && sha256sum --quiet -c "$scratch/sums") || fail "$sbom has wrong checksums"
     differences=$(diff <(sed 's/^[0-9a-f]*  //' sums | sort) <(cd "$folder" && find . -type f -not -name '*.spdx.json' | sort)) ||
-        fail "in $sbom (<) and in the package (>): $differences"
+        fail "$sbom (<) and the package (>) have different files: $differences"
     # Its dependencies equal those of the package manager, except packages of this build.
     differences=$(diff <(jq -r '.packages[1:][].name' "$sbom" | sed 's/^libopenblas0-.*/libopenblas0/' | sort -u) \
-        <(depends_of "${name#*=}" | { grep -v '^neuron-' || true; })) || fail "libraries of $sbom (<) and dependencies (>): $differences"
+        <(depends_of "${name#*=}" | { grep -v '^neuron-' || true; })) || fail "libraries of $sbom (<) and dependencies (>) differ: $differences"
     [ "$(jq '[.packages[].SPDXID, .files[].SPDXID] as $ids | [.relationships[] | .spdxElementId, .relatedSpdxElement]
         | unique - $ids - ["SPDXRef-DOCUMENT"] | length' "$sbom")" = 0 ] || fail "$sbom relates what it does not list"
     jq -e '[.packages[1:][] | select(.versionInfo == "NOASSERTION")] == []' "$sbom" >/dev/null || fail "$sbom lacks versions"
@@ -156,7 +156,7 @@ greps -x 'deb-systemd-invoke try-restart neuron-monitor.service' called || fail 
 in_root -r "${names[@]#*=}"
 greps -x 'deb-systemd-invoke stop neuron-monitor.service' called || fail "removal does not stop the service: $(cat called)"
 greps -x "deb-systemd-invoke stop neuron-rtd-soft.service neuron-rtd-soft@\*.service" called || fail "removal does not stop the daemons: $(cat called)"
-[ ! -e root/usr/bin/neuron-monitor ] || fail "a removed package leaves neuron-monitor behind"
+[ ! -e root/usr/bin/neuron-monitor ] || fail "removing the package left neuron-monitor installed"
 [ ! -L root/etc/systemd/system/multi-user.target.wants/neuron-monitor.service ] || fail "a removed service is still enabled"
 [ -e root/var/lib/neuron-monitor/monitor.db ] && [ -e root/etc/default/neuron-monitor ] || fail "removal deletes data"
 in_root -P "${names[@]#*=}"

@@ -33,7 +33,7 @@ cp "$NTK_SOURCE_DIR"/{SOURCE,.gitattributes,CHANGELOG.md} tree
 in_tree() { git -C tree -c user.name=test -c user.email=test@localhost "$@" >git.log 2>&1 || fail "see git.log"; }
 says() { # COMMIT TIME
     [ "$(tree/cmake/source.sh commit) $(tree/cmake/source.sh time)" = "$*" ] ||
-        fail "not '$*': $(tree/cmake/source.sh commit) $(tree/cmake/source.sh time)"
+        fail "expected '$*', found $(tree/cmake/source.sh commit) $(tree/cmake/source.sh time)"
 }
 says unknown "$(stat -c %Y tree/CHANGELOG.md)"
 in_tree init -q

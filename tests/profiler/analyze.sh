@@ -56,17 +56,17 @@ sums_hold() {
 }
 for run in "mlp 1 trn1.2xlarge" "conv 1 trn2.3xlarge" "attention 2 trn2.3xlarge"; do
     set -- $run
-    neuron-packager example "$1" --lnc "$2" -o e.neff 2>err || complain "example $1"
+    neuron-packager example "$1" --lnc "$2" -o e.neff 2>err || complain "cannot create example $1"
     mkdir -m 700 machine
     NEURON_HOOKS_DIR=$scratch/machine NEURON_SOFT_INSTANCE=$3 NEURON_RT_VIRTUAL_CORE_SIZE=$2 \
-        neuron-profile capture -n e.neff -s e.ntff >/dev/null 2>err || complain "capture of $run"
+        neuron-profile capture -n e.neff -s e.ntff >/dev/null 2>err || complain "the capture of $run failed"
     rm -rf machine
     analyze 0 -s e.ntff -n e.neff --json
     sums_hold
 done
 
 neuron-packager example attention -o a.neff -s 512 || exit 1
-neuron-profile capture -n a.neff -s a.ntff >/dev/null 2>err || complain "capture"
+neuron-profile capture -n a.neff -s a.ntff >/dev/null 2>err || complain "the capture failed"
 
 analyze 0 -s a.ntff -n a.neff --json
 keys_are_documented
@@ -90,18 +90,18 @@ holds 'all(.activity.rows[]; ([.pieces[]] | add / 1000) - .busy_ratio | fabs < 1
 holds '.advice | length > 0 and all(.[]; .share_of_execution > 0 and (.text | test("[0-9]")))'
 holds 'any(.advice[]; .id == "path-dma")'
 grep -oE '^NTK_ADVICE[A-Z_]*\([A-Z_]+, "[a-z-]+", [0-9.]+' "$NTK_SOURCE_DIR/profiler/analysis/advice.def" >rules
-[ "$(wc -l <rules)" -ge 13 ] || complain "rules of advice.def"
+[ "$(wc -l <rules)" -ge 13 ] || complain "advice.def has fewer than 13 rules"
 while IFS='",( ' read -r kind _ _ id _ threshold _; do
     [ "$kind" = NTK_ADVICE ] && sign='>' || sign='<'
     grep -q "^| \`$id\` | .* | $sign $threshold |" "$NTK_SOURCE_DIR/docs/advice.md" ||
-        complain "docs/advice.md has not rule $id with $sign $threshold"
+        complain "docs/advice.md lacks rule $id with $sign $threshold"
 done <rules
 
 analyze 0 -s a.ntff -n a.neff --engine vector,tensor --limit 2 --json bubbles
 holds '.bubbles | .engine_count == 2 and all(.causes[]; (.gaps | length) <= 2 and
     all(.gaps[]; .engine == "vector" or .engine == "tensor")) and any(.causes[]; .count > 2)'
 analyze 0 -s a.ntff -n a.neff --limit 3 bubbles
-grep -q '^The 3 longest gaps;' printed && [ "$(sed '1,/^The 3 longest/d' printed | wc -l)" = 4 ] || complain "three gaps"
+grep -q '^The 3 longest gaps;' printed && [ "$(sed '1,/^The 3 longest/d' printed | wc -l)" = 4 ] || complain "expected the three longest gaps"
 grep -q 'waits for DMA queue qSyncIO0$' printed || complain "expected the cause of a gap"
 
 # Without the NEFF queues have no names.
@@ -113,9 +113,9 @@ grep -q '^No layers' printed || complain "expected a message that there are no l
 analyze 0 -s a.ntff -n - tensors
 grep -q '^Unavailable: tensors require the NEFF' printed || complain "expected a message that there are no tensors"
 analyze 0 -s a.ntff -n a.neff on-chip
-grep -Eq '^ +0  sbuf +0x[0-9a-f]+ .* DMA_[A-Z]+ +[qkv]$' printed || complain "no input in the state buffer"
+grep -Eq '^ +0  sbuf +0x[0-9a-f]+ .* DMA_[A-Z]+ +[qkv]$' printed || complain "no row of an input in the state buffer"
 analyze 0 -s a.ntff -n - on-chip
-grep -q '^Unavailable: ' printed || complain "expected a message that nothing is known"
+grep -q '^Unavailable: ' printed || complain "expected a message that the values are unknown"
 analyze 0 -s a.ntff -n - --json tensors memory
 holds '.tensors == null and .memory.chip == null and (.memory.device | length) == 1'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
@@ -129,7 +129,7 @@ done
 # ---- host activity: two processes with one core each ----
 neuron-profile inspect -o out -- sh -c 'for core in 0 1; do
         NEURON_RT_VISIBLE_CORES=$core neuron-bench exec a.neff --count 4 &
-    done; wait' >/dev/null 2>err || complain "inspect"
+    done; wait' >/dev/null 2>err || complain "inspect failed"
 analyze 0 -d out --json
 keys_are_documented
 holds '."host-gaps" | length == 2 and all(.[].cores[]; .run_count == 4 and .gap_count == 3)'
@@ -140,19 +140,19 @@ holds '.ranks[0] | .type == "nc_exec_running" and .step_count == 4 and (.workers
 analyze 0 -d out host-gaps
 [ "$(grep -c '^== ' printed)" = 1 ] || complain "one analysis was asked for"
 analyze 0 -d "$(dirname out/*/*/ntrace.pb | head -1)" ranks
-grep -q '^Unavailable: requires executions by at least two workers' printed || complain "ranks of one process"
+grep -q '^Unavailable: requires executions by at least two workers' printed || complain "no message that ranks require two workers"
 analyze 2 -s a.ntff --limit 0 bubbles
-grep -q -- "--limit: expected 1 to 100000" err || complain "a limit of none"
+grep -q -- "--limit: expected 1 to 100000" err || complain "no message about a limit of 0"
 analyze 2 -s a.ntff --limit 3 idle
-grep -q "limit requires the 'bubbles' analysis" err || complain "a limit of another analysis"
+grep -q "limit requires the 'bubbles' analysis" err || complain "no message about a limit without the bubbles analysis"
 analyze 2 -s a.ntff --engine vector top
-grep -q "engine requires the 'bubbles' analysis" err || complain "an engine of another analysis"
+grep -q "engine requires the 'bubbles' analysis" err || complain "no message about an engine without the bubbles analysis"
 analyze 2 -s a.ntff --engine pool bubbles
-grep -q "invalid value 'pool' for --engine: expected tensor, " err || complain "an unknown engine"
+grep -q "invalid value 'pool' for --engine: expected tensor, " err || complain "no message about an unknown engine"
 analyze 2 -d out --limit 3
-grep -q "limit requires the 'bubbles' analysis" err || complain "a limit of a folder"
+grep -q "limit requires the 'bubbles' analysis" err || complain "no message about a limit with a folder"
 analyze 2 -d out idle
-grep -q "analysis 'idle' does not apply to this kind of input" err || complain "an analysis of the other kind"
+grep -q "analysis 'idle' does not apply to this kind of input" err || complain "no message about an analysis of captures with a folder"
 analyze 2 -d out -s a.ntff
 analyze 1 -d "$NEURON_HOOKS_DIR"
 
@@ -160,7 +160,7 @@ analyze 1 -d "$NEURON_HOOKS_DIR"
 neuron-profile inspect -o world -- sh -c 'for rank in 0 1; do
         NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 5 || exit 1 &
         ranks="$ranks $!"
-    done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect ranks"
+    done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect of ranks failed"
 analyze 0 -d world --json ranks
 holds '[.ranks[].type] | sort == ["cc_exec_barrier", "cc_running"]'
 holds 'all(.ranks[]; .step_count == 5 and ([.workers[].worker_gid] == [0, 1]) and all(.workers[]; .span_count == 5))'
@@ -169,7 +169,7 @@ holds 'all(.ranks[]; ([.workers[].last_count] | add) == 5 and .skew_ns == ([.wor
 holds 'all(.ranks[]; .workers as [$a, $b] | $a.waited_ns == $b.behind_ns and $b.waited_ns == $a.behind_ns)'
 holds 'all(.ranks[].workers[]; .total_ns >= .waited_ns)'
 analyze 0 -d world ranks
-grep -Eq '^cc_running: 5 steps of 2 workers; ' printed || complain "collectives of two ranks"
+grep -Eq '^cc_running: 5 steps of 2 workers; ' printed || complain "unexpected collectives of two ranks"
 
 # ---- four ranks, where rank 2 idles for 30 ms before each of five barriers ----
 mkdir -m 700 many
@@ -193,9 +193,9 @@ holds 'all(.joined.workers[]; ([.parts_ns[]] | add) == .span_ns and .exposed_ns 
 holds '.joined | ([.workers[].path_ns[]] | add) == .total_ns'
 holds '.joined.workers[2] | .parts_ns.host >= .path_ns.host'
 analyze 1 -d late --what-if rank1.run=2,rank9.host=0 joined
-[ "$(wc -l <err)" = 1 ] && grep -q 'unknown rank 9: the trace has 4 ranks from 0 to 3' err && [ ! -s printed ] || complain "a rank that is not there is changed"
+[ "$(wc -l <err)" = 1 ] && grep -q 'unknown rank 9: the trace has 4 ranks from 0 to 3' err && [ ! -s printed ] || complain "no message about a change of an unknown rank"
 analyze 0 -d late joined
-grep -q '^4 workers joined at 10 collectives; critical path ' printed || complain "text of joined ranks"
+grep -q '^4 workers joined at 10 collectives; critical path ' printed || complain "unexpected text of joined ranks"
 cut=$(find late -name ntrace.pb | head -1)
 head -c 40 "$cut" >cut && cat cut >"$cut"
 analyze 1 -d late --json joined
@@ -214,7 +214,7 @@ for format in own vendor; do # in our layout, and in the vendor's, where the clo
         --capture-system-profiles --capture-device-profiles -- sh -c 'for rank in 0 1; do
             NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 3 0 spin.neff || exit 1 &
             ranks="$ranks $!"
-        done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect two ranks that execute: $format"
+        done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect of two executing ranks failed: $format"
     took=$(($(date +%s%N) - began)) # none of their executions can start farther from one of their collectives than this
     first=$(dirname "$(find beside_$format -name ntrace.pb | sort | head -1)")
     cp "$first"/*_vnc_0.ntff "$first/copy.ntff"
@@ -228,7 +228,7 @@ for format in own vendor; do # in our layout, and in the vendor's, where the clo
 done
 mv beside_own beside
 analyze 0 -d beside joined
-[ "$(grep -c '^Capture .*: worker [01], its core started ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is omitted: ' printed || complain "captures of ranks"
+[ "$(grep -c '^Capture .*: worker [01], its core started ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is omitted: ' printed || complain "unexpected captures of ranks"
 
 # ---- diff: the same attention with spilt scores, once, then with four executions per side ----
 diff_() { # EXIT-CODE ARGUMENT...
@@ -238,8 +238,8 @@ diff_() { # EXIT-CODE ARGUMENT...
 neuron-packager example attention-slow -o slow.neff -s 512 || exit 1
 mkdir slow fast
 for i in 1 2 3 4; do
-    neuron-profile capture -n slow.neff -s slow/$i.ntff >/dev/null 2>err || complain "capture"
-    neuron-profile capture -n a.neff -s fast/$i.ntff >/dev/null 2>err || complain "capture"
+    neuron-profile capture -n slow.neff -s slow/$i.ntff >/dev/null 2>err || complain "the capture failed"
+    neuron-profile capture -n a.neff -s fast/$i.ntff >/dev/null 2>err || complain "the capture failed"
 done
 diff_ 0 -n slow.neff --neff-after a.neff --json slow/1.ntff a.ntff
 holds '.can_tell == false and .total[0].change_ratio < -0.3 and .total[0].p == null'
@@ -249,7 +249,7 @@ holds '.queue_bytes | map(select(.name == "qScalarSpillReload0"))[0].before == 2
 holds '.verdict == "faster" and .most == "spill scores"'
 diff_ 0 slow fast
 grep -Eq '^The execution became significantly faster: -[0-9.]+ us \(-[0-9.]+%\), largest contribution on the path: [A-Za-z ]+ \(-[0-9.]+ us\)$' printed ||
-    complain "no verdict"
+    complain "the diff has no verdict"
 grep -Eq '^execution .* 0.029  significant$' printed || complain "four executions: expected no significance"
 grep -q 'Mann-Whitney' printed || complain "does not name the test"
 diff_ 0 fast fast --json
@@ -257,17 +257,17 @@ keys_are_documented
 holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false)'
 holds '.verdict == "same" and .changed_count == 0 and .most == null'
 diff_ 0 a.ntff a.ntff
-grep -q '^BEFORE was recorded on' printed && complain "one machine is taken for two"
+grep -q '^BEFORE was recorded on' printed && complain "one machine counts as two"
 mkdir -m 700 machine
 NEURON_HOOKS_DIR=$scratch/machine NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1 \
-    neuron-profile capture -n a.neff -s other.ntff >/dev/null 2>err || complain "capture on another machine"
+    neuron-profile capture -n a.neff -s other.ntff >/dev/null 2>err || complain "the capture on another machine failed"
 rm -rf machine
 diff_ 0 a.ntff other.ntff
-head -1 printed | grep -E '^BEFORE was recorded on [a-z0-9.]+, AFTER on trn2.3xlarge: ' >/dev/null || complain "two machines are taken for one"
+head -1 printed | grep -E '^BEFORE was recorded on [a-z0-9.]+, AFTER on trn2.3xlarge: ' >/dev/null || complain "two machines count as one"
 grep -q '^Too few executions to tell a change from chance' printed || complain "expected a message that one execution is too few"
 cp a.ntff slow/5.ntff
 diff_ 1 slow fast
-grep -q 'of a different program' err || complain "takes two programs for one"
+grep -q 'of a different program' err || complain "two programs count as one"
 diff_ 1 hooks fast
 diff_ 1 /nonexistent fast
 diff_ 2 fast

@@ -5,10 +5,10 @@ export NEURON_SOFT_INSTANCE=trn2.3xlarge
 baseline() { ends "$1" neuron-profile baseline "${@:2}"; } # EXIT-CODE ARGUMENT...
 # Four executions of each, so that a change can be distinguished from chance.
 for kind in attention attention-slow; do
-    neuron-packager example $kind -s 512 -o $kind.neff 2>err || complain "example $kind"
+    neuron-packager example $kind -s 512 -o $kind.neff 2>err || complain "cannot create example $kind"
     mkdir $kind
     for run in 1 2 3 4; do
-        neuron-profile capture -n $kind.neff -s $kind/$run.ntff >/dev/null 2>err || complain "capture of $kind"
+        neuron-profile capture -n $kind.neff -s $kind/$run.ntff >/dev/null 2>err || complain "the capture of $kind failed"
     done
 done
 fast=(-n attention.neff) slow=(-n attention-slow.neff)

@@ -5,9 +5,9 @@
 unset NEURON_RT_LOG_LEVEL
 refused() { # NEFF
     ends 1 neuron-profile capture -n "$1" -s refused.ntff
-    [ ! -s printed ] && [ "$(wc -l <err)" = 1 ] || complain "$1: more than one line: $(cat printed err)"
+    [ ! -s printed ] && [ "$(wc -l <err)" = 1 ] || complain "$1: expected one line: $(cat printed err)"
     says err "neuron-profile: $1: compiled for Neuron hardware, which software NeuronCores cannot run"
-    [ ! -e refused.ntff ] || complain "$1: a capture"
+    [ ! -e refused.ntff ] || complain "$1: a capture was written"
 }
 
 # A NEFF of ours that looks like a vendor's: its engine code lacks the mark of the open encoding.
@@ -28,7 +28,7 @@ ends 1 neuron-profile capture -n cut.neff -s cut.ntff
 says err 'cut.neff'
 echo text >text.neff
 ends 1 neuron-profile capture -n text.neff -s text.ntff
-[ "$(wc -l <err)" = 1 ] || complain "a text: $(cat err)"
+[ "$(wc -l <err)" = 1 ] || complain "expected one line for a text file: $(cat err)"
 
 for neff in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.neff}; do
     refused "$neff"

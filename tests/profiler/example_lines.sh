@@ -18,9 +18,9 @@ jq -e --argjson first "$reduce" --argjson reload "$reload" '
     ($lines | length) > 10 and all($lines[]; .text) and $line.function == "softmax" and
     ($line.blocked_by | max_by(.evt_wait_time) | .line_number == $reload and .file_path == "shared/kernels/attention.c") and
     ($line.text | startswith("ntk_neff_kernel_emit(")) and $line.evt_wait_time > 30000' lines.json >/dev/null ||
-    fail "lines $reduce and $reload: $(cat lines.json)"
+    fail "lines $reduce and $reload have unexpected costs: $(cat lines.json)"
 neuron-profile lines -s slow.ntff -n slow.neff --loops >loops
-grep -q 'r > tile > key .* 16 ' loops || fail "loops: $(cat loops)"
+grep -q 'r > tile > key .* 16 ' loops || fail "unexpected loops: $(cat loops)"
 
 # optimize removes positions and source.
 neuron-packager optimize -o bare.neff slow.neff >/dev/null

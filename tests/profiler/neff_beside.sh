@@ -6,20 +6,20 @@ export NEURON_SOFT_INSTANCE=trn2.3xlarge
 profile() { ends "$1" neuron-profile "${@:2}"; } # EXIT-CODE ARGUMENT...
 summary() { profile 0 view "$@" --output-format summary-json; }
 is_with() { # the output is that of the capture with its NEFF, without any message
-    cmp -s printed with.json || complain "$*: not what the NEFF adds"
-    [ ! -s err ] || complain "$*: complains"
+    cmp -s printed with.json || complain "$*: the output lacks what the NEFF adds"
+    [ ! -s err ] || complain "$*: printed a message"
 }
 is_without() { # TEXT: the output is that without a NEFF, and stderr has one line that says so; "": no line
-    cmp -s printed without.json || complain "$1: not what a capture says without its NEFF"
+    cmp -s printed without.json || complain "$1: the output differs from that without a NEFF"
     if [ -n "$1" ]; then
-        [ "$(wc -l <err)" = 1 ] && grep -q -- "$1" err || complain "no line says: $1"
+        [ "$(wc -l <err)" = 1 ] && grep -q -- "$1" err || complain "no line contains: $1"
     else
         [ ! -s err ] || complain 'complains'
     fi
 }
 
 for kind in attention mlp; do
-    neuron-packager example $kind -o $kind.neff >printed 2>err || complain "example $kind"
+    neuron-packager example $kind -o $kind.neff >printed 2>err || complain "cannot create example $kind"
 done
 mkdir one
 neuron-profile capture -n attention.neff -s one/run.ntff >printed 2>err || complain capture
@@ -100,14 +100,14 @@ profile 0 diff -n - one/run.ntff bare/run.ntff --json
 mv printed none.json
 profile 0 diff one/run.ntff bare/run.ntff --json
 cmp -s printed none.json || complain 'diff uses a NEFF of one side alone'
-[ "$(grep -c 'no NEFF used: only some of the captures have one' err)" = 1 ] || complain "a NEFF of one side: $(cat err)"
+[ "$(grep -c 'no NEFF used: only some of the captures have one' err)" = 1 ] || complain "no message about a NEFF of only one side: $(cat err)"
 profile 0 baseline save some.base one/run.ntff bare/run.ntff
-[ "$(grep -c 'no NEFF used: only some of the captures have one' err)" = 1 ] || complain "a NEFF of some captures: $(cat err)"
+[ "$(grep -c 'no NEFF used: only some of the captures have one' err)" = 1 ] || complain "no message about a NEFF of only some captures: $(cat err)"
 
 theirs=${NTK_VENDOR_CAPTURES:-}
 if [ -n "$theirs" ] && [ -e "$theirs/v5_transpose_1024.neff" ]; then
     for capture in "$theirs"/*.ntff; do # the NEFFs of all four are in that folder
-        neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format summary-json >with.json 2>err || complain "$capture"
+        neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format summary-json >with.json 2>err || complain "the summary of $capture failed"
         summary -s "$capture"
         is_with "$capture"
     done

@@ -19,11 +19,11 @@ for capture in "$NTK_VENDOR_CAPTURES"/*.ntff; do
     fi
     neuron-profile view -s "$capture" -n "$neff" --output-format json --output-file rows.json
     neuron-packager disasm "$neff" >listing.txt
-    python3 "$NTK_SOURCE_DIR/tests/profiler/onchip.py" rows.json told.json listing.txt || fail "$(basename "$capture")"
+    python3 "$NTK_SOURCE_DIR/tests/profiler/onchip.py" rows.json told.json listing.txt || fail "rows and text of $(basename "$capture") differ"
     told=1
 done
 # Those of versions 4 and 5 can be decoded.
 for capture in v4_stream_256k_fd1k v5_transpose_1024; do
     neuron-profile analyze -s "$NTK_VENDOR_CAPTURES/$capture.ntff" memory | greps -E '^ *[0-9]+ +sbuf .*KB' || fail "$capture has no map"
 done
-[ -n "${told:-}" ] || fail "nothing is known of any capture"
+[ -n "${told:-}" ] || fail "no capture has known values"

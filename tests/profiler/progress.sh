@@ -12,14 +12,14 @@ shows() {
     local steps=$1
     shift
     ends 0 "$@"
-    ! grep -q '\[[#.]*\]' err || complain "$*: progress without a terminal: $(cat err)"
+    ! grep -q '\[[#.]*\]' err || complain "$*: progress is shown without a terminal: $(cat err)"
     mv printed quiet
     NEURON_PROGRESS=always ends 0 "$@"
     cmp -s printed quiet || complain "$*: progress changes the answer"
     tr '\r' '\n' <err | sed -n 's/^\(.*\) \[[#.]*\] *\([0-9]*\) %.*/\1=\2/p' >bars
     [ "$(cut -d = -f 1 bars | uniq)" = "$steps" ] || complain "$*: steps are $(cut -d = -f 1 bars | uniq)"
     awk -F = '$1 == step && $2 < share { exit 1 } { step = $1; share = $2 } $2 > 100 { exit 1 }' bars ||
-        complain "$*: shares fall: $(cat bars)"
+        complain "$*: a share decreases: $(cat bars)"
     awk -F = 'NR > 1 && $1 != step && share < 90 { exit 1 } { step = $1; share = $2 } END { exit share < 90 }' bars ||
         complain "$*: a step ends early: $(cat bars)"
 }

@@ -6,7 +6,7 @@
 # Captures have whole ns; the estimate must be within this share of the device time.
 tolerance=0.001
 capture() { # NEFF OUTPUT FAULT
-    NEURON_SOFT_FAULT=$3 neuron-profile capture -n "$1" -s "$2" >/dev/null 2>err || complain "capture $2"
+    NEURON_SOFT_FAULT=$3 neuron-profile capture -n "$1" -s "$2" >/dev/null 2>err || complain "the capture to $2 failed"
 }
 estimate() { # CAPTURE CHANGES
     neuron-profile analyze -s "$1" -n e.neff --json --what-if "$2" what-if 2>err | jq '."what-if".changes[0].total_ns'
@@ -20,11 +20,11 @@ measured() { # CAPTURE
         complain "$1: the parts of the path do not add up"
 }
 near() { # WHAT ESTIMATE WANTED
-    jq -en "($2 / $3 - 1 | fabs) < $tolerance" >/dev/null || complain "$1: $2 ns, not $3 ns"
+    jq -en "($2 / $3 - 1 | fabs) < $tolerance" >/dev/null || complain "$1: expected $3 ns, found $2 ns"
 }
 for run in "mlp 1" "conv 1" "attention 1" "attention-slow 1" "attention 2"; do
     set -- $run
-    neuron-packager example "$1" --lnc "$2" -o e.neff >/dev/null 2>err || complain "example $1"
+    neuron-packager example "$1" --lnc "$2" -o e.neff >/dev/null 2>err || complain "cannot create example $1"
     rm -rf machine
     mkdir -m 700 machine
     export NEURON_HOOKS_DIR=$scratch/machine NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=$2
@@ -45,10 +45,10 @@ done
 # ---- exactly one change of the program: no transposes, or no wait for a semaphore ----
 edited() { # EXAMPLE NAME SED-SCRIPT: EXAMPLE.neff with this change, and its capture
     neuron-packager disasm "$1.neff" 2>err | sed "$3" >"$2.txt"
-    neuron-packager asm --into "$1.neff" -o "$2.neff" "$2.txt" >/dev/null 2>err || complain "asm $2"
-    neuron-packager disasm "$2.neff" 2>err | cmp -s - <(neuron-packager disasm "$1.neff" 2>/dev/null) && complain "$2: no change"
+    neuron-packager asm --into "$1.neff" -o "$2.neff" "$2.txt" >/dev/null 2>err || complain "asm of $2 failed"
+    neuron-packager disasm "$2.neff" 2>err | cmp -s - <(neuron-packager disasm "$1.neff" 2>/dev/null) && complain "$2: the program did not change"
     # The result of a program that does not wait is wrong on purpose.
-    neuron-profile capture -n "$2.neff" -s "$2.ntff" --ignore-exec-errors >/dev/null 2>err || complain "capture $2"
+    neuron-profile capture -n "$2.neff" -s "$2.ntff" --ignore-exec-errors >/dev/null 2>err || complain "the capture to $2 failed"
 }
 length() { # NAME: of its capture
     neuron-profile analyze -s "$1.ntff" -n "$1.neff" --json what-if 2>err | jq '."what-if".measured_ns'
@@ -60,7 +60,7 @@ changed() { # EXAMPLE NAME SED-SCRIPT CHANGES: the estimate from the original ca
 }
 export NEURON_RT_VIRTUAL_CORE_SIZE=1
 for kind in attention attention-slow; do
-    neuron-packager example $kind --lnc 1 -s 512 -o $kind.neff >/dev/null 2>err || complain "example $kind"
+    neuron-packager example $kind --lnc 1 -s 512 -o $kind.neff >/dev/null 2>err || complain "cannot create example $kind"
     capture $kind.neff $kind.ntff ''
     # One cycle each instead of 128.
     changed $kind $kind-straight 's/nc_transpose .*\( wait=[^ ]*\).*\( signal=[^ ]*\).*/nop imm0=1\1\2/
@@ -82,9 +82,9 @@ jq -e '.advice[] | select(.id == "spill") | .estimated_gain_ns > '$gain' * 0.8 a
 # ---- text, and changes that a capture does not allow ----
 ends 0 neuron-profile analyze -s as_is.ntff -n e.neff --what-if dma=2 --what-if vector what-if
 grep -q '^The execution ([0-9.]* us), timed again by its dependencies: [0-9.]* us (+0.0%); by dependencies alone: ' printed ||
-    complain "no baseline with its error"
-grep -Eq '^dma=2,vector +[0-9.]+ +[0-9.]+ +[0-9.]+% ' printed || complain "no row of the change"
-grep -q '^THEN ON THE CRITICAL PATH ' printed && grep -q '^DMA queue q' printed || complain "no new critical path"
+    complain "the baseline or its error is missing"
+grep -Eq '^dma=2,vector +[0-9.]+ +[0-9.]+ +[0-9.]+% ' printed || complain "the row of the change is missing"
+grep -q '^THEN ON THE CRITICAL PATH ' printed && grep -q '^DMA queue q' printed || complain "the new critical path is missing"
 says printed 'The estimate keeps the order of instructions and transfers on each engine'
 for change in line:nosuch.py:3 wait:qNoSuch wait:255; do
     ends 1 neuron-profile analyze -s as_is.ntff -n e.neff --what-if $change what-if
@@ -123,7 +123,7 @@ done
 explains() { # CAPTURE NEFF LEAST-ERROR GREATEST-ERROR
     ends 0 neuron-profile analyze -s "$NTK_VENDOR_CAPTURES/$1" -n "$NTK_VENDOR_CAPTURES/$2" --json what-if
     jq -e '."what-if" | .baseline.error_ratio == 0 and (.baseline.dependencies_only_error_ratio | . >= '"$3"' and . <= '"$4"') and
-        all(.changes[]; .gain_ns >= 0)' printed >/dev/null || complain "$1: the error of the dependencies"
+        all(.changes[]; .gain_ns >= 0)' printed >/dev/null || complain "$1: unexpected error of the dependencies"
 }
 if [ -n "${NTK_VENDOR_CAPTURES:-}" ]; then
     explains v4_stream_256k_fd1k.ntff v4_stream_256k_fd1k.neff -0.02 0

@@ -32,7 +32,7 @@ prints() {
     [ $code = 1 ] && diff expected printed >difference.log || fail "$1: exit code $code, or other output"
 }
 prints wait <<'END'
-example: waited 0 s in vain for: is_there
+example: timed out after 0 s, waiting for: is_there
 is_there () 
 { 
     [ -e there ] && echo yes

@@ -158,7 +158,7 @@ int test_wait_until_at(const char *file, int line, const char *what, int (*condi
             return 1;
         }
         if (ntk_clock_monotonic_ns() >= end_ns) {
-            (void)fprintf(stderr, "%s:%d: waited %llu s in vain for: %s\n", file, line,
+            (void)fprintf(stderr, "%s:%d: timed out after %llu s, waiting for: %s\n", file, line,
                           (unsigned long long)(patience_ns / NTK_NS_PER_SECOND), what);
             return 0;
         }

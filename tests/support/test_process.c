@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a test prints when it waits in vain. */
+/* What a test prints when a wait times out. */
 #include "tests/support/process.h"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ static int has_come(void *ctx)
     return reply->looks > 2;
 }
 
-static void a_wait_in_vain_prints_its_place_and_what_it_waited_for(void **state)
+static void a_wait_that_times_out_prints_its_location_and_condition(void **state)
 {
     char *path = test_scratch_path(test_scratch_folder, "printed");
     char text[256] = { 0 };
@@ -42,7 +42,7 @@ static void a_wait_in_vain_prints_its_place_and_what_it_waited_for(void **state)
 
     assert_int_equal(came, 0);
     (void)snprintf(expected, sizeof expected,
-                   "%s:%d: waited 0 s in vain for: has_come, &(struct reply){ .looks = 0 }\n",
+                   "%s:%d: timed out after 0 s, waiting for: has_come, &(struct reply){ .looks = 0 }\n",
                    __FILE__, line);
     assert_string_equal(text, expected);
 }
@@ -58,7 +58,7 @@ static void a_wait_ends_when_its_condition_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_in_vain_prints_its_place_and_what_it_waited_for),
+        cmocka_unit_test(a_wait_that_times_out_prints_its_location_and_condition),
         cmocka_unit_test(a_wait_ends_when_its_condition_holds),
     };
 

@@ -26,7 +26,7 @@ sees "the question" 'enter: back to neuron-top; p and enter: open the page'
 told=$(screen | sed -n 's/^neuron-profile: recorded .*, \([0-9]*\) executions.*/\1/p')
 shown=$(screen | awk '$2 == "nrt_execute" { print $4 }')
 [ -n "$told" ] && [ "$told" -gt 0 ] && [ "$told" = "$shown" ] || fail "$told executions were recorded, $shown are shown"
-[ ! -e address ] || fail "a browser, unasked"
+[ ! -e address ] || fail "a browser was started without a request"
 key Enter
 wait_for is_screen
 sees "where it is" "the profile of served is in $scratch/neuron-top-"
@@ -46,7 +46,7 @@ wait_for has_address
 curl -s "$(cat address)" | greps '<title>' || fail "no page at $(cat address)"
 key C-c
 wait_for is_screen
-kill -0 "$job" || fail "the job was hit"
+kill -0 "$job" || fail "the recording disturbed the job"
 
 # SIGTERM in the middle ends both, and the terminal is restored.
 key P
@@ -56,4 +56,4 @@ sees "the end" 'status=0'
 sees "where it is" "neuron-top: the recorded files of served are in $scratch/neuron-top-"
 is_ended() { pgrep -f "inspect --pid $job( |$)" >/dev/null || echo yes; }
 wait_for is_ended
-kill -0 "$job" || fail "the job was hit"
+kill -0 "$job" || fail "the recording disturbed the job"

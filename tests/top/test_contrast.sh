@@ -24,7 +24,7 @@ look() {
         keep "$scheme.$scene.T"
     done
     python3 "$NTK_SOURCE_DIR/tests/top/contrast.py" "$ground" "$scheme".*.? >poor
-    [ ! -s poor ] || complain "$scheme on $ground: $(cat poor)"
+    [ ! -s poor ] || complain "$scheme on $ground: poor contrast: $(cat poor)"
 }
 look vendor black
 look contrast black

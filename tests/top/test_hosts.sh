@@ -56,11 +56,11 @@ is_listed() {
 }
 wait_for is_listed
 for i in 0 1 2; do
-    [ "$(state "${fakes[i]}" 'state + " \(.utilization_percent) \(.age_seconds)"')" = "unreachable null null" ] || fail "fake $i: $(cat list.json)"
+    [ "$(state "${fakes[i]}" 'state + " \(.utilization_percent) \(.age_seconds)"')" = "unreachable null null" ] || fail "fake host $i is not unreachable: $(cat list.json)"
 done
-[ "$(state "${fakes[0]}" error)" != null ] && greps 'longer than' <<<"$(state "${fakes[2]}" error)" || fail "sentences: $(cat list.json)"
+[ "$(state "${fakes[0]}" error)" != null ] && greps 'longer than' <<<"$(state "${fakes[2]}" error)" || fail "unexpected result for sentences: $(cat list.json)"
 [ "$(state "${fakes[5]}" state)" = good ] && [ "$(state "${fakes[6]}" state)" = unknown ] || fail "reports of the vendor, and of a doubtful device: $(cat list.json)"
-jq -e '[.hosts[] | select(.state == "no devices") | .device_memory_used_bytes] | length == 4 and all(. == null)' list.json >/dev/null || fail "memory of no device: $(cat list.json)"
+jq -e '[.hosts[] | select(.state == "no devices") | .device_memory_used_bytes] | length == 4 and all(. == null)' list.json >/dev/null || fail "unexpected result for memory of no device: $(cat list.json)"
 [ "$(jq -r '.hosts[9].host' list.json)" = "${names[3]}" ] || fail "the busiest is not first of the good: $(cat list.json)"
 [ "$(state "${fakes[3]}" 'clock_ahead_seconds')" = null ] || fail "expected no clock, found: $(cat list.json)"
 in_text() {
@@ -73,15 +73,15 @@ wait_for in_text
 code=0
 echo 'ftp://x' >bad.txt
 neuron-top --hosts bad.txt --once 2>err || code=$?
-[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && greps "bad.txt, line 1: invalid URL 'ftp://x'" err || fail "a bad list: $code"
+[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && greps "bad.txt, line 1: invalid URL 'ftp://x'" err || fail "a bad list: unexpected exit code $code"
 code=0
 : >none.txt
 neuron-top --hosts none.txt --once 2>err || code=$?
-[ $code = 1 ] && greps 'none.txt contains no hosts' err || fail "an empty list: $code"
+[ $code = 1 ] && greps 'none.txt contains no hosts' err || fail "an empty list: unexpected exit code $code"
 code=0
 mkfifo silent # without a writer
 neuron-top --hosts silent --once 2>err || code=$?
-[ $code = 1 ] && greps 'silent contains no hosts' err || fail "a FIFO: $code"
+[ $code = 1 ] && greps 'silent contains no hosts' err || fail "a FIFO: unexpected exit code $code"
 
 # A terminal: a host opens and closes; one that dies keeps its last data, with their age.
 tmx new-session -d -s keep cat
@@ -126,4 +126,4 @@ pids+=("$many")
 go_on() { jq -s -e 'length >= 3 and ([.[] | .hosts | sort_by(.host) | [.[].reports]] | transpose | all((.[0] < .[-1]) and . == sort))' many.json >/dev/null && echo yes; }
 wait_for go_on
 kill "$many"
-[ "$(jq -s '[.[] | .hosts | length] | unique' -c <(sed '$d' many.json))" = "[64]" ] || fail "hosts of a frame"
+[ "$(jq -s '[.[] | .hosts | length] | unique' -c <(sed '$d' many.json))" = "[64]" ] || fail "a frame does not have 64 hosts"

@@ -31,7 +31,7 @@ neuron-top --stdin --once --view errors <reports >frame
 ! grep -q '00:00:00' frame || fail "looks since 1970: $(cat frame)"
 code=0
 echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
-[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a neuron-monitor report' err || fail "code $code"
+[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a neuron-monitor report' err || fail "unexpected exit code $code"
 
 # Events are in the reports; if a report has none, the view says so.
 neuron-monitor --period 100ms >loud &
@@ -73,14 +73,14 @@ COLUMNS=250 neuron-top --connect "http://127.0.0.1:$(port_of cut.log)" --once --
 kill "$cut" && wait "$cut" || true
 code=0
 neuron-top --connect "http://127.0.0.1:$port/nothing" --once >/dev/null 2>err || code=$?
-[ $code = 1 ] && grep -q 'returned HTTP 404' err || fail "a wrong path: code $code"
+[ $code = 1 ] && grep -q 'returned HTTP 404' err || fail "a wrong path: unexpected exit code $code"
 code=0
 neuron-top --connect ftp://nonsense --once >/dev/null 2>err || code=$?
-[ $code = 2 ] && grep -q 'invalid URL' err || fail "no URL: code $code"
+[ $code = 2 ] && grep -q 'invalid URL' err || fail "no URL: unexpected exit code $code"
 neuron-top --connect "127.0.0.1:$port" --once | greps faraway || fail "--connect HOST:PORT shows nothing"
 code=0
 neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$?
-[ $code = 2 ] || fail "two sources: code $code"
+[ $code = 2 ] || fail "two sources: unexpected exit code $code"
 
 tmx new-session -d -s keep cat # the tmux server lives as long as a session A terminal: keys work, a lost connection is reported, and a new one is used.
 # A terminal: keys work, a lost connection is reported, a new one is taken.
@@ -92,7 +92,7 @@ wait_for shows 'Total: .*TF'
 # Events are listed from now on, although each report has only those of its period.
 tmx send-keys -t top l
 wait_for shows '>Events<'
-shows ' load ' >/dev/null && fail "an event before one happened"
+shows ' load ' >/dev/null && fail "an event is shown before it happened"
 NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 1s >/dev/null
 wait_for shows 'unload .* briefly .* mlp '
 wait_for shows ' load .* briefly .* mlp '

@@ -74,14 +74,14 @@ grep -q " end  *-* *dying .* $killed" frames || fail "no signal in --view events
 failed=$(dead "strftime('%H:%M:%S', min(time_ns) / 1000000000, 'unixepoch') from error_log")
 unhealthy=$(dead "strftime('%H:%M:%S', min(time_ns) / 1000000000, 'unixepoch') from device_health where verdict = 'unhealthy'")
 COLUMNS=240 neuron-top --from dead.db --at "$later_s" --once >frame || fail "--at fails"
-grep -q "dead since $failed" frame || fail "not dead since $failed: $(cat frame)"
-grep -q "unhealthy since $unhealthy" frame || fail "not unhealthy since $unhealthy: $(cat frame)"
+grep -q "dead since $failed" frame || fail "the core is not dead since $failed: $(cat frame)"
+grep -q "unhealthy since $unhealthy" frame || fail "the device is not unhealthy since $unhealthy: $(cat frame)"
 neuron-monitor query health --db dead.db --csv >health
-[ "$(grep -c ',unhealthy,execution_timeout,' health)" = 1 ] || fail "$(cat health)"
+[ "$(grep -c ',unhealthy,execution_timeout,' health)" = 1 ] || fail "unexpected output: $(cat health)"
 grep -q ',unhealthy,hbm_uncorrectable,replace_instance,1,[01],' health || fail "no core: $(cat health)"
 
 neuron-top --from history.db --batch --count 3 >frames || fail "--from fails"
-[ "$(grep -c 'neuron-top' frames)" -ge 3 ] || fail "the first frames: $(cat frames)"
+[ "$(grep -c 'neuron-top' frames)" -ge 3 ] || fail "unexpected result for the first frames: $(cat frames)"
 began_s=$(stored 'min(time_ns) / 1000000000 + 1 from execution_sample')
 neuron-top --from history.db --at "$began_s" --batch --count 3 >frames || fail "--from --at fails"
 grep -q yesterday frames || fail "the application is not in the frames of its time: $(cat frames)"
@@ -89,19 +89,19 @@ neuron-top --from history.db --at "$after_s" --once >frame || fail "--at fails"
 ! grep -q yesterday frame || fail "the application is shown after its end"
 grep -q 'neuron-top' frame || fail "no frame"
 # The time before the first shown moment is available: in the graphs and in the log.
-neuron-top --from history.db --at "$after_s" --once --view graphs >frame || fail "no graphs"
+neuron-top --from history.db --at "$after_s" --once --view graphs >frame || fail "cannot show graphs"
 grep -q 'Executions/s .* to [1-9]' frame || fail "the graphs begin at the moment that is shown: $(cat frame)"
-neuron-top --from history.db --at "$after_s" --once --view events >frame || fail "no events"
+neuron-top --from history.db --at "$after_s" --once --view events >frame || fail "cannot show events"
 grep -q ' load  *yesterday ' frame || fail "the log begins at the moment that is shown: $(cat frame)"
 for wrong in "--from nothing.db" "--from mlp.neff"; do
     code=0
     neuron-top $wrong --once >/dev/null 2>err || code=$?
-    [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "$wrong: code $code"
+    [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "$wrong: unexpected exit code $code"
 done
 for usage in "--at 2026-01-01" "--from history.db --at yesterday" "--from history.db --stdin"; do
     code=0
     neuron-top $usage --once >/dev/null 2>err || code=$?
-    [ $code = 2 ] || fail "$usage: code $code"
+    [ $code = 2 ] || fail "$usage: unexpected exit code $code"
 done
 
 tmx new-session -d -s keep cat

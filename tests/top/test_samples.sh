@@ -16,13 +16,13 @@ for table in $tables; do
     [ $table = machine ] || [ "$(head -1 names)" = time ] || fail "$table does not begin with the time"
     [ $table = machine ] || sed -i 1d names
     columns_of $table | diff - names >differ || fail "$table: page (<) and header (>) differ: $(cat differ)"
-    [ "$(wc -l <"$table.csv")" = $([ $table = machine ] && echo 2 || echo 1) ] || fail "$table: rows of nothing"
+    [ "$(wc -l <"$table.csv")" = $([ $table = machine ] && echo 2 || echo 1) ] || fail "$table: rows are shown although there is nothing"
 done
 env -u NEURON_SOFT_INSTANCE neuron-top --json --once >none.json
 if [ ! -e /sys/devices/virtual/neuron_device ]; then
     jq -e '.format == 1 and .instance_type == null and .utilization_percent == null and .application_count == 0 and
         .executions == 0 and .cores == [] and (.notice | startswith("no Neuron driver"))' none.json >/dev/null ||
-        fail "without a machine: $(cat none.json)"
+        fail "unexpected result for without a machine: $(cat none.json)"
 fi
 
 neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
@@ -50,7 +50,7 @@ jq -s -e --argjson pid "$bench" '
         and .device_memory_bytes == ([.device_tensors_bytes, .device_constants_bytes, .device_model_code_bytes,
             .device_runtime_memory_bytes, .device_model_shared_scratchpad_bytes] | add)
         and .host_memory_bytes == .applications[0].host_memory_bytes and .models[0].name == "mlp" and .notice == null)' three.json >/dev/null ||
-    fail "$(cat three.json)"
+    fail "unexpected output: $(cat three.json)"
 jq -s -e 'any(.[].cores[1]; .pe_busy_percent > 0 and .effective_flops_per_second > 0 and .peak_flops_percent > 0 and
     .peak_flops_percent < 100 and .total_latency_p99_seconds >= .total_latency_p50_seconds and .total_latency_p50_seconds > 0)' three.json >/dev/null ||
     fail "a core that works has no work: $(cat three.json)"
@@ -58,7 +58,7 @@ jq -s -e 'any(.[].cores[1]; .pe_busy_percent > 0 and .effective_flops_per_second
 # CSV, as a reader of CSV reads it: one header, the same names, the tag whole, the time in each row.
 neuron-top --csv=applications -n 3 -d 100ms >applications.csv
 neuron-top --csv=cores -n 2 -d 100ms >cores.csv
-python3 - "$bench" <<'PYTHON' || fail "$(cat applications.csv cores.csv)"
+python3 - "$bench" <<'PYTHON' || fail "unexpected output: $(cat applications.csv cores.csv)"
 import csv, sys
 rows = list(csv.DictReader(open("applications.csv", newline="")))
 assert len(rows) == 3, rows
@@ -77,8 +77,8 @@ reports() { # FILE OPTION...: a report of a period with executions, as neuron-to
     jq -e '.cores[1].utilization_percent > 0 and .applications[0].total_latency_p50_seconds > 0' "$1" >/dev/null && echo yes
 }
 wait_for reports stdin.json
-jq -e '.cores[0].utilization_percent == 0 and .cores[1].utilization_percent > 0 and (.time | endswith("Z")) and .applications[0].neuroncores == "1" and .models[0].name == "mlp"' stdin.json >/dev/null || fail "$(cat stdin.json)"
-diff <(jq -S 'del(.[] | arrays) | keys' stdin.json) <(jq -S 'del(.[] | arrays) | keys' none.json) >differ || fail "$(cat differ)"
+jq -e '.cores[0].utilization_percent == 0 and .cores[1].utilization_percent > 0 and (.time | endswith("Z")) and .applications[0].neuroncores == "1" and .models[0].name == "mlp"' stdin.json >/dev/null || fail "unexpected output: $(cat stdin.json)"
+diff <(jq -S 'del(.[] | arrays) | keys' stdin.json) <(jq -S 'del(.[] | arrays) | keys' none.json) >differ || fail "unexpected output: $(cat differ)"
 wait_for reports vendor.json --vendor-keys-only
 jq -e '.models[0].executions == null and .cores[1].pe_busy_percent == null and .models[0].in_flight == null and
     .applications[0].in_flight == null and .applications[0].total_latency_p50_seconds > 0' vendor.json >/dev/null ||
@@ -88,5 +88,5 @@ jq -e '.models[0].executions == null and .cores[1].pe_busy_percent == null and .
 for wrong in "--csv=words" "--csv --json" "--json=x"; do
     code=0
     neuron-top $wrong >out 2>err || code=$?
-    [ $code = 2 ] && [ ! -s out ] && [ "$(wc -l <err)" = 2 ] || fail "$wrong: $code"
+    [ $code = 2 ] && [ ! -s out ] && [ "$(wc -l <err)" = 2 ] || fail "$wrong: unexpected exit code $code"
 done

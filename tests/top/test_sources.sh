@@ -52,7 +52,7 @@ for source in live pipe http past; do
     jq -e '.neuroncore_count == 4 and .logical_neuroncore_config == 2 and (.cores | length) == 4 and
         .applications[0].tag == "everywhere" and .applications[0].neuroncores == "1" and .models[0].name == "mlp" and
         .applications[0].pod_name == null and .errors == 0 and .device_memory_bytes > 0' $source.json >/dev/null ||
-        fail "$source: $(cat $source.json)"
+        fail "$source: unexpected samples: $(cat $source.json)"
 done
 
 # The tall first screen, pages and the walk back in time.

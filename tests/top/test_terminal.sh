@@ -50,7 +50,7 @@ is_older() { [ "$(age)" -ge $((age + $1)) ] && echo yes; }
 wait_for is_older 1
 before=$(row)
 wait_for is_older 2
-[ "$(row)" = "$before" ] || fail "the past moves"
+[ "$(row)" = "$before" ] || fail "the history changes"
 key ' '
 is_now() { ! screen | greps 's ago' && echo yes; }
 wait_for is_now
@@ -117,7 +117,7 @@ sees "no mouse" 'mouse *< off >'
 [ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not given back at once"
 key Up Up Right Right Right
 sees "no colours" 'colors *< none >'
-tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' && fail "colours in spite of the setting"
+tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' && fail "colours are used despite the setting"
 key Escape
 sees "the screen behind the page" 'Utilization (Avg: .*TF'
 saved() { [ "$(sort "$kept")" = $'colors = none\nmouse = off\nrefresh = 2s\nvalues = flops' ] && echo yes; }
@@ -132,13 +132,13 @@ key F2 Down Down Right Left Left
 sees "the last view" 'view *< '
 key q
 sees "the end out of the page" 'status=0'
-[ "$(grep -v '^view = ' "$kept")" = $'# mine\nfuture.thing = 7\nvalues = flops\nrefresh = 1ms' ] || fail "$(cat "$kept")"
-greps '^view = engines$' "$kept" && fail "a page that is left with q is not kept"
+[ "$(grep -v '^view = ' "$kept")" = $'# mine\nfuture.thing = 7\nvalues = flops\nrefresh = 1ms' ] || fail "unexpected output: $(cat "$kept")"
+greps '^view = engines$' "$kept" && fail "the view was not saved on exit with q"
 code=0
 "$program" --config "$kept" --once >out 2>err || code=$?
-[ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: unknown setting 'future.thing'" ] || fail "--config: $code"
+[ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: unknown setting 'future.thing'" ] || fail "--config: unexpected exit code $code"
 "$program" --once >out || fail "a bad default file stops a script"
-greps 'TF' out && fail "a script follows the settings of a person"
+greps 'TF' out && fail "a script uses the user's settings"
 echo 'values = flops' >good.conf
 "$program" --config good.conf --once | greps 'Avg: .*TF' || fail "--config is not read"
 rm "$kept"
@@ -180,7 +180,7 @@ sees "a coloured frame" 'vCPU Utilization'
 tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*4[1-7]' || fail "no colours"
 start trn1 80 24 NO_COLOR=1
 sees "a plain frame" 'ND8  \.\.\.'
-! tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' || fail "colours in spite of NO_COLOR"
+! tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' || fail "colours are used despite NO_COLOR"
 start trn1 80 24 TERM=vt100
 sees "a frame on a terminal without colours" 'ND8  \.\.\.'
 

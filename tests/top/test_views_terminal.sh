@@ -171,7 +171,7 @@ sees "the end of it" 'status=0'
 options='--view processes' start wide 120 12
 sees "the wide tag" '7286 .* 深層学習  *python3 serve.py …  *0 '
 start_of() { line "$1" | sed 's/[^ -~]/xx/g' | grep -ob '100%\|0.0%' | head -1; }
-[ -n "$(start_of 4)" ] && [ "$(start_of 4 | cut -d: -f1)" = "$(start_of 5 | cut -d: -f1)" ] || fail "columns behind a wide tag are moved"
+[ -n "$(start_of 4)" ] && [ "$(start_of 4 | cut -d: -f1)" = "$(start_of 5 | cut -d: -f1)" ] || fail "columns after a wide tag are shifted"
 options='--view processes --ascii' start wide 120 12
 sees "the wide tag in ASCII" '7286 .* ????  *python3 serve.py ~  *0 '
 
@@ -190,7 +190,7 @@ start trn1 100 30 NO_COLOR=1
 sees "a plain frame" 'vCPU Utilization'
 key b
 sees "letters for the parts" '^16 devices: .*  m*s*o*\.*$'
-! tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' || fail "colours in spite of NO_COLOR"
+! tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' || fail "colours are used despite NO_COLOR"
 
 # a process dies under the cursor: the real program and real segments
 unset NTK_TEST_SCENE

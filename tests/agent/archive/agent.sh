@@ -21,7 +21,7 @@ start() { # DATABASE PLACE ARGUMENT...
     neuron-monitor --db "$db" --archive "$place" --no-imds --period 1s "$@" >lines 2>agent.err &
     agent=$!
 }
-stop() { kill $agent && wait $agent || fail "the agent"; }
+stop() { kill $agent && wait $agent || fail "the agent failed"; }
 # Everything from two days ago is recorded as written.
 noted() {
     local day
@@ -37,11 +37,11 @@ start a.db out --archive-cluster prod
 wait_for noted a.db
 stop
 [ ! -s agent.err ] || fail "unexpected message of the agent"
-[ "$(rows out)" = "$wanted" ] || fail "$(rows out) in place of $wanted"
-[ "$(ls out/core_sample)" = 'cluster=prod' ] || fail "cluster: $(ls out/core_sample)"
+[ "$(rows out)" = "$wanted" ] || fail "unexpected rows $(rows out), not $wanted"
+[ "$(ls out/core_sample)" = 'cluster=prod' ] || fail "unexpected cluster: $(ls out/core_sample)"
 neuron-monitor export --db a.db --output-folder same --cluster prod --to "$(date -u -d yesterday +%F)T00:00:00Z" >/dev/null
 for part in $(find out -name '*.parquet'); do
-    cmp "$part" "same/${part#out/}" || fail "$part is something else"
+    cmp "$part" "same/${part#out/}" || fail "$part differs"
 done
 
 # ---- a restart writes nothing again, except a step with late rows ----
@@ -52,7 +52,7 @@ late() { [ "$(ask "select count(*) from read_parquet('out/model_log/**/*.parquet
 wait_for late
 stop
 find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >anew || true
-[ "$(cat anew)" = model_log ] || fail "a restart writes again: $(cat anew)"
+[ "$(cat anew)" = model_log ] || fail "the agent writes parts again after a restart: $(cat anew)"
 
 # ---- a destination that is full or not a folder: reported once, reports continue, and everything is written when
 # that is possible ----
@@ -68,7 +68,7 @@ fi
 start b.db place
 refused() { greps 'stay in the database' <agent.err && echo yes; }
 wait_for refused
-[ "$cause" = exists ] || greps "$cause" <agent.err || fail "of a full disk"
+[ "$cause" = exists ] || greps "$cause" <agent.err || fail "no message about the full disk"
 find place -name '.*.tmp-*' | greps . && fail "left over: $(find place -name '.*')"
 lines=$(wc -l <lines)
 more() { [ "$(wc -l <lines)" -gt $((lines + 1)) ] && echo yes; }
@@ -78,8 +78,8 @@ wait_for noted b.db
 goes_on() { greps 'archiving resumed' <agent.err && echo yes; }
 wait_for goes_on
 stop
-[ "$(rows place)" = "$wanted" ] || fail "after a place that was full: $(rows place)"
-[ "$(wc -l <agent.err)" = 2 ] || fail "more than one sentence"
+[ "$(rows place)" = "$wanted" ] || fail "unexpected rows after the folder was full: $(rows place)"
+[ "$(wc -l <agent.err)" = 2 ] || fail "expected two messages"
 [ "$cause" = exists ] || umount place
 
 # ---- a bucket; one that does not respond does not delay the exit ----
@@ -88,8 +88,8 @@ make_old c.db
 start c.db s3://fleet
 wait_for noted c.db
 stop
-[ ! -e s3/wrong ] || fail "the service: $(cat s3/wrong)"
-[ "$(rows s3/objects/fleet)" = "$wanted" ] || fail "of the bucket: $(rows s3/objects/fleet)"
+[ ! -e s3/wrong ] || fail "the service found an error: $(cat s3/wrong)"
+[ "$(rows s3/objects/fleet)" = "$wanted" ] || fail "unexpected rows in the bucket: $(rows s3/objects/fleet)"
 make_old d.db
 echo wait >s3/plan
 start d.db s3://slow
@@ -98,7 +98,7 @@ wait_for waits
 lines=$(wc -l <lines)
 wait_for more
 stop
-[ ! -e s3/objects/slow ] || fail "half an object"
+[ ! -e s3/objects/slow ] || fail "a partial object is in the bucket"
 
 # ---- what the database has deleted meanwhile is reported and counted once, however often the rest is retried ----
 make_old f.db
@@ -111,7 +111,7 @@ echo nobucket nobucket nobucket >s3/plan
 start f.db s3://late --archive-tables machine_sample
 wait_for goes_on
 stop
-[ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "of a bucket that is not there"
+[ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "no message about the missing bucket"
 [ "$(grep -c 'were deleted before they were archived' agent.err)" = 1 ] || fail "the losses are not reported exactly once"
 
 # ---- wrong use ----

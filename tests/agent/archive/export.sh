@@ -9,7 +9,7 @@ needs_readers
 make_history h.db
 
 # ---- every table is exported, and each value is that of the database ----
-neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' --json >told || fail "no export"
+neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' --json >told || fail "the export failed"
 questions=()
 jq -r '.tables[] | select(.rows > 0) | "\(.table)|\(.rows)|\(.parts)|prod/eu=1 é"' told >wanted
 for table in $(cut -d'|' -f1 wanted); do
@@ -24,18 +24,18 @@ for table in machine_sample core_sample execution_sample model_sample memory_log
     sqlite3 -readonly h.db "select '$table', count(*), min(time_ns) / 1000, max(time_ns) / 1000 from $table"
     questions+=("select '$table', count(*), epoch_us(min(time)), epoch_us(max(time)) from 'out/$table/**/*.parquet'")
 done >times
-ask "${questions[@]}" | diff times - >&2 || fail "the database has something else"
+ask "${questions[@]}" | diff times - >&2 || fail "the database has other rows"
 sqlite3 -readonly h.db "select s.time_ns / 1000, p.tag, s.core, s.completed, s.total_latency_p50_ns, hex(s.total_latency_histogram)
     from execution_sample s join process p using (process_id) order by 1, 3, 4" >wanted
 ask "select epoch_us(time), tag, core, completed, total_latency_p50_ns, hex(total_latency_histogram) from 'out/execution_sample/**/*.parquet'
     order by 1, 3, 4" >found
-diff wanted found >&2 || fail "executions are something else"
+diff wanted found >&2 || fail "the executions differ"
 sqlite3 -readonly h.db "select p.tag, p.pid, first_seen_ns / 1000, (select sum(completed) from core_total t where t.process_id = p.process_id)
     from process p order by 2" >wanted
 ask "select tag, pid, epoch_us(first_seen), completed from 'out/process/**/*.parquet' order by 2" >found
-diff wanted found >&2 || fail "processes are something else"
+diff wanted found >&2 || fail "the processes differ"
 [ "$(ask "select distinct decode(value) from parquet_kv_metadata('out/core_sample/**/*.parquet') where decode(key) = 'neuron.archive.version'")" = 1 ] ||
-    fail "no version"
+    fail "a file has no version"
 file=$(find out/core_sample -name '*.parquet' | head -1)
 [ "$(ask "hyparquet:$file")" = "$(ask "select count(*), epoch_ms(min(time)), epoch_ms(max(time)) from '$file'")" ] ||
     fail "hyparquet reads $(ask "hyparquet:$file")"
@@ -45,19 +45,19 @@ find out -name '.*' | greps . && fail "left over: $(find out -name '.*')"
 cp -r out first
 part=$(find out/core_sample -name '*.parquet' | head -1)
 touch "$(dirname "$part")/.part-20260101-1.parquet.tmp-1-0"
-neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' >told.txt || fail "no second export"
+neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' >told.txt || fail "the second export failed"
 neuron-monitor export --db h.db --output-folder both --cluster 'prod/eu=1 é' >/dev/null & one=$!
 neuron-monitor export --db h.db --output-folder both --cluster 'prod/eu=1 é' >/dev/null & two=$!
-wait $one && wait $two || fail "two at once"
-diff -r first out >&2 || fail "the second export changed something"
-diff -r first both >&2 || fail "two at once left something else"
-greps '^all ' <told.txt || fail "the table is $(cat told.txt)"
+wait $one && wait $two || fail "one of two concurrent exports failed"
+diff -r first out >&2 || fail "the second export changed files"
+diff -r first both >&2 || fail "two concurrent exports changed files"
+greps '^all ' <told.txt || fail "unexpected table: $(cat told.txt)"
 
 # ---- a part of the tables; intervals of more than a minute are in core_minute too ----
 neuron-monitor export --db h.db --output-folder some --tables 'core,*_log' >/dev/null
-[ "$(ls some | grep -vx core_minute | tr '\n' ' ')" = 'core_sample memory_log model_log ' ] || fail "--tables: $(ls some)"
+[ "$(ls some | grep -vx core_minute | tr '\n' ' ')" = 'core_sample memory_log model_log ' ] || fail "unexpected tables with --tables: $(ls some)"
 neuron-monitor export --db h.db --output-folder none --to 2020-01-01T00:00:00Z --json | jq -e '[.tables[].rows] | add == 0' >/dev/null ||
-    fail "--to is not heeded"
+    fail "--to has no effect"
 neuron-monitor export --tables help | greps '^core_minute ' || fail "expected a list of tables"
 
 # ---- names with a meaning in a path ----
@@ -67,17 +67,17 @@ mkdir -p a/b # a name that leaves the folder would end up here
 for name in '..' '../../x' 'a/b=c' 'a%2Fb' $'new\nline' 'x?*[y]' '' 'ü東'; do
     n=${#questions[@]}
     neuron-monitor export --db h.db --output-folder a/b/hostile$n --host "$name" --cluster "$name" --tables machine_sample >/dev/null ||
-        fail "host '$name'"
-    [ "$(find a/b/hostile$n -type d | wc -l)" = 5 ] || fail "host '$name': $(find a/b/hostile$n)"
+        fail "the export for host '$name' failed"
+    [ "$(find a/b/hostile$n -type d | wc -l)" = 5 ] || fail "unexpected folders for host '$name': $(find a/b/hostile$n)"
     questions+=("select distinct hex(host), hex(cluster) from
         read_parquet('a/b/hostile$n/**/*.parquet', hive_partitioning = true, hive_types_autocast = false)")
     hex=$(printf %s "$name" | od -An -v -tx1 | tr -d ' \n' | tr a-f A-F)
     echo "$hex|$hex" >>wanted
 done
-ask "${questions[@]}" | diff wanted - >&2 || fail "hosts are read as something else"
-[ "$(ls a)" = b ] && [ -z "$(find a/b -mindepth 1 -maxdepth 1 ! -name 'hostile*')" ] && [ ! -e x ] || fail "a name led out of the folder"
-neuron-monitor export --db h.db --output-folder long --host "$(printf 'a%.0s' {1..300})" 2>err && fail "a long name" || [ $? = 1 ]
-greps 'the name of the host is too long for a folder name' <err || fail "of a long name"
+ask "${questions[@]}" | diff wanted - >&2 || fail "unexpected hosts in the files"
+[ "$(ls a)" = b ] && [ -z "$(find a/b -mindepth 1 -maxdepth 1 ! -name 'hostile*')" ] && [ ! -e x ] || fail "a host name led out of the folder"
+neuron-monitor export --db h.db --output-folder long --host "$(printf 'a%.0s' {1..300})" 2>err && fail "an overlong host name was accepted" || [ $? = 1 ]
+greps 'the name of the host is too long for a folder name' <err || fail "no message about the overlong host name"
 
 # ---- bad databases and folders: one message, exit 1; wrong usage: exit 2 ----
 refused() { # WORDS ARGUMENT...

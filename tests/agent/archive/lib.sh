@@ -16,7 +16,7 @@ move_history() {
         mark_log.time_ns device_health.time_ns unwatched.time_ns machine.since_ns device.since_ns process.first_seen_ns process.last_seen_ns \
         model.first_seen_ns model.last_seen_ns; do
         echo "update ${column%.*} set ${column#*.} = ${column#*.} - $2;"
-    done)" || fail "no old database"
+    done)" || fail "cannot create an old database"
 }
 
 # make_history FILE: what an agent stored about busy software cores, all within one hour of the clock.
@@ -30,7 +30,7 @@ make_history() {
     wait_for has_reports reports
     NEURON_PROCESS_TAG='jöb, "1"' neuron-bench exec a.neff --count 50 >/dev/null 2>&1 || fail "no run"
     wait_for has_history
-    kill $agent && wait $agent || fail "the agent"
+    kill $agent && wait $agent || fail "the agent failed"
     [ "$(sqlite3 -readonly "$1" 'select min(time_ns) / 3600000000000 = max(time_ns) / 3600000000000 from core_sample')" = 1 ] ||
         move_history "$1" 600000000000
 }

@@ -48,8 +48,8 @@ insert into job (job_key, time_ns, to_ns, job_id, user, name, partition, cluster
   select k, (select min(time_ns) from hours) - 3600000000000, case k when 1 then (select max(time_ns) from hours where day = 1) end, '$2' || k, 'u', n, 'p', 'c', 1
     from (select 1 as k, 'pretrain' as n union all select 2, 'explore');
 insert into job_core (job_key, core, time_ns, to_ns) select job_key, c, time_ns, to_ns from job, (select 0 as c, 1 as k union all select 1, 1 union all select 3, 2) where k = job_key;
-" || fail "no history"
-    neuron-monitor export --db "$1.db" --output-folder "$3" --from 2026-11-01T00:00:00Z --to 2026-11-04T00:00:00Z >/dev/null || fail "no archive"
+" || fail "cannot create the history"
+    neuron-monitor export --db "$1.db" --output-folder "$3" --from 2026-11-01T00:00:00Z --to 2026-11-04T00:00:00Z >/dev/null || fail "the export failed"
 }
 make_machine node-1 1 one
 mkdir both && cp -r one/* both
@@ -67,20 +67,20 @@ plain() { sed -E 's/\.0+(\||$)/\1/g; s/(\.[0-9]*[1-9])0+(\||$)/\1\2/g'; }
 
 mkdir answers
 for recipe in $(python3 -c "import re; print(*re.findall('\"(\w+)\"', re.search('RECIPES = (.*)', open('$here/recipes.py').read())[1]))"); do
-    in_duckdb one "$recipe" | plain >one.duckdb || fail "$recipe in DuckDB"
-    in_sqlite node-1.db "$recipe" | plain >one.sqlite || fail "$recipe in SQLite"
-    diff one.duckdb one.sqlite >differs.log || fail "$recipe: SQLite answers something else: see differs.log"
-    in_duckdb both "$recipe" | plain >"answers/$recipe" || fail "$recipe in DuckDB"
+    in_duckdb one "$recipe" | plain >one.duckdb || fail "$recipe fails in DuckDB"
+    in_sqlite node-1.db "$recipe" | plain >one.sqlite || fail "$recipe fails in SQLite"
+    diff one.duckdb one.sqlite >differs.log || fail "$recipe: SQLite gives another answer: see differs.log"
+    in_duckdb both "$recipe" | plain >"answers/$recipe" || fail "$recipe fails in DuckDB"
     [ "$(wc -l <"answers/$recipe")" -gt 1 ] || fail "$recipe has no answer"
 done
 [ "$(ls answers | wc -l)" = "$(ls "$recipes" | grep -cvE '^(README.md|(sqlite|duckdb|clickhouse|athena|trino|spark).sql)$')" ] || fail "a recipe is not on the page"
 
 # What the generated data must yield.
-grep -q '^2026-11-01|2|192|51.1$' answers/utilization_by_day || fail "utilization: $(cat answers/utilization_by_day)"
-[ "$(sed -n 2p answers/jobs_by_waste | cut -d'|' -f 1,2)" = '12|explore' ] || fail "waste: $(cat answers/jobs_by_waste)"
-[ "$(cut -d'|' -f 1-3 answers/rising_ecc | sed -n '2,4p' | paste -sd' ')" = 'node-2|1|2026-11-03 node-2|0|2026-11-03 node-1|1|2026-11-03' ] || fail "ECC: $(cat answers/rising_ecc)"
-grep -q '^node-1|notebook|python3 notebook.py|1002|1|69|72$' answers/held_idle || fail "idle: $(cat answers/held_idle)"
-[ "$(tail -n +2 answers/driver_regressions)" = 'model-1|2.28|2.31|2026-11-03|5|7.5|50' ] || fail "drivers: $(cat answers/driver_regressions)"
+grep -q '^2026-11-01|2|192|51.1$' answers/utilization_by_day || fail "unexpected answer of utilization_by_day: $(cat answers/utilization_by_day)"
+[ "$(sed -n 2p answers/jobs_by_waste | cut -d'|' -f 1,2)" = '12|explore' ] || fail "unexpected answer of jobs_by_waste: $(cat answers/jobs_by_waste)"
+[ "$(cut -d'|' -f 1-3 answers/rising_ecc | sed -n '2,4p' | paste -sd' ')" = 'node-2|1|2026-11-03 node-2|0|2026-11-03 node-1|1|2026-11-03' ] || fail "unexpected answer of rising_ecc: $(cat answers/rising_ecc)"
+grep -q '^node-1|notebook|python3 notebook.py|1002|1|69|72$' answers/held_idle || fail "unexpected answer of held_idle: $(cat answers/held_idle)"
+[ "$(tail -n +2 answers/driver_regressions)" = 'model-1|2.28|2.31|2026-11-03|5|7.5|50' ] || fail "unexpected answer of driver_regressions: $(cat answers/driver_regressions)"
 
 for engine in athena trino spark; do
     python3 "$here/recipes.py" ddl "$NTK_SOURCE_DIR/docs/formats/archive-columns.md" $engine >$engine.sql

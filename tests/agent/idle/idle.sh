@@ -54,9 +54,9 @@ has ".pid == $sleeper and .tag == \"sleeper\" and .idle_ratio > 0.3 and .observe
 agent_stop
 finds $reader ".pid == $reader and .cause == \"read\" and .object == \"$PWD/batches\" and .syscall == \"read\" and .seconds > 0"
 ask --job reader
-[ "$(jq 'all(.[]; .tag == "reader") and length > 0' answer.json)" = true ] || complain "--job reader: $(jq -c '.[:3]' answer.json)"
+[ "$(jq 'all(.[]; .tag == "reader") and length > 0' answer.json)" = true ] || complain "--job reader shows other rows: $(jq -c '.[:3]' answer.json)"
 ask --process sleeper --step 1m
-[ "$(jq 'all(.[]; .pid == '$sleeper') and length > 0' answer.json)" = true ] || complain "--process sleeper: $(jq -c '.[:3]' answer.json)"
+[ "$(jq 'all(.[]; .pid == '$sleeper') and length > 0' answer.json)" = true ] || complain "--process sleeper shows other rows: $(jq -c '.[:3]' answer.json)"
 kill $reader
 wait $reader || true
 rm batches
@@ -73,6 +73,6 @@ fi
 agent=
 neuron-monitor --once --db other.db >report.json
 neuron-monitor query idle --db other.db --json >answer.json
-[ "$(jq length answer.json)" = 0 ] || complain "idle time without --idle: $(cat answer.json)"
+[ "$(jq length answer.json)" = 0 ] || complain "unexpected idle time without --idle: $(cat answer.json)"
 ends 2 neuron-monitor --idle
 says err "--idle requires --db"

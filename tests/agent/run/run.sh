@@ -20,7 +20,7 @@ runs() {
     local want=$1 output=$2 sentence=$3 code=0
     shift 3
     "$@" >out 2>err </dev/null || code=$?
-    [ $code = "$want" ] || fail "$*: exit code $code, not $want"
+    [ $code = "$want" ] || fail "$*: unexpected exit code $code, not $want"
     [ "$(cat out)" = "$output" ] || fail "$*: prints '$(cat out)', not '$output'"
     case $sentence in
     '') [ ! -s err ] || fail "$*: unexpected output" ;;
@@ -98,10 +98,10 @@ open("other", "wb").write(bytes[:18] + b"\x28\x00" + bytes[20:])
 END
 chmod +x musl other
 "$monitor" run ./musl >out 2>err || code=$?
-[ "${code:-0}" = 127 ] || fail "a program whose loader is not there: exit code ${code:-0}"
-greps '^neuron-monitor run: ./musl is a musl program, .*: it runs without hooks$' <err || fail "musl"
+[ "${code:-0}" = 127 ] || fail "unexpected exit code of a program without its loader: ${code:-0}"
+greps '^neuron-monitor run: ./musl is a musl program, .*: it runs without hooks$' <err || fail "no message about the musl program"
 "$monitor" run ./other >out 2>err && fail "a program of another machine runs"
-greps '^neuron-monitor run: ./other is a program for a different architecture: it runs without hooks$' <err || fail "other"
+greps '^neuron-monitor run: ./other is a program for a different architecture: it runs without hooks$' <err || fail "no message about the program of another architecture"
 if [ "$(id -u)" = 0 ]; then
     cp still privileged
     chown nobody privileged
@@ -113,7 +113,7 @@ fi
 if [ -e privileged ]; then
     "$monitor" run ./privileged >out 2>err </dev/null || true
     greps '^neuron-monitor run: ./privileged runs with different privileges .*: it runs without hooks$' <err ||
-        fail "setuid"
+        fail "no message about the setuid program"
 fi
 mkdir "with blank" "with blank/bin" "with blank/lib"
 cp bin/neuron-monitor "with blank/bin"
@@ -128,4 +128,4 @@ runs 127 '' 'cannot run '\''./no-such'\'': No such file or directory$' $monitor 
 runs 126 '' 'cannot run '\''./err'\'': Permission denied$' $monitor run ./err
 runs 126 '' 'cannot run '\''./lib'\'': Permission denied$' $monitor run ./lib
 "$monitor" run 2>err && fail "expected a usage error without a command"
-[ "$(head -1 err)" = 'neuron-monitor run: missing argument COMMAND' ] || fail "no command"
+[ "$(head -1 err)" = 'neuron-monitor run: missing argument COMMAND' ] || fail "no message about the missing command"

@@ -107,7 +107,7 @@ for page in "${pages[@]}"; do
             continue
         fi
         command=$(here <<<"$command")
-        run "$command" || fail "$page: exit code $?: $(tail -n 3 err out): $command"
+        run "$command" || fail "$page: unexpected exit code $?: $(tail -n 3 err out): $command"
         count=$((count + 1))
     done < <(python3 "$NTK_SOURCE_DIR/tests/docs/commands/commands.py" "$NTK_SOURCE_DIR/$page")
 done

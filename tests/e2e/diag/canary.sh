@@ -6,22 +6,22 @@ needs jq
 neuron-bench machine >/dev/null
 neuron-packager example memcpy -o memcpy.neff
 
-neuron-monitor diag --canary --interval 1ms --rounds 3 --json >good.jsonl || fail "$(cat good.jsonl)"
+neuron-monitor diag --canary --interval 1ms --rounds 3 --json >good.jsonl || fail "unexpected output: $(cat good.jsonl)"
 [ "$(jq -s 'map(select(.result == "PASS")) | [length, (map(.part) | unique | length), (map(.core) | unique | length)]' -c good.jsonl)" = '[6,3,2]' ] ||
-    fail "$(cat good.jsonl)"
+    fail "unexpected output: $(cat good.jsonl)"
 code=0
 NEURON_SOFT_FAULT=bit-flip:at=1,core=1 neuron-monitor diag --canary --interval 1ms --rounds 1 >bad.txt || code=$?
-[ $code = 1 ] || fail "a bit flips, and the canary ends with $code: $(cat bad.txt)"
-grep -q ' FAIL core 1 answer dma-copy: silently wrong answer: 1 wrong bit in ' bad.txt || fail "$(cat bad.txt)"
-[ "$(grep -c FAIL bad.txt)" = 1 ] || fail "$(cat bad.txt)"
+[ $code = 1 ] || fail "unexpected exit code of the canary after a wrong answer: $code: $(cat bad.txt)"
+grep -q ' FAIL core 1 answer dma-copy: silently wrong answer: 1 wrong bit in ' bad.txt || fail "unexpected output: $(cat bad.txt)"
+[ "$(grep -c FAIL bad.txt)" = 1 ] || fail "unexpected output: $(cat bad.txt)"
 
 # Every program reports this verdict for the device until a diagnosis finds the core healthy.
 reason() { neuron-monitor --once | jq -c '.neuron_ext.devices[0].health | [.verdict, (.reasons[] | .reason, .cores)]'; }
-[ "$(reason)" = '["unhealthy","silent_corruption",[1]]' ] || fail "$(reason)"
-neuron-monitor diag -r 2 --core 0 --memory 4K >/dev/null || fail "core 0 is well"
-[ "$(reason)" = '["unhealthy","silent_corruption",[1]]' ] || fail "another core was found well: $(reason)"
-neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "both are well"
-[ "$(reason)" = '["healthy"]' ] || fail "$(reason)"
+[ "$(reason)" = '["unhealthy","silent_corruption",[1]]' ] || fail "unexpected output: $(reason)"
+neuron-monitor diag -r 2 --core 0 --memory 4K >/dev/null || fail "core 0 is reported as healthy"
+[ "$(reason)" = '["unhealthy","silent_corruption",[1]]' ] || fail "another core was reported as healthy: $(reason)"
+neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "both cores are reported as healthy"
+[ "$(reason)" = '["healthy"]' ] || fail "unexpected output: $(reason)"
 
 # Jobs on one core, on both, on any: the canary occupies each core most of the time and leaves at once.
 neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
@@ -34,8 +34,8 @@ for cores in '--cores 0' '--cores 1' '--cores 0-1' '--cores 0-1'; do
     done
 done
 kill -TERM $canary
-wait $canary || fail "the canary ended with $?: $(cat canary.txt)"
-grep -q ', 0 wrong; ' canary.txt || fail "$(cat canary.txt)"
+wait $canary || fail "the canary exited with $?: $(cat canary.txt)"
+grep -q ', 0 wrong; ' canary.txt || fail "unexpected output: $(cat canary.txt)"
 # A killed canary also releases its core.
 neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
 canary=$!
@@ -47,7 +47,7 @@ neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a core i
 
 # Next to an agent: a finding of the canary becomes a verdict in the agent's reports. The canary exits with the
 # agent, however the agent ends.
-neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "the cores are not well in the beginning"
+neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "the cores are not healthy at the start"
 verdict() { tail -n 2 agent.jsonl | head -n 1 | jq -c '.neuron_ext.devices[0].health | [.verdict, (.reasons[] | .reason)]'; }
 children() { cat "/proc/$agent/task/$agent/children"; }
 start_agent() {
@@ -67,7 +67,7 @@ is_logged() { grep -q 'FAIL core 1 answer ' agent.log && echo yes; }
 wait_for is_logged
 neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a job is refused a core for the agent's canary"
 kill -TERM "$agent"
-wait "$agent" || fail "the agent ended with $?"
+wait "$agent" || fail "the agent exited with $?"
 wait_for is_gone
 start_agent env
 kill -9 "$agent"

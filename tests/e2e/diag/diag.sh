@@ -8,7 +8,7 @@ needs jq
 diag() {
     local code=0
     neuron-monitor diag --json "${@:2}" >out.json 2>err.log || code=$?
-    [ $code = "$1" ] || fail "diag ${*:2} ends with $code, not $1: $(cat err.log) $(jq -c '.tests[] | select(.result == "FAIL")' out.json | head -5)"
+    [ $code = "$1" ] || fail "diag ${*:2} exited with $code, not $1: $(cat err.log) $(jq -c '.tests[] | select(.result == "FAIL")' out.json | head -5)"
 }
 count() { jq "[.tests[] | select($1)] | length" out.json; }
 is_count() { [ "$(count "$2")" = "$1" ] || fail "$(count "$2") are $2, not $1: $(jq -c '.tests[] | [.test, .part, .core, .result, .reason]' out.json | head -90)"; }
@@ -16,7 +16,7 @@ is_count() { [ "$(count "$2")" = "$1" ] || fail "$(count "$2") are $2, not $1: $
 # Without devices there is nothing to choose from, so the list is not wrong.
 code=0
 NEURON_HOOKS_DIR=$PWD/empty neuron-monitor diag -r 1 --core 0 --sysfs-root "$PWD" >out.json 2>err.log || code=$?
-[ $code = 1 ] && [ "$(wc -l <err.log)" = 1 ] && grep -q 'this machine has no cores: no device tree below' err.log || fail "exit code $code"
+[ $code = 1 ] && [ "$(wc -l <err.log)" = 1 ] && grep -q 'this machine has no cores: no device tree below' err.log || fail "unexpected exit code $code"
 
 # A healthy machine, which diag builds itself if none exists: each engine and type, patterns, copies, collectives, a
 # burn-in.
@@ -25,10 +25,10 @@ is_count 0 '.core and .test != "findings"'
 diag 0 -r 4 --duration 200ms --memory 256K
 is_count 0 '.result == "FAIL"'
 for engine in dma tensor vector scalar gpsimd sync; do
-    [ "$(count ".test == \"answer\" and .result == \"PASS\" and .core == 1 and (.part | startswith(\"$engine-\"))")" -gt 0 ] || fail "no answer of $engine"
+    [ "$(count ".test == \"answer\" and .result == \"PASS\" and .core == 1 and (.part | startswith(\"$engine-\"))")" -gt 0 ] || fail "no answer of $engine passed"
 done
 for type in float32 bfloat16 float16 float8e3 float8e4 float8e5 int8 int16 int32; do
-    [ "$(count ".test == \"answer\" and .core == 0 and (.part | endswith(\"-$type\"))")" -gt 0 ] || fail "no answer in $type"
+    [ "$(count ".test == \"answer\" and .core == 0 and (.part | endswith(\"-$type\"))")" -gt 0 ] || fail "no answer in $type passed"
 done
 is_count 10 '.test == "pattern" and .result == "PASS"'
 is_count 6 '(.test | test("-to-")) and .result == "PASS" and .figure > 0 and .unit == "bytes/s" and (.has_threshold | not)'
@@ -39,10 +39,10 @@ is_count 1 '.test == "counters" and .figure == 0'
 mkdir -m 700 two
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-bench machine >/dev/null
 # The lines of the table add up to its counts, in whatever order the results of cores arrived.
-NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-monitor diag -r 2 --core 0,3 --memory 4K >two.txt || fail "$(cat two.txt)"
+NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge neuron-monitor diag -r 2 --core 0,3 --memory 4K >two.txt || fail "unexpected output: $(cat two.txt)"
 stand_for() { awk -v v="$1" '$1 == v { n += match($0, /\([0-9]+\) /) ? substr($0, RSTART + 1) + 0 : 1 } END { print n + 0 }' two.txt; }
-[ "$(stand_for PASS)" = "$(sed -n 's/^[A-Z]*: \([0-9]*\) passed.*/\1/p' two.txt)" ] || fail "$(stand_for PASS) lines: $(cat two.txt)"
-grep -q '^PASS  *answer (124)  *cores 0,3 ' two.txt || fail "$(cat two.txt)"
+[ "$(stand_for PASS)" = "$(sed -n 's/^[A-Z]*: \([0-9]*\) passed.*/\1/p' two.txt)" ] || fail "$(stand_for PASS) results passed, but the totals differ: $(cat two.txt)"
+grep -q '^PASS  *answer (124)  *cores 0,3 ' two.txt || fail "unexpected output: $(cat two.txt)"
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge diag 0 -r 2 --core 3 --memory 64K
 is_count 31 '.core == 3 and .result == "PASS" and .part != null and (.part | endswith("@1"))'
 
@@ -62,7 +62,7 @@ diag 1 -r 1
 is_count 1 '.result == "FAIL" and .test == "findings" and .core == 1 and .figure == 1'
 code=0
 neuron-monitor health --for 1ms >health.txt || code=$?
-[ $code = 1 ] && grep -q silent_corruption health.txt || fail "$code: $(cat health.txt)"
+[ $code = 1 ] && grep -q silent_corruption health.txt || fail "unexpected exit code $code: $(cat health.txt)"
 diag 0 -r 1 --core 0
 diag 0 -r 2 --memory 4K
 diag 0 -r 1
@@ -132,7 +132,7 @@ is_waiting() { grep -q "process $job (neuron-bench) holds core 0; waiting" waite
 wait_for is_waiting
 kill -9 "$job"
 wait $waiter || fail "see waited.log"
-jq -e '[.tests[] | select(.core == 0 and .result == "PASS")] | length > 31' waited.json >/dev/null || fail "$(cat waited.json)"
+jq -e '[.tests[] | select(.core == 0 and .result == "PASS")] | length > 31' waited.json >/dev/null || fail "unexpected output: $(cat waited.json)"
 
 # The vendor's library here is a stand-in. On a machine that is not a software machine, programs of the open
 # instruction set are skipped, and a program of the user is compared with itself.

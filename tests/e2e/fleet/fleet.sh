@@ -11,7 +11,7 @@ nodes=20
 # What real agents report on each kind of machine.
 neuron-packager example memcpy -o memcpy.neff
 record() { # KIND REPORTS OPTION...
-    neuron-monitor --period 500ms --no-imds --count "$2" "${@:3}" >"$1.jsonl" 2>>agent.log || fail "the agent of $1"
+    neuron-monitor --period 500ms --no-imds --count "$2" "${@:3}" >"$1.jsonl" 2>>agent.log || fail "the agent of $1 failed"
 }
 neuron-bench machine >/dev/null
 NEURON_PROCESS_TAG=train neuron-bench exec memcpy.neff --cores 0-31 --rate 64 --duration 600s >/dev/null 2>&1 &
@@ -54,7 +54,7 @@ mkdir -m 700 "$memory/broken"
     NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --cores 6 --count 2 >/dev/null 2>&1 || true
     record broken 2
 )
-jq -es 'last | .neuron_ext.devices[3].health.verdict == "unhealthy"' broken.jsonl >/dev/null || fail "nothing is broken: $(tail -n 1 broken.jsonl | jq -c '.neuron_ext.devices[3]')"
+jq -es 'last | .neuron_ext.devices[3].health.verdict == "unhealthy"' broken.jsonl >/dev/null || fail "no device is unhealthy: $(tail -n 1 broken.jsonl | jq -c '.neuron_ext.devices[3]')"
 
 "$NTK_BUILD_DIR/tests/fleet" serve $nodes plain.jsonl held.jsonl coming.jsonl broken.jsonl >ports &
 pids+=($!)
@@ -87,7 +87,7 @@ jobs() { query "count by (instance) ($1{kind=\"kind-$2\"})" '[.data.result[].val
 # Polled: the series of a machine disappear while a scrape of it fails.
 jobs_are() { [ "$(jobs neuron_job_info 1) $(jobs neuron_device_job_info 1)" = '["32"] ["16"]' ] && echo yes; }
 wait_for jobs_are
-[ "$(jobs neuron_job_info 0)" = '[]' ] || fail "no job: $(jobs neuron_job_info 0)"
+[ "$(jobs neuron_job_info 0)" = '[]' ] || fail "a job holds no device, but the page shows one: $(jobs neuron_job_info 0)"
 some_come() { [ "$(query 'max(count by (instance) (neuron_job_info{kind="kind-2"})) <= 32' '.data.result | length')" = 1 ] && echo yes; }
 wait_for some_come
 # A join finds exactly one job for each core.

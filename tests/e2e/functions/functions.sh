@@ -57,16 +57,16 @@ run_neff good.neff in input
 cmp input out.out || fail "two functions, one half each, do not give the input"
 neuron-packager disasm good.neff >good.listing
 grep -q 'group 0 of queue 0 qSPIO0, adds to s8, function upper' good.listing || fail "the listing does not name the function"
-[ "$(grep -c 'function name=' good.listing)" = 3 ] || fail "the listing has not the three functions"
+[ "$(grep -c 'function name=' good.listing)" = 3 ] || fail "the listing lacks one of the three functions"
 
 # Reassembling the listing yields the same file.
 neuron-packager asm --into good.neff -o again.neff good.listing
-cmp good.neff again.neff || fail "the listing gives another file"
+cmp good.neff again.neff || fail "the listing with another file differs"
 
 build spoilt $'    call to=lower\n    call to=upper\n    call to=spoil'
 run_neff spoilt.neff in input
 cmp <(head -c 520192 input) <(head -c 520192 out.out) || fail "spoil wrote elsewhere"
-cmp <(head -c 4096 input) <(tail -c 4096 out.out) || fail "the group of spoil was not the one that ran"
+cmp <(head -c 4096 input) <(tail -c 4096 out.out) || fail "another group than that of spoil ran"
 
 # The group of spoil now belongs to another function.
 jq '.dma[2].function_start = "nowhere"' parts/sg00/SP.json >SP.json

@@ -98,7 +98,7 @@ printf '42\nuser=alice\n' >jobs/0
 start 3 5 sleep@20 1
 wait_for fires "NeuronRanksHang 42 1 $host elsewhere"
 jq -e '.data.alerts[] | select(.labels.alertname == "NeuronRanksHang") | .annotations.runbook_url | endswith("alerts.md#neuronrankshang")' \
-    alerts.json >/dev/null || fail "annotations: $(cat alerts.json)"
+    alerts.json >/dev/null || fail "unexpected annotations: $(cat alerts.json)"
 # Every panel of the dashboard of ranks and jobs has data for this job.
 dashboard=$NTK_BIN_DIR/../share/neuron-toolkit/grafana/neuron-ranks.json
 if [ -e "$dashboard" ]; then

@@ -40,25 +40,25 @@ neuron-monitor hang >text || fail "expected no hang, found one: $(cat text)"
 start 4 5 sleep@20 2
 state='"\(.kind) \(.operation) \(.sequence) \(.missing_count) \(.rendezvous) \([.ranks[].where] | join(" "))"'
 wait_for says "hangs barrier 41 1 127.0.0.1:46820 arrived arrived elsewhere arrived" "$state" --after 100ms
-[ "$(jq ".communicators[0].ranks[2].pid" hang.json)" = "${ranks[2]}" ] || fail "another process: $(cat hang.json)"
+[ "$(jq ".communicators[0].ranks[2].pid" hang.json)" = "${ranks[2]}" ] || fail "the answer names another process: $(cat hang.json)"
 [ "$(jq -r '.communicators[0].ranks[2] | "\(.operation) \(.sequence) \(.in_operation)"' hang.json)" = "all_gather 40 false" ] ||
-    fail "its last operation: $(cat hang.json)"
+    fail "the answer names another operation: $(cat hang.json)"
 wait_for says yes '.ranks[2].thread | if test("sleeps") then "yes" else . end' --after 100ms
-neuron-monitor hang --after 1h >text || fail "exit code with nothing that hangs"
-greps "no operation hangs in 1 communicator$" text || fail "text: $(cat text)"
+neuron-monitor hang --after 1h >text || fail "unexpected exit code without a hang"
+greps "no operation hangs in 1 communicator$" text || fail "unexpected text: $(cat text)"
 code=0
 neuron-monitor hang --after 100ms >text || code=$?
-[ $code = 1 ] || fail "exit code $code with one that hangs"
-greps -F "3 of 4 ranks arrived: ranks 0-1,3" text || fail "text: $(cat text)"
-greps -E "rank 2: process ${ranks[2]} .*left all_gather 40 .* ago and has not arrived since" text || fail "text: $(cat text)"
-greps '^no rank belongs to the job other: ' <<<"$(neuron-monitor hang --after 100ms --job other)" || fail "another job"
-greps '^no operation hangs in 1 communicator$' <<<"$(neuron-monitor hang --after 1h --job 127.0.0.1:46820)" || fail "a job that goes on"
+[ $code = 1 ] || fail "unexpected exit code of a hang: $code"
+greps -F "3 of 4 ranks arrived: ranks 0-1,3" text || fail "unexpected text: $(cat text)"
+greps -E "rank 2: process ${ranks[2]} .*left all_gather 40 .* ago and has not arrived since" text || fail "unexpected text: $(cat text)"
+greps '^no rank belongs to the job other: ' <<<"$(neuron-monitor hang --after 100ms --job other)" || fail "no message about an unknown job"
+greps '^no operation hangs in 1 communicator$' <<<"$(neuron-monitor hang --after 1h --job 127.0.0.1:46820)" || fail "a job that continues is reported"
 code=0
 neuron-monitor hang --after 100ms >/dev/full 2>errors || code=$?
-[ $code = 1 ] && greps "cannot write to stdout: No space left on device" errors || fail "a full disk: $code $(cat errors)"
+[ $code = 1 ] && greps "cannot write to stdout: No space left on device" errors || fail "a full disk: unexpected exit code $code: $(cat errors)"
 code=0
 neuron-monitor hang --after 100ms --job other >/dev/null || code=$?
-[ $code = 0 ] || fail "another job's hang counted"
+[ $code = 0 ] || fail "the hang of another job was counted"
 stop
 
 # The agent detects it by itself and reports it once; over HTTP it also knows the killed rank, which no other process
@@ -93,32 +93,32 @@ stops_between() {
 }
 wait_for stops_between
 wait_for says "arrived elsewhere arrived" "$wheres" --after 300ms "$agent"
-[ "$(jq -r '.communicators[0].ranks[1].host' hang.json)" = "$agent" ] || fail "host: $(cat hang.json)"
+[ "$(jq -r '.communicators[0].ranks[1].host' hang.json)" = "$agent" ] || fail "unexpected host: $(cat hang.json)"
 wait_for eval 'grep -q "has been hanging for .*: rank 1 is elsewhere" out.log && echo yes'
 [ "$(grep -c 'has been hanging for .*: rank 1 is elsewhere' out.log)" = 1 ] || fail "expected one message"
 metric() { curl -sf "http://$agent/metrics" | sed -n "s/^neuron_collective_$1{.*runtime_tag=\"${ranks[0]}\".*} //p" | head -1; }
 wait_for eval '[ "$(metric in_operation_seconds | cut -d. -f1)" -ge 1 ] && echo yes'
 barriers=$(curl -sf "http://$agent/metrics" | sed -n "s/^neuron_collective_operations_total{.*operation=\"barrier\".*runtime_tag=\"${ranks[0]}\".*} //p")
-[ "$barriers" = "$(($(jq '.communicators[0].sequence' hang.json) / 2))" ] || fail "$barriers barriers in /metrics, $(cat hang.json)"
+[ "$barriers" = "$(($(jq '.communicators[0].sequence' hang.json) / 2))" ] || fail "$barriers barriers in /metrics, other than in $(cat hang.json)"
 kill -9 "${ranks[1]}"
 wait_for says lost '.ranks[1].where' "$agent"
-[ "$(jq -r '.communicators[0].kind' hang.json)" = broke ] || fail "a dead rank: $(cat hang.json)"
-[ "$(jq '.communicators[0].ranks[1].pid' hang.json)" = "${ranks[1]}" ] || fail "the dead one: $(cat hang.json)"
+[ "$(jq -r '.communicators[0].kind' hang.json)" = broke ] || fail "a dead rank does not break the communicator: $(cat hang.json)"
+[ "$(jq '.communicators[0].ranks[1].pid' hang.json)" = "${ranks[1]}" ] || fail "the answer names another dead process: $(cat hang.json)"
 # Without a name the agent of this machine answers; for another user of the machine, the segments do.
 [ "$(hang '.ranks[1].where')" = lost ] && [ "$(jq -r '.hosts[0] | "\(.host) \(.source)"' hang.json)" = " agent" ] ||
-    fail "the agent of this machine is not asked: $(cat hang.json)"
+    fail "the agent of this machine was not queried: $(cat hang.json)"
 neuron-monitor hang >text && fail "a lost rank: expected exit code 1, found 0"
-greps '^source: the agent on this machine$' text || fail "text: $(cat text)"
+greps '^source: the agent on this machine$' text || fail "unexpected text: $(cat text)"
 if [ "$(id -u)" = 0 ]; then
     chmod 755 "$scratch" "$memory" "$NEURON_HOOKS_DIR"
     setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor hang >text || true
-    greps '^source: shared memory of the processes (.* 403: it responds only to root and its own user)$' text || fail "another user: $(cat text)"
+    greps '^source: shared memory of the processes (.* 403: it responds only to root and its own user)$' text || fail "unexpected source for another user: $(cat text)"
 fi
 wait_for eval 'grep -q "broke: rank 1 is lost" out.log && echo yes'
 # The others are notified and exit: they do not count as ranks that never came, and the time of the trouble stays.
 wait_for says "gone lost gone" "$wheres" "$agent"
 neuron-monitor hang "$agent" >text || true
-greps 'rank 0: process .*left the communicator after .*; its process exited' text || fail "one that left after another was lost: $(cat text)"
+greps 'rank 0: process .*left the communicator after .*; its process exited' text || fail "a rank that left after another one was lost counts as lost: $(cat text)"
 stop
 
 # A job whose ranks exit in order, one after the other, is not a trouble, and nothing remains of it. It replaces the
@@ -151,7 +151,7 @@ start 2 5 sleep@10 1 "$scratch/memcpy.neff"
 wait_for says yes 'if .kind == "hangs" and .missing_count == 1 and .ranks[1].where == "elsewhere" and .sequence > 10 then "yes" else "no" end' --after 300ms
 neuron-monitor hang --json --all >hang.json || true
 [ "$(jq -r '[.communicators[] | select(.model_id > 0) | .operation] | join(" ")' hang.json)" = program ] ||
-    fail "the model's communicator: $(cat hang.json)"
+    fail "unexpected communicator of the model: $(cat hang.json)"
 stop
 
 # Queued operations, two at a time: the current one is the sum, by its own name, although the other was queued after
@@ -172,7 +172,7 @@ if [ -z "${NTK_SANITIZE:-}" ]; then # the sanitizer's library must come first
     wait_for says "barrier 25 elsewhere arrived arrived" 'select(.model_id == 0) | "\(.operation) \(.sequence) \([.ranks[].where] | join(" "))"' --after 300ms
     neuron-monitor hang --json --all >hang.json || true
     [ "$(jq -r '[.communicators[] | select(.model_id > 0) | .sequence] | join(" ")' hang.json)" = 13 ] ||
-        fail "executions around the vendor's: $(cat hang.json)"
+        fail "unexpected executions around the vendor's library: $(cat hang.json)"
     stop
     for vendor in vendor vendor-unversioned; do # of either form
         export LD_PRELOAD=$NTK_LIB_DIR/libneuron-hooks.so LD_LIBRARY_PATH=$NTK_LIB_DIR/$vendor
@@ -185,7 +185,7 @@ start 4 20 slow@20 2
 slow() { neuron-monitor slow --for 2s --json "$@" >slow.json || [ $? = 1 ]; }
 is_slow() { slow "$@" && [ "$(jq -r '.communicators[0].slow | "\(.rank) \(.where)"' slow.json)" = "2 host" ] && echo yes; }
 wait_for is_slow
-[ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[2]}" ] || fail "the slow one: $(cat slow.json)"
+[ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[2]}" ] || fail "the answer names another slow rank: $(cat slow.json)"
 watch
 wait_for is_slow "$agent"
 wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the other ranks wait for it for .* cause: host" out.log && echo yes'
@@ -195,7 +195,7 @@ slow_link=1
 start 4 20
 is_slow() { slow "$@" && [ "$(jq -r '.communicators[0].slow | "\(.rank) \(.where)"' slow.json)" = "1 link" ] && echo yes; }
 wait_for is_slow
-[ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[1]}" ] || fail "the slow link: $(cat slow.json)"
+[ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[1]}" ] || fail "the answer names another rank with a slow link: $(cat slow.json)"
 wait_for is_slow "$agent"
 slow_link=
 stop
@@ -212,14 +212,14 @@ is_stuck() {
 }
 wait_for is_stuck
 wait_for is_stuck "$agent"
-[ "$(jq -r '.stuck[0].host' hang.json)" = "$agent" ] || fail "whose core: $(cat hang.json)"
+[ "$(jq -r '.stuck[0].host' hang.json)" = "$agent" ] || fail "the answer names another host of the stuck core: $(cat hang.json)"
 neuron-monitor hang --after 1s --job other >text || fail "another job's execution counts: $(cat text)"
 code=0
 neuron-monitor hang --after 1s >text || code=$?
 [ $code = 1 ] && greps "STUCK: core [0-9]* of process $lone (neuron-bench) has been in one execution for .*, longer than 1.00s" text ||
-    fail "an execution that is stuck: $code $(cat text)"
-neuron-monitor hang --after 1h >text || fail "an execution within the limit: $(cat text)"
-greps ', and no execution is stuck: the longest runs for [0-9.]*[a-z]*, limit 3600s' text || fail "the longest execution: $(cat text)"
+    fail "an execution that is stuck: unexpected exit code $code: $(cat text)"
+neuron-monitor hang --after 1h >text || fail "an execution within the limit is reported: $(cat text)"
+greps ', and no execution is stuck: the longest runs for [0-9.]*[a-z]*, limit 3600s' text || fail "the answer lacks the longest execution: $(cat text)"
 is_learned() { neuron-monitor hang --json >hang.json || [ $? = 1 ]; [ "$(jq '.stuck[0] | .threshold_is_learned and .threshold_ns >= 5000000000' hang.json)" = true ] && echo yes; }
 wait_for is_learned
 wait_for eval 'grep -q "core [0-9]* of process $lone (neuron-bench) has been in one execution for" out.log && echo yes'
@@ -244,13 +244,13 @@ pids+=($!)
 NEURON_HOOKS_DIR=$second "$rank" 1 2 100000 5 2>/dev/null &
 pids+=($!)
 wait_for says "arrived arrived" "$wheres" --after 300ms "$a" "$b"
-[ "$(jq -r '[.communicators[0].ranks[].host] | join(" ")' hang.json)" = "$a $b" ] || fail "hosts: $(cat hang.json)"
+[ "$(jq -r '[.communicators[0].ranks[].host] | join(" ")' hang.json)" = "$a $b" ] || fail "unexpected hosts: $(cat hang.json)"
 wait_for says "arrived unseen" "$wheres" --after 300ms "$a"
 # A machine that does not respond is reported, and its ranks are unseen.
 neuron-monitor hang --after 300ms --timeout "${patience}s" "$a" 127.0.0.1:1 >text 2>errors || true
-greps "127.0.0.1:1: .*; its ranks are missing here" errors || fail "errors: $(cat errors)"
-greps "rank 1: not reported by any process" text || fail "text: $(cat text)"
+greps "127.0.0.1:1: .*; its ranks are missing here" errors || fail "unexpected errors: $(cat errors)"
+greps "rank 1: not reported by any process" text || fail "unexpected text: $(cat text)"
 code=0
 neuron-monitor hang 127.0.0.1:1 >text 2>/dev/null || code=$?
-[ ! -s text ] || fail "it knows something of a machine that nobody answered for: $(cat text)"
+[ ! -s text ] || fail "the answer describes a machine that did not respond: $(cat text)"
 [ $code = 3 ] || fail "exit code $code when no agent answers"

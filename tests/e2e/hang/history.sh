@@ -76,28 +76,28 @@ agent_start
 wait_for eval '[ -s out.jsonl ] && echo yes'
 wait_for verdict '.kind == "broke" and .to != null'
 agent_stop
-ask verdicts --job 127.0.0.1:46822 || fail "by job: $(cat errors)"
+ask verdicts --job 127.0.0.1:46822 || fail "the query by job failed: $(cat errors)"
 jq -e "any(.[]; .kind == \"slow\" and .rank == 2 and .pid == $slow and .cause == \"host\" and .to > .from)" answer.json >/dev/null ||
-    fail "the slow rank: $(cat answer.json)"
+    fail "unexpected verdict about the slow rank: $(cat answer.json)"
 jq -e ".[] | select(.kind == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
-    fail "the killed rank: $(cat answer.json)"
-ask ranks || fail "ranks: $(cat errors)"
+    fail "unexpected verdict about the killed rank: $(cat answer.json)"
+ask ranks || fail "the query of ranks failed: $(cat errors)"
 [ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | contains(\"slow host\")) and .[0].rank == 2 and .[0].rendezvous == \"127.0.0.1:46822\"" answer.json)" = true ] ||
-    fail "the slow one's row: $(cat answer.json)"
+    fail "unexpected row of the slow rank: $(cat answer.json)"
 # The others waited for it; it waited for none.
 [ "$(jq "[.[] | select(.rank_count == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.pid == $fast)) | .[0].wait_ratio)" answer.json)" = true ] ||
-    fail "the waiting rank: $(cat answer.json)"
+    fail "unexpected row of the waiting rank: $(cat answer.json)"
 [ "$(jq '[.[] | select(.rank == 0)] | .[0] | .operations > 0 and .wait_ns > 0 and .in_operations_ns >= .wait_ns and .errors == 0' answer.json)" = true ] ||
     fail "what a rank did: $(cat answer.json)"
 
 # As people see it; other windows and jobs.
-neuron-monitor query verdicts --db jobs.db >text || fail "the table"
-greps -E 'slow +2 +3 +host' text || fail "the table: $(cat text)"
-neuron-monitor query verdicts --db jobs.db --to 2020-01-01T00:00:00Z --from 2019-01-01T00:00:00Z --json >text || fail "another time"
-[ "$(jq length text)" = 0 ] || fail "of another time: $(cat text)"
+neuron-monitor query verdicts --db jobs.db >text || fail "the query as a table failed"
+greps -E 'slow +2 +3 +host' text || fail "unexpected table: $(cat text)"
+neuron-monitor query verdicts --db jobs.db --to 2020-01-01T00:00:00Z --from 2019-01-01T00:00:00Z --json >text || fail "the query of an earlier time failed"
+[ "$(jq length text)" = 0 ] || fail "unexpected rows of an earlier time: $(cat text)"
 code=0
 neuron-monitor query ranks --db jobs.db --job other >/dev/null 2>errors || code=$?
-[ $code = 1 ] && greps "unknown job 'other'" errors || fail "another job: $code $(cat errors)"
+[ $code = 1 ] && greps "unknown job 'other'" errors || fail "another job: unexpected exit code $code: $(cat errors)"
 code=0
 neuron-monitor query memory --db jobs.db --job other >/dev/null 2>errors || code=$?
-[ $code = 2 ] && greps -e "--job does not apply to question 'memory'" errors || fail "a job of memory: $code $(cat errors)"
+[ $code = 2 ] && greps -e "--job does not apply to question 'memory'" errors || fail "a job of memory: unexpected exit code $code: $(cat errors)"

@@ -14,29 +14,29 @@ health() {
 }
 
 health 3 --for 10ms
-greps '^this machine is unknown: it reports no Neuron devices$' <text || fail "$(cat text)"
+greps '^this machine is unknown: it reports no Neuron devices$' <text || fail "unexpected output: $(cat text)"
 health 2 --no-such
 health 2 --token-file x
 health 2 --sysfs-root x localhost:1
 health 2 --for 10ms --npd
-[ "$(cat text)" = 'health is unknown: no Neuron devices' ] || fail "$(cat text)"
+[ "$(cat text)" = 'health is unknown: no Neuron devices' ] || fail "unexpected output: $(cat text)"
 health 2 --npd --json
 health 2 --reason dma_abort
 health 2 --npd --reason dma_abort,nothing
-grep -q "invalid value 'nothing' for --reason: expected reasons " errors || fail "$(cat errors)"
+grep -q "invalid value 'nothing' for --reason: expected reasons " errors || fail "unexpected output: $(cat errors)"
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
 health 0 --for 10ms
-greps '^this machine is healthy$' <text || fail "$(cat text)"
+greps '^this machine is healthy$' <text || fail "unexpected output: $(cat text)"
 [ "$(grep -cE ' healthy +- .* none$' text)" = 6 ] || fail "a look does not know since when: $(cat text)"
 health 0 --for 10ms --npd
-[ "$(cat text)" = 'no Neuron errors' ] || fail "$(cat text)"
+[ "$(cat text)" = 'no Neuron errors' ] || fail "unexpected output: $(cat text)"
 code=0
 neuron-monitor health --for 10ms --npd >/dev/full 2>errors || code=$?
-[ $code = 2 ] || fail "a failed write is reported as a problem of the machine: $code"
+[ $code = 2 ] || fail "unexpected exit code of a failed write: $code"
 code=0
 neuron-monitor health --for 10ms >/dev/full 2>errors || code=$?
-[ $code = 1 ] || fail "a full disk is $code"
+[ $code = 1 ] || fail "unexpected exit code on a full disk: $code"
 
 echo 0123456789abcdef0123 >token
 neuron-monitor --period 1h --http 0 --http-token-file token --no-imds --quiet --verbose 1 2>agent.log &
@@ -64,47 +64,47 @@ from_agent() {
 }
 wait_for from_agent
 jq -e '.hosts[0] | .source == "agent" and .action == "reload_driver" and ([.devices[] | select(.verdict != "healthy") | .device] == [2, 3])' <text >/dev/null ||
-    fail "$(cat text)"
+    fail "unexpected output: $(cat text)"
 shows_source() { health 1 && greps '^source: the agent on this machine$' <text && echo yes; }
 wait_for shows_source
 top_asks() { neuron-top --once >text && greps '^ND[23] unhealthy since [0-9:]* .* and 1 more device$' <text && echo yes; }
 wait_for top_asks
 mv "$NEURON_HOOKS_DIR/agent.sock" "$NEURON_HOOKS_DIR/away"
 neuron-top --once >text
-greps '^ND2 unhealthy (hbm_repairable: ' <text || fail "neuron-top without an agent: $(cat text)"
+greps '^ND2 unhealthy (hbm_repairable: ' <text || fail "neuron-top without an agent shows another verdict: $(cat text)"
 health 1 --for 10ms --json
 jq -e '.hosts[0] | .source == "segments" and (.devices | all(has("since_ns") | not)) and ([.devices[] | select(.verdict != "healthy") | .device] == [2])' <text >/dev/null ||
-    fail "$(cat text)"
+    fail "unexpected output: $(cat text)"
 mv "$NEURON_HOOKS_DIR/away" "$NEURON_HOOKS_DIR/agent.sock"
 # The earlier answer again, for the next checks.
 wait_for is_told
 # Also core 4, because the agent observed the process itself.
 jq -e '[.hosts[0].devices[].cores[] | select(.verdict != "healthy")] | any(.core == 7) and all(.verdict == "unhealthy" and (.core == 4 or .core == 7))' <text >/dev/null ||
-    fail "cores: $(cat text)"
+    fail "unexpected cores: $(cat text)"
 [ "$(jq -c '[.hosts[0].devices[] | select(.verdict != "healthy") | [.device, .verdict, .action]]' <text)" = \
-    '[[2,"unhealthy","reload_driver"],[3,"unhealthy","reset_device"]]' ] || fail "devices: $(cat text)"
+    '[[2,"unhealthy","reload_driver"],[3,"unhealthy","reset_device"]]' ] || fail "unexpected devices: $(cat text)"
 
 # A machine that does not respond is unknown, which is less bad than unhealthy.
 health 1 --token-file token "$agent" 127.0.0.1:1
-greps '^127.0.0.1:1 is unknown: ' <text || fail "$(cat text)"
-greps "^$agent is unhealthy: reload the driver or reboot the instance$" <text || fail "$(cat text)"
-greps "^$agent  *3  unhealthy .* dma_abort  *7  *[0-9]*  reset_device$" <text || fail "$(cat text)"
+greps '^127.0.0.1:1 is unknown: ' <text || fail "unexpected output: $(cat text)"
+greps "^$agent is unhealthy: reload the driver or reboot the instance$" <text || fail "unexpected output: $(cat text)"
+greps "^$agent  *3  unhealthy .* dma_abort  *7  *[0-9]*  reset_device$" <text || fail "unexpected output: $(cat text)"
 health 3 127.0.0.1:1
 health 3 "$agent"
-greps 'authentication required' <text || fail "$(cat text)"
+greps 'authentication required' <text || fail "unexpected output: $(cat text)"
 
 # As node-problem-detector asks: with the rule of its configuration, and for a single reason. The condition has only
 # one rule, because several would repeat one another's messages.
 config=$NTK_SOURCE_DIR/exporters/kubernetes/node-problem-detector.json
 jq -e --argjson max 80 '.plugin == "custom" and .pluginConfig.max_output_length == $max and (.conditions | map(.type)) == ["NeuronHealth"] and
     (.rules | map(.condition)) == ["NeuronHealth"] and
-    (.rules | all(.type == "permanent" and .condition == "NeuronHealth" and .args[:3] == ["health", "--npd", "--reason"]))' "$config" >/dev/null || fail "$config"
+    (.rules | all(.type == "permanent" and .condition == "NeuronHealth" and .args[:3] == ["health", "--npd", "--reason"]))' "$config" >/dev/null || fail "unexpected rules in $config"
 jq -r '.rules[].args[3]' "$config" | tr , '\n' | sort >rules
 sed -nE 's/^\| `([a-z_]+)` \| unhealthy .*/\1/p' "$NTK_SOURCE_DIR/docs/health.md" | sort >reasons
-diff reasons rules >differ || fail "reasons of docs/health.md and rules of $config: $(cat differ)"
+diff reasons rules >differ || fail "docs/health.md and $config have different reasons: $(cat differ)"
 while read -r expected list; do
     health "$expected" --npd --reason "$list" --token-file token "$agent"
-    [ "$(wc -l <text)" = 1 ] && [ "$(wc -L <text)" -le 80 ] || fail "$list: $(cat text)"
+    [ "$(wc -l <text)" = 1 ] && [ "$(wc -L <text)" -le 80 ] || fail "$list: expected one line of at most 80 characters: $(cat text)"
 done <<END
 1 $(jq -r '.rules[0].args[3]' "$config")
 1 dma_abort
@@ -113,9 +113,9 @@ done <<END
 0 silent_corruption
 END
 health 1 --npd --token-file token "$agent"
-greps '^device 2: hbm_repairable: reload the driver or reboot the instance$' <text || fail "$(cat text)"
+greps '^device 2: hbm_repairable: reload the driver or reboot the instance$' <text || fail "unexpected output: $(cat text)"
 health 2 --npd --reason hbm_uncorrectable 127.0.0.1:1
-greps '^health is unknown: ' <text || fail "$(cat text)"
+greps '^health is unknown: ' <text || fail "unexpected output: $(cat text)"
 
 # The epilog of a job asks at once, so an answer is newer than its question and includes the most recent events.
 for device in 0 1 4 5; do
@@ -123,7 +123,7 @@ for device in 0 1 4 5; do
     echo 1 1<>"$(cat counter)" # in one write, never empty
     wait_for from_agent
     jq -e --argjson device $device '.hosts[0] | .source == "agent" and .devices[$device].verdict == "unhealthy"' <text >/dev/null ||
-        fail "an error of device $device: $(cat text)"
+        fail "no error of device $device: $(cat text)"
 done
 
 # An agent that found the socket taken serves it once the other one is gone.
@@ -132,7 +132,7 @@ pids+=($!)
 is_second_up() { grep -q 'another process is listening on it' second.log && echo yes; }
 wait_for is_second_up
 kill "${pids[-2]}"
-wait "${pids[-2]}" || fail "the first agent"
+wait "${pids[-2]}" || fail "the first agent failed"
 takes_over() {
     neuron-monitor health --for 10ms --json >text 2>errors
     jq -e '.hosts[0].source == "agent"' <text >/dev/null && echo yes

@@ -26,7 +26,7 @@ wait_for below 0.9
 wait_for above 1
 [ "$(series | wc -l)" = 1 ] || fail "expected no series of free cores, found: $(series)"
 tail -n 2 reports.jsonl | sed -n 1p | jq -e '.neuron_runtime_data[0].report.neuron_ext.neuroncores | has("1") and (.["1"].held_idle_ns >= 0)' >/dev/null ||
-    fail "$(tail -1 reports.jsonl)"
+    fail "unexpected output: $(tail -1 reports.jsonl)"
 sed '$d; 10q' reports.jsonl >whole.jsonl # the last line may still be incomplete
 valid_reports whole.jsonl
 kill -9 "$job"

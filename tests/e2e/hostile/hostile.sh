@@ -50,7 +50,7 @@ pids+=("${hostile[@]}")
 for i in 1 2 3 4 5 6 7 8; do
     honest 1001 short -n 25 >>short.out 2>&1 || fail "a short job failed: $(tail -3 short.out)"
 done
-wait "$long" || fail "the long job ended with $?: $(tail -3 long.out)"
+wait "$long" || fail "the long job exited with $?: $(tail -3 long.out)"
 sum_of() { jq -s --arg tag "$1" '[.[].neuron_runtime_data[] | select(.neuron_runtime_tag == $tag).report.execution_stats.execution_summary.completed] | add // 0' reports.jsonl; }
 mb=$(awk '$1 == "RssAnon:" { print int($2 / 1024) }' "/proc/$agent/status") # its mappings belong to the other users
 kill -9 "${hostile[@]}"
@@ -63,7 +63,7 @@ page_sum() { awk -v tag="runtime_tag=\"$1\"" '/^execution_status_total[{]/ && in
     END { print all + 0 }' metrics; }
 highest() { sort -n "$1.seen" | tail -1; }
 page_agrees() {
-    curl -sf "http://127.0.0.1:$port/metrics" >metrics || fail "no page"
+    curl -sf "http://127.0.0.1:$port/metrics" >metrics || fail "cannot get the page"
     page_sum long >>long.seen
     page_sum short >>short.seen
     [ "$(highest long) $(highest short)" = "$(sum_of long) $(sum_of short)" ] && echo yes
@@ -75,7 +75,7 @@ at_failure() { # the count of each
 wait_for page_agrees
 invented=$(find /dev/shm/neuron-6553? -type f -name '[1-9]*-*' | wc -l)
 kill -TERM "$agent"
-wait "$agent" || fail "the agent ended with $?"
+wait "$agent" || fail "the agent exited with $?"
 
 [ "$(all_there)" = yes ] || fail "reports have more than was executed"
 for tag in long short; do

@@ -81,5 +81,5 @@ new=$(grep 'cannot get pods from the kubelet' agent.log | tail -n +$((before + 1
 all_new=$(($(complaints) - before))
 [ "$(echo "$new" | wc -l)" = "$all_new" ] && [ "$all_new" -le 2 ] && [ $((all_new + before)) -ge 1 ] || fail "expected one message per reason, not $all_new"
 kill -TERM "$agent"
-wait "$agent" || fail "the agent ends with $?"
+wait "$agent" || fail "the agent exited with $?"
 valid_reports reports.jsonl

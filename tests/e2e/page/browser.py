@@ -87,7 +87,7 @@ class Browser:
         end = time.monotonic() + PATIENCE
         while not self.evaluate(code):
             if time.monotonic() > end:
-                raise TimeoutError('waited in vain for: ' + code)
+                raise TimeoutError('timed out waiting for: ' + code)
             time.sleep(0.05)
 
     def size(self, width, height):

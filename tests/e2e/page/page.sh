@@ -20,4 +20,4 @@ pids+=($!)
 python3 "$NTK_SOURCE_DIR/tests/e2e/page/page.py" "$browser" "$scratch/profile" "http://127.0.0.1:$port/" reports.jsonl ||
     fail "see above"
 kill -TERM "$agent"
-wait "$agent" || fail "neuron-monitor ended with $?"
+wait "$agent" || fail "neuron-monitor exited with $?"

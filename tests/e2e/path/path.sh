@@ -32,7 +32,7 @@ run() {
     neuron-bench exec memcpy.neff --cores 0-1 --count "$count" --rate "$rate" --json >"$name.bench"
     wait_for has_ended "$name" "$count"
     kill -TERM "$agent"
-    wait "$agent" || fail "$name: neuron-monitor ended with $?"
+    wait "$agent" || fail "$name: neuron-monitor exited with $?"
     [ "$(in_reports "$name")" = "$count" ] || fail "$name: $count ran, reports say $(in_reports "$name")"
     [ "$(in_cores "$name")" = "$count" ] || fail "$name: $count ran, cores say $(in_cores "$name")"
     jq -es 'all(.[]; .neuron_runtime_data | type == "array")' "$name.jsonl" >/dev/null ||

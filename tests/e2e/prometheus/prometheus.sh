@@ -87,7 +87,7 @@ kill "$native"
 server=server
 kill -CONT "$bench"
 kill -TERM "$bench"
-wait "$bench" || fail "neuron-bench ended with $?"
+wait "$bench" || fail "neuron-bench exited with $?"
 count=$(jq .executions bench.json)
 
 # After it has exited: every count, and no series of the runtime.
@@ -101,5 +101,5 @@ wait_for answers 'neuron_hardware_info{neuron_device_count="1",neuron_device_mem
 wait_for answers 'count(up == 1)' 1
 
 kill -TERM "$agent"
-wait "$agent" || fail "neuron-monitor ended with $?"
+wait "$agent" || fail "neuron-monitor exited with $?"
 valid_reports reports.jsonl

@@ -21,7 +21,7 @@ drive() {
     cp -r "$NEURON_HOOKS_DIR/soft/sys" "$tree"
     neuron-bench machine --remove
     device=$(dirname "$(find "$tree/" -name mem_ecc_uncorrected | grep '/neuron1/' | head -1)")
-    [ -d "$device" ] || fail "$layout: no second device in the tree"
+    [ -d "$device" ] || fail "$layout: the tree has no second device"
     mkdir -p "$tree/class/dmi/id"
     echo "Amazon EC2" >"$tree/class/dmi/id/sys_vendor"
     echo i-0123456789 >"$tree/class/dmi/id/board_asset_tag"
@@ -37,9 +37,9 @@ drive() {
     lines | jq -es ".[0].neuron_hardware_info | .neuron_device_count == $devices and .neuron_device_type == \"$5\" and
         .neuroncore_per_device_count * .logical_neuroncore_config == $4 and .error == \"\" and
         .neuron_device_memory_size > 0" >/dev/null ||
-        fail "$layout: $(lines | jq -cs '.[0].neuron_hardware_info')"
+        fail "$layout: unexpected hardware info: $(lines | jq -cs '.[0].neuron_hardware_info')"
     lines | jq -es ".[0].instance_info | .instance_id == \"i-0123456789\" and .instance_type == \"$machine\"" >/dev/null ||
-        fail "$layout: $(lines | jq -cs '.[0].instance_info')"
+        fail "$layout: unexpected instance info: $(lines | jq -cs '.[0].instance_info')"
 
     # In one write, so that a file is never empty.
     echo 43 1<>"$device/mem_ecc_uncorrected"
@@ -48,17 +48,17 @@ drive() {
     wait_for shows 2 'map(.system_data.neuron_hw_counters.neuron_devices[1].sram_ecc_uncorrected) | add'
     wait_for shows 43 '.[-1].neuron_ext.devices[1].ecc_total.mem_ecc_uncorrected'
     [ "$(lines | jq -s 'map(.system_data.neuron_hw_counters.neuron_devices[0] | add) | add')" = 0 ] ||
-        fail "$layout: errors of another device"
+        fail "$layout: the report has errors of another device"
 
     # Work that no hook sees: on a core of the second device.
     file=$(find "$tree/" -path '*/neuron1/*neuron_core0/*' -path '*/flop_count/total' | head -1)
-    [ -n "$file" ] || fail "$layout: no flop_count of a core"
+    [ -n "$file" ] || fail "$layout: no core has a flop_count"
     echo 5000000 1<>"$file"
     wait_for shows 5000000 "map(.neuron_ext.neuroncores[\"$4\"].effective_flops // 0) | add"
     kill -TERM "$agent"
-    wait "$agent" || fail "$layout: neuron-monitor ended with $?"
+    wait "$agent" || fail "$layout: neuron-monitor exited with $?"
     valid_reports out.jsonl
-    [ "$(jq -s 'all(.neuron_runtime_data == [])' out.jsonl)" = true ] || fail "$layout: an application from nowhere"
+    [ "$(jq -s 'all(.neuron_runtime_data == [])' out.jsonl)" = true ] || fail "$layout: the report has an application that does not run"
 }
 
 drive old inf2.24xlarge 6 2 inferentia2

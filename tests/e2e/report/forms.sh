@@ -14,7 +14,7 @@ both_run() {
         echo yes
 }
 # holds FILE FILTER: the filter is true for the report in FILE.
-holds() { jq -e "$2" "$1" >/dev/null || fail "$machine: not true of $1: $2"; }
+holds() { jq -e "$2" "$1" >/dev/null || fail "$machine: $1 does not satisfy $2"; }
 
 # on MACHINE LNC: runs two applications with one core each, and makes reports in all forms.
 on() {

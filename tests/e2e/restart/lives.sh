@@ -23,7 +23,7 @@ tell() {
 }
 end_process() {
     exec {lives[1]}>&-
-    wait "$process" || fail "$case: the process ended with $?"
+    wait "$process" || fail "$case: the process exited with $?"
 }
 
 # ---- the agents ----
@@ -108,8 +108,8 @@ end_case() {
     wait_for says by_page "$1"
     expect "at the end" "$1" by_views by_process_query by_execution_query by_latency
     expect "at the end" $(($1 - ${2:-0})) by_models
-    [ "$(sql 'SELECT count(*) FROM process')" = 1 ] || fail "$case: not one process"
-    [ "$(sql "SELECT cores FROM process_overview")" = 2 ] || fail "$case: not the two cores of the machine"
+    [ "$(sql 'SELECT count(*) FROM process')" = 1 ] || fail "$case: the database does not have exactly one process"
+    [ "$(sql "SELECT cores FROM process_overview")" = 2 ] || fail "$case: the process does not have the two cores of the machine"
     kill_agent
     # An agent that starts after everything continues from there.
     begin_agent

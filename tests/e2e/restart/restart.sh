@@ -40,18 +40,18 @@ run() {
         before=$(stored "$db")
     done
     kill -TERM "$bench"
-    wait "$bench" || fail "neuron-bench ended with $?"
+    wait "$bench" || fail "neuron-bench exited with $?"
     count=$(jq .executions bench.json)
     wait_for has_ended "$db"
     wait_for page_says "$count"
     kill -TERM "$agent"
-    wait "$agent" || fail "neuron-monitor ended with $?"
+    wait "$agent" || fail "neuron-monitor exited with $?"
     [ "$(stored "$db")" = "$count" ] || fail "$signal: $count executions ran, $(stored "$db") are stored"
     [ "$(sqlite3 -readonly "$db" 'SELECT sum(completed) FROM core_total')" = "$count" ] ||
         fail "$signal: the totals are not $count"
     [ "$(neuron-monitor query executions --db "$db" --json | jq 'map(.completed) | add')" = "$count" ] ||
         fail "$signal: the question about executions does not add up to $count"
-    [ "$(sqlite3 -readonly "$db" 'SELECT count(*) FROM process')" = 1 ] || fail "$signal: not one process"
+    [ "$(sqlite3 -readonly "$db" 'SELECT count(*) FROM process')" = 1 ] || fail "$signal: the database does not have exactly one process"
     [ "$(sqlite3 -readonly "$db" 'PRAGMA integrity_check')" = ok ] || fail "$signal: the database is damaged"
 }
 

@@ -116,13 +116,13 @@ one=$(submit --job-name='pre train' --gres=gpu:2 job 300)
 two=$(submit --job-name=eval --gres=gpu:trainium:1 job 90)
 wait_for holds "0:$one:$user 1:$one:$user 2:$two:$user"
 seen=$(now)
-[ "$(paste -sd' ' jobs/1)" = "$one user=$user name=pre train partition=trn cluster=sea" ] || fail "jobs/1: $(cat jobs/1)"
+[ "$(paste -sd' ' jobs/1)" = "$one user=$user name=pre train partition=trn cluster=sea" ] || fail "unexpected file jobs/1: $(cat jobs/1)"
 page | grep '^neuron_job_info{' | greps "job_cluster=\"sea\",job_id=\"$two\",job_name=\"eval\",neuron_device_index=\"2\",neuroncore=\"5\",partition=\"trn\"" ||
-    fail "no core of job $two: $(page | grep job_info)"
+    fail "job $two has no core: $(page | grep job_info)"
 touch "go.$one" "go.$two"
 wait_for is_done "$one"
 wait_for is_done "$two"
-[ "$(cat "cores.$one") $(cat "cores.$two")" = "0,1,2,3 4,5" ] || fail "cores of the jobs: $(cat cores.*)"
+[ "$(cat "cores.$one") $(cat "cores.$two")" = "0,1,2,3 4,5" ] || fail "unexpected cores of the jobs: $(cat cores.*)"
 ending=$(now)
 touch "end.$one"
 wait_for holds "2:$two:$user"
@@ -142,7 +142,7 @@ after=$(now) # the agent has recorded their ends
 neuron-monitor job "$one" --db t.db --json |
     jq -e --argjson inside "$(jq -n "$ending - $seen")" --argjson outside "$(jq -n "$after - $before")" '.[0] | .cores == 4 and
         .core_hours >= 4 * $inside / 3600 and .core_hours <= 4 * ($outside + 1) / 3600 and .errors == 0' >/dev/null ||
-    fail "job $one between $before, $seen, $ending and $after: $(neuron-monitor job "$one" --db t.db --json)"
+    fail "unexpected times of job $one (between $before, $seen, $ending and $after): $(neuron-monitor job "$one" --db t.db --json)"
 
 # An array that uses the whole node, four devices per task, and a job that must wait until the array has ended.
 series=$(others)
@@ -150,13 +150,13 @@ array=$(submit --array=0-3 --gres=gpu:4 job 40)
 late=$(submit --gres=gpu:16 job 10)
 array_holds() { [ "$(held | tr ' ' '\n' | cut -d: -f2 | sort -u | wc -l)" = 4 ] && [ "$(held | wc -w)" = 16 ] && echo yes; }
 wait_for array_holds
-[ "$(page | grep -c '^neuron_job_info{')" = 32 ] || fail "cores of an array: $(page | grep '^neuron_job_info{')"
+[ "$(page | grep -c '^neuron_job_info{')" = 32 ] || fail "unexpected cores of an array: $(page | grep '^neuron_job_info{')"
 [ "$(others)" = "$series" ] || fail "with jobs there are other series: $series, now $(others)"
 tasks=$(held | tr ' ' '\n' | cut -d: -f2 | sort -u)
 touch "go.$array" "end.$array" "go.$late"
 late_is_alone() { [ "$(held | grep -o ":$late:" | wc -l)" = 16 ] && echo yes; }
 wait_for late_is_alone
-[ "$(for task in $tasks; do cat "cores.$task"; done | tr ',' '\n' | sort -n | paste -sd,)" = "$(seq -s, 0 31)" ] || fail "cores of the array: $(head cores.*)"
+[ "$(for task in $tasks; do cat "cores.$task"; done | tr ',' '\n' | sort -n | paste -sd,)" = "$(seq -s, 0 31)" ] || fail "unexpected cores of the array: $(head cores.*)"
 
 # Jobs that end early leave nothing behind.
 wait_for is_done "$late"
@@ -174,7 +174,7 @@ wait_for agrees "$killed" 0 # it never got the order to start
 
 # Tasks of a step share the cores of the job.
 srun --quiet --ntasks=2 --gres=gpu:1 --output=task.%t sh -c 'echo $NEURON_RT_VISIBLE_CORES'
-[ "$(cat task.0 task.1 | sort | paste -sd' ')" = "0 1" ] || fail "cores of tasks: $(cat task.*)"
+[ "$(cat task.0 task.1 | sort | paste -sd' ')" = "0 1" ] || fail "unexpected cores of tasks: $(cat task.*)"
 
 # Another user's job.
 if [ "$(id -u)" = 0 ]; then

@@ -10,8 +10,8 @@ tells() {
     local want=$1 cores=$2 sentence=$3 code=0
     shift 3
     env NEURON_SLURM_CORES=2 SLURM_JOB_ID=7 SLURM_STEP_ID=0 "$@" sh "$prolog" >out || code=$?
-    [ $code = "$want" ] || fail "$*: ends with $code"
-    [ "$(sed -n 's/^export NEURON_RT_VISIBLE_CORES=//p' out)" = "$cores" ] || fail "$*: $(cat out), not $cores"
+    [ $code = "$want" ] || fail "$*: exited with $code"
+    [ "$(sed -n 's/^export NEURON_RT_VISIBLE_CORES=//p' out)" = "$cores" ] || fail "$*: unexpected cores $(cat out), not $cores"
     [ "$(sed -n 's/^print neuron-slurm-task-prolog: //p' out)" = "$sentence" ] || fail "$*: unexpected output"
 }
 gap() { printf 'cores %s are not contiguous, which the Neuron runtime requires: use srun with --ntasks-per-node=%s, or ask for whole nodes with --exclusive' "$1" "$2"; }
@@ -41,4 +41,4 @@ tells 0 2,3 '' SLURM_STEP_GPUS=0,1 SLURM_STEP_TASKS_PER_NODE=2 SLURM_LOCALID=1 S
 # Blocks of devices, also in the job-mapping folder.
 tells 0 8,9,10,11,12,13,14,15 '' SLURM_STEP_GPUS=1 NEURON_SLURM_DEVICES=4
 NEURON_SLURM_DEVICES=4 NEURON_SLURM_FOLDER=$scratch/jobs SLURM_JOB_ID=7 SLURM_JOB_GPUS=1 sh "${prolog/task-/}"
-[ "$(ls jobs | paste -sd' ')" = "4 5 6 7" ] || fail "devices of a block: $(ls jobs)"
+[ "$(ls jobs | paste -sd' ')" = "4 5 6 7" ] || fail "unexpected devices of a block: $(ls jobs)"

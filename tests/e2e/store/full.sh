@@ -52,8 +52,8 @@ code=0
 wait "$agent" || code=$?
 [ $code = 1 ] || fail "an agent that lost periods exits with $code"
 for loss in 'otlp: timed out' 'the last [0-9.]* s were not stored: '; do
-    says stays.log "$loss" >stays.said || fail "not reported: $loss"
+    says stays.log "$loss" >stays.said || fail "the loss was not reported: $loss"
 done
 [ "$(sqlite3 stays.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
-[ "$(sqlite3 stays.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "nothing is left"
+[ "$(sqlite3 stays.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "no samples are left"
 valid_reports ./*.jsonl

@@ -115,12 +115,12 @@ unreadable() { # COMMAND: its output is in text
     local code=0
     setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor "$@" >text 2>err || code=$?
     [ $code = 3 ] && greps '^no readable process is a rank of a communicator' text &&
-        greps '^permission denied for [1-9][0-9]* process\(es\)\?: run as root' text || fail "$*: $code $(cat text err)"
+        greps '^permission denied for [1-9][0-9]* process\(es\)\?: run as root' text || fail "$*: unexpected exit code $code: $(cat text err)"
 }
-setpriv --reuid 65534 --regid 65534 --clear-groups neuron-profile trigger --job same -o "$scratch/all" >text 2>&1 && fail "not seen: $(cat text)"
-greps "no process of job 'same' found: .*; [1-9][0-9]* unreadable process\(es\)\?: Permission denied" text || fail "not seen: $(cat text)"
+setpriv --reuid 65534 --regid 65534 --clear-groups neuron-profile trigger --job same -o "$scratch/all" >text 2>&1 && fail "a trigger of a process that is not visible succeeded: $(cat text)"
+greps "no process of job 'same' found: .*; [1-9][0-9]* unreadable process\(es\)\?: Permission denied" text || fail "no message about a process that is not visible: $(cat text)"
 unreadable hang
 unreadable slow --for 200ms
 code=0
 setpriv --reuid 65534 --regid 65534 --clear-groups env -u NEURON_HOOKS_DIR neuron-monitor hang >text || code=$?
-[ $code = 3 ] && greps '^permission denied for processes of 2 other users' text || fail "other users' folders: $code $(cat text)"
+[ $code = 3 ] && greps '^permission denied for processes of 2 other users' text || fail "other users' folders: unexpected exit code $code: $(cat text)"

@@ -34,7 +34,7 @@ wait_for has_reports reports.jsonl
 # runs USER TAG: runs a job of three executions; the agent counts it although it has ended by the next look.
 runs() {
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_PROCESS_TAG="$2" neuron-bench exec "$scratch/m.neff" -n 3 --cores 0 >bench.out 2>&1 ||
-        fail "no execution"
+        fail "cannot run an execution"
     is_counted() {
         [ "$(jq -s --arg tag "$2" '[.[].neuron_runtime_data[]? | select(.neuron_runtime_tag == $tag)
             | .report.execution_stats.execution_summary.completed] | add' reports.jsonl)" = "$3" ] && echo yes
@@ -64,7 +64,7 @@ source_of_hang() { # USER: prints why the agent did not answer, or null
 source_of_hang 1001 | greps 'it responds only to root and its own user' || fail "what belongs to users is shown to another one: $(cat hang.json)"
 # A folder that was not created by the service manager is not trusted.
 chown 0:0 /run/neuron-monitor
-source_of_hang 1001 | greps 'agent.sock is not a socket owned by root, the service or this user' || fail "a stranger's socket is believed: $(cat hang.json)"
+source_of_hang 1001 | greps 'agent.sock is not a socket owned by root, the service or this user' || fail "the socket of another user is trusted: $(cat hang.json)"
 chown $service:$service /run/neuron-monitor
 runs 1001 fourth
 kill -TERM $agent

@@ -22,14 +22,14 @@ reports_of_mine() { [ "$(jq -r '.neuron_runtime_data[].neuron_runtime_tag' repor
 wait_for reports_of_mine
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 curl -sf "http://127.0.0.1:$port/metrics" >metrics
-grep -q 'runtime_tag="mine"' metrics || fail "the page has not the application"
+grep -q 'runtime_tag="mine"' metrics || fail "the page lacks the application"
 
 kill -TERM "$bench"
-wait "$bench" || fail "neuron-bench ended with $?"
+wait "$bench" || fail "neuron-bench exited with $?"
 has_ended() { [ "$(sqlite3 -readonly t.db 'SELECT count(*) FROM process WHERE ended_ns IS NOT NULL')" = 1 ] && echo yes; }
 wait_for has_ended
 kill -TERM "$agent"
-wait "$agent" || fail "neuron-monitor ended with $?"
+wait "$agent" || fail "neuron-monitor exited with $?"
 
 [ "$(grep -c '/4242-4242' agent.log)" = 1 ] || fail "the stranger is not reported exactly once"
 [ -e "$stranger" ] || fail "a file of another user was removed"

@@ -19,14 +19,14 @@ drops() {
     wait_for is_up
     python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/drop.py" "$(sed -n 's/^View profile at //p' view.log)" tmp "$@" || fail "see above"
     local shown
-    shown=$(pgrep -P "$view") || fail "nothing is shown, so its end shows nothing"
+    shown=$(pgrep -P "$view") || fail "no capture is shown"
     kill -TERM "$view"
-    wait "$view" || fail "neuron-profile ended with $?"
+    wait "$view" || fail "neuron-profile exited with $?"
     [ -z "$(ls tmp)" ] || fail "left: $(ls tmp)"
     for program in $shown; do
-        ! kill -0 "$program" 2>/dev/null || fail "$program goes on"
+        ! kill -0 "$program" 2>/dev/null || fail "$program is still running"
     done
-    [ ! -s view.err ] || fail "complains"
+    [ ! -s view.err ] || fail "the program printed a message"
 }
 drops
 if browser=$(command -v chromium-headless-shell || command -v chromium); then

@@ -20,9 +20,9 @@ pids+=($!)
 neuron-profile inspect -o world -- sh -c 'for rank in 0 1; do
         NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 5 || exit 1 &
         ranks="$ranks $!"
-    done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || fail "two ranks"
-neuron-profile view -d world --output-format html --output-file world.html 2>err || fail "the ranks as a file"
-[ ! -s err ] || fail "html complains"
+    done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || fail "one of the two ranks failed"
+neuron-profile view -d world --output-format html --output-file world.html 2>err || fail "cannot write the ranks to a file"
+[ ! -s err ] || fail "html printed a message"
 neuron-profile view -d world --port 0 --no-open >world.log 2>err &
 pids+=($!)
 world_is_up() { grep -q '^View profile at ' world.log && echo yes; }

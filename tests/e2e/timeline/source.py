@@ -18,7 +18,7 @@ def read(browser, code):
     end = time.monotonic() + PATIENCE
     while (value := browser.evaluate(code)) is None:
         if time.monotonic() > end:
-            raise TimeoutError('waited in vain for: ' + code)
+            raise TimeoutError('timed out waiting for: ' + code)
         time.sleep(0.05)
     return value
 

@@ -12,7 +12,7 @@ show() { # NAME NTFF NEFF SOURCES: what source.py needs of a capture, and its pa
     neuron-profile lines -s "$2" -n "$3" --json >"$1.lines"
     neuron-profile lines -s "$2" -n "$3" --loops --json >"$1.loops"
     neuron-profile view -s "$2" -n "$3" --nki-source-root "$4" --output-format html --output-file "$1.html" 2>html.err ||
-        fail "no file"
+        fail "cannot write the file"
     neuron-profile view -s "$2" -n "$3" --nki-source-root empty --output-format html --output-file "$1-bare.html"
     neuron-profile view -s "$2" -n "$3" --nki-source-root "$4" --port 0 --no-open >"$1.log" 2>"$1.err" &
     pids+=("$!")
@@ -44,7 +44,7 @@ mkdir -p big/attention
 touch -d 2000-01-01 big/attention/kernel.py
 neuron-profile view -s long.ntff -n long.neff --nki-source-root big --output-format html --output-file long.html 2>err
 [ ! -s err ] || fail "expected no omissions"
-[ "$(grep -c 'id="data-positions"' long.html)" = 1 ] && grep -q 'id="data-details-' long.html || fail "not a long one with positions"
+[ "$(grep -c 'id="data-positions"' long.html)" = 1 ] && grep -q 'id="data-details-' long.html || fail "the long page lacks positions or details"
 neuron-profile view -s long.ntff -n long.neff --output-format html --html-size 350K --output-file short.html 2>err
 grep -q '^neuron-profile: short.html does not show the source lines of slices; use a larger --html-size' err ||
     fail "omissions are not reported"

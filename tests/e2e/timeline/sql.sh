@@ -21,24 +21,24 @@ view() {
 query="SELECT engine, opcode, count(*) AS n, sum(duration_ns) AS ns FROM Instruction GROUP BY 1, 2 ORDER BY ns DESC, 1, 2"
 neuron-profile query -s attention.ntff -n attention.neff --csv "$query" >wanted.csv
 neuron-profile query -s attention.ntff -n attention.neff --csv --rows 2 "$query" >two.csv 2>err
-[ "$(head -3 wanted.csv)" = "$(cat two.csv)" ] || fail "--rows 2: $(cat two.csv)"
+[ "$(head -3 wanted.csv)" = "$(cat two.csv)" ] || fail "--rows 2 prints other rows: $(cat two.csv)"
 grep -q 'printed the first 2 rows; use a larger --rows' err || fail "--rows does not say that there are more: $(cat err)"
 neuron-profile query -s attention.ntff --csv --rows 1000000 "$query" 2>err | diff - wanted.csv >&2 && [ ! -s err ] || fail "--rows beyond the end"
-[ "$(neuron-profile query -s attention.ntff --json --rows 1 "$query" 2>err | jq length)" = 1 ] || fail "--rows with --json"
+[ "$(neuron-profile query -s attention.ntff --json --rows 1 "$query" 2>err | jq length)" = 1 ] || fail "--rows 1 with --json: expected one row"
 late="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
     SELECT hex(zeroblob(300)) AS h, CASE WHEN i = 900 THEN abs(-9223372036854775808) END AS x FROM n"
 code=0
 neuron-profile query -s attention.ntff --csv "$late" >rows.csv 2>err || code=$?
-[ "$code" = 3 ] && [ -s rows.csv ] || fail "a query that fails after its first rows ends with $code"
+[ "$code" = 3 ] && [ -s rows.csv ] || fail "unexpected exit code of a query that fails after its first rows: $code"
 code=0
 neuron-profile query -s attention.ntff --csv --output-file rows.out "$late" 2>err || code=$?
-[ "$code" = 1 ] && [ ! -e rows.out ] || fail "the same to a file ends with $code"
-neuron-profile query -s attention.ntff --rows 1 "$query" 2>err | wc -l | greps '^2$' || fail "--rows with text"
+[ "$code" = 1 ] && [ ! -e rows.out ] || fail "unexpected exit code of a query to a file that fails after its first rows: $code"
+neuron-profile query -s attention.ntff --rows 1 "$query" 2>err | wc -l | greps '^2$' || fail "--rows 1 with text: expected a header and one row"
 
 view folder.log -d folder -n attention.neff
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/sql.py" folder "$address" || fail "see above"
 kill -TERM "$view"
-wait "$view" || fail "neuron-profile ended with $?"
+wait "$view" || fail "neuron-profile exited with $?"
 head -c -100 attention.ntff >cut.ntff
 view cut.log -s cut.ntff -n attention.neff
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/sql.py" cut "$address" || fail "see above"
@@ -53,6 +53,6 @@ fi
 # A running query ends with the server.
 running=$(python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/sql.py" endless "$address" "$view") || fail "see above"
 kill -TERM "$view"
-wait "$view" || fail "neuron-profile ended with $?"
-! kill -0 "$running" 2>/dev/null || fail "the query goes on"
-[ ! -s view.log.err ] || fail "complains: $(cat view.log.err)"
+wait "$view" || fail "neuron-profile exited with $?"
+! kill -0 "$running" 2>/dev/null || fail "the query is still running"
+[ ! -s view.log.err ] || fail "view printed a message: $(cat view.log.err)"

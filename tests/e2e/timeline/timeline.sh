@@ -42,4 +42,4 @@ wait_for server_is_up
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/timeline.py" "$browser" "$scratch/profile" "$address" summary.json analyses.json \
     "$(cut -d' ' -f1 server.log)" "$folder" "$compare" diff.json "$bare" 9>&- || fail "see above"
 kill -TERM "$view"
-wait "$view" || fail "neuron-profile ended with $?"
+wait "$view" || fail "neuron-profile exited with $?"

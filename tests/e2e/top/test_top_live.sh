@@ -81,13 +81,13 @@ run() { # physical cores per logical core, instance, cores of the first, of the 
     wait_for in_frame '^  *\[.\] attention  *10001 '
     wait_for in_frame "$5" # a core that is busy at that moment
     wait_for same_memory "$scratch/frame" ""
-    grep -q "running on i-local ($2)" "$scratch/frame" || fail "LNC $1: the title"
-    grep -q "^NeuronCore $6 Utilization" "$scratch/frame" || fail "LNC $1: the version of the cores"
+    grep -q "running on i-local ($2)" "$scratch/frame" || fail "LNC $1: unexpected title"
+    grep -q "^NeuronCore $6 Utilization" "$scratch/frame" || fail "LNC $1: unexpected version of the cores"
     [ "$(jq -r '.neuron_hardware_info.neuroncore_version' "$scratch/report.json")" = "$6" ] ||
         fail "LNC $1: the report's version of the cores"
     # One row of cores per device of the report.
     [ "$(grep -Ec '^ND[0-9]+ ' "$scratch/frame")" = \
-        "$(jq -r '.neuron_hardware_info.neuron_device_count' "$scratch/report.json")" ] || fail "LNC $1: devices"
+        "$(jq -r '.neuron_hardware_info.neuron_device_count' "$scratch/report.json")" ] || fail "LNC $1: unexpected number of devices"
 
     tmx kill-session -t top 2>/dev/null
     tmx new-session -d -s top -x 200 -y 60 "NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BIN_DIR/neuron-top' --layout vendor; echo status=\$?; exec cat"

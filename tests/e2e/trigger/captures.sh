@@ -9,13 +9,13 @@ neuron-packager example conv -s 4 -o m.neff >/dev/null
 
 code=0
 neuron-monitor --capture-on hang,fire --capture-folder kept >text 2>err || code=$?
-[ $code = 2 ] && grep -q "invalid value 'fire' for --capture-on: expected hang, " err || fail "an unknown reason: $code"
+[ $code = 2 ] && grep -q "invalid value 'fire' for --capture-on: expected hang, " err || fail "an unknown reason: unexpected exit code $code"
 code=0
 neuron-monitor --capture-on p99 --capture-folder kept >text 2>err || code=$?
-[ $code = 2 ] && grep -q 'p99 requires a time' err || fail "p99 without a time: $code"
+[ $code = 2 ] && grep -q 'p99 requires a time' err || fail "p99 without a time: unexpected exit code $code"
 code=0
 neuron-monitor --capture-every 5m >text 2>err || code=$?
-[ $code = 2 ] && grep -q 'requires --capture-folder' err || fail "without a folder: $code"
+[ $code = 2 ] && grep -q 'requires --capture-folder' err || fail "without a folder: unexpected exit code $code"
 
 # A folder owned by another process, and old captures, which are deleted to make room.
 mkdir -p kept/20200101T000000Z-slow kept/20200102T000000Z-slow kept/mine
@@ -33,7 +33,7 @@ pids+=("$busy")
 has_captures() { [ "$(find kept -path "*-$1/*.ntff" | wc -l)" -ge "$2" ] && echo yes; }
 wait_for has_captures p99 1
 capture=$(find kept -path '*-p99/*.ntff' | head -1)
-greps "pid_${busy}_" <<<"$capture" || fail "of another process: $capture"
+greps "pid_${busy}_" <<<"$capture" || fail "the capture belongs to another process: $capture"
 [ "$(neuron-profile query -s "$capture" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq '.[0].n')" -gt 100 ] || fail "$capture is empty"
 gave_way() { [ ! -e kept/20200101T000000Z-slow ] && echo yes; }
 wait_for gave_way
@@ -47,8 +47,8 @@ pids+=("$lonely")
 says() { grep -q "$2" "$1" && echo yes; }
 wait_for says lonely.txt 'no capture for p99: cannot run '\''neuron-profile'\'': No such file'
 kill "$lonely"
-wait "$lonely" || fail "the lonely agent failed: $(cat lonely.txt)"
-[ -z "$(ls none)" ] || fail "an empty folder: $(ls none)"
+wait "$lonely" || fail "the agent without neuron-profile failed: $(cat lonely.txt)"
+[ -z "$(ls none)" ] || fail "a failed capture left files: $(ls none)"
 # An execution that does not end yields no capture, only the time before it.
 NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec m.neff --count 40 >lone.txt 2>&1 &
 lone=$!
@@ -58,7 +58,7 @@ wait_for has_before
 # Once in ten minutes, except for captures that got no processor in time. The first job ran all the time, and nothing
 # else of it is kept.
 incomplete=$(grep -c 'capture incomplete: see kept/.*-p99/' agent.log || true)
-[ "$(ls -d kept/*-p99 | wc -l)" -le $((1 + incomplete)) ] || fail "too often: $(ls kept)"
+[ "$(ls -d kept/*-p99 | wc -l)" -le $((1 + incomplete)) ] || fail "more captures than allowed: $(ls kept)"
 kill -9 "$lone" "$busy"
 kill "$agent"
 wait "$agent" || fail "the agent failed"
@@ -81,5 +81,5 @@ has_both() { [ -n "$(find theirs -path '*-uid_65533/*.ntff')" ] && [ -n "$(find 
 wait_for has_both
 are_done() { [ "$(grep -c 'capturing .* to theirs/' users.txt)" -ge 2 ] && echo yes; }
 wait_for are_done
-[ -z "$(find theirs ! -user 0)" ] || fail "not root's: $(find theirs ! -user 0)"
+[ -z "$(find theirs ! -user 0)" ] || fail "a file does not belong to root: $(find theirs ! -user 0)"
 kill -9 "${pids[-1]}"

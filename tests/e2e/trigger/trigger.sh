@@ -24,28 +24,28 @@ wait_for goes_on
 is_recorded() { rm -rf "$1" && neuron-profile trigger "${@:2}" -o "$1" >text 2>err && echo yes; }
 # All of them: the same three executions each.
 wait_for is_recorded out --job $job --executions 3
-[ "$(ls out/*.ntff | wc -l)" = 4 ] && [ "$(wc -l <text)" = 4 ] || fail "not four: $(cat text; ls out)"
-[ "$(ls out/*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] || fail "not the same execution: $(ls out)"
+[ "$(ls out/*.ntff | wc -l)" = 4 ] && [ "$(wc -l <text)" = 4 ] || fail "expected four files and four lines: $(cat text; ls out)"
+[ "$(ls out/*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] || fail "the files have different executions: $(ls out)"
 for i in 0 1 2 3; do
-    greps "^process ${ranks[i]} (.*), rank $i: executions [0-9]* to [0-9]* in 1 file" text || fail "rank $i: $(cat text)"
+    greps "^process ${ranks[i]} (.*), rank $i: executions [0-9]* to [0-9]* in 1 file" text || fail "unexpected line for rank $i: $(cat text)"
     capture=$(ls out/pid_"${ranks[i]}"_nc_*.ntff)
     [ "$(neuron-profile view -s "$capture" -n m.neff --output-format summary-json | jq 'keys | length')" -gt 0 ] || fail "$capture cannot be read"
     # Three executions of the same program have three times the instructions of one.
     neuron-profile query -s "$capture" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' >"n$i.json"
 done
-[ "$(cat n?.json | jq -s '[.[][0].n] | unique | length')" = 1 ] || fail "other numbers of instructions: $(cat n?.json)"
+[ "$(cat n?.json | jq -s '[.[][0].n] | unique | length')" = 1 ] || fail "the captures have different numbers of instructions: $(cat n?.json)"
 wait_for is_recorded one --pid "${ranks[0]}" --json
 mv text one.json
 one=$(neuron-profile query -s one/*.ntff -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq '.[0].n')
 [ "$(jq '.[0].n' n0.json)" = $((3 * one)) ] || fail "three executions have $(cat n0.json), one has $one"
 jq -e --argjson pid "${ranks[0]}" '.execution_count == 1 and .processes[0].pid == $pid and .processes[0].file_count == 1 and .processes[0].error == ""' \
-    one.json >/dev/null || fail "one.json: $(cat one.json)"
+    one.json >/dev/null || fail "unexpected answer for one process: $(cat one.json)"
 # The time before is included: executions with lower numbers.
 first=$(jq .first_execution one.json)
 before=$(jq -r '.processes[0].before' one.json)
 neuron-profile view -d "$before" --output-format json --output-file before.json
 [ "$(jq --argjson first "$first" '[.trace_event[] | select(.name == "nrt_execute" and .exec_id < $first)] | length' before.json)" -gt 3 ] ||
-    fail "nothing of the time before execution $first"
+    fail "no events before execution $first"
 
 # One number for all processes, far enough ahead; how far depends on the load of the machine.
 echo 100 >ahead
@@ -58,7 +58,7 @@ is_taken_at_once() {
     echo $((2 * ahead)) >ahead
 }
 wait_for is_taken_at_once
-[ "$(ls at/pid_*_exec_*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] && [ "$(ls at/*.ntff | wc -l)" = 4 ] || fail "at one number: $(ls at) $(cat text err)"
+[ "$(ls at/pid_*_exec_*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] && [ "$(ls at/*.ntff | wc -l)" = 4 ] || fail "expected four files of one execution: $(ls at) $(cat text err)"
 
 # refused TEXT ARGUMENT...: exit code 1 and a message with TEXT, once the process answers in time.
 is_refused() {
@@ -74,13 +74,13 @@ refused 'process 1 not found' --pid 1
 # A recording that comes too late is rejected: the asking program gets the error at once, and asks for a later one.
 mkdir late
 answer=$("$NTK_BIN_DIR/../tests/tests_e2e_ask_late" "$(ls "$NEURON_HOOKS_DIR/${ranks[1]}"-*)" "${ranks[1]}" 1 "$PWD/late")
-[ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 has already started" ] && [ -z "$(ls late)" ] || fail "late: $answer $(ls late)"
+[ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 has already started" ] && [ -z "$(ls late)" ] || fail "unexpected answer for an execution that has started: $answer $(ls late)"
 code=0
 neuron-profile trigger >text 2>err || code=$?
-[ $code = 2 ] || fail "without anybody: $code"
+[ $code = 2 ] || fail "unexpected exit code without a process: $code"
 code=0
 neuron-profile trigger --pid "${ranks[1]}" --executions 100001 2>err || code=$?
-[ $code = 2 ] && grep -q 'at most 100000' err || fail "too many: $code"
+[ $code = 2 ] && grep -q 'at most 100000' err || fail "unexpected exit code for too many executions: $code"
 
 # Root asks for another user's process: the recording belongs to root afterwards, with the three capabilities of the
 # unit. The process cannot even access the folder. In the other direction nothing is visible: a segment is readable
@@ -102,16 +102,16 @@ if [ "$(id -u)" = 0 ]; then
     is_asked() { of_tag --pid "$(other)" --timeout 10s -o for-root && echo yes; }
     wait_for is_asked
     [ "$(find for-root ! -user 0)" = "" ] && [ "$(stat -c '%h %a' for-root/pid_"$(other)"_*.ntff | sort -u)" = '1 640' ] ||
-        fail "not root's alone: $(ls -lR for-root) $(cat text err)"
-    neuron-profile query -s "$(ls for-root/*.ntff | head -1)" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq -e '.[0].n > 10' >/dev/null || fail "an empty file"
+        fail "the files do not belong to root with mode 640: $(ls -lR for-root) $(cat text err)"
+    neuron-profile query -s "$(ls for-root/*.ntff | head -1)" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq -e '.[0].n > 10' >/dev/null || fail "the capture has no instructions"
     keeps_nothing() { [ -z "$(find "/proc/$(other)/fd" -lname '*neuron-trigger*')" ] && [ -z "$(find theirs -name 'neuron-trigger-*')" ] && echo yes; }
     wait_for keeps_nothing
     is_own() { rm -rf own && of_tag --pid "$own" -o own && echo yes; }
     wait_for is_own
-    [ "$(ls own/*.ntff | wc -l)" -gt 0 ] || fail "one's own: $(ls own)"
+    [ "$(ls own/*.ntff | wc -l)" -gt 0 ] || fail "no files of the requester's own process: $(ls own)"
     code=0
     as_other neuron-profile trigger --pid "$own" -o theirs/not >text 2>err || code=$?
-    [ $code = 1 ] && grep -q "process $own not found" err || fail "another user asks: $code $(cat text err)"
+    [ $code = 1 ] && grep -q "process $own not found" err || fail "another user asks: unexpected exit code $code: $(cat text err)"
     kill "$own" "$(other)"
 fi
 
@@ -133,7 +133,7 @@ is_short() { # needs an execution within that time
     [ $code = 1 ] && grep -q 'only [0-9]* of 90000 executions before the timeout' err && echo yes
 }
 wait_for is_short
-jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/dev/null || fail "a short time: $(cat short.json)"
+jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/dev/null || fail "unexpected answer after a short time: $(cat short.json)"
 [ "$(jq '.processes[0].last_execution - .first_execution < 80000' short.json)" = true ] || fail "it claims more than there was: $(cat short.json)"
 
 # Two requests at once: one succeeds, the other names it as the cause of its rejection.
@@ -171,7 +171,7 @@ wait "${ranks[3]}" 2>/dev/null || true
 kill -INT "$dies"
 code=0
 wait "$dies" || code=$?
-[ $code = 1 ] && greps "process ${ranks[3]} .* exited or closed its runtime during the request" dies.err || fail "one that dies: $code $(cat dies.txt dies.err)"
+[ $code = 1 ] && greps "process ${ranks[3]} .* exited or closed its runtime during the request" dies.err || fail "unexpected result for a process that exits: $code $(cat dies.txt dies.err)"
 
 # The job ran all the time, and closes normally.
 kill "${ranks[@]:0:3}" 2>/dev/null || true
@@ -198,7 +198,7 @@ if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then 
             (.processes[] | select(.pid == $vendor) | .file_count == 0 and .before != null and (.error | contains("runs a runtime that cannot record on request")))' mixed.json >/dev/null && echo yes
     }
     wait_for both_are_told
-    [ -n "$(find mixed -path "*_pid_$vendor/*" -name 'ntrace.pb')" ] || fail "nothing of the time before: $(find mixed)"
+    [ -n "$(find mixed -path "*_pid_$vendor/*" -name 'ntrace.pb')" ] || fail "no events before the request: $(find mixed)"
     neuron-profile trigger --pid "$vendor" --look >text 2>err && fail "another runtime: expected no message, found: $(cat text)"
-    grep -q 'runs a runtime that cannot record on request' err || fail "a look at another runtime"
+    grep -q 'runs a runtime that cannot record on request' err || fail "no message about a runtime that cannot record"
 fi

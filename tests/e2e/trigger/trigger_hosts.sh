@@ -39,21 +39,21 @@ wait_for all_are_recorded
 jq -e '(.hosts | length) == 3 and .execution_count == 4 and ([.hosts[].error] | unique) == [""] and
     ([.hosts[].processes[] | [.first_execution, .last_execution]] | unique | length) == 1 and
     (.hosts[0].processes[0] | .last_execution - .first_execution == 3) and ([.hosts[].file_count | . > 1] | unique) == [true]' all.json >/dev/null ||
-    fail "not the same: $(cat all.json)"
+    fail "the machines have different executions: $(cat all.json)"
 first=$(jq .first_execution all.json)
 for k in 0 1 2; do
     folder=out/127.0.0.1_$(port_of $k)
-    capture=$(ls "$folder"/pid_"${ranks[k]}"_nc_*_exec_"$first".ntff) || fail "machine $k: $(find out)"
+    capture=$(ls "$folder"/pid_"${ranks[k]}"_nc_*_exec_"$first".ntff) || fail "machine $k: no capture of execution $first: $(find out)"
     neuron-profile query -s "$capture" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' >"n$k.json"
-    cmp "$capture" kept$k/*asked*/"${capture##*/}" || fail "machine $k: another file came"
+    cmp "$capture" kept$k/*asked*/"${capture##*/}" || fail "machine $k: another file was downloaded"
     before=$(find "$folder" -name '*.ntrace*' -o -type d -name '*pid*' | head -1)
-    [ -n "$before" ] || fail "machine $k: nothing of the time before: $(find "$folder")"
+    [ -n "$before" ] || fail "machine $k: no events before the request: $(find "$folder")"
 done
-[ "$(jq -s '[.[][0].n] | unique | length' n?.json)" = 1 ] && [ "$(jq '.[0].n' n0.json)" -gt 0 ] || fail "other numbers of instructions: $(cat n?.json)"
+[ "$(jq -s '[.[][0].n] | unique | length' n?.json)" = 1 ] && [ "$(jq '.[0].n' n0.json)" -gt 0 ] || fail "the captures have different numbers of instructions: $(cat n?.json)"
 # The text output has the same facts; also one process alone, by its number.
 are_recorded() { rm -rf readable && trigger "${hosts[@]}" -o readable >text 2>err && echo yes; }
 wait_for are_recorded
-for k in 0 1 2; do greps "^127.0.0.1:$(port_of $k): process ${ranks[k]} (.*), rank 0: executions [0-9]* to [0-9]*$" text || fail "machine $k: $(cat text)"; done
+for k in 0 1 2; do greps "^127.0.0.1:$(port_of $k): process ${ranks[k]} (.*), rank 0: executions [0-9]* to [0-9]*$" text || fail "machine $k: no line in the output: $(cat text)"; done
 is_recorded() { rm -rf one && neuron-profile trigger --pid "${ranks[1]}" --token-file token --host "127.0.0.1:$(port_of 1)" -o one >text 2>err && echo yes; }
 wait_for is_recorded
 
@@ -71,19 +71,19 @@ refused 2 'require --host' --job train --token-file token
 [ ! -e refused ] || [ -z "$(find refused -type f)" ] || fail "files of what was refused: $(find refused)"
 api=http://127.0.0.1:$(port_of 0)/api/v1/captures
 asks() { curl -s -o said -w '%{http_code}' -H 'Authorization: Bearer a-token-of-these-machines' "$@"; }
-[ "$(asks -X PUT -d '{}' "$api?job=train")" = 400 ] || fail "without a first execution: $(cat said)"
-[ "$(asks -X PUT -d '{}' "$api?job=train&pid=1&look=1")" = 400 ] || fail "two at once: $(cat said)"
-[ "$(asks -X PUT -d '{}' "$api?job=train&at=5&executions=100001")" = 400 ] || fail "too many: $(cat said)"
-[ "$(asks -X POST -d '{}' "$api?job=train&look=1")" = 405 ] || fail "POST: $(cat said)"
-[ "$(curl -s -o said -w '%{http_code}' -X PUT -d '{}' "$api?job=train&look=1")" = 401 ] || [ "$(curl -s -o said -w '%{http_code}' -X PUT -d '{}' "$api?job=train&look=1")" = 403 ] || fail "without a token: $(cat said)"
+[ "$(asks -X PUT -d '{}' "$api?job=train")" = 400 ] || fail "a request without a first execution: expected HTTP 400: $(cat said)"
+[ "$(asks -X PUT -d '{}' "$api?job=train&pid=1&look=1")" = 400 ] || fail "a request with job and pid: expected HTTP 400: $(cat said)"
+[ "$(asks -X PUT -d '{}' "$api?job=train&at=5&executions=100001")" = 400 ] || fail "a request for too many executions: expected HTTP 400: $(cat said)"
+[ "$(asks -X POST -d '{}' "$api?job=train&look=1")" = 405 ] || fail "POST: expected HTTP 405: $(cat said)"
+[ "$(curl -s -o said -w '%{http_code}' -X PUT -d '{}' "$api?job=train&look=1")" = 401 ] || [ "$(curl -s -o said -w '%{http_code}' -X PUT -d '{}' "$api?job=train&look=1")" = 403 ] || fail "a request without a token: expected HTTP 401 or 403: $(cat said)"
 id=$(basename "$(ls -d kept0/*asked* | head -1)")
 for name in ../../token ../../../etc/passwd /etc/passwd "x/../../../token" .; do
     code=$(asks -G --data-urlencode "name=$name" "$api/$id/file")
-    [ "$code" = 404 ] || fail "$name: $code"
+    [ "$code" = 404 ] || fail "$name: unexpected exit code $code"
 done
 ln -s /etc/passwd "kept0/$id/link"
 [ "$(asks "$api/$id/file?name=link")" = 404 ] || fail "a link is followed"
-[ "$(asks "$api/../captures/$id")" != 500 ] && [ "$(asks "$api/nothing")" = 404 ] || fail "an invalid id: $(cat said)"
+[ "$(asks "$api/../captures/$id")" != 500 ] && [ "$(asks "$api/nothing")" = 404 ] || fail "a request with an invalid id: expected HTTP 404: $(cat said)"
 
 # One agent does not allow recordings by others, one is gone; the rest still records.
 NEURON_HOOKS_DIR=$memory/m1 neuron-monitor --quiet --http 127.0.0.1:0 --http-token-file token --verbose 1 2>agent3.log &
@@ -99,7 +99,7 @@ some_are_recorded() {
     jq -e '[.hosts[] | (.error == "" and .file_count > 1)] == [true, true, false, false] and (.hosts[3].error | contains("--capture-remote")) and .hosts[2].processes == []' some.json >/dev/null && echo yes
 }
 wait_for some_are_recorded
-grep -q "127.0.0.1:$(port_of 3): the agent returned HTTP" err || fail "the refusing side"
+grep -q "127.0.0.1:$(port_of 3): the agent returned HTTP" err || fail "no message about the agent that refuses"
 
 # A lying peer: names that lead elsewhere, sizes without end, an id that is a path, invalid JSON.
 cat >liar.py <<'END'
@@ -132,9 +132,9 @@ for word in id name dot size short shape noise rate; do
     wait_for has_liar
     code=0
     timeout "$patience" neuron-profile trigger --job train --host "127.0.0.1:$(cat liar.port)" -o "liar/deep/$word" >text 2>err || code=$?
-    [ $code = 1 ] || fail "a peer that lies about its $word: $code $(cat text err)"
-    ! cat text err | greps $'\x1b' || fail "escapes of a peer reach the terminal"
+    [ $code = 1 ] || fail "unexpected exit code with a peer that sends a false $word: $code: $(cat text err)"
+    ! cat text err | greps $'\x1b' || fail "escape sequences of a peer reach the terminal"
     kill "$liar"
     rm liar.port
 done
-[ -z "$(find liar . -name escaped -o -name .bashrc)" ] || fail "a file that lies elsewhere: $(find liar)"
+[ -z "$(find liar . -name escaped -o -name .bashrc)" ] || fail "a file was written outside of the folder: $(find liar)"

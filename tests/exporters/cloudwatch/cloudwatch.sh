@@ -35,7 +35,7 @@ start_fake() { # NAME [PORT]: starts the service in folder NAME; sets $port
 }
 has_port() { [ -s "$1" ] && echo yes; }
 taken() { [ "$(cat "$1/taken" 2>/dev/null | wc -l)" = "$2" ] && echo yes; }
-clean() { [ ! -e "$1/wrong" ] || fail "$1: $(head -c 2000 "$1/wrong")"; }
+clean() { [ ! -e "$1/wrong" ] || fail "the service of $1 found an error: $(head -c 2000 "$1/wrong")"; }
 cw() { neuron-monitor-cloudwatch --region eu-west-1 "$@"; }
 # feed COUNT REPORTS ERR COMMAND...: keeps the input open until COUNT requests were accepted, however long that
 # takes.
@@ -48,7 +48,7 @@ feed() {
     cat "$2" >&7
     wait_for at_least "$1"
     exec 7>&-
-    wait "$last" || fail "code $?: $(cat "$3")"
+    wait "$last" || fail "unexpected exit code $?: $(cat "$3")"
 }
 at_least() { [ "$(cat bad/taken 2>/dev/null | wc -l)" -ge "$1" ] && echo yes; }
 
@@ -56,7 +56,7 @@ at_least() { [ "$(cat bad/taken 2>/dev/null | wc -l)" -ge "$1" ] && echo yes; }
 /usr/bin/python3 "$here/reports.py" base.jsonl 30 20 >reports
 cw --dry-run <reports >expected
 requests=$(wc -l <expected)
-[ "$requests" -ge 10 ] && [ "$requests" -le 11 ] || fail "$requests requests"
+[ "$requests" -ge 10 ] && [ "$requests" -le 11 ] || fail "expected 10 or 11 requests, found $requests"
 all() { jq -s "[.[].MetricData[] | select($1) | $2] | add" expected; }
 number='(if .Value != null then .Value else ([.Values, .Counts] | transpose | map(.[0] * .[1]) | add) end)'
 count='(if .Value != null then 1 else (.Counts | add) end)'
@@ -66,17 +66,17 @@ completed=$(completed_in_reports reports)
 [ "$completed" -gt 0 ] && [ "$(all "$is_completed" "$number")" = "$completed" ] || fail "executions are missing"
 [ "$(all "$is_weighted" "$count")" = "$completed" ] || fail "latencies of executions are missing"
 [ "$(all '.MetricName == "SystemMemoryUsed"' "$count")" = 30 ] || fail "samples are missing"
-[ "$(jq -s '[.[].MetricData[] | select(.StorageResolution != 60 or .Timestamp % 60 != 0)] | length' expected)" = 0 ] || fail "times"
+[ "$(jq -s '[.[].MetricData[] | select(.StorageResolution != 60 or .Timestamp % 60 != 0)] | length' expected)" = 0 ] || fail "unexpected times or resolutions"
 cw --dry-run --high-resolution-metrics <reports >high
-[ "$(jq -s '[length, (.[].MetricData[] | select(.StorageResolution != 1))] | length' high)" = 1 ] || fail "high resolution"
-[ "$(wc -l <high)" = 30 ] || fail "$(wc -l <high) requests of seconds"
+[ "$(jq -s '[length, (.[].MetricData[] | select(.StorageResolution != 1))] | length' high)" = 1 ] || fail "unexpected number or resolution of requests"
+[ "$(wc -l <high)" = 30 ] || fail "expected 30 requests of one second, found $(wc -l <high)"
 cw --dry-run --metrics SystemMemoryUsed,ExecutionErrors <reports | jq -r '.MetricData[].MetricName' | sort -u | tr '\n' ' ' >names
-[ "$(cat names)" = 'ExecutionErrors SystemMemoryUsed ' ] || fail "other metrics: $(cat names)"
+[ "$(cat names)" = 'ExecutionErrors SystemMemoryUsed ' ] || fail "unexpected metrics: $(cat names)"
 cw --dry-run --label rack=7 <reports >labelled
-[ "$(jq -s '[.[].MetricData[] | select(all(.Dimensions[]?; . != {Name: "rack", Value: "7"}))] | length' labelled)" = 0 ] || fail "no label"
+[ "$(jq -s '[.[].MetricData[] | select(all(.Dimensions[]?; . != {Name: "rack", Value: "7"}))] | length' labelled)" = 0 ] || fail "a metric has no label"
 code=0
 cw --dry-run --label le=7 <reports >/dev/null 2>label.err || code=$?
-[ $code = 2 ] && grep -q 'choose a different name' label.err || fail "a label that is taken: code $code"
+[ $code = 2 ] && grep -q 'choose a different name' label.err || fail "unexpected exit code of a label that is in use: $code"
 
 # Everything that can go wrong on the way.
 start_fake bad "$(free_ports 1)" # it restarts on the same port
@@ -85,7 +85,7 @@ echo 'take throttle throttle fail take early early take late lost take deny deny
 feed "$requests" reports bad.err env AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SESSION_TOKEN=a+session/token== \
     AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY neuron-monitor-cloudwatch --region eu-west-1
 clean bad
-[ ! -s bad/plan ] || fail "not all went wrong that shall: $(cat bad/plan)"
+[ ! -s bad/plan ] || fail "the service did not play all failures"
 /usr/bin/python3 "$here/same.py" expected bad/taken 2 || fail "see bad.err"
 grep -q 'Rate exceeded' bad.err || fail "throttling is not reported"
 grep -q gzip bad/taken || fail "expected a compressed request, found none"
@@ -98,7 +98,7 @@ echo 'AKPROD sEcret' >bad/keys
 rm bad/taken && echo 'take refuse take' >bad/plan
 feed $((requests - 2)) reports refused.err cw --profile prod
 clean bad
-[ "$(taken bad $((requests - 1)))" = yes ] || fail "$(cat bad/log)"
+[ "$(taken bad $((requests - 1)))" = yes ] || fail "unexpected output: $(cat bad/log)"
 grep -q 'rejected and dropped: status 400, InvalidParameterValueException' refused.err || fail "see refused.err"
 # The clock of the service is an hour ahead, then an hour behind.
 for skew in 3600 -3600; do
@@ -119,7 +119,7 @@ printf '[prod]\naws_access_key_id=AKNEW\naws_secret_access_key=other\naws_sessio
 echo 'AKNEW other tok' >bad/keys
 sed -n 2p reports >&7 && wait_for taken bad 2
 exec 7>&-
-wait "$last" || fail "code $?"
+wait "$last" || fail "unexpected exit code $?"
 clean bad
 [ ! -s renewed.err ] || fail "renewed keys are in the output"
 
@@ -134,14 +134,14 @@ echo web-token >web.token
 mv .aws .none
 one() { # NAME REGION VARIABLE...: sends one request with keys from that source
     rm -f bad/taken
-    head -1 reports | env "${@:3}" neuron-monitor-cloudwatch 2>one.err || fail "$1: code $?"
+    head -1 reports | env "${@:3}" neuron-monitor-cloudwatch 2>one.err || fail "$1: unexpected exit code $?"
     clean bad
-    [ "$(jq -r .Authorization bad/taken | cut -d/ -f3)" = "$2" ] || fail "$1: region $(cat bad/taken)"
+    [ "$(jq -r .Authorization bad/taken | cut -d/ -f3)" = "$2" ] || fail "$1: unexpected region: $(cat bad/taken)"
 }
 one container eu-north-1 AWS_REGION=eu-north-1 AWS_CONTAINER_CREDENTIALS_FULL_URI="$AWS_ENDPOINT_URL/container" \
     AWS_CONTAINER_AUTHORIZATION_TOKEN='Bearer pod'
 one identity us-west-2 AWS_DEFAULT_REGION=us-west-2 AWS_WEB_IDENTITY_TOKEN_FILE=web.token AWS_ROLE_ARN=arn:aws:iam::1:role/x
-grep -qx 'STS arn:aws:iam::1:role/x web-token' bad/log || fail "$(cat bad/log)"
+grep -qx 'STS arn:aws:iam::1:role/x web-token' bad/log || fail "unexpected output: $(cat bad/log)"
 # A role, assumed with keys that a command prints; profiles of the config file.
 mkdir .aws
 cat >.aws/config <<'EOF'
@@ -155,7 +155,7 @@ region = sa-east-1
 EOF
 echo 'AKVAULT deep/sEcret v/t==' >bad/sts.keys
 one role sa-east-1 AWS_PROFILE=job
-grep -qx 'STS arn:aws:iam::1:role/job as node-1' bad/log || fail "$(cat bad/log)"
+grep -qx 'STS arn:aws:iam::1:role/job as node-1' bad/log || fail "unexpected output: $(cat bad/log)"
 one process us-gov-west-1 AWS_PROFILE=job AWS_REGION=us-gov-west-1
 ! grep -q 'deep' one.err || fail "keys are in the output"
 mv .aws .once
@@ -164,8 +164,8 @@ one instance eu-south-2 AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE
 # An outage: what could not be sent is kept in files and sent first the next time.
 kill "$fake" && wait "$fake" 2>/dev/null || true
 export AWS_ACCESS_KEY_ID=AKTEMP AWS_SECRET_ACCESS_KEY=temp AWS_SESSION_TOKEN=tok
-cw --spool spool <reports 2>outage.err || fail "code $?"
-[ "$(ls spool/*.msg | wc -l)" = "$requests" ] || fail "$(ls spool)"
+cw --spool spool <reports 2>outage.err || fail "unexpected exit code $?"
+[ "$(ls spool/*.msg | wc -l)" = "$requests" ] || fail "unexpected output: $(ls spool)"
 [ "$(grep -c 'retrying' outage.err)" = 1 ] || fail "see outage.err"
 rm -f bad/taken bad/port
 start_fake bad "$port"
@@ -183,7 +183,7 @@ wait_for unreachable
 kill "$last" # now it does not wait for the peer
 wait "$last" || true # everything is in the folder, whether in time or not
 ls mixed/*.msg >/dev/null || fail "no lines in the spool"
-cw --spool mixed <base.jsonl 2>mixed.err || fail "code $?"
+cw --spool mixed <base.jsonl 2>mixed.err || fail "unexpected exit code $?"
 grep -q 'rejected and dropped: the spool contains data from a different exporter' mixed.err || fail "see mixed.err"
 clean bad
 
@@ -211,7 +211,7 @@ first_half() { [ "$(wc -l <got)" = "$half" ] && echo yes; }
 wait_for first_half
 mv got moved
 tail -15 reports >&7 && exec 7>&-
-wait "$last" || fail "code $?"
+wait "$last" || fail "unexpected exit code $?"
 cat moved got | cmp - lines || fail "lines of the files differ"
 for kind in udp tcp; do
     /usr/bin/python3 "$here/emf_agent.py" $kind got.$kind >$kind.port &
@@ -229,7 +229,7 @@ for kind in udp tcp; do
         [ $kind = udp ] || { kill -USR1 $agent && closed=$((closed + 1)) && wait_for is_closed; } # a connection that closes
     done < <(head -6 reports)
     exec 7>&-
-    wait "$last" || fail "code $?"
+    wait "$last" || fail "unexpected exit code $?"
     cmp got.$kind got.want || fail "lines over $kind differ"
     rm got.want
 done
@@ -239,7 +239,7 @@ wrong() { # CODE SENTENCE OPTION...
     local code=0
     neuron-monitor-cloudwatch "${@:3}" <reports >wrong.out 2>wrong.err || code=$?
     [ $code = "$1" ] && grep -q "$2" wrong.err && [ "$(grep -vc "^Try '" wrong.err)" = 1 ] ||
-        fail "${*:3}: code $code"
+        fail "${*:3}: unexpected exit code $code"
 }
 wrong 2 "unknown metric 'Nope'" --metrics SystemVcpuUsage,Nope
 wrong 2 'label '"'"'NeuronCoreFlops'"'"' already exists' --label NeuronCoreFlops=x
@@ -257,7 +257,7 @@ unset AWS_ACCESS_KEY_ID AWS_ENDPOINT_URL
 wrong 1 '.aws/config: line 3 is neither' --profile other
 code=0
 neuron-monitor-cloudwatch --dry-run </dev/null 2>wrong.err || code=$?
-[ $code = 1 ] && grep -q 'ended without a neuron-monitor report' wrong.err || fail "code $code"
+[ $code = 1 ] && grep -q 'ended without a neuron-monitor report' wrong.err || fail "unexpected exit code $code"
 # The reader of its output has gone: it exits, and that is not a failure.
 cat reports reports reports 2>/dev/null | { code=0; cw --emf 2>closed.err || code=$?; echo $code >closed.code; } | head -1 >/dev/null || true
-[ "$(cat closed.code)" = 0 ] && [ ! -s closed.err ] || fail "a closed pipe: $(cat closed.code closed.err)"
+[ "$(cat closed.code)" = 0 ] && [ ! -s closed.err ] || fail "a closed pipe is an error: $(cat closed.code closed.err)"

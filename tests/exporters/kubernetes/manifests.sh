@@ -47,11 +47,11 @@ if "$python" -c 'import jsonschema' 2>/dev/null; then
 fi
 
 "$python" "$here/manifests.py" help "$folder" spoilt.* >said
-greps -Fx "$folder: good" <said || fail "$(head -2 said)"
+greps -Fx "$folder: good" <said || fail "unexpected output: $(head -2 said)"
 number=0
 while IFS=$'\t' read -r edit words; do
     number=$((number + 1))
-    grep "^spoilt.$number: " said | greps -e "$words" || fail "after $edit: $(grep "^spoilt.$number: " said)"
+    grep "^spoilt.$number: " said | greps -e "$words" || fail "no message after $edit: $(grep "^spoilt.$number: " said)"
 done <expected
 
 # The installed files are the same, and the rules have the form that the operator reads and kustomize assembles.
@@ -69,7 +69,7 @@ END
 # For each component, and for all of them, kustomize and overlays.py build the same objects.
 mkdir overlays
 "$python" "$here/overlays.py" "$installed" help overlays || fail "the components do not fit"
-[ "$(ls overlays/*.json | wc -l)" -ge 6 ] || fail "only these choices: $(ls overlays)"
+[ "$(ls overlays/*.json | wc -l)" -ge 6 ] || fail "expected at least six overlays: $(ls overlays)"
 if command -v kubectl >/dev/null; then
     for choice in overlays/*.json; do
         choice=${choice%.json}
@@ -85,14 +85,14 @@ END
 fi
 
 # The pod of a job in docs/kubernetes.md mounts every volume that it names.
-"$python" - "$NTK_SOURCE_DIR/docs/kubernetes.md" <<'END' || fail "the YAML of docs/kubernetes.md"
+"$python" - "$NTK_SOURCE_DIR/docs/kubernetes.md" <<'END' || fail "unexpected YAML in docs/kubernetes.md"
 import re, sys, yaml
 pod = yaml.safe_load(re.search(r"```yaml\n(.*?)```", open(sys.argv[1]).read(), re.S).group(1))["spec"]
 assert {m["name"] for m in pod["containers"][0]["volumeMounts"]} == {v["name"] for v in pod["volumes"]}, pod
 END
 
 # The vendor's pipe of three programs succeeds.
-echo '{}' | neuron-monitor-k8s-info --period 15 || fail "the last program of the pipe ends with $?"
+echo '{}' | neuron-monitor-k8s-info --period 15 || fail "the last program of the pipe exited with $?"
 code=0
 neuron-monitor-k8s-info --nonsense </dev/null 2>/dev/null || code=$?
-[ "$code" = 2 ] || fail "a wrong option ends with $code"
+[ "$code" = 2 ] || fail "a wrong option exited with $code"

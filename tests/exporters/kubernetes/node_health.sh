@@ -48,7 +48,7 @@ others='["by-hand","ip-10-0-0-1.ec2.internal","neuron-device-1","example.com/bro
 agent
 wait_for sees '.condition.status == "False" and .condition.reason == "NeuronHasNoError" and .condition.message == "no Neuron errors" and .ready == "KubeletReady"'
 wait_for sees ".taints == [$others]"
-[ "$(seen | jq -c .events)" = "[]" ] || fail "an event without news"
+[ "$(seen | jq -c .events)" = "[]" ] || fail "an event was sent without a change"
 seen >well.json
 later() { seen | jq -e --slurpfile well well.json '.condition.heartbeat > $well[0].condition.heartbeat and .condition.transition == $well[0].condition.transition' >/dev/null && echo yes; }
 wait_for later
@@ -65,7 +65,7 @@ wait_for sees '.events == [["Warning", "NeuronHasError_HBM_UNCORRECTABLE_ERROR",
 # An agent that restarts repeats nothing and continues with the existing rules; with another effect the rule is
 # changed.
 kill "$agent"
-wait "$agent" || fail "the agent ends with $?"
+wait "$agent" || fail "the agent exited with $?"
 seen | jq -c .condition.transition >before
 agent --k8s-device-taints NoExecute
 wait_for sees ".taints == ([$others, ($rule | .[5] = \"NoExecute\")] | sort)"
@@ -102,13 +102,13 @@ neuron-bench machine >/dev/null
 wait_for sees '.condition.status == "False" and .events[-1] == ["Normal", "NeuronHasNoError", "ip-10-0-0-1.ec2.internal"]'
 wait_for sees ".taints == [$others]"
 kill "$agent"
-wait "$agent" || fail "the agent ends with $?"
+wait "$agent" || fail "the agent exited with $?"
 
 # Errors: options without their requirements, invalid names, no address of the server.
 refused() { # STATUS SENTENCE ARGUMENT...
     local status=0
     env -u KUBERNETES_SERVICE_HOST -u NODE_NAME neuron-monitor --once --quiet "${@:3}" >said 2>&1 || status=$?
-    [ "$status" = "$1" ] && grep -qF -- "$2" said || fail "${*:3}: $status, $(cat said)"
+    [ "$status" = "$1" ] && grep -qF -- "$2" said || fail "${*:3}: unexpected exit code $status: $(cat said)"
 }
 refused 2 "unknown effect 'Never'" --k8s-device-taints Never
 refused 2 '--k8s-node requires --k8s-node-condition' --k8s-node x

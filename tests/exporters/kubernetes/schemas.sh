@@ -34,5 +34,5 @@ done
 number=0
 while IFS=$'\t' read -r edit words; do
     number=$((number + 1))
-    grep "^spoilt.$number.json: " said | greps -e "$words" || fail "after $edit: $(grep "^spoilt.$number.json: " said)"
+    grep "^spoilt.$number.json: " said | greps -e "$words" || fail "no message after $edit: $(grep "^spoilt.$number.json: " said)"
 done <expected

@@ -47,15 +47,15 @@ has() { grep -E "^$2\{.*$3.*\} " "$1" | awk -v want="$4" '{ n++; ok = $NF + 0 ==
 first='efa_device="rdmap0s6",efa_port="1"'
 is_told() { page agent.log "$1" && has "$1" neuron_efa_bytes_total "counter=\"tx_bytes\",$first" "$2" && echo yes; }
 wait_for is_told page 1000
-has page neuron_efa_events_total "counter=\"rx_drops\",$first" 7 || fail "drops: $(grep efa page)"
-has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap0s6",efa_port="2"' 2000 || fail "port 2: $(grep efa page)"
-has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap1s6",efa_port="1"' 18446744073709551615 || fail "the largest: $(grep efa page)"
-has page neuron_efa_tx_bytes_total "$first" 1000 || fail "Observer's name: $(grep efa page)"
-has page neuron_efa_rx_drops_total "$first" 7 || fail "Observer's name: $(grep efa page)"
+has page neuron_efa_events_total "counter=\"rx_drops\",$first" 7 || fail "unexpected number of drops: $(grep efa page)"
+has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap0s6",efa_port="2"' 2000 || fail "unexpected bytes of port 2: $(grep efa page)"
+has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap1s6",efa_port="1"' 18446744073709551615 || fail "unexpected value of the largest counter: $(grep efa page)"
+has page neuron_efa_tx_bytes_total "$first" 1000 || fail "unexpected value under Observer's name: $(grep efa page)"
+has page neuron_efa_rx_drops_total "$first" 7 || fail "unexpected value under Observer's name: $(grep efa page)"
 port='hw_id="rdmap0s6/1",hw_name="rdmap0s6",hw_type="network",hw_vendor="AWS"'
-has page hw_network_io_bytes_total "$port.*network_io_direction=\"transmit\"" 1000 || fail "OpenTelemetry's name: $(grep ^hw_ page)"
-has page hw_errors_total "error_type=\"rx_drops\",$port.*network_io_direction=\"receive\"" 7 || fail "OpenTelemetry's name: $(grep ^hw_ page)"
-[ "$(grep -c '^neuron_efa_.*{' page)" = 10 ] || fail "five counters, twice each: $(grep efa page)"
+has page hw_network_io_bytes_total "$port.*network_io_direction=\"transmit\"" 1000 || fail "unexpected value under OpenTelemetry's name: $(grep ^hw_ page)"
+has page hw_errors_total "error_type=\"rx_drops\",$port.*network_io_direction=\"receive\"" 7 || fail "unexpected value under OpenTelemetry's name: $(grep ^hw_ page)"
+[ "$(grep -c '^neuron_efa_.*{' page)" = 10 ] || fail "expected ten series of five counters: $(grep efa page)"
 ! grep -E 'mlx5_0|broken|lifespan' page || fail "an invalid value is reported as a metric"
 
 # The report has the exact value; a pipe shows what the agent shows.

@@ -24,10 +24,10 @@ value() { sed -nE "s/^$2 //p" "$1"; }
 
 code=0
 neuron-monitor --prometheus 127.0.0.1:0 --names own,others 2>said || code=$?
-[ $code = 2 ] && grep -q "not 'others'" said || fail "an invalid list: $code, $(cat said)"
+[ $code = 2 ] && grep -q "not 'others'" said || fail "an invalid list: unexpected exit code $code: $(cat said)"
 code=0
 neuron-monitor --names observer 2>said || code=$?
-[ $code = 2 ] || fail "names without an exporter: $code, $(cat said)"
+[ $code = 2 ] || fail "names without an exporter: unexpected exit code $code: $(cat said)"
 
 neuron-packager example memcpy -o memcpy.neff
 NEURON_PROCESS_TAG=job neuron-bench exec memcpy.neff --rate 50 --duration 600s >bench.log 2>&1 &
@@ -83,7 +83,7 @@ agrees_by_device() {
 }
 wait_for agrees_by_device
 [ "$(grep -c '^# TYPE hw_errors_total counter' both) $(grep -c '^hw_errors_total{.*error_type="\(un\)*corrected"' both)" = '1 2' ] ||
-    fail "errors by type: $(grep hw_errors both)"
+    fail "unexpected errors by type: $(grep hw_errors both)"
 end
 kill "$bench"
 
@@ -122,6 +122,6 @@ is_used() {
         [ "$(grep -c '^mlu_health{.*model="MLU270".* 1$' cards)" = 4 ] && echo yes # all cards of the tree have been written
 }
 wait_for is_used
-[ "$(grep -c '^mlu_utilization{' cards)" = 4 ] && [ "$(grep -c '^mlu_core_utilization{' cards)" = 16 ] || fail "cards: $(cat cards)"
-[ "$(value cards mlu_machine_mlu_nums)" = 4 ] || fail "how many cards: $(cat cards)"
+[ "$(grep -c '^mlu_utilization{' cards)" = 4 ] && [ "$(grep -c '^mlu_core_utilization{' cards)" = 16 ] || fail "unexpected series of cards: $(cat cards)"
+[ "$(value cards mlu_machine_mlu_nums)" = 4 ] || fail "unexpected number of cards: $(cat cards)"
 end

@@ -23,13 +23,13 @@ wait_for arrived '.isFatal == 1'
 cat taken/*.json | jq -se '[.[].events[]] | map(select(.isFatal == 1)) | length == 1 and (.[0] |
     .nodeName == "node-7" and .agent == "neuron-monitor" and .recommendedAction == 25 and .processingStrategy == 1 and
     .errorCode == ["NEURON_HBM_UNCORRECTABLE"] and .entitiesImpacted == [{entityType: "NEURON_DEVICE", entityValue: "0"}] and
-    (.message | startswith("device 0: hbm_uncorrectable")) and .generatedTimestamp.seconds > 1700000000)' >/dev/null || fail "$(cat taken/*.json)"
-[ "$(cat taken/*.json | jq -s '[.[].events[]] | length')" = 2 ] || fail "more than changes: $(cat taken/*.json)"
+    (.message | startswith("device 0: hbm_uncorrectable")) and .generatedTimestamp.seconds > 1700000000)' >/dev/null || fail "unexpected output: $(cat taken/*.json)"
+[ "$(cat taken/*.json | jq -s '[.[].events[]] | length')" = 2 ] || fail "expected one event per change: $(cat taken/*.json)"
 kill $agent && wait $agent || fail "the agent fails"
 
 code=0
 env -u NODE_NAME neuron-monitor --once --quiet --nvsentinel 2>no-node.err || code=$?
-[ $code = 2 ] && grep -q 'use --nvsentinel-node or set NODE_NAME' no-node.err || fail "no node: code $code"
+[ $code = 2 ] && grep -q 'use --nvsentinel-node or set NODE_NAME' no-node.err || fail "no node: unexpected exit code $code"
 code=0
 neuron-monitor --once --quiet --nvsentinel-store-only 2>usage.err || code=$?
-[ $code = 2 ] && grep -q 'requires --nvsentinel' usage.err || fail "usage: code $code"
+[ $code = 2 ] && grep -q 'requires --nvsentinel' usage.err || fail "usage: unexpected exit code $code"

@@ -37,10 +37,10 @@ collector receiver.py http
 neuron-monitor-otlp --endpoint "http://127.0.0.1:$port" < <(feed reports http) 2>http.err || fail "see http.err"
 collector grpc_receiver.py grpc UNAVAILABLE RESOURCE_EXHAUSTED+1 DATA_LOSS
 neuron-monitor-otlp --protocol grpc --endpoint "http://127.0.0.1:$port/a/path" --headers 'x-key=a%20b' < <(feed reports grpc) 2>grpc.err || fail "see grpc.err"
-[ "$(ls grpc/*.meta | wc -l)" = $(($(wc -l <reports) + 3)) ] || fail "$(ls grpc/*.meta | wc -l) requests"
-diff <(decode http) <(decode grpc) >diff.log || fail "gRPC brings something else: see diff.log"
+[ "$(ls grpc/*.meta | wc -l)" = $(($(wc -l <reports) + 3)) ] || fail "unexpected number of requests: $(ls grpc/*.meta | wc -l) requests"
+diff <(decode http) <(decode grpc) >diff.log || fail "gRPC and HTTP differ: see diff.log"
 [ "$(decode grpc | wc -l)" -gt 200 ] || fail "only $(decode grpc | wc -l) points"
-grep -q '^x-key: a b$' grpc/0001.meta && grep -q '^user-agent: neuron-toolkit' grpc/0001.meta || fail "$(cat grpc/0001.meta)"
+grep -q '^x-key: a b$' grpc/0001.meta && grep -q '^user-agent: neuron-toolkit' grpc/0001.meta || fail "unexpected output: $(cat grpc/0001.meta)"
 grep -q 'status UNAVAILABLE: not; retrying' grpc.err || fail "see grpc.err"
 
 # Permanent failures are dropped, and reported once; so is a rejected part of a message.
@@ -48,7 +48,7 @@ answered() { [ "$(find refused -name '*.meta' | wc -l)" -ge "$1" ] && echo yes; 
 collector grpc_receiver.py refused INVALID_ARGUMENT RESOURCE_EXHAUSTED ok partial
 neuron-monitor-otlp --protocol grpc --compression gzip --endpoint "http://127.0.0.1:$port" \
     < <(head -n 4 reports && wait_for answered 4) 2>refused.err || fail "see refused.err"
-[ "$(ls refused/*.meta | wc -l)" = 4 ] && [ "$(ls refused/*.pb | wc -l)" = 2 ] || fail "a request that was refused came again"
+[ "$(ls refused/*.meta | wc -l)" = 4 ] && [ "$(ls refused/*.pb | wc -l)" = 2 ] || fail "a rejected request was sent again"
 grep -q 'dropped: status INVALID_ARGUMENT: not$' refused.err && grep -q '3 data points of a message were rejected.*a bad point' refused.err || fail "see refused.err"
 decode refused | greps neuron || fail "a compressed message is not read"
 
@@ -62,4 +62,4 @@ agent=$!
 pids+=($agent)
 wait_for arrived tls 2
 kill $agent && wait $agent || fail "see tls.err"
-decode tls | greps neuron_monitor_build || fail "nothing of use came through TLS"
+decode tls | greps neuron_monitor_build || fail "no metrics came through TLS"

@@ -18,7 +18,7 @@ collector() { # PROGRAM FOLDER ANSWER...: the port is in $port
 listens() { [ -s "$1/port" ] && echo yes; }
 records() { find "$1" -name '*.logs' | sort | xargs -r "$python" "$here/decode.py"; }
 has() { [ "$(records "$1" | jq -s "[.[] | select($2)] | length")" -ge 1 ] && echo yes; }
-break_device() { ! NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --count 1 >/dev/null 2>&1 || fail "no fault"; }
+break_device() { ! NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --count 1 >/dev/null 2>&1 || fail "the fault was not injected"; }
 is_whole() { # FOLDER: it contains the change exactly once, with all attributes
     records "$1" | jq -se 'map(select(.event_name == "neuron.device.health.reason.started" and .attributes["neuron.health.reason"] == "hbm_uncorrectable")) as $started |
         map(select(.event_name == "neuron.device.health.verdict")) as $verdict |
@@ -27,7 +27,7 @@ is_whole() { # FOLDER: it contains the change exactly once, with all attributes
             .attributes["neuron.health.action"] == "replace_instance" and .attributes["hw.id"] == "neuron0" and .attributes["hw.type"] == "gpu" and
             .resource["service.name"] == "neuron-monitor" and .scope.name == "neuron-monitor" and .time > 1.7e18 and .time <= .observed) and
         ($verdict[0] | .attributes["neuron.health.verdict"] == "unhealthy" and .attributes["neuron.health.verdict.before"] == "healthy" and
-            .attributes["hw.state"] == "failed")' >/dev/null || fail "$1: $(records "$1")"
+            .attributes["hw.state"] == "failed")' >/dev/null || fail "$1: unexpected records: $(records "$1")"
 }
 
 neuron-packager example memcpy -o memcpy.neff
@@ -46,7 +46,7 @@ kill $last && wait $last 2>/dev/null || true
 break_device
 is_kept() { ls spool/logs/*.msg >/dev/null 2>&1 && ls spool/*.msg >/dev/null 2>&1 && echo yes; }
 wait_for is_kept
-grep -q 'otlp logs: .*retrying' agent.err || fail "$(cat agent.err)"
+grep -q 'otlp logs: .*retrying' agent.err || fail "unexpected output: $(cat agent.err)"
 kill $agent && wait $agent || true
 collector receiver.py second 503
 # The agent that follows sends what waits. For it the device has been ill from the beginning.
@@ -55,7 +55,7 @@ agent=$!
 pids+=($agent)
 wait_for has second '.attributes["neuron.health.verdict.before"] == "healthy"'
 wait_for has second '.event_name == "neuron.device.health.verdict" and (.attributes["neuron.health.verdict.before"] | not)'
-[ "$(records second | jq -s 'map(select(.attributes["neuron.health.reason"] == "hbm_uncorrectable")) | length')" = 2 ] || fail "$(records second)"
+[ "$(records second | jq -s 'map(select(.attributes["neuron.health.reason"] == "hbm_uncorrectable")) | length')" = 2 ] || fail "unexpected output: $(records second)"
 wait_for eval 'find second -name "*.pb" | greps pb && echo yes'
 kill $agent && wait $agent || fail "see again.err"
 grep -q '^POST /v1/logs HTTP' second/*.head || fail "logs have no address of their own"
@@ -77,4 +77,4 @@ grep -q 'otlp logs: 3 log records of a message were rejected' partial.err || fai
 OTEL_LOGS_EXPORTER=none OTEL_METRICS_EXPORTER=none neuron-monitor-otlp --logs --endpoint http://127.0.0.1:1 <reports 2>none.err || fail "see none.err"
 code=0
 neuron-monitor --otlp-logs --once >/dev/null 2>usage.err || code=$?
-[ $code = 2 ] && grep -q -- '--otlp-logs requires --otlp' usage.err || fail "usage: code $code"
+[ $code = 2 ] && grep -q -- '--otlp-logs requires --otlp' usage.err || fail "usage: unexpected exit code $code"

@@ -53,7 +53,7 @@ serve_page() { # REPORTS FILE: the input stays open while the page is fetched
     seconds=$(tail -n 1 "$1" | jq '.neuron_ext.collect_duration_ns / 1e9')
     wait_for page_has "$seconds" "$2"
     exec 7>&-
-    wait $server || fail "no page"
+    wait $server || fail "cannot get the page"
 }
 steady() { grep -Ev "^(process_|neuron_monitor_report_age_seconds)" "$1"; } # lines that do not change with time
 page_has() { # The last report is on it, and no last counts of ended runtimes, once four pages in a row are equal.
@@ -80,19 +80,19 @@ pids+=($lost)
 # Every series and value; what ended is marked once. Retried without loss: 503, 429, and a cut connection.
 collector all 503:1 cut 429:date 502
 push < <(feed reports all pb) 2>all.err || fail "see all.err"
-python3 "$here/compare.py" page.end all/*.pb >count || fail "the end differs"
+python3 "$here/compare.py" page.end all/*.pb >count || fail "the last pushes differ"
 [ "$(cat count)" -gt 30 ] || fail "only $(cat count) series"
-[ "$(ls all/*.pb | wc -l)" = "$(wc -l <reports)" ] || fail "not a push for each report"
-[ "$(ls all/*.refused | wc -l)" = 4 ] || fail "not every answer was played"
+[ "$(ls all/*.pb | wc -l)" = "$(wc -l <reports)" ] || fail "expected one push per report"
+[ "$(ls all/*.refused | wc -l)" = 4 ] || fail "not all answers were used"
 grep -q '^answer: 503:1$' all/0001.head && grep -qi '^Content-Type: application/x-protobuf$' all/0001.head &&
-    grep -q '^POST /v1/metrics HTTP/1.1$' all/0001.head || fail "$(cat all/0001.head)"
+    grep -q '^POST /v1/metrics HTTP/1.1$' all/0001.head || fail "unexpected output: $(cat all/0001.head)"
 decode all/*.pb >all.jsonl
 ends() { jq -s "[.[] | select(.flags == 1 and .name == \"$1\" and .attributes.runtime_tag == \"pushed\" and .attributes.status_type == $2)] | length" all.jsonl; }
 [ "$(ends execution_status '"completed"')" = 2 ] || fail "$(ends execution_status '"completed"') ends of a series that ended twice"
 jq -se '[.[] | select(.name == "execution_status" and .attributes.status_type == "completed" and .flags == 0)]
-    | (map(.start) | unique | length) == 1 and (max_by(.time).int == 500)' all.jsonl >/dev/null || fail "the total of the tag does not go on"
+    | (map(.start) | unique | length) == 1 and (max_by(.time).int == 500)' all.jsonl >/dev/null || fail "the total of the tag does not continue"
 jq -se '[.[] | select(.name == "neuron_execution_latency" and .flags == 0)] | (map(.start) | unique | length) == 2' all.jsonl >/dev/null ||
-    fail "a histogram that began anew has no separate start"
+    fail "a histogram that restarted has no new start time"
 jq -se 'all(.[]; .resource["service.name"] == "neuron-monitor" and .resource["os.type"] == "linux" and (.resource["host.name"] | length) > 0)' \
     all.jsonl >/dev/null || fail "the resource is not described"
 if command -v protoc >/dev/null; then # an independent decoder, to confirm the fields of the exporter
@@ -111,14 +111,14 @@ OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_METRICS_ENDPOI
     neuron-monitor-otlp < <(feed busy packed pb) 2>busy.err || fail "see busy.err"
 python3 "$here/compare.py" page.busy packed/*.pb >count || fail "gzip or exponential buckets differ"
 grep -q '^POST /a/path HTTP' packed/0001.head && grep -qi '^Content-Encoding: gzip$' packed/0001.head &&
-    grep -q '^x-key: a b,c$' packed/0001.head && grep -q '^x-empty:' packed/0001.head || fail "$(cat packed/0001.head)"
+    grep -q '^x-key: a b,c$' packed/0001.head && grep -q '^x-empty:' packed/0001.head || fail "unexpected output: $(cat packed/0001.head)"
 decode packed/*.pb | jq -se 'all(.[]; .resource["service.name"] == "mine" and .resource.team == "a=b" and .resource["host.name"] == "mine")
     and any(.[]; .kind == "exponential" and .count > 0 and .scale <= 6)' >/dev/null || fail "the user's words are not in the resource"
 # An option overrides a variable; an interval pushes the first and the last report.
 collector explicit
-OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 push --histograms explicit --interval 1h <busy || fail "options do not count"
+OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 push --histograms explicit --interval 1h <busy || fail "the options have no effect"
 python3 "$here/compare.py" page.busy explicit/*.pb >count || fail "explicit buckets differ"
-[ "$(ls explicit/*.pb | wc -l)" = 2 ] || fail "$(ls explicit/*.pb | wc -l) pushes in an interval"
+[ "$(ls explicit/*.pb | wc -l)" = 2 ] || fail "expected two pushes, found $(ls explicit/*.pb | wc -l) pushes in an interval"
 
 # Rejected in part or in full: reported once, counted, never retried.
 collector refused partial status 500 garbage partial
@@ -161,12 +161,12 @@ signed() { # NAME
 authority root && signed server && signed client
 collector tls --tls server.pem server.key root.pem
 neuron-monitor-otlp --endpoint "https://127.0.0.1:$port" --certificate root.pem --client-certificate client.pem --client-key client.key \
-    < <(feed busy tls pb) 2>tls.err || fail "TLS"
+    < <(feed busy tls pb) 2>tls.err || fail "the push through TLS failed"
 [ "$(ls tls/*.pb | wc -l)" = "$lines" ] || fail "not every push went through TLS"
 
 # Back to the agent.
 wait $agent || fail "the agent fails"
-ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
+ls spool/*.msg >/dev/null || fail "the spool is empty"
 collector later
 neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --pid-label --period 100ms --quiet &
 agent=$!
@@ -176,11 +176,11 @@ wait_for is_spool_empty
 kill $agent && wait $agent || fail "the second run fails"
 decode later/*.pb >later.jsonl
 jq -se '[.[] | select(.name == "neuron_executions" and .attributes.status_type == "completed") | .int] | max == 50' later.jsonl >/dev/null ||
-    fail "what waited does not arrive"
+    fail "the data from the spool did not arrive"
 jq -se '[.[] | select(.name == "execution_status") | .attributes.pid] | length > 0 and all(test("^[0-9]+$"))' later.jsonl >/dev/null ||
-    fail "--pid-label does not count"
+    fail "--pid-label has no effect"
 jq -se 'any(.[]; .name == "neuroncore_utilization" and (.attributes.runtime_tag // "") == "" and .attributes.neuroncore == "1")' later.jsonl >/dev/null ||
-    fail "--zero-fill does not count"
+    fail "--zero-fill has no effect"
 
 # Two signals stop it at once: not a failure if everything is kept, a failure if data is lost.
 for kept in 'spooled 0' 'unspooled 1'; do
@@ -202,13 +202,13 @@ for kept in 'spooled 0' 'unspooled 1'; do
     code=0
     wait "$last" || code=$?
     exec 8>&-
-    [ $code = "$wanted" ] || fail "two signals, $name: code $code"
+    [ $code = "$wanted" ] || fail "two signals, $name: unexpected exit code $code"
 done
-[ "$(ls spooled.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] || fail "not every report is kept"
+[ "$(ls spooled.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] || fail "a report is not in the spool"
 grep -q 'stopped before everything was sent; [0-9]* data points lost' unspooled.err || fail "see unspooled.err"
 
 # Nothing is pushed, but the pipe is read.
-cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
+cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "the disabled exporter fails"
 cat reports | OTEL_METRICS_EXPORTER=none neuron-monitor-otlp || fail "expected success with nothing to do"
 
 # Invalid settings get one line with their name, and exit code 1; wrong usage gets 2.
@@ -216,8 +216,8 @@ refused() { # CODE TEXT OPTION... with variables before them
     local code=0 wanted=$1 text=$2
     shift 2
     neuron-monitor-otlp "$@" <busy >/dev/null 2>refused.err || code=$?
-    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$text: code $code"
-    [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "more than a line"
+    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$text: unexpected exit code $code"
+    [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "expected one line of output"
 }
 OTEL_EXPORTER_OTLP_PROTOCOL=thrift refused 1 'grpc or http/protobuf'
 OTEL_EXPORTER_OTLP_HEADERS=$'a=b%0d%0aX: y' refused 1 'OTEL_EXPORTER_OTLP_HEADERS: a value contains a control'
@@ -232,5 +232,5 @@ neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
 # Without a spool losses are logged, but the password of the URL is not.
 code=0
 wait $lost || code=$?
-[ $code = 1 ] && grep -q 'data points lost' lost.err || fail "code $code"
+[ $code = 1 ] && grep -q 'data points lost' lost.err || fail "unexpected exit code $code"
 ! grep -q s3cret lost.err || fail "the password is in the output"

@@ -26,7 +26,7 @@ get() { curl -s -w '\n%{http_code}\n' --max-time "$patience" "$@" || true; }
 ready() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$@")" = 200 ] && echo yes; }
 
 start plain
-grep -qx "Running HTTP prometheus server at port $port" plain.out || fail "$(cat plain.out)"
+grep -qx "Running HTTP prometheus server at port $port" plain.out || fail "unexpected output: $(cat plain.out)"
 wait_for ready "http://127.0.0.1:$port/-/ready"
 for path in / /metrics /anything; do
     get "http://127.0.0.1:$port$path" | greps '^# TYPE system_memory_total_bytes gauge' || fail "no page at $path"
@@ -36,7 +36,7 @@ curl -s "http://127.0.0.1:$port/metrics" | grep -Ev "$aside" >text
 curl -s "http://127.0.0.1:$port/metrics" -H 'Accept-Encoding: gzip' -o text.gz
 gzip -dc text.gz | grep -Ev "$aside" | cmp - text || fail "the page as gzip is another page"
 curl -s "http://127.0.0.1:$port/metrics" -H 'Accept: application/openmetrics-text' -D open.head -o open
-grep -qi '^content-type: application/openmetrics-text; version=1.0.0' open.head || fail "$(cat open.head)"
+grep -qi '^content-type: application/openmetrics-text; version=1.0.0' open.head || fail "unexpected output: $(cat open.head)"
 [ "$(tail -n 1 open)" = '# EOF' ] || fail "OpenMetrics without an end"
 if /usr/bin/python3 -c 'import prometheus_client.openmetrics.parser' 2>/dev/null; then
     /usr/bin/python3 "$here/openmetrics.py" open >open.types || fail "the reference parser refuses the page"
@@ -53,11 +53,11 @@ series() { curl -s "http://127.0.0.1:$port/metrics" | grep -c "^$1" || true; }
 sed 's/"every_ns":[0-9]*/"every_ns":1000000/' reports >&7
 hangs() { [ "$(curl -s -o stale.ready -w '%{http_code}' "http://127.0.0.1:$port/-/ready")" = 503 ] && echo yes; }
 wait_for hangs
-grep -q '^no report for three periods' stale.ready || fail "$(cat stale.ready)"
+grep -q '^no report for three periods' stale.ready || fail "unexpected output: $(cat stale.ready)"
 [ "$(series system_vcpu_count) $(series neuron_monitor_report_age_seconds)" = '0 1' ] || fail "old values are served"
 cat reports >&7
 wait_for ready "http://127.0.0.1:$port/-/ready"
-[ "$(series system_vcpu_count)" = 1 ] || fail "reports came again and the page stays empty"
+[ "$(series system_vcpu_count)" = 1 ] || fail "the page stays empty after new reports"
 exec 7>&-
 wait "$last" || fail "the end of the input is not a failure"
 
@@ -80,7 +80,7 @@ wait_for is_newer
 asked() { curl -s -o /dev/null -w '%{http_code}' -H "Host: $1" "http://127.0.0.1:$port/metrics"; }
 start named --http-host evil.example
 wait_for ready "http://127.0.0.1:$port/-/ready"
-[ "$(asked evil.example) $(asked localhost:9) $(asked other.example)" = '200 200 421' ] || fail "names are not heeded"
+[ "$(asked evil.example) $(asked localhost:9) $(asked other.example)" = '200 200 421' ] || fail "--http-host has no effect"
 start open --address 0.0.0.0
 wait_for ready "http://127.0.0.1:$port/-/ready"
 [ "$(asked other.example)" = 200 ] || fail "a service's name is refused"
@@ -112,10 +112,10 @@ signed one first && signed two second && signed client first && signed stranger 
 cp one.pem server.pem && cp one.key server.key
 
 start https --cert-file server.pem --key-file server.key
-grep -qx "Running HTTPS prometheus server at port $port" https.out || fail "$(cat https.out)"
+grep -qx "Running HTTPS prometheus server at port $port" https.out || fail "unexpected output: $(cat https.out)"
 wait_for ready --cacert first.pem "https://127.0.0.1:$port/-/ready"
 curl -sf --cacert first.pem "https://127.0.0.1:$port/metrics" | greps system_vcpu_count || fail "no page by HTTPS"
-! curl -sf --cacert second.pem "https://127.0.0.1:$port/metrics" >/dev/null || fail "the wrong authority is believed"
+! curl -sf --cacert second.pem "https://127.0.0.1:$port/metrics" >/dev/null || fail "the wrong authority is trusted"
 echo broken >server.pem
 curl -sf --cacert first.pem "https://127.0.0.1:$port/" >/dev/null || fail "a broken certificate replaces a good one"
 grep -q 'server.pem: cannot read the certificate' https.err || fail "the broken file is not reported"
@@ -151,8 +151,8 @@ status() { curl -s -o /dev/null -w '%{http_code}' "$@" "https://127.0.0.1:$port/
 curl -s -D web.head -o /dev/null $all -u scraper:s3cret "https://127.0.0.1:$port/"
 grep -qi '^x-frame-options: deny' web.head || fail "the header is missing: $(cat web.head)"
 sed -i 's/scraper:/other:/' web.yml
-[ "$(status $all -u scraper:s3cret)" = 401 ] || fail "a removed user is let in"
-[ "$(status $all -u other:s3cret)" = 200 ] || fail "a new user is not let in"
+[ "$(status $all -u scraper:s3cret)" = 401 ] || fail "a removed user is accepted"
+[ "$(status $all -u other:s3cret)" = 200 ] || fail "a new user is rejected"
 sed -i 's/one\.\(pem\|key\)/three.\1/' web.yml # files that appear a moment later
 [ "$(status $all -u other:s3cret)" = 500 ] || fail "a configuration without its certificate is used"
 cp one.key three.key && cp one.pem three.pem
@@ -167,8 +167,8 @@ refused() { # CODE TEXT OPTION...
     local code=0 wanted=$1 text=$2
     shift 2
     neuron-monitor-prometheus --port 0 "$@" <reports >/dev/null 2>refused.err || code=$?
-    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$*: code $code"
-    [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "$*: more than a line"
+    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$*: unexpected exit code $code"
+    [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "$*: expected one line of output"
 }
 refused 1 'do not match' --cert-file one.pem --key-file two.key
 refused 1 'nothing.pem' --cert-file nothing.pem --key-file two.key
@@ -178,4 +178,4 @@ refused 2 'at most 65535' --port 65536
 refused 2 'unexpected argument .operand' operand
 code=0
 neuron-monitor-prometheus --port 0 </dev/null >/dev/null 2>empty.err || code=$?
-[ $code = 1 ] && grep -q 'ended without a neuron-monitor report' empty.err || fail "no input: code $code"
+[ $code = 1 ] && grep -q 'ended without a neuron-monitor report' empty.err || fail "no input: unexpected exit code $code"

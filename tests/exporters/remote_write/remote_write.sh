@@ -30,7 +30,7 @@ NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count 500 --
 wait_for answers 'neuron_executions_total{job="neuron-monitor",status_type="completed"}' 500
 wait_for answers 'count({runtime_tag="pushed"})' none # it ended, and stale markers end its series
 [ "$(query 'max(max_over_time(execution_status_total{runtime_tag="pushed",status_type="completed"}[5m]))')" = 500 ] ||
-    fail "the counter of the application is not there"
+    fail "the counter of the application is missing"
 # Latencies exist in both forms, with the same count, and both end.
 latency='neuron_execution_latency_seconds'
 of_pushed='{runtime_tag="pushed",latency_type="total"}'
@@ -39,20 +39,20 @@ curl -sfG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$latency
     jq '.data.result[0].histograms[-2:][][1]' >native.json # the last value, and possibly the stale marker after it
 native=$(jq -rs 'map(.count) | max_by(tonumber)' native.json)
 width=$(jq -s '.[0].buckets[0] | (.[2] | tonumber) / (.[1] | tonumber) - 1' native.json)
-[ "$counted" = 500 ] && [ "$native" = 500 ] || fail "$counted classic latencies, $native native ones"
+[ "$counted" = 500 ] && [ "$native" = 500 ] || fail "expected 500 latencies, found $counted classic and $native native ones"
 jq -en --argjson width "$width" '$width > 0 and $width < 0.05' >/dev/null || fail "native buckets are $width wide"
 [ "$(query "count($latency$of_pushed)")" = none ] || fail "the native histogram does not end"
 # The slowest executions are exemplars, with the number that traces and the list of errors use.
 curl -sfG "http://127.0.0.1:$port/api/v1/query_exemplars" --data-urlencode "query=${latency}_bucket$of_pushed" \
     -d start=$(($(date +%s) - 300)) -d end=$(($(date +%s) + 60)) | jq '[.data[].exemplars[]]' >exemplars.json
 jq -e 'length > 0 and all(.[]; (.labels.execution_id | tonumber) >= 0 and (.labels.pid | tonumber) > 0 and (.value | tonumber) > 0)' \
-    exemplars.json >/dev/null || fail "$(cat exemplars.json)"
+    exemplars.json >/dev/null || fail "unexpected output: $(cat exemplars.json)"
 # This server only knows version 1.0 and does not report that; nothing was lost.
 grep -q 'understands version 1.0 only' first.log || fail "see first.log"
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"
 items='neuron_monitor_output_items_total{output="remote write",result'
-[ "$(query "$items=\"sent\"}")" -gt 100 ] && [ "$(query "$items=\"lost\"}")" = 0 ] || fail "the output has no metrics of its own work"
+[ "$(query "$items=\"sent\"}")" -gt 100 ] && [ "$(query "$items=\"lost\"}")" = 0 ] || fail "the output has no metrics about itself"
 
 # An outage: the agent reports it once and continues; what it could not push is kept in files.
 before=$(grep -c 'retrying' first.log || true) # a server without a processor may have been late
@@ -63,7 +63,7 @@ neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 1000 >/dev/null
 seen() { [ "$(completed_in_reports first.jsonl)" = 800 ] && echo yes; }
 wait_for seen
 kill "$agent" && wait "$agent" || fail "the agent fails with a spool"
-ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
+ls spool/*.msg >/dev/null || fail "the spool is empty"
 [ "$(grep -c 'retrying' first.log)" -le $((before + 1)) ] || fail "the outage is not reported exactly once"
 
 start_server
@@ -100,7 +100,7 @@ fi
 kill "$server" && wait "$server" 2>/dev/null || true
 code=0
 neuron-monitor --count 2 --period 100ms --quiet --remote-write "http://me:s3cret@127.0.0.1:$port/" 2>lost.log || code=$?
-[ $code = 1 ] && grep -q '[0-9] samples lost' lost.log || fail "code $code"
+[ $code = 1 ] && grep -q '[0-9] samples lost' lost.log || fail "unexpected exit code $code"
 ! grep -q s3cret lost.log || fail "the password is in the output"
 
 # Wrong usage gets one line.
@@ -108,7 +108,7 @@ refused() { # TEXT OPTION...
     local wanted=$1 code=0
     shift
     neuron-monitor --once --quiet "$@" >/dev/null 2>usage.err || code=$?
-    [ $code = 2 ] && grep -qe "$wanted" usage.err || fail "$wanted: code $code"
+    [ $code = 2 ] && grep -qe "$wanted" usage.err || fail "$wanted: unexpected exit code $code"
 }
 refused "invalid value '3.0' for --remote-write-protocol: expected 1.0 or 2.0" --remote-write http://127.0.0.1:1 --remote-write-protocol 3.0
 refused 'exclude each other' --remote-write http://127.0.0.1:1 --remote-write-token-file a --remote-write-password-file b

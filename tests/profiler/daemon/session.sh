@@ -25,7 +25,7 @@ END
 profile() {
     local code=0
     neuron-profile "${@:3}" >out 2>err || code=$?
-    [ $code = "$1" ] || fail "${*:3}: exit code $code"
+    [ $code = "$1" ] || fail "${*:3}: unexpected exit code $code"
     [ -z "$2" ] || grep -qF -- "$2" out err || fail "${*:3}: unexpected output"
 }
 
@@ -59,14 +59,14 @@ profile 1 "cannot record model $model: NERR_INVALID (2): a capture of model $mod
     start-session -s second.ntff -a "$socket" "$model"
 profile 1 "cannot record model $model: NERR_INVALID (2): a capture is already being written to $scratch/first.ntff" \
     start-session -s ./first.ntff -a "$socket" "$model"
-[ -e first.ntff.session ] && [ ! -e second.ntff.session ] || fail "notes: $(ls ./*.session)"
+[ -e first.ntff.session ] && [ ! -e second.ntff.session ] || fail "expected only the note of the first session: $(ls ./*.session)"
 infer 1
 profile 0 '' stop-session -s first.ntff
 profile 0 '' show-session -s first.ntff
 
 # Missing objects.
 profile 1 'cannot record model 7: NERR_INVALID_HANDLE (3): Failed to find model: 7' start-session -s x.ntff -a "$socket" 7
-[ ! -e x.ntff.session ] || fail "a note is left"
+[ ! -e x.ntff.session ] || fail "a note was not removed"
 profile 1 "cannot stop the capture: NERR_INVALID_HANDLE (3): no capture is being written to $scratch/x.ntff" stop-session -s x.ntff -a "$socket"
 profile 1 'no daemon responds at unix:/nowhere: No such file or directory' start-session -s x.ntff -a /nowhere "$model"
 profile 1 'no/folder/x.ntff: No such file or directory' start-session -s no/folder/x.ntff -a "$socket" "$model"
@@ -97,6 +97,6 @@ profile 0 '' stop-session -s z.ntff
 # When the daemon is gone, the note stays for a daemon that comes back.
 profile 0 '' start-session -s z.ntff -a "$socket" "$model"
 kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+wait "$rtd" || fail "SIGTERM: unexpected exit code $?"
 profile 1 "no daemon responds at unix:$socket" stop-session -s z.ntff
 [ -e z.ntff.session ] || fail "the note is gone"

@@ -51,24 +51,24 @@ agrees() {
     local name=$1
     shift
     for format in pprof folded; do
-        neuron-profile view "$@" --output-format $format --output-file "$name.$format" >out 2>err || fail "$name: no $format"
+        neuron-profile view "$@" --output-format $format --output-file "$name.$format" >out 2>err || fail "$name: cannot write $format"
         [ ! -s out ] || fail "$name: $format prints"
         neuron-profile view "$@" --output-format $format --output-file - 2>err | cmp -s - "$name.$format" ||
-            fail "$name: other bytes of $format on stdout"
+            fail "$name: $format on stdout differs"
     done
     gzip -dc "$name.pprof" | protoc --decode=perftools.profiles.Profile profile.proto >"$name.txt" || fail "$name cannot be decoded"
     protoc --encode=perftools.profiles.Profile profile.proto <"$name.txt" | cmp -s - <(gzip -dc "$name.pprof") ||
-        fail "$name: other bytes than an encoder makes"
-    neuron-profile view "$@" --output-format summary-json >"$name.json" 2>err || fail "$name: no summary"
-    python3 "$check" "$name.txt" "$name.folded" "$name.json" >said || fail "$name"
-    grep -qE '^[1-9][0-9]* samples$' said || fail "$name has $(cat said)"
+        fail "$name: the encoder makes different bytes"
+    neuron-profile view "$@" --output-format summary-json >"$name.json" 2>err || fail "$name: the summary failed"
+    python3 "$check" "$name.txt" "$name.folded" "$name.json" >said || fail "$name: the check failed"
+    grep -qE '^[1-9][0-9]* samples$' said || fail "$name: unexpected figures: $(cat said)"
 }
 
 # ---- our own: a sample, layers, a loop, source lines ----
 agrees sample -s "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff" -n -
 for kind in attention mlp; do
-    neuron-packager example $kind -o $kind.neff >out || fail "no example $kind"
-    neuron-profile capture -n $kind.neff -s $kind.ntff >out 2>err || fail "no capture of $kind"
+    neuron-packager example $kind -o $kind.neff >out || fail "cannot create example $kind"
+    neuron-profile capture -n $kind.neff -s $kind.ntff >out 2>err || fail "the capture of $kind failed"
     agrees $kind -s $kind.ntff
 done
 grep -qE '^Scalar;softmax;build_attention;softmax;attention[.]c:[0-9]+;ACTIVATE [0-9]+$' attention.folded ||
@@ -76,15 +76,15 @@ grep -qE '^Scalar;softmax;build_attention;softmax;attention[.]c:[0-9]+;ACTIVATE 
 agrees part -s attention.ntff --from 1us --to 9us
 
 # ---- errors ----
-neuron-profile view -s attention.ntff --output-format pprof >out 2>err || fail "the default name"
-says out 'wrote ntff.pb.gz' || fail "$(cat out)"
-cmp -s ntff.pb.gz attention.pprof || fail "the default name has other bytes"
+neuron-profile view -s attention.ntff --output-format pprof >out 2>err || fail "the export with the default name failed"
+says out 'wrote ntff.pb.gz' || fail "unexpected output: $(cat out)"
+cmp -s ntff.pb.gz attention.pprof || fail "the file with the default name differs"
 mkdir folder && cp attention.ntff folder
 for format in pprof folded; do
     ends 2 neuron-profile view -d folder --output-format $format
     says err "$format requires one capture: pass it with -s"
     ends 1 neuron-profile view -s attention.ntff --output-format $format --output-file nowhere/f
-    [ "$(wc -l <err)" = 1 ] || fail "$format into no folder: $(cat err)"
+    [ "$(wc -l <err)" = 1 ] || fail "$format into a missing folder: expected one message: $(cat err)"
     says err "cannot write 'nowhere/f': No such file or directory"
 done
 

@@ -6,7 +6,7 @@ here=$NTK_SOURCE_DIR/tests/profiler/output
 sample=$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff
 cp "$sample" sample_v6.ntff
 neuron-packager example mlp -o m.neff -s 128 >/dev/null
-neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "no capture"
+neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "the capture failed"
 
 mkdir elsewhere elsewhere/tmp
 # A locale with a decimal comma, if there is one.
@@ -25,7 +25,7 @@ export_twice() {
     (cd elsewhere && env TZ=Asia/Kolkata LC_ALL="${comma:-C}" TMPDIR="$PWD/tmp" \
         neuron-profile view "$@" --output-format "$format" --output-file "$OLDPWD/again") 2>err
     [ -z "$(ls elsewhere/tmp)" ] || fail "$format leaves $(ls elsewhere/tmp)"
-    diff -r "$file" again >/dev/null || fail "$format: the same capture gives other bytes"
+    diff -r "$file" again >/dev/null || fail "$format: the same capture gives different bytes"
     rm -r again
 }
 
@@ -35,7 +35,7 @@ python3 "$here/json_rows.py" sample.json |
     sed -e 's/neuron-profile [0-9][^"]*"/VERSION"/g' -e 's/"sample_v6.ntff"/"PATH"/' >rows
 diff "$NTK_SOURCE_DIR/tests/data/profile/sample_v6.rows" rows >&2 || fail "json: other rows than the sample has"
 [ "$(jq '(.summary_groups[0] | keys) == (.terminology[0] | keys)' sample.json)" = true ] ||
-    fail "json: a metric without a meaning"
+    fail "json: a metric has no meaning"
 python3 -c '
 import json
 def once(pairs):
@@ -43,18 +43,18 @@ def once(pairs):
     return dict(pairs)
 json.load(open("sample.json"), object_pairs_hook=once)' || fail "json: an object has a key twice"
 neuron-profile view -s sample_v6.ntff -n - --output-format json --output-file - 2>err | cmp -s - sample.json ||
-    fail "json: other bytes on stdout"
+    fail "json: the output on stdout differs"
 
 # Our own run: layers, tensors and counts equal those of the other commands.
 export_twice json m.json -s m.ntff -n m.neff
 session=$(neuron-profile show-session -s m.ntff -n m.neff -j | jq '[.NeffNodes[].NodeInfo.Graphs[].TraceCount] | add')
-[ "$(jq '.instruction | length' m.json)" = "$session" ] || fail "json: not all instructions"
+[ "$(jq '.instruction | length' m.json)" = "$session" ] || fail "json: instructions are missing"
 [ "$(jq '[.model_info[].trace_count] | add' m.json)" = "$(jq '.summary[0] | .trace_count - (.dma_transfer_count // 0)' m.json)" ] ||
     fail "json: counts differ"
 [ "$(jq -c '[.neff_node[] | select(.type != "") | .type] | unique' m.json)" = '["IN","OUT","WEIGHT"]' ] ||
     fail "json: tensors are missing"
 [ "$(jq '[.neff_node[] | select((.type == "IN" or .type == "OUT") and .shape == null)] | length' m.json)" = 0 ] ||
-    fail "json: a tensor without a shape"
+    fail "json: a tensor has no shape"
 [ "$(jq '[.instruction[] | 2 * (.elements // 0)] | add == '"$(jq '.summary[0].hardware_flops' m.json)" m.json)" = true ] ||
     fail "json: the elements do not add up to the flops"
 for version in 2.28 2.32; do
@@ -76,27 +76,27 @@ for version in 2.28 2.32; do
         fail "lines of version $version differ from view"
 done
 neuron-profile lines sample_v6.ntff -n - --from 1us --to 2us --json 2>err | jq -e '.profile_info[0] |
-    .profile_name == "sample_v6" and .window_start == 1000 and .window_end == 2000' >/dev/null || fail "lines of a part"
+    .profile_name == "sample_v6" and .window_start == 1000 and .window_end == 2000' >/dev/null || fail "unexpected lines of a part"
 code=0
 neuron-profile view -s sample_v6.ntff -n - --metrics-version 2.30 --output-format summary-text 2>err || code=$?
-[ $code = 2 ] || fail "an unknown version of metrics: exit code $code"
+[ $code = 2 ] || fail "an unknown version of metrics: unexpected exit code $code"
 
 # For a user: one screen on a terminal or with --brief; every metric with --all or elsewhere.
 summary=(neuron-profile view -s sample_v6.ntff -n - --output-format summary-text)
 "${summary[@]}" --brief >brief
 script -qec "${summary[*]}" /dev/null </dev/null 2>&1 | tr -d '\r' >screen
-diff brief screen >&2 || fail "a terminal gets another summary than --brief"
-[ "$(head -n 1 brief)" = 'sample_v6 on a trn2.3xlarge' ] && grep -q '^Tensor  *|#' brief || fail "--brief: $(cat brief)"
+diff brief screen >&2 || fail "a terminal gets a summary other than --brief"
+[ "$(head -n 1 brief)" = 'sample_v6 on a trn2.3xlarge' ] && grep -q '^Tensor  *|#' brief || fail "unexpected output of --brief: $(cat brief)"
 "${summary[@]}" >every
-"${summary[@]}" --all | cmp - every && grep -q '^trace_count  *[0-9]' every || fail "not every metric: $(cat every)"
+"${summary[@]}" --all | cmp - every && grep -q '^trace_count  *[0-9]' every || fail "the summary lacks metrics: $(cat every)"
 script -qec "${summary[*]} --all" /dev/null </dev/null >screen 2>&1
-grep -q '^trace_count  *[0-9]' screen || fail "--all on a terminal: $(cat screen)"
+grep -q '^trace_count  *[0-9]' screen || fail "--all on a terminal lacks metrics: $(cat screen)"
 
 for wrong in "--brief --all" "--brief --output-format json" "--all --output-format html" "--brief --output-format page"; do
     code=0
     neuron-profile view -s sample_v6.ntff -n - $wrong >out 2>err || code=$?
     [ $code = 2 ] && [ ! -s out ] && grep -qE 'mutually exclusive|requires --output-format summary-text' err ||
-        fail "$wrong: code $code, $(cat err)"
+        fail "$wrong: unexpected exit code $code, $(cat err)"
 done
 for width in 50 80 132; do
     COLUMNS=$width neuron-profile view -s sample_v6.ntff -n - --brief | sed '1,/^Findings/d' >findings
@@ -105,7 +105,7 @@ done
 
 # Layers that the NEFF names: each has the work of its instructions, and together they have the work of the core.
 neuron-packager example attention -o attention.neff >/dev/null
-neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
+neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "the capture failed"
 export_twice json attention.json -s attention.ntff -n attention.neff
 jq -e '([.layer_summary[] | select(.name != "/sg00")] | length > 2 and all(.[]; .start >= 0 and .end > .start)) and
     ([.layer_summary[] | select(.name != "/sg00") | .tensor_engine_flop_count] | add) ==
@@ -127,7 +127,7 @@ neuron-profile show-session -s attention.ntff -i | grep -Eo '  [a-z][a-z_0-9]*( 
 query() { sqlite3 -readonly "$1" "$2"; }
 # More packets than a row group of Parquet holds.
 neuron-packager example memcpy -o big.neff -s 4096 -r 1000 >/dev/null
-neuron-profile capture -n big.neff -s big.ntff >/dev/null 2>&1 || fail "no long capture"
+neuron-profile capture -n big.neff -s big.ntff >/dev/null 2>&1 || fail "the long capture failed"
 for run in "sample -s sample_v6.ntff -n -" "m -s m.ntff -n m.neff" "big -s big.ntff -n big.neff"; do
     set -- $run
     name=$1
@@ -135,7 +135,7 @@ for run in "sample -s sample_v6.ntff -n -" "m -s m.ntff -n m.neff" "big -s big.n
     export_twice csv "$name.csv.d" "$@"
     export_twice sqlite "$name.sqlite" "$@"
     export_twice parquet "$name.parquet.d" "$@"
-    python3 "$here/tables_agree.py" "$name.sqlite" "$name.csv.d" "$name.parquet.d" >rows || fail "tables of $name"
+    python3 "$here/tables_agree.py" "$name.sqlite" "$name.csv.d" "$name.parquet.d" >rows || fail "the tables of $name differ"
     grep -q '^41 tables, [1-9]' rows || fail "$name has $(cat rows)"
 done
 
@@ -150,18 +150,18 @@ for run in "sample -s sample_v6.ntff -n -" "m -s m.ntff -n m.neff"; do
     [ "$name" = big ] || export_twice html "$name.html" "$@"
     proto --decode <"$name.pftrace" >trace.txt || fail "perfetto: $name cannot be decoded"
     ! grep -q '^ *[0-9]*:' trace.txt || fail "perfetto: a field that the format does not have"
-    proto --encode <trace.txt | cmp -s - "$name.pftrace" || fail "perfetto: other bytes than an encoder makes"
-    python3 "$here/trace_rows.py" trace.txt "$name.trace.json" "$name.sqlite" || fail "traces of $name"
+    proto --encode <trace.txt | cmp -s - "$name.pftrace" || fail "perfetto: the encoder makes different bytes"
+    python3 "$here/trace_rows.py" trace.txt "$name.trace.json" "$name.sqlite" || fail "the traces of $name differ from its tables"
     neuron-profile view "$@" --output-format perfetto --output-file - | cmp -s - "$name.pftrace" ||
-        fail "perfetto: other bytes on stdout"
+        fail "perfetto: the output on stdout differs"
 done
 query sample.sqlite "select engine, opcode, duration_ns, raw_flops, flops_transpose from Instruction where opcode = 'MATMUL'" >got
-printf 'tensor|MATMUL|20000|16777216|\ntensor|MATMUL|20000|4194304|4194304\n' | cmp -s - got || fail "sqlite: $(cat got)"
+printf 'tensor|MATMUL|20000|16777216|\ntensor|MATMUL|20000|4194304|4194304\n' | cmp -s - got || fail "sqlite has unexpected rows: $(cat got)"
 query sample.sqlite "select throttle_type, throttle_active_time_ns, max_achievable_util_with_throttling_percent from ThrottleSummary" >got
-printf 'activity_0|20000|1.0\nactivity_1|70000|0.5\nall|70000|0.55\n' | cmp -s - got || fail "sqlite: $(cat got)"
+printf 'activity_0|20000|1.0\nactivity_1|70000|0.5\nall|70000|0.55\n' | cmp -s - got || fail "sqlite has unexpected rows: $(cat got)"
 
 # ---- descriptions of the tables and metrics ----
-neuron-profile --show-profile-schema >schema.yaml 2>err || fail "schema"
+neuron-profile --show-profile-schema >schema.yaml 2>err || fail "--show-profile-schema failed"
 python3 -c '
 import os, re, sqlite3, yaml
 schema = yaml.safe_load(open("schema.yaml"))
@@ -174,24 +174,24 @@ page = open(os.environ["NTK_SOURCE_DIR"] + "/docs/formats/profile-tables.md").re
 rows = {name for cells in re.findall(r"(?m)^\| ([A-Z][^|]*) \|", page) for name in cells.split(", ")}
 assert {t["name"] for t in schema["tables"]} <= rows, {t["name"] for t in schema["tables"]} - rows
 ' || fail "the schema is not that of the tables"
-neuron-profile view --terminology >terms 2>err || fail "terminology"
+neuron-profile view --terminology >terms 2>err || fail "--terminology failed"
 [ "$(awk 'NR > 1 { print $1 }' terms | sort)" = "$(jq -r '.terminology[0] | keys[]' sample.json | LC_ALL=C.UTF-8 sort)" ] ||
     fail "terminology has other metrics than the JSON"
 
 # ---- a name, and the place where the original's explorer keeps its profiles ----
-neuron-profile view -s sample_v6.ntff -n - --data-path store --display-name run --force 2>err >out || fail "store"
+neuron-profile view -s sample_v6.ntff -n - --data-path store --display-name run --force 2>err >out || fail "the export to --data-path failed"
 diff -qr store/profiles/global/run@latest sample.parquet.d >names || true # the name is in one file
-[ "$(wc -l <names)" = 1 ] && grep -q 'Metadata.parquet differ' names || fail "store: $(cat names)"
+[ "$(wc -l <names)" = 1 ] && grep -q 'Metadata.parquet differ' names || fail "unexpected differences in the store: $(cat names)"
 neuron-profile view -s sample_v6.ntff -n - --output-format summary-json --display-name run | jq -e 'keys == ["run"]' >/dev/null ||
     fail "the name is not in the JSON"
 neuron-profile view -s sample_v6.ntff -n - --disable-ui | cmp -s - <(neuron-profile view -s sample_v6.ntff --ingest-only) ||
-    fail "without a page"
+    fail "a page was served"
 for wrong in "--display-name a/b" "--data-path store --output-format csv" "--output-format db"; do
     code=0
     neuron-profile view -s sample_v6.ntff -n - $wrong 2>err || code=$?
-    [ $code = 2 ] && [ "$(wc -l <err)" = 2 ] || fail "$wrong: code $code"
+    [ $code = 2 ] && [ "$(wc -l <err)" = 2 ] || fail "$wrong: unexpected exit code $code"
 done
-grep -q 'sqlite and parquet have the same tables' err || fail "db"
+grep -q 'sqlite and parquet have the same tables' err || fail "no message about the format db"
 
 # A folder is replaced if it is one of ours, and otherwise left alone.
 neuron-profile view -s sample_v6.ntff -n - --output-format csv --output-file m.csv.d || fail "a folder of ours is not replaced"
@@ -200,7 +200,7 @@ touch m.csv.d/notes.txt
 code=0
 neuron-profile view -s m.ntff --output-format csv --output-file m.csv.d 2>err || code=$?
 [ $code = 1 ] && grep -q 'cannot write '\''m.csv.d'\'': the folder exists and contains other files (notes.txt)' err ||
-    fail "a folder with other files: code $code"
+    fail "a folder with other files: unexpected exit code $code"
 rm m.csv.d/notes.txt
 diff -r sample.csv.d m.csv.d >/dev/null || fail "a refused export changed the folder"
 
@@ -211,7 +211,7 @@ refused() {
     shift 2
     mkdir -p empty
     (cd empty && neuron-profile view -s ../sample_v6.ntff -n - "$@" >../out 2>../err) || code=$?
-    [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$text" err || fail "$what: code $code"
+    [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "$text" err || fail "$what: unexpected exit code $code"
     [ -z "$(ls -A empty)" ] || fail "$what leaves $(ls -A empty)"
 }
 for format in json csv sqlite parquet perfetto chrome; do
@@ -231,7 +231,7 @@ refused "a folder to stdout" 'cannot be written to stdout' --output-format csv -
 refused "a database to stdout" 'cannot be written to stdout' --output-format sqlite --output-file -
 code=0
 neuron-profile view -s sample_v6.ntff -n - --output-format xml 2>err || code=$?
-[ $code = 2 ] || fail "an unknown format: exit code $code"
+[ $code = 2 ] || fail "an unknown format: unexpected exit code $code"
 
 # ---- the original's own figures, if its captures are available ----
 for theirs in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.full.json}; do
@@ -246,7 +246,7 @@ for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do
     for format in sqlite csv parquet perfetto chrome; do
         neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format $format --output-file theirs.$format
     done
-    python3 "$here/tables_agree.py" theirs.sqlite theirs.csv theirs.parquet >&2 || fail "tables of $(basename "$capture")"
+    python3 "$here/tables_agree.py" theirs.sqlite theirs.csv theirs.parquet >&2 || fail "the tables of $(basename "$capture") differ"
     proto --decode <theirs.perfetto >trace.txt
-    python3 "$here/trace_rows.py" trace.txt theirs.chrome theirs.sqlite || fail "traces of $(basename "$capture")"
+    python3 "$here/trace_rows.py" trace.txt theirs.chrome theirs.sqlite || fail "the traces of $(basename "$capture") differ from its tables"
 done

@@ -3,11 +3,11 @@
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq sqlite3
 neuron-packager example mlp -o m.neff -s 128 >/dev/null
-neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "no capture"
+neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "the capture failed"
 NEURON_RT_INSPECT_ENABLE=1 NEURON_RT_INSPECT_SYSTEM_PROFILE=1 NEURON_RT_INSPECT_OUTPUT_DIR=folder \
-    neuron-profile inspect -o folder -- neuron-profile capture -n m.neff -s again.ntff >/dev/null 2>&1 || fail "no inspection"
-neuron-profile view -s m.ntff --output-format sqlite --output-file m.sqlite >/dev/null || fail "no database of the capture"
-neuron-profile view -d folder --output-format sqlite --output-file folder.sqlite >/dev/null || fail "no database of the folder"
+    neuron-profile inspect -o folder -- neuron-profile capture -n m.neff -s again.ntff >/dev/null 2>&1 || fail "inspect failed"
+neuron-profile view -s m.ntff --output-format sqlite --output-file m.sqlite >/dev/null || fail "cannot export the capture to a database"
+neuron-profile view -d folder --output-format sqlite --output-file folder.sqlite >/dev/null || fail "cannot export the folder to a database"
 export SQLITE_TMPDIR=$PWD/spill
 mkdir spill
 
@@ -16,11 +16,11 @@ ask() {
     local count
     neuron-profile query "$1" "$2" --csv "$4" >ours 2>err || fail "$4: unexpected output"
     sqlite3 -readonly -json "$3" "$4" >theirs.json || fail "$4: sqlite3 fails"
-    neuron-profile query "$1" "$2" --json "$4" >ours.json || fail "$4: no JSON"
+    neuron-profile query "$1" "$2" --json "$4" >ours.json || fail "$4: the query as JSON failed"
     jq -c '.[]' theirs.json ours.json >rows
     count=$(($(wc -l <ours) - 1))
     [ "$(wc -l <rows)" = $((2 * count)) ] || fail "$4: CSV has $count rows, both JSON together $(wc -l <rows)"
-    diff <(tail -n "$count" rows) <(head -n "$count" rows) >&2 || fail "$4: another answer"
+    diff <(tail -n "$count" rows) <(head -n "$count" rows) >&2 || fail "$4: CSV and sqlite3 disagree"
 }
 for source in "-s m.ntff m.sqlite" "-d folder folder.sqlite"; do
     set -- $source
@@ -74,17 +74,17 @@ ask -s m.ntff m.sqlite 'SELECT count(*) AS n FROM Instruction a JOIN Instruction
 ask -s m.ntff m.sqlite 'SELECT max(length(i.operands)) AS o, count(p.transfer_bytes) AS b FROM Instruction i, (SELECT * FROM DmaPacket LIMIT 2) p'
 ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents GROUP BY 1 ORDER BY 1'
 [ "$(neuron-profile query -s m.ntff --json 'SELECT count(*) AS n FROM sbufallocation' 2>err | jq '.[0].n')" = 0 ] &&
-    grep -q 'SbufAllocation is empty without --enable-memory-tracker' err || fail "the memory tracker is on, or no message says that it is off"
+    grep -q 'SbufAllocation is empty without --enable-memory-tracker' err || fail "the memory tracker is on, or there is no message that it is off"
 [ "$(neuron-profile query -s m.ntff --enable-memory-tracker --json 'SELECT count(*) > 3 AS n FROM SbufAllocation' 2>err | jq '.[0].n')" = 1 ] &&
     [ ! -s err ] || fail "no allocations"
 [ -z "$(ls spill)" ] || fail "leaves $(ls spill)"
 
 # As users see it, and as scripts call it.
-[ "$(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')" = "$(printf 'one  none\n  1     -')" ] || fail "text: $(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')"
-echo 'SELECT 7 AS seven;' | neuron-profile query -s m.ntff --json - | jq -e '. == [{ "seven": 7 }]' >/dev/null || fail "stdin"
-neuron-profile query --tables | greps '^Instruction ' || fail "--tables"
-neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction"
-neuron-profile query --tables --json -d folder | jq -e 'any(.table == "SystemProfileEvents" and (.columns | length > 5))' >/dev/null || fail "--tables --json"
+[ "$(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')" = "$(printf 'one  none\n  1     -')" ] || fail "unexpected text: $(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')"
+echo 'SELECT 7 AS seven;' | neuron-profile query -s m.ntff --json - | jq -e '. == [{ "seven": 7 }]' >/dev/null || fail "a query from stdin failed"
+neuron-profile query --tables | greps '^Instruction ' || fail "--tables lacks Instruction"
+neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction lacks duration_ns"
+neuron-profile query --tables --json -d folder | jq -e 'any(.table == "SystemProfileEvents" and (.columns | length > 5))' >/dev/null || fail "--tables --json lacks SystemProfileEvents"
 
 # refused TEXT SQL...: a message with TEXT, exit code 1, nothing on stdout.
 refused() {

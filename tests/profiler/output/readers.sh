@@ -6,7 +6,7 @@ needs jq
 needs_npm @duckdb/node-api hyparquet
 cp "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff" .
 neuron-packager example memcpy -o big.neff -s 4096 -r 1000 >/dev/null
-neuron-profile capture -n big.neff -s big.ntff >/dev/null 2>&1 || fail "no capture"
+neuron-profile capture -n big.neff -s big.ntff >/dev/null 2>&1 || fail "the capture failed"
 
 for run in "sample -s sample_v6.ntff -n -" "big -s big.ntff -n big.neff"; do
     set -- $run
@@ -25,7 +25,7 @@ processor=$tools/package/assets/trace-processor
 # possible.
 quick=$(node --v8-options | grep -o -e '^ *--liftoff-only' | tr -d ' ') || true
 neuron-packager example attention -o attention.neff >/dev/null
-neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
+neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "the capture failed"
 lost="select name, value from stats where value > 0 and (severity in ('error', 'data_loss')
     or name like '%skipped%' or name like '%incremental%')"
 slices="select name, count(*), sum(dur), min(ts), max(ts + dur) from slice group by 1 order by 1"
@@ -53,7 +53,7 @@ for run in "sample -s sample_v6.ntff -n -" "attention -s attention.ntff -n atten
             "with place as (select slice.id, lower(thread.name) engine, ts, extract_arg(slice.arg_set_id, '$prefix.pc') pc from slice
                 join thread_track on track_id = thread_track.id join thread using (utid))
                 select a.engine, a.ts, a.pc, b.engine, b.ts, b.pc from flow join place a on a.id = slice_out join place b on b.id = slice_in" \
-            >answers 2>err || fail "$name.$format"
+            >answers 2>err || fail "$name.$format: the trace processor failed"
         suffix() { [ $format = chrome ] && echo "|| ' $1'" || true; }
         sqlite3 -readonly "$name.sqlite" "
             select '[]';
@@ -70,7 +70,7 @@ for run in "sample -s sample_v6.ntff -n -" "attention -s attention.ntff -n atten
             select json_array(json_array((select sum(pc) from Instruction), (select sum(transfer_bytes) from DmaPacket) +
                 (select coalesce(sum(packet_bytes), 0) from DmaPacketAggregated),
                 (select count(nullif(layer, '')) from Instruction)));" >wanted
-        head -4 answers | diff wanted - >&2 || fail "$name.$format: the trace processor finds something else"
+        head -4 answers | diff wanted - >&2 || fail "$name.$format: unexpected values from the trace processor"
         jq -e 'length > 0 and all(.[]; .[0] | test("^NC [0-9]+ \\(sg00\\)$"))' <(sed -n 5p answers) >/dev/null ||
             fail "$name.$format: processes and threads are $(sed -n 5p answers)"
         tail -n 1 answers >arrows
@@ -95,15 +95,15 @@ for run in "sample -s sample_v6.ntff -n -" "attention -s attention.ntff -n atten
             from wait_arrow join waiting b on (b.engine, b.start_ts, b.pc) = (to_engine, to_ts, to_pc)
                 left join Instruction a on (a.engine, a.start_ts, a.pc) = (from_engine, from_ts, from_pc)
                 left join DmaPacketAggregated d on ('transfers ' || lower(d.queue_name), d.start_ts) = (from_engine, from_ts)" >checks
-        [ "$(cat checks)" = '1|1|1|1|1' ] || fail "$name.$format: arrows go elsewhere than waits: $(cat checks), $(cat arrows)"
+        [ "$(cat checks)" = '1|1|1|1|1' ] || fail "$name.$format: the arrows differ from the waits: $(cat checks), $(cat arrows)"
     done
 done
 
 # ---- a folder of an inspection: host and capture on one clock, nothing lost, arrows from call to core ----
 neuron-profile inspect -o folder --capture-system-profiles --capture-device-profiles -- neuron-bench exec attention.neff --count 3 \
-    >/dev/null 2>&1 || fail "no inspection"
+    >/dev/null 2>&1 || fail "inspect failed"
 for format in sqlite perfetto chrome; do
-    neuron-profile view -d folder --output-format $format --output-file "folder.$format" --show-perfetto-flows 2>err || fail "folder"
+    neuron-profile view -d folder --output-format $format --output-file "folder.$format" --show-perfetto-flows 2>err || fail "folder.$format: the export failed"
 done
 sqlite3 -readonly folder.sqlite "
     select '[]';
@@ -119,19 +119,19 @@ for format in perfetto chrome; do
         "select count(*) > 0, min(slice.ts) >= (select min(ts) from slice where name = 'nc_exec_running') from slice
             join thread_track on track_id = thread_track.id join thread using (utid) where thread.name = 'Tensor'" \
         "select sum(extract_arg(o.arg_set_id, '$prefix.id') is not null), sum(extract_arg(o.arg_set_id, '$prefix.pc') is not null),
-            sum(o.ts > i.ts) from flow join slice o on o.id = slice_out join slice i on i.id = slice_in" >answers 2>err || fail "folder.$format"
-    head -3 answers | diff wanted - >&2 || fail "folder.$format: the trace processor finds something else"
+            sum(o.ts > i.ts) from flow join slice o on o.id = slice_out join slice i on i.id = slice_in" >answers 2>err || fail "folder.$format: the trace processor failed"
+    head -3 answers | diff wanted - >&2 || fail "folder.$format: unexpected values from the trace processor"
     [ "$(sed -n 4p answers)" = '[[1,1]]' ] || fail "folder.$format: the capture is not where it ran: $(sed -n 4p answers)"
     # The capture has its NEFF next to it: instructions end 20 waits (a transfer, which has no pc, ends 3) and start
     # 6 transfers.
     [ "$(sed -n 5p answers)" = "[[$([ $format = chrome ] && echo 0 || echo 15),26,0]]" ] || fail "folder.$format: arrows are $(sed -n 5p answers)"
 done
-neuron-profile view -d folder --output-format kineto --output-file folder.kineto || fail "folder: no kineto"
+neuron-profile view -d folder --output-format kineto --output-file folder.kineto || fail "folder: the export to kineto failed"
 node $quick "$here/trace_processor.mjs" "$processor" folder.kineto/rank_0.json "$lost" \
     "select name, count(*), sum(dur) from slice where category != 'cpu_instant_event' group by 1 order by 1" >answers 2>err ||
-    fail "kineto"
+    fail "kineto: the trace processor failed"
 jq -c '[], ([.traceEvents[] | select(.ph == "X")] | group_by(.name) | map([.[0].name, length, (map(.dur * 1000 | round) | add)]))' \
-    folder.kineto/rank_0.json | diff - answers >&2 || fail "kineto: the trace processor finds something else"
+    folder.kineto/rank_0.json | diff - answers >&2 || fail "kineto: unexpected values from the trace processor"
 neuron-profile view -d folder --output-format parquet --output-file folder.parquet.d
 neuron-profile view -d folder --output-format csv --output-file folder.csv.d
-node "$here/readers.mjs" "$tools" folder.parquet.d folder.csv.d >out.txt 2>err || fail "folder"
+node "$here/readers.mjs" "$tools" folder.parquet.d folder.csv.d >out.txt 2>err || fail "the readers reject the tables of the folder"

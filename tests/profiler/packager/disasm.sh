@@ -32,15 +32,15 @@ jq '.nki_version = "0.6.0+1.gabc"' plain/info.json >counted/info.json
 neuron-packager create -i counted -o counted.neff >unpacked 2>err || complain 'create with statistics'
 for kind in made:null:null 'counted:8388608:"0.6.0+1.gabc"'; do
     neuron-packager info --json "${kind%%:*}.neff" >printed 2>err
-    [ "$(jq -c '[.model_flops, .nki_version]' printed)" = "[$(echo "${kind#*:}" | sed 's/:/,/')]" ] || complain "info of $kind"
+    [ "$(jq -c '[.model_flops, .nki_version]' printed)" = "[$(echo "${kind#*:}" | sed 's/:/,/')]" ] || complain "unexpected info of $kind"
 done
 neuron-packager info counted.neff >printed 2>err
 says printed 'Model operations:  8388608'
 says printed 'NKI version:       0.6.0+1.gabc'
 for lie in '{"HloMacCount": -1}' '{"HloMacCount": 1e300}' '{"HloMacCount": "4"}' '[' '{}'; do
     echo "$lie" >counted/hlo_stats.json
-    neuron-packager create -i counted -o lying.neff >unpacked 2>err || complain "create with $lie"
-    [ "$(neuron-packager info --json lying.neff | jq -c .model_flops)" = null ] || complain "statistics $lie are taken"
+    neuron-packager create -i counted -o lying.neff >unpacked 2>err || complain "cannot create a NEFF with $lie"
+    [ "$(neuron-packager info --json lying.neff | jq -c .model_flops)" = null ] || complain "wrong statistics are accepted: $lie"
 done
 mkdir -p src && seq 1 500 | sed 's/.*/  load(&)/' >src/a.py && touch -d 2000-01-01 src/a.py
 disasm 0 made.neff --nki-source-root src
@@ -73,5 +73,5 @@ says printed '    OP_0x95 bytes=00000000000000000000010203040500'
 for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do
     disasm 0 "${capture%.ntff}.neff" --json
     neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format json --output-file rows.json 2>err
-    python3 "$here/disasm.py" capture printed rows.json || complain "$(basename "$capture")"
+    python3 "$here/disasm.py" capture printed rows.json || complain "the listing of $(basename "$capture") differs from its profile"
 done

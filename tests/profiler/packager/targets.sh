@@ -4,16 +4,16 @@
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 unset NEURON_SOFT_INSTANCE NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LOGICAL_NC_CONFIG NEURON_RT_VIRTUAL_CORE_SIZE NEURON_LIBNRT
 examples=$(neuron-packager example --list | awk '/^[a-z]/ { print $1 }')
-[ "$(wc -w <<<"$examples")" -ge 12 ] || fail "examples: $examples"
+[ "$(wc -w <<<"$examples")" -ge 12 ] || fail "expected at least 12 examples: $examples"
 for example in $examples; do
     neuron-packager example "$example" --target '*' -o "$example.1" 2>"$example.1.not"
     neuron-packager example "$example" --target '*' --lnc 2 -o "$example.2" 2>"$example.2.not" ||
-        greps -e '--lnc 1 and an inf1 machine$' <"$example.2.not" || fail "$example --lnc 2: $(cat "$example.2.not")"
+        greps -e '--lnc 1 and an inf1 machine$' <"$example.2.not" || fail "$example --lnc 2: unexpected message: $(cat "$example.2.not")"
 done
-grep -q '^neuron-packager: conv.1 does not run on inf1.xlarge, .*mlu270x4 (a tensor engine with 64 columns)$' conv.1.not || fail "$(cat conv.1.not)"
+grep -q '^neuron-packager: conv.1 does not run on inf1.xlarge, .*mlu270x4 (a tensor engine with 64 columns)$' conv.1.not || fail "unexpected output: $(cat conv.1.not)"
 grep -q '^neuron-packager: mlp.1 does not run on trn2.3xlarge, .*, trn3.3xlarge, .*trn3pds98.48xlarge (logical cores with 2 physical cores; use --lnc 2)$' mlp.1.not ||
-    fail "$(cat mlp.1.not)"
-[ "$(wc -l <mlp.1.not)" = 1 ] || fail "$(cat mlp.1.not)"
+    fail "unexpected output: $(cat mlp.1.not)"
+[ "$(wc -l <mlp.1.not)" = 1 ] || fail "unexpected output: $(cat mlp.1.not)"
 
 for machine in inf1.xlarge trn1.2xlarge trn3.3xlarge; do
     export NEURON_SOFT_INSTANCE=$machine NEURON_HOOKS_DIR=$memory/hooks/$machine

@@ -23,19 +23,19 @@ cat >sample.json <<'END'
 END
 code 0 popef_make create -o executable.popef sample.json
 code 0 popef_dump -a -t -e -o executable.popef
-diff "$here/listing.txt" out || complain "the listing of the guide"
+diff "$here/listing.txt" out || complain "the listing differs from the guide"
 code 0 popef_dump -ateo executable.popef # grouped into one word
-diff "$here/listing.txt" out || complain "grouped options"
+diff "$here/listing.txt" out || complain "grouped options print another listing"
 code 0 popef_dump --metadata executable.popef
-diff "$here/metadata.txt" out || complain "the metadata of the guide"
+diff "$here/metadata.txt" out || complain "the metadata differ from the guide"
 code 0 popef_dump --all executable.popef
-(cat "$here/metadata.txt"; tail -n +2 "$here/listing.txt") | diff - out || complain "everything"
+(cat "$here/metadata.txt"; tail -n +2 "$here/listing.txt") | diff - out || complain "--all prints another text"
 cp out all
 code 0 popef_dump executable.popef
 diff all out || complain "without options it is everything"
 code 0 popef_dump -u executable.popef
 grep -E '^(PopEF file|Anchors|  (Inputs|Outputs)|    Name)' out | diff - <(printf '%s\n' 'PopEF file: executable.popef' Anchors: \
-    '  Inputs (User provided):' '    Name: "user_input":' '  Outputs (User provided):' '    Name: "Add:0":') || complain "--user-anchors"
+    '  Inputs (User provided):' '    Name: "user_input":' '  Outputs (User provided):' '    Name: "Add:0":') || complain "unexpected output of --user-anchors"
 code 0 popef_dump --color executable.popef
 grep -q $'\x1b\[' out && sed 's/\x1b\[[0-9;]*m//g' out | diff all - || complain "colours change more than colours"
 lacks EXEC
@@ -53,7 +53,7 @@ code 0 popef_dump "$corpus/all" "$corpus/compressed" --json
 jq -e '.files | length == 2 and (.[0].executables[0] == {name: "42", offset: 0, size: 68, version: "ours-1",
     available_read_size: 4, is_compressed: false, data_size: 4}) and .[0].feeds[0].num_tensors == 2 and
     .[0].metadata[0].anchors[0].handle == "h2d_a" and .[0].metadata[0].program_flow == {load: [0], main: [5], save: []} and
-    .[1].unknown[0].type == 99 and .[1].executables[0].data_size == 800' out >/dev/null || complain "JSON"
+    .[1].unknown[0].type == 99 and .[1].executables[0].data_size == 800' out >/dev/null || complain "unexpected JSON"
 
 # ---- several files ----
 printf '{"tensors":[{"name":"user_input","dataType":"F32","shape":[2],"values":[3,4]}]}' >variables.json
@@ -61,7 +61,7 @@ code 0 popef_make create -o variables.popef variables.json
 code 0 popef_dump -u executable.popef variables.popef
 lacks 'Inputs (User provided)'
 has '"Add:0"'
-[ "$(grep -c '^PopEF file: ' out)" = 2 ] || complain "not a head for each file"
+[ "$(grep -c '^PopEF file: ' out)" = 2 ] || complain "expected a heading for each of the two files"
 code 1 popef_dump executable.popef nowhere.popef variables.popef
 says 'cannot open '\''nowhere.popef'\'': No such file or directory'
 [ "$(grep -c '^PopEF file: ' out)" = 2 ] || complain "the others are not listed"
@@ -76,7 +76,7 @@ code 0 popef_dump "$corpus/opaque" "$corpus/executable"
 # ---- damaged, empty, hostile ----
 : >empty.popef
 code 0 popef_dump empty.popef
-[ "$(cat out)" = 'PopEF file: empty.popef' ] || complain "an empty file"
+[ "$(cat out)" = 'PopEF file: empty.popef' ] || complain "unexpected output for an empty file"
 printf 'OPE' >short.popef
 code 1 popef_dump short.popef
 says 'short.popef: not an OPEF file (Graphcore'"'"'s own encoding is not supported)'
@@ -107,6 +107,6 @@ code 0 popef_dump --verbose executable.popef
 says 'popef: DEBUG: executable.popef: OPEF 1, '
 diff all out || complain "--verbose changes the listing"
 POPEF_LOG_LEVEL=TRACE POPEF_LOG_DEST=log code 0 popef_dump executable.popef
-[ ! -s err ] && grep -q '^popef: TRACE: executable.popef: tensor blob ' log || complain "POPEF_LOG_DEST"
+[ ! -s err ] && grep -q '^popef: TRACE: executable.popef: tensor blob ' log || complain "POPEF_LOG_DEST has no effect"
 code 1 bash -c 'popef_dump executable.popef >/dev/full'
 says 'cannot write to stdout'

@@ -14,7 +14,7 @@ refused() { # sentence, description
     rm -f gone.popef
     code 1 popef_make create -o gone.popef d.json
     says "$1"
-    [ ! -e gone.popef ] || complain "a file is left: $2"
+    [ ! -e gone.popef ] || complain "a file was not removed: $2"
 }
 is() { [ "$1" = "$2" ] || complain "'$1' is not '$2'"; }
 
@@ -39,11 +39,11 @@ make '{"tensors": [{"name": "w", "file": "w.npy"}, {"name": "e", "file": "e.npy"
   "feeds": [{"name": "x", "file": "x.npy"}, {"name": "r", "file": "raw.bin", "dataType": "F32", "shape": [2]}]}'
 code 0 popef_dump f.popef --json
 jq -e '.files[0] | (.tensors | map([.name, .dtype, .shape])) == [["w", "F32", [2, 3]], ["e", "F8143", [5]], ["r", "U64", [3]], ["v", "S16", [2]]]
-    and (.feeds | map([.name, .dtype, .shape, .num_tensors])) == [["x", "S16", [3], 4], ["r", "F32", [2], 3]]' out >/dev/null || complain "data"
+    and (.feeds | map([.name, .dtype, .shape, .num_tensors])) == [["x", "S16", [3], 4], ["r", "F32", [2], 3]]' out >/dev/null || complain "unexpected tensors or feeds"
 at=$(jq '.files[0].tensors[3] | .offset + .size - .available_read_size' out)
 is "$(od -An -tx1 -j"$at" -N4 f.popef)" " ff ff 02 01"
 at=$(jq '.files[0].tensors[0] | .offset + .size - .available_read_size' out)
-cmp <(tail -c 24 w.npy) <(tail -c +$((at + 1)) f.popef | head -c 24) || complain "an array's bytes"
+cmp <(tail -c 24 w.npy) <(tail -c +$((at + 1)) f.popef | head -c 24) || complain "the array has different bytes"
 
 # ---- producers ----
 neuron-packager example memcpy -s 1 -o m.neff || exit 1
@@ -81,7 +81,7 @@ code 0 popef_dump f.popef
 has 'shape [2, 3, 8, 3, 1] }'
 has 'sizeInBytes: 576'
 has 'Is compressed: True'
-python3 - <<'END' || complain "the archive of programs"
+python3 - <<'END' || complain "unexpected archive of programs"
 import io, json, struct, sys, tarfile, zlib
 data = open("f.popef", "rb").read()
 size, info, stored, full = struct.unpack_from("<4Q", data, 16)

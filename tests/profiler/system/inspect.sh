@@ -9,140 +9,140 @@ neuron-packager example memcpy -o m.neff -s 64 >/dev/null || exit 1
 
 # ---- a program with both kinds of profile ----
 neuron-profile inspect -o out --capture-system-profiles --capture-device-profiles --host-memory \
-    -- neuron-bench exec m.neff --count 5 --json >printed 2>err || complain "inspect: exit code $?"
+    -- neuron-bench exec m.neff --count 5 --json >printed 2>err || complain "inspect: unexpected exit code $?"
 grep -q '^INFO\[0000\] Running command "neuron-bench exec m.neff --count 5 --json" with profiling enabled$' err ||
     complain "inspect does not say what it runs"
 folder=$(tail -n 1 printed)
 [[ $folder == out/i-local_pid_*/*Z ]] && [ -d "$folder" ] || complain "no folder is named: $folder"
 for file in ntrace.pb trace_info.pb host_mem.pb; do
-    [ -s "$folder/$file" ] || complain "no $file"
+    [ -s "$folder/$file" ] || complain "$file is missing"
 done
-[ ! -e "$folder/cpu_util.pb" ] || complain "cpu_util.pb, unasked"
+[ ! -e "$folder/cpu_util.pb" ] || complain "the inspection has cpu_util.pb without a request"
 set -- "$folder"/*_instid_0_vnc_0.ntff
-[ -s "$1" ] || complain "no device profile"
+[ -s "$1" ] || complain "no device profile was written"
 set -- "$folder"/neff_*_vnc_0.neff
-cmp -s "$1" m.neff || complain "no copy of the NEFF"
+cmp -s "$1" m.neff || complain "the copy of the NEFF is missing or differs"
 
 # ---- the text output ----
 for place in out "$(dirname "$folder")" "$folder"; do
-    neuron-profile view -d "$place" >text 2>err || complain "view -d $place: exit code $?"
+    neuron-profile view -d "$place" >text 2>err || complain "view -d $place: unexpected exit code $?"
     [ -s err ] && complain "view -d $place: expected nothing on stderr"
 done
 grep -Eq '^ *[0-9]+  nrt_execute +neuron_rt +5 ' text || complain "five executions are not in the table"
-grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +5 ' text || complain "nor on the device"
+grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +5 ' text || complain "five executions are not in the device rows"
 grep -Eq '^ +1  memcpy +0 ' text || complain "execution 1 has no row"
 grep -Eq '_instid_0_vnc_0.ntff +10001 +0 +1 ' text || complain "the capture is not that of execution 1"
 # The device time of a row is that of the capture.
 row=$(awk '$1 == 1 && $2 == "memcpy" { print $NF }' text)
 capture=$(awk '/_vnc_0.ntff/ { print $5 }' text)
 [ -n "$row" ] && [ "$row" = "$capture" ] || complain "device time $row is not the capture's $capture"
-neuron-profile show-session -d out -j >json 2>err || complain "show-session -d -j: exit code $?"
+neuron-profile show-session -d out -j >json 2>err || complain "show-session -d -j: unexpected exit code $?"
 [ "$(grep -c '"is_partial": false' json)" = 5 ] || complain "the summary does not have five executions"
-neuron-profile view -d out --output-format json --output-file all.json >printed 2>err || complain "json: exit code $?"
+neuron-profile view -d out --output-format json --output-file all.json >printed 2>err || complain "json: unexpected exit code $?"
 for key in trace_event mem_usage cpu_util parent_id exec_id nrt-nc-000 '"usage"'; do
     grep -q -- "$key" all.json || complain "$key is not in the JSON"
 done
 neuron-profile view -d out --output-format json >again.json 2>err
-cmp -s all.json again.json || complain "the same folder gives other bytes"
+cmp -s all.json again.json || complain "the same folder gives different bytes"
 neuron-profile view -d out --ignore-device-profile >text 2>err
-grep -q ntff text && complain "captures, although ignored"
+grep -q ntff text && complain "captures are shown despite --ignore-device-profile"
 neuron-profile view -d out --ignore-system-profile >text 2>err
-grep -q nrt_execute text && complain "events, although ignored"
+grep -q nrt_execute text && complain "events are shown despite --ignore-system-profile"
 
-neuron-profile view -d out --system-trace-filter-event-type hardware >text 2>err || complain "filter: exit code $?"
-grep -q nc_exec_running text && ! grep -Eq '^ *[0-9]+  nrt_execute' text || complain "events of hardware alone"
-neuron-profile view -d out --system-trace-filter-neuron-core 1 --output-format json >text 2>err || complain "filter: exit code $?"
+neuron-profile view -d out --system-trace-filter-event-type hardware >text 2>err || complain "filter: unexpected exit code $?"
+grep -q nc_exec_running text && ! grep -Eq '^ *[0-9]+  nrt_execute' text || complain "the filter does not select hardware events alone"
+neuron-profile view -d out --system-trace-filter-neuron-core 1 --output-format json >text 2>err || complain "filter: unexpected exit code $?"
 grep -q nrt_execute text && complain "events of core 0, although those of 1 are asked for"
 neuron-profile view -d out --system-trace-filter-instance-id i-local,i-2 >text 2>err
-grep -Eq '^ *[0-9]+  nrt_execute' text || complain "events of this machine"
+grep -Eq '^ *[0-9]+  nrt_execute' text || complain "the events of this machine are missing"
 
 # ---- the other formats: the same events in each, and the same bytes when repeated ----
 for format in json csv sqlite parquet perfetto chrome html; do
     for file in "all.$format" "again.$format"; do
-        neuron-profile view -d out --output-format $format --output-file "$file" >printed 2>err || complain "$format: exit code $?"
+        neuron-profile view -d out --output-format $format --output-file "$file" >printed 2>err || complain "$format: unexpected exit code $?"
         [ ! -s printed ] && [ ! -s err ] || complain "$format: expected no output"
     done
-    diff -r "all.$format" "again.$format" >/dev/null || complain "$format: the same folder gives other bytes"
+    diff -r "all.$format" "again.$format" >/dev/null || complain "$format: the same folder gives different bytes"
 done
 python3 "$NTK_SOURCE_DIR/tests/profiler/output/tables_agree.py" all.sqlite all.csv all.parquet >printed 2>err ||
-    complain "tables"
-grep -q '^11 tables, ' printed || complain "tables"
+    complain "the tables disagree"
+grep -q '^11 tables, ' printed || complain "expected 11 tables"
 (cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/traces/perfetto.proto) <all.perfetto >trace.txt 2>err ||
     complain "perfetto: cannot be decoded"
-python3 "$NTK_SOURCE_DIR/tests/profiler/system/system_rows.py" trace.txt all.chrome all.sqlite >printed 2>err || complain "traces"
+python3 "$NTK_SOURCE_DIR/tests/profiler/system/system_rows.py" trace.txt all.chrome all.sqlite >printed 2>err || complain "the traces differ from the tables"
 query() { sqlite3 -readonly all.sqlite "$1"; }
-[ "$(query "select count(*) from SystemProfileEvents where name = 'nrt_execute'")" = 5 ] || complain "five executions"
+[ "$(query "select count(*) from SystemProfileEvents where name = 'nrt_execute'")" = 5 ] || complain "the database does not have five executions"
 # The process freed all memory that it allocated.
 [ "$(query "select total_bytes from SystemProfileHbmUsage order by timestamp desc, rowid desc limit 1")" = 0 ] &&
-    [ "$(query "select max(tensors_bytes) from SystemProfileHbmUsage")" = 65536 ] || complain "device memory"
+    [ "$(query "select max(tensors_bytes) from SystemProfileHbmUsage")" = 65536 ] || complain "unexpected device memory"
 [ "$(query "select count(*) from SystemProfileHbmUsage where total_bytes != generic_bytes + weights_bytes + tensors_bytes +
     dma_rings_runtime_bytes + dma_rings_spill_bytes + dma_rings_io_bytes + scratchpad_bytes + shared_scratchpad_bytes +
     profiler_buffers_bytes + ucode_lib_bytes + unknown_bytes")" = 0 ] || complain "types do not add up"
-[ "$(query "select nc_id, session_id from DeviceProfileList")" = '0|' ] || complain "the list of captures"
+[ "$(query "select nc_id, session_id from DeviceProfileList")" = '0|' ] || complain "unexpected list of captures"
 # A flow leads from the call of an execution to the core: all its events have the same number.
-neuron-profile view -d out --output-format perfetto --show-perfetto-flows --output-file flows.pftrace 2>err || complain "flows"
+neuron-profile view -d out --output-format perfetto --show-perfetto-flows --output-file flows.pftrace 2>err || complain "the export with flows failed"
 (cd "$NTK_SOURCE_DIR" && protoc --decode=ntk.perfetto.Trace profiler/output/traces/perfetto.proto) <flows.pftrace >flows.txt
 grep -E 'flow_ids: [0-9]{1,18}$' flows.txt >host_flows.txt # flows of instructions are longer
 [ "$(wc -l <host_flows.txt)" = "$(query "select count(*) from SystemProfileEvents where flow_id is not null and name not in
-    ('timestamp_sync_point', 'nrt_model_switch')")" ] && ! grep -q flow_ids trace.txt || complain "flows"
-[ "$(sort -u host_flows.txt | wc -l)" = 5 ] || complain "a flow for each execution"
+    ('timestamp_sync_point', 'nrt_model_switch')")" ] && ! grep -q flow_ids trace.txt || complain "unexpected flows"
+[ "$(sort -u host_flows.txt | wc -l)" = 5 ] || complain "expected a flow for each of five executions"
 neuron-profile view -d out --output-format chrome --output-file groups.json --system-trace-primary-group instance_id \
-    --system-trace-secondary-group process_id 2>err || complain "groups"
+    --system-trace-secondary-group process_id 2>err || complain "the export with groups failed"
 grep -q '"name":"process_name","pid":1,"tid":0,"args":{"name":"i-local"}' groups.json &&
-    grep -q '"args":{"name":"neuron_hw PID [0-9]* core 0"}' groups.json || complain "events by machine and process"
-(cd "$folder" && neuron-profile view -d . --output-format csv >"$scratch/printed" 2>"$scratch/err") || complain "csv without a name"
+    grep -q '"args":{"name":"neuron_hw PID [0-9]* core 0"}' groups.json || complain "the events are not grouped by machine and process"
+(cd "$folder" && neuron-profile view -d . --output-format csv >"$scratch/printed" 2>"$scratch/err") || complain "the export to CSV without a name failed"
 [ "$(cat printed)" = 'neuron-profile: wrote system_profile_csv' ] && [ -s "$folder/system_profile_csv/CpuUsage.csv" ] &&
-    complain "processors, unasked"
+    complain "the inspection has cpu_util.pb without a request"
 [ -s "$folder/system_profile_csv/SystemProfileEvents.csv" ] || complain "no events in the default folder"
 rm -r "$folder/system_profile_csv"
 neuron-profile view -d out --output-format sqlite --output-file events.sqlite --system-trace-filter-event-type hardware \
-    --ignore-device-profile 2>err || complain "a filtered database"
+    --ignore-device-profile 2>err || complain "the export of a filtered database failed"
 
 # ---- a truncated trace: the intact part, one message, exit code 1 ----
 cp -r "$folder" cut
 head -c 700 "$folder/ntrace.pb" >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err
 [ $? = 1 ] || complain "a cut trace: not exit code 1"
-[ "$(grep -c 'ntrace.pb is truncated' err)" = 1 ] && grep -q '^Session' text || complain "a cut trace"
+[ "$(grep -c 'ntrace.pb is truncated' err)" = 1 ] && grep -q '^Session' text || complain "expected one warning about the truncated trace, and the other rows"
 printf 'this is not a trace' >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err
-[ $? = 1 ] && grep -q 'ntrace.pb is not an inspection trace' err || complain "a foreign trace"
+[ $? = 1 ] && grep -q 'ntrace.pb is not an inspection trace' err || complain "no message about a file that is not a trace"
 
 # ---- defaults: only the system trace, one folder per process; sessions ----
 neuron-profile inspect -o two -- bash -c 'neuron-bench exec m.neff --count 2 --cores 0 & neuron-bench exec m.neff --count 3 --cores 1; wait' \
-    >printed 2>err || complain "two processes: exit code $?"
+    >printed 2>err || complain "two processes: unexpected exit code $?"
 [ "$(grep -c '^two/i-local_pid_' printed)" = 2 ] || complain "two processes leave two folders"
-[ -z "$(find two -name '*.ntff')" ] || complain "device profiles, unasked"
-neuron-profile view -d two >text 2>err || complain "two folders: exit code $?"
+[ -z "$(find two -name '*.ntff')" ] || complain "device profiles were written without a request"
+neuron-profile view -d two >text 2>err || complain "two folders: unexpected exit code $?"
 [ "$(grep -c '^Session' text)" = 2 ] || complain "two folders are not shown as two"
 neuron-profile inspect -o all --capture-device-profiles --device-profile-mode session neuron-bench exec m.neff --count 4 \
-    >printed 2>err || complain "session mode: exit code $?"
-[ -z "$(find all -name ntrace.pb)" ] || complain "a system trace, unasked"
-neuron-profile view -d all >text 2>err || complain "session mode: view: exit code $?"
-grep -Eq '^profile_nc_0_session_1.ntff +10001 +0 +all ' text || complain "no session"
+    >printed 2>err || complain "session mode: unexpected exit code $?"
+[ -z "$(find all -name ntrace.pb)" ] || complain "a system trace was written without a request"
+neuron-profile view -d all >text 2>err || complain "session mode: view: unexpected exit code $?"
+grep -Eq '^profile_nc_0_session_1.ntff +10001 +0 +all ' text || complain "the capture of the session is missing"
 
 # ---- the layout of the vendor's runtime: the same events, at any level of the folder, with the host's name only on
 # request ----
 neuron-profile inspect -o vendor --format vendor --capture-system-profiles --capture-device-profiles --host-memory -- \
-    neuron-bench exec m.neff --count 3 >printed 2>err || complain "--format vendor: exit code $?"
+    neuron-bench exec m.neff --count 3 >printed 2>err || complain "--format vendor: unexpected exit code $?"
 leaf=$(tail -1 printed)
 for level in vendor "$(dirname "$leaf")" "$leaf"; do
-    neuron-profile view -d "$level" --output-format json >text 2>err || complain "vendor's layout: $level: exit code $?"
-    [ "$(grep -o '"name":"nrt_execute"' text | wc -l)" = 3 ] && [ "$(grep -o '"bound":' text | wc -l)" = 3 ] || complain "vendor's layout: $level"
+    neuron-profile view -d "$level" --output-format json >text 2>err || complain "vendor's layout: $level: unexpected exit code $?"
+    [ "$(grep -o '"name":"nrt_execute"' text | wc -l)" = 3 ] && [ "$(grep -o '"bound":' text | wc -l)" = 3 ] || complain "vendor's layout: $level: expected three executions"
     [ ! -s err ] && ! grep -q '"host_name"' text || complain "vendor's layout: $level: expected no output"
 done
 # The clock of the core, which starts at 0 here, determines the execution of the capture. Without it no capture is
 # joined.
-neuron-profile view -d vendor >text 2>err || complain "vendor's layout: text: exit code $?"
-grep -Eq '_instid_0_vnc_0.ntff +10001 +0 +1 ' text && ! grep -q 'Not joined' text || complain "vendor's layout: the capture"
+neuron-profile view -d vendor >text 2>err || complain "vendor's layout: text: unexpected exit code $?"
+grep -Eq '_instid_0_vnc_0.ntff +10001 +0 +1 ' text && ! grep -q 'Not joined' text || complain "vendor's layout: the capture is missing or not joined"
 cp -r vendor other
 LC_ALL=C sed -i 's/nc_timestamp_ns/xc_timestamp_ns/g' "other/${leaf#vendor/}/ntrace.pb"
-neuron-profile view -d other >text 2>err || complain "no clock of the core: exit code $?"
-grep -Eq '^Not joined to the trace: .*_vnc_0.ntff: the trace contains no clock times of its core$' text || complain "no clock of the core"
-neuron-profile view -d vendor --output-format summary-json >text 2>err || complain "vendor's layout: summary: exit code $?"
-grep -q '"trace_version": 2' text && ! grep -q '"host_name"' text || complain "vendor's layout: summary"
-neuron-profile view -d vendor --output-format summary-json --private >text 2>err || complain "--private: exit code $?"
-grep -q '"host_name": "' text || complain "--private: no name"
+neuron-profile view -d other >text 2>err || complain "no clock of the core: unexpected exit code $?"
+grep -Eq '^Not joined to the trace: .*_vnc_0.ntff: the trace contains no clock times of its core$' text || complain "no message about the missing clock of the core"
+neuron-profile view -d vendor --output-format summary-json >text 2>err || complain "vendor's layout: summary: unexpected exit code $?"
+grep -q '"trace_version": 2' text && ! grep -q '"host_name"' text || complain "vendor's layout: unexpected summary"
+neuron-profile view -d vendor --output-format summary-json --private >text 2>err || complain "--private: unexpected exit code $?"
+grep -q '"host_name": "' text || complain "--private: the name of the host is missing"
 
 # ---- a process that is already running ----
 neuron-bench exec m.neff --rate 50 --duration 1h >/dev/null 2>&1 &
@@ -152,24 +152,24 @@ wait_for has_segment
 # One second shows 50 executions; if the job got no processor in it, a longer recording does.
 for seconds in 1 4 16 64; do
     rm -rf live
-    neuron-profile inspect --pid $job --duration ${seconds}s -o live >printed 2>err || complain "--pid: exit code $?"
+    neuron-profile inspect --pid $job --duration ${seconds}s -o live >printed 2>err || complain "--pid: unexpected exit code $?"
     [ "$(awk '/^neuron-profile: recorded/ { print $4 }' err)" = 0 ] || break
 done
 kill $job
-neuron-profile view -d live >text 2>err || complain "--pid: view: exit code $?"
+neuron-profile view -d live >text 2>err || complain "--pid: view: unexpected exit code $?"
 [ "$(awk '/^neuron-profile: recorded/ { print $4 }' err)" != 0 ] || complain "--pid: no executions"
-grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +[1-9]' text || complain "--pid: nothing on the core"
+grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +[1-9]' text || complain "--pid: no execution is on the core"
 grep -q ' 0 without start or end, 0 events overwritten' text || complain "--pid: events are missing"
 # Its executions have no phases: the output of P in neuron-top fits a terminal.
 grep -Eq '^EXEC +MODEL +NC +THREAD +START' text && ! grep -q CHECK text || complain "--pid: columns that nothing has"
 awk '/^EXEC/ { on = 1 } on && length > 80 { exit 1 }' text || complain "--pid: executions are wider than a terminal"
-neuron-profile view -d live --output-format perfetto --output-file live.pftrace 2>err || complain "--pid: perfetto: exit code $?"
-neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-gaps: exit code $?"
+neuron-profile view -d live --output-format perfetto --output-file live.pftrace 2>err || complain "--pid: perfetto: unexpected exit code $?"
+neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-gaps: unexpected exit code $?"
 grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
 # A recording of this kind does not contain the use of memory.
-neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: exit code $?"
+neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: unexpected exit code $?"
 grep -q "^Process $job: unknown (the trace" text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"
-neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: exit code $?"
+neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: unexpected exit code $?"
 grep -q peak_bytes text && complain "--pid: unrecorded memory is none in JSON"
 
 # ---- wrong usage, and signals to the command itself ----

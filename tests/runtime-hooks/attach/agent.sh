@@ -22,7 +22,7 @@ pid=$job_PID
 tell() {
     echo "$1" >&"${job[1]}"
     read -r answer <&"${job[0]}"
-    [ "$answer" = "done" ] || fail "the job answers $answer"
+    [ "$answer" = "done" ] || fail "the job answers '$answer', not 'done'"
 }
 tell init
 tell "load $PWD/model.neff 0"
@@ -45,7 +45,7 @@ counted() {
 }
 wait_for counted
 said=$(mine | tail -1 | jq -c '[.neuron_runtime_tag, (.. | .hooks? // empty)]')
-[ "$said" = '["late","attached"]' ] || fail "the report says $said"
+[ "$said" = '["late","attached"]' ] || fail "unexpected report: $said"
 tensors() { mine | tail -1 | jq -r '.report.memory_used.neuron_runtime_used_bytes.usage_breakdown.neuroncore_memory_usage."0".tensors | if . == 123456 then "yes" else . end'; }
 wait_for tensors
 
@@ -80,7 +80,7 @@ if [ "$(id -u)" = 0 ]; then
     as_user 65534 neuron-monitor --attach --no-imds --period 300ms --count 2 \
         >unprivileged.reports 2>unprivileged.err || fail "the agent ended"
     [ "$(wc -l <unprivileged.reports)" = 2 ] || fail "no two reports without the privilege"
-    [ "$(grep -c attach unprivileged.err)" = 1 ] || fail "not one sentence"
+    [ "$(grep -c attach unprivileged.err)" = 1 ] || fail "expected one message"
     grep -q 'attaching requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE' unprivileged.err ||
-        fail "without the privilege"
+        fail "unexpected report without the privilege"
 fi

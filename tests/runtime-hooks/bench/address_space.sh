@@ -9,7 +9,7 @@ neuron-packager example memcpy --size 800000 -o large.neff # 390 MiB in each dir
 
 under_limit() { (ulimit -v 600000 && exec neuron-bench exec -n 2 "$1" >out 2>err); }
 under_limit small.neff || fail "a small model does not run: $(tail -3 err)"
-grep -q '^executions  2 ' out || fail "not two executions: $(cat out)"
+grep -q '^executions  2 ' out || fail "expected two executions: $(cat out)"
 ! under_limit large.neff || fail "a model larger than the address space runs"
 grep -q "this process can address only .* of the HBM stack's 16.0GB: raise its limit (ulimit -v)" err ||
     fail "the limit is not named: $(tail -3 err)"

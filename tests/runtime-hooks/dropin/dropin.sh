@@ -15,7 +15,7 @@ build() { # program, compiler and flags...: one source of this folder
     source=$(ls "$here/$name".c*)
     local link=(-o "$name" "$source" "$lib/libnds.a" -L"$lib" -lnrt -lpthread -ldl)
     [ -z "$sanitized" ] || link=(-fsyntax-only "$source")
-    "$@" -Wall -Werror -I"$include" "${link[@]}" || complain "$name: $*"
+    "$@" -Wall -Werror -I"$include" "${link[@]}" || complain "cannot compile $name: $*"
 }
 prints() { # expected, program...
     local expected=$1 got

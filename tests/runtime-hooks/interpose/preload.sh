@@ -15,16 +15,16 @@ preloaded=(env "LD_PRELOAD=$hooks")
 # Every name of the table, under its version.
 exports=$(nm -D --defined-only --with-symbol-versions "$hooks" | awk '$2 == "T" && $3 ~ /@NRT_|@@NRT_/' | wc -l)
 rows=$(grep -cE '^NRT_CALL(_[23])?\(.*, ' "$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt_calls.def")
-[ "$exports" = "$rows" ] || fail "$exports names of $rows"
+[ "$exports" = "$rows" ] || fail "the library exports $exports of $rows names"
 
 neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
 "${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-bench exec mlp.neff --rate 20 --duration 600s >bench.out &
 job=$!
 wait_for has_executed $job 3
-[ "$(segments $job)" = 1 ] || fail "$(segments $job) segments"
-[ "$(jq -r '.applications[0].runtime_version' top.json)" = 2.31.24.0 ] || fail "the version of the runtime"
-[ "$(jq -r '.models[0].name' top.json)" = mlp ] || fail "the name of the model"
-[ "$(jq '.models[0].device_latency_p50_seconds' top.json)" = null ] || fail "a device time out of nothing"
+[ "$(segments $job)" = 1 ] || fail "expected one segment, found $(segments $job)"
+[ "$(jq -r '.applications[0].runtime_version' top.json)" = 2.31.24.0 ] || fail "unexpected version of the runtime"
+[ "$(jq -r '.models[0].name' top.json)" = mlp ] || fail "unexpected name of the model"
+[ "$(jq '.models[0].device_latency_p50_seconds' top.json)" = null ] || fail "a device time is shown although none is known"
 [ "$(jq '.models[0].total_latency_p50_seconds > 0' top.json)" = true ] || fail "no latency"
 [ "$(jq '.cores[0].device_memory_bytes > 0' top.json)" = true ] || fail "no tensors"
 kill $job
@@ -55,23 +55,23 @@ wait $job || true
 # The hooks in place of the runtime, with the real one configured.
 LD_LIBRARY_PATH=$NTK_LIB_DIR/neuron-hooks NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendor-node2/libnrt.so.1 \
     neuron-bench exec mlp.neff --count 3 --json >out.json
-[ "$(jq .executions out.json)" = 3 ] || fail "in the place of the runtime"
+[ "$(jq .executions out.json)" = 3 ] || fail "with the hooks in place of the runtime, expected three executions"
 
 # No runtime anywhere: one message, and an error status.
-if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "no runtime, no failure"; fi
+if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "the job succeeds without a runtime"; fi
 [ "$(grep -c 'no libnrt.so.1 to wrap' none.err)" = 1 ] || fail "see none.err"
 
 # A configured library that is not a runtime is reported once, and another one is used if there is one.
 "${preloaded[@]}" NEURON_HOOKS_LIBNRT="$scratch/mlp.neff" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" \
-    neuron-bench exec mlp.neff --count 3 --json >out.json 2>named.err || fail "named wrongly"
-[ "$(jq .executions out.json)" = 3 ] || fail "named wrongly"
+    neuron-bench exec mlp.neff --count 3 --json >out.json 2>named.err || fail "the job fails with an invalid NEURON_HOOKS_LIBNRT"
+[ "$(jq .executions out.json)" = 3 ] || fail "the job fails with an invalid NEURON_HOOKS_LIBNRT"
 [ "$(cat named.err)" = "libneuron-hooks: $scratch/mlp.neff is not a libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks wrap \
-$NTK_LIB_DIR/vendor/libnrt.so.1" ] || fail "named wrongly"
-if "${preloaded[@]}" NEURON_HOOKS_LIBNRT=/nowhere LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "named wrongly, no failure"; fi
+$NTK_LIB_DIR/vendor/libnrt.so.1" ] || fail "unexpected message about an invalid NEURON_HOOKS_LIBNRT"
+if "${preloaded[@]}" NEURON_HOOKS_LIBNRT=/nowhere LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "the job succeeds without a runtime and with an invalid NEURON_HOOKS_LIBNRT"; fi
 [ "$(grep -c 'every call fails (NEURON_HOOKS_LIBNRT is /nowhere, which is not a libnrt.so.1)$' none.err)" = 1 ] || fail "see none.err"
 
 # A runtime with a missing dependency cannot be opened.
 mkdir broken
 sed 's/libm\.so\.6/libQ.so.6/' "$NTK_LIB_DIR/vendor/libnrt.so.1" >broken/libnrt.so.1
-if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch/broken" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "a broken runtime, no failure"; fi
+if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch/broken" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "the job succeeds with a broken runtime"; fi
 [ "$(grep -c 'cannot open the wrapped runtime: libQ.so.6: .*; every call fails' none.err)" = 1 ] || fail "see none.err"

@@ -67,18 +67,18 @@ for tag in c cpp python around inner; do
     [ "$steps" = '[1,2,3,4,5]' ] || fail "$tag: the steps are $steps"
 done
 for tag in c cpp around inner; do
-    [ "$(jq --arg tag $tag '[.[] | select(.tag == $tag)] | length' marks.json)" = 8 ] || fail "$tag: $(cat marks.json)"
+    [ "$(jq --arg tag $tag '[.[] | select(.tag == $tag)] | length' marks.json)" = 8 ] || fail "$tag: expected eight marks: $(cat marks.json)"
     jq -e --arg tag $tag '[.[] | select(.tag == $tag and .what == "step") | .duration_ns >= 2000000] | all' marks.json >/dev/null ||
         fail "$tag: a step is shorter than it was"
     jq -e --arg tag $tag '[.[] | select(.tag == $tag and (.what | startswith("nnn")))][0].what | length == 256' marks.json >/dev/null ||
-        fail "$tag: the long name: $(cat marks.json)"
+        fail "$tag: unexpected long name: $(cat marks.json)"
 done
-[ "$(jq -r '[.[] | select(.tag == "c" and .what == "largest")][0].value' marks.json)" = "$(jq -n 18446744073709551615)" ] || fail "the largest value"
-[ "$(jq -c '[.[] | select(.tag == "python" and .what != "step") | .what]' marks.json)" = '["fails","Zürich"]' ] || fail "Python: $(cat marks.json)"
+[ "$(jq -r '[.[] | select(.tag == "c" and .what == "largest")][0].value' marks.json)" = "$(jq -n 18446744073709551615)" ] || fail "unexpected largest value"
+[ "$(jq -c '[.[] | select(.tag == "python" and .what != "step") | .what]' marks.json)" = '["fails","Zürich"]' ] || fail "unexpected marks of Python: $(cat marks.json)"
 # Hostile names are harmless to terminals.
 neuron-monitor query events --db marks.db --kind mark >table.txt
 ! grep -q "$(printf '\033')" table.txt || fail "an escape reaches the terminal"
-[ "$(grep -c 'red' table.txt)" = 4 ] || fail "a name with a line feed: $(cat table.txt)"
+[ "$(grep -c 'red' table.txt)" = 4 ] || fail "a name with a line feed breaks the table: $(cat table.txt)"
 [ "$(neuron-monitor query events --db marks.db --json | jq '[.[] | select(.kind == "mark")] | length')" = 0 ] || fail "marks are shown without a request"
 
 # A recording of a running process has them as spans.
@@ -98,15 +98,15 @@ wait_for recorded live
 kill "$job"
 
 # The trace of a program contains 5 steps with their numbers, and moments as moments.
-traced() { neuron-profile view -d "$1" --output-format json --output-file "$1.json" 2>"$1.txt" || fail "$1: $(cat "$1.txt")"; }
+traced() { neuron-profile view -d "$1" --output-format json --output-file "$1.json" 2>"$1.txt" || fail "the export of $1 failed: $(cat "$1.txt")"; }
 traced live
 jq -e '[.trace_event[] | select(.name == "mark")] | length > 0 and all(.[]; .mark == "step" and .value == 3 and .duration >= 10000000)' \
-    live.json >/dev/null || fail "the recording: $(jq -c '[.trace_event[] | select(.name == "mark")][0:3]' live.json)"
+    live.json >/dev/null || fail "unexpected marks in the recording: $(jq -c '[.trace_event[] | select(.name == "mark")][0:3]' live.json)"
 NEURON_RT_INSPECT_ENABLE=1 NEURON_RT_INSPECT_SYSTEM_PROFILE=1 NEURON_RT_INSPECT_DEVICE_PROFILE=0 NEURON_RT_INSPECT_OUTPUT_DIR=own \
     ./marking_c "$NTK_LIB_DIR/libnrt.so.1"
 traced own
-[ "$(jq -c '[.trace_event[] | select(.mark == "step") | .value]' own.json)" = '[1,2,3,4,5]' ] || fail "the trace: $(cat own.json)"
+[ "$(jq -c '[.trace_event[] | select(.mark == "step") | .value]' own.json)" = '[1,2,3,4,5]' ] || fail "unexpected marks in the trace: $(cat own.json)"
 jq -e '[.trace_event[] | select(.mark == "step") | .duration >= 2000000] | all' own.json >/dev/null || fail "a step of the trace is too short"
-jq -e '[.trace_event[] | select(.mark == "largest") | .duration == 0] == [true]' own.json >/dev/null || fail "an invalid time"
-neuron-profile view -d own --output-format chrome --output-file own_chrome.json 2>own_chrome.txt || fail "$(cat own_chrome.txt)"
+jq -e '[.trace_event[] | select(.mark == "largest") | .duration == 0] == [true]' own.json >/dev/null || fail "unexpected duration of a mark with an invalid time"
+neuron-profile view -d own --output-format chrome --output-file own_chrome.json 2>own_chrome.txt || fail "unexpected output: $(cat own_chrome.txt)"
 jq -e '[(.traceEvents? // .)[] | select(.name == "step") | .args.value] == [1,2,3,4,5]' own_chrome.json >/dev/null || fail "no steps in the Chrome trace"

@@ -9,22 +9,22 @@ export NEURON_SOFT_INSTANCE=mlu270x4
 unset NEURON_LIBCNML NEUWARE_HOME MLU_VISIBLE_DEVICES
 needs_python numpy
 mkdir -m 700 one
-network() { "$python" "$here/network.py" "$@" || complain "$*"; }
+network() { "$python" "$here/network.py" "$@" || complain "cannot create the network: $*"; }
 
 network make .
 [ "$("$graph" segments net-symbol.json)" = "device=mlu0 ops=0,1,2,3,4 inputs=0 outputs=4 fire=0
-device=mlu1 ops=7,8,9,10 inputs=7 outputs=10 fire=7" ] || complain "segments: $("$graph" segments net-symbol.json)"
+device=mlu1 ops=7,8,9,10 inputs=7 outputs=10 fire=7" ] || complain "unexpected segments: $("$graph" segments net-symbol.json)"
 
-"$graph" params net.npz -o net.params || complain "params -o"
+"$graph" params net.npz -o net.params || complain "params -o failed"
 [ "$("$graph" params net.npz)" = "$("$graph" params net.params)" ] || complain "the raw form has other arrays"
 [ "$("$graph" params net.npz)" = "$("$graph" params packed.npz)" ] || complain "the deflated archive has other arrays"
 for params in net.npz packed.npz net.params; do
     for mode in imperative symbolic; do
         for mlu in host cnml; do
             "$graph" run net-symbol.json --params $params --input data=x.npy --mode $mode --mlu $mlu --output $mlu-$mode >out 2>err ||
-                complain "$mlu $mode"
-            [ ! -s err ] || complain "$mlu $mode"
-            grep -q '^softmax_output float32 (2,10) ' out || complain "$mlu $mode"
+                complain "$mlu $mode: the run failed"
+            [ ! -s err ] || complain "$mlu $mode: unexpected message"
+            grep -q '^softmax_output float32 (2,10) ' out || complain "$mlu $mode: unexpected output line"
         done
         network compare host-$mode/softmax_output.npy want.npy 1e-6
         network compare cnml-$mode/softmax_output.npy want.npy 1e-5
@@ -34,14 +34,14 @@ for params in net.npz packed.npz net.params; do
     done
     rm -r host-* cnml-*
 done
-"$graph" run --mlu host net-symbol.json -p net.npz -i data=fortran.npy -o f >/dev/null || complain "Fortran order"
+"$graph" run --mlu host net-symbol.json -p net.npz -i data=fortran.npy -o f >/dev/null || complain "an input in Fortran order fails"
 network compare f/softmax_output.npy want.npy 1e-6
-"$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -o f --json >out || complain "--json"
+"$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -o f --json >out || complain "run --json failed"
 "$python" -c '
 import json, sys
 (output,) = json.load(open("out"))
 assert (output["name"], output["dtype"], output["shape"], output["file"]) == ("softmax_output", "float32", [2, 10], "f/softmax_output.npy"), output
-assert abs(output["mean"] - 0.1) < 1e-6 and 0 < output["min"] < output["max"] < 1, output' || complain "--json"
+assert abs(output["mean"] - 0.1) < 1e-6 and 0 < output["min"] < output["max"] < 1, output' || complain "unexpected output of run --json"
 
 # refused CODE SENTENCE COMMAND...
 refused() {
@@ -91,6 +91,6 @@ cat >names.json <<'JSON'
  "arg_nodes": [0], "heads": [[1, 0], [2, 0], [0, 0], [3, 1]]}
 JSON
 "$python" -c 'import numpy as np; np.save("y.npy", np.array([[1, -2]], np.float32))'
-"$graph" run --mlu host names.json -i x=y.npy -o names >out || complain "names"
-[ "$(ls names | tr '\n' ' ')" = "_._.._up_output.1.npy _._.._up_output.npy s_output1.npy x.npy " ] || complain "files: $(ls names)"
-[ "$(grep '^s_output1' out)" = "s_output1 float32 (1,1) -2 -2 -2" ] || complain "names"
+"$graph" run --mlu host names.json -i x=y.npy -o names >out || complain "the run of a network with special names failed"
+[ "$(ls names | tr '\n' ' ')" = "_._.._up_output.1.npy _._.._up_output.npy s_output1.npy x.npy " ] || complain "unexpected files: $(ls names)"
+[ "$(grep '^s_output1' out)" = "s_output1 float32 (1,1) -2 -2 -2" ] || complain "unexpected output with special names"

@@ -52,14 +52,14 @@ cuts "device=mlu0 ops=0,1,3,4 inputs=0,3 outputs=4 fire=3" m0:e m0:0 cpu:e m0:1,
 cuts "device=mlu0 ops=0,1 inputs=0 outputs=1 fire=0" any:e any:0H
 
 symbol any:e any:0H
-[ -z "$("$graph" segments --ctx cpu net.json)" ] || complain "--ctx cpu"
-[ "$("$graph" segments -c mlu3 net.json)" = "device=mlu3 ops=0,1 inputs=0 outputs=1 fire=0" ] || complain "-c mlu3"
+[ -z "$("$graph" segments --ctx cpu net.json)" ] || complain "unexpected segments with --ctx cpu"
+[ "$("$graph" segments -c mlu3 net.json)" = "device=mlu3 ops=0,1 inputs=0 outputs=1 fire=0" ] || complain "unexpected segments with -c mlu3"
 sed -i 's/"attrs": {}, "inputs": \[\[/"attrs": {"ctx_group": "stage"}, "inputs": [[/g' net.json
-[ "$("$graph" segments --group stage=mlu2 net.json)" = "device=mlu2 ops=0,1 inputs=0 outputs=1 fire=0" ] || complain "--group"
+[ "$("$graph" segments --group stage=mlu2 net.json)" = "device=mlu2 ops=0,1 inputs=0 outputs=1 fire=0" ] || complain "unexpected segments with --group"
 
 symbol m0:e m0:0H
 [ "$("$graph" segments --json net.json)" = '{"operators":[{"name":"n0","op":"Concat","device":"mlu0"},{"name":"n1","op":"Concat","device":"mlu0"}],"segments":[{"device":"mlu0","ops":[0,1],"inputs":[0],"outputs":[1],"fire":0}]}' ] ||
-    complain "--json: $("$graph" segments --json net.json)"
+    complain "unexpected output with --json: $("$graph" segments --json net.json)"
 
 # Unknown operators run on the CPU, whatever device they name, and have the outputs that are read.
 cat >warp.json <<'JSON'
@@ -68,9 +68,9 @@ cat >warp.json <<'JSON'
  {"op": "relu", "name": "c", "inputs": [[3,2]]}, {"op": "relu", "name": "d", "inputs": [[4,0]]}], "heads": [[5,0], [3,0]]}
 JSON
 [ "$("$graph" segments warp.json 2>err)" = "device=mlu0 ops=0,1 inputs=0 outputs=1 fire=0
-device=mlu0 ops=3,4 inputs=3 outputs=4 fire=3" ] || complain "an unknown operator: $("$graph" segments warp.json 2>&1)"
-[ "$(cat err)" = 'neuron-graph: unknown operators run on the CPU: 1; the first is '\''w'\'' (Warp)' ] || complain "an unknown operator"
-"$graph" segments --json warp.json 2>/dev/null | grep '{"name":"w","op":"Warp","device":"cpu"}' >/dev/null || complain "an unknown operator in JSON"
+device=mlu0 ops=3,4 inputs=3 outputs=4 fire=3" ] || complain "unexpected segments with an unknown operator: $("$graph" segments warp.json 2>&1)"
+[ "$(cat err)" = 'neuron-graph: unknown operators run on the CPU: 1; the first is '\''w'\'' (Warp)' ] || complain "unexpected message about an unknown operator"
+"$graph" segments --json warp.json 2>/dev/null | grep '{"name":"w","op":"Warp","device":"cpu"}' >/dev/null || complain "the JSON lacks the unknown operator"
 sed 's/\[3,2\]/[3,1024]/' warp.json >far.json
 
 # refused CODE SENTENCE COMMAND...: one line on stderr (a usage error has a second), nothing on stdout.
@@ -106,6 +106,6 @@ refused 2 "NAME=DEVICE" "$graph" segments --group moon net.json
 refused 2 "unknown command 'dance': use segments, run or params" "$graph" dance
 refused 2 "no command: use segments, run or params" "$graph"
 if [ -c /dev/full ]; then
-    "$graph" segments net.json >/dev/full 2>err && complain "a full disk"
-    grep -q "cannot write to stdout" err || complain "a full disk"
+    "$graph" segments net.json >/dev/full 2>err && complain "segments succeeded on a full disk"
+    grep -q "cannot write to stdout" err || complain "no message about the full disk"
 fi

@@ -34,7 +34,7 @@ uses "$soft" true bench
 uses "$NTK_LIB_DIR/vendor/libnrt.so.1" false env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-bench exec memcpy.neff --count 1 --json
 uses "$vendor" false env NEURON_LIBNRT="$vendor" neuron-bench exec memcpy.neff --count 1 --json
 neuron-bench exec memcpy.neff --count 1 | greps -x "library     $soft (software)" || fail "the text has no library"
-neuron-profile capture -n memcpy.neff -s memcpy.ntff 2>err >/dev/null && grep -qx "neuron-profile: library $soft (software)" err || fail "capture"
+neuron-profile capture -n memcpy.neff -s memcpy.ntff 2>err >/dev/null && grep -qx "neuron-profile: library $soft (software)" err || fail "capture does not name the library"
 neuron-monitor diag --json | jq -e --arg soft "$soft" '.runtime_library == $soft and .runtime_software' >/dev/null || fail "diag names no library"
 # The hooks observe a program that uses another runtime, and do not wrap the software runtime, which has built-in
 # hooks.
@@ -76,7 +76,7 @@ refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-profile
 installed=$soft refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-bench exec memcpy.neff --count 1
 for named in '' "$soft"; do
     ! on_hardware env NEURON_LIBNRT="$named" neuron-monitor diag -r 2 --json >out 2>err || fail "diag passes without the vendor's runtime"
-    [ "$(jq '[.tests[] | select(.test == "runtime" and .result == "FAIL")] | length' out)" = 1 ] || fail "diag"
+    [ "$(jq '[.tests[] | select(.test == "runtime" and .result == "FAIL")] | length' out)" = 1 ] || fail "diag: the test runtime did not fail"
     [ "$(jq '[.tests[] | select(.core and .test != "findings")] | length' out)" = 0 ] || fail "diag tests software cores"
 done
 # The configured library is used, and the runtime says what it is.

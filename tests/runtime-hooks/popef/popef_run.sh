@@ -35,20 +35,20 @@ python3 -c 'import struct; open("in.raw", "wb").write(struct.pack("<6f", 1, 2, 3
 code 0 popef_run add.popef -i user_input=in.raw -o o
 array o/Add:0.npy '[3, 2]' '2 4 4 6 6 8'
 array o/input_parameter.npy '[2]' '1 2'
-grep -qx 'calls       3, 3 iterations, 3 executions' out || complain "text"
-grep -qx 'output      o/Add:0.npy  F32 \[3, 2\]' out || complain "text"
+grep -qx 'calls       3, 3 iterations, 3 executions' out || complain "unexpected number of calls"
+grep -qx 'output      o/Add:0.npy  F32 \[3, 2\]' out || complain "unexpected output line"
 # An array with two items.
 code 0 popef_run add.popef -i user_input=o/Add:0.npy -o o --calls 2 --json
 array o/Add:0.npy '[2, 2]' '3 6 5 8'
 jq -e '.calls == 2 and .executions == 2 and .replicas == 1 and .outputs[0].shape == [2, 2] and .outputs[0].name == "Add:0"' out >/dev/null ||
-    complain "JSON"
+    complain "unexpected JSON"
 code 0 popef_run sum.popef
 array weight.npy '[2]' '14 28' # 10 20, and four times 1 2
 rm weight.npy
 code 0 popef_make example accumulate --compress --replicas 3 -o sum3.popef
 code 0 popef_run sum3.popef -o p
 array p/weight.npy '[2]' '14 28'
-grep -q 'on 3 cores' out && grep -qx 'calls       4, 4 iterations, 12 executions' out || complain "replicas"
+grep -q 'on 3 cores' out && grep -qx 'calls       4, 4 iterations, 12 executions' out || complain "unexpected cores or calls of replicas"
 
 # ---- by hand: the bytes described on the page, the NEFF of the example ----
 python3 - <<'END'
@@ -59,10 +59,10 @@ tar = tarfile.open(fileobj=io.BytesIO(data[at:]))
 neff = tar.extractfile("5.neff").read()
 open("add.neff", "wb").write(neff)
 END
-neuron-packager unpack -o chain add.neff >/dev/null || complain "unpack"
+neuron-packager unpack -o chain add.neff >/dev/null || complain "unpack failed"
 grep -rlZ 'h2d_user_input\|anchor_d2h_Add:0' chain | xargs -0 sed -i 's/anchor_d2h_Add:0/out_z/g; s/h2d_user_input/anchor_d2h_Add:0/g'
-neuron-packager create -i chain -o chain.neff >/dev/null || complain "create"
-python3 "$here/models.py" || complain "models.py"
+neuron-packager create -i chain -o chain.neff >/dev/null || complain "create failed"
+python3 "$here/models.py" || complain "models.py failed"
 
 code 0 popef_run plain.popef -o plain
 array plain/y.npy '[3, 2]' '101 202 103 204 105 206'
@@ -86,7 +86,7 @@ array two/y.npy '[1, 2]' '101 202'
 head -c "$(popef_dump --json plain.popef | jq '.files[0].tensors[0].offset')" plain.popef >model.popef
 tail -c +"$(($(stat -c %s model.popef) + 1))" plain.popef >variables.popef
 code 0 popef_run model.popef variables.popef -o split
-cmp plain/y.npy split/y.npy || complain "two files"
+cmp plain/y.npy split/y.npy || complain "two files give another result"
 # Given inputs override those in the file.
 code 0 popef_run plain.popef -i x=in.raw -i w=in.raw -o given
 array given/y.npy '[3, 2]' '2 4 4 6 6 8'
@@ -115,14 +115,14 @@ cat >mlp.json <<END
 END
 code 0 popef_make create -o mlp.popef mlp.json
 code 0 popef_run mlp.popef -o mlp
-cmp <(tail -c +513 mlp/result.npy) <(cat y0 y1) || complain "mlp: other results than run_neff's"
+cmp <(tail -c +513 mlp/result.npy) <(cat y0 y1) || complain "mlp: the result differs from that of run_neff"
 code 0 neuron-bench exec mlp.neff -n 2 --json
 grep -q '"executions":2,' out || complain "neuron-bench does not run it"
 
 # ---- errors: one message, no output ----
 refused() { # file, sentence
     code 1 popef_run "$1.popef" -o refused
-    [ "$(grep -c '^popef_run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || complain "$1: more than a sentence"
+    [ "$(grep -c '^popef_run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || complain "$1: expected one message"
     grep -qF -- "$2" err || complain "$1: unexpected output"
     [ -z "$(ls -A refused 2>/dev/null)" ] || complain "$1: leaves $(ls -A refused)"
 }
@@ -150,10 +150,10 @@ refused no_neff 'cannot load program 5 on core 0'
 head -c 3000 plain.popef >cut.popef
 refused cut 'truncated blob at offset 0'
 code 1 popef_run plain.popef -i z=in.raw -o refused
-grep -qF 'no program in the flow uses an input '\''z'\''' err || complain "a wrong name"
+grep -qF 'no program in the flow uses an input '\''z'\''' err || complain "no message about a wrong input name"
 printf 12345 >odd
 code 1 popef_run plain.popef -i x=odd -o refused
-grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || complain "a wrong size"
+grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || complain "no message about a wrong size"
 code 1 popef_run plain.popef -i x=nowhere -o refused
 grep -qF "cannot open 'nowhere" err || complain "see err"
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 popef_run plain.popef -o refused
@@ -163,7 +163,7 @@ code 2 popef_run plain.popef -i x
 code 2 popef_run plain.popef --cores 0,2
 code 2 popef_run half.popef --cores 1
 code 0 popef_run half.popef --cores 4-5 -o half
-[ -z "$(find . -name '.*.npy*' -o -name '*.npy.*')" ] || complain "left behind: $(find . -name '*.npy.*')"
+[ -z "$(find . -name '.*.npy*' -o -name '*.npy.*')" ] || complain "temporary files were not removed: $(find . -name '*.npy.*')"
 
 # ---- an early end: what was computed is saved ----
 head -c 8000000 /dev/zero >long.raw # a million iterations

@@ -10,13 +10,13 @@ pids+=($!)
 monitor=$!
 wait_for has_reports out.jsonl
 NEURON_PROCESS_TAG=popef popef_run sum.popef -i step=steps.raw --json >run.json
-[ "$(jq .executions run.json)" = 500 ] || fail "not 500 executions: $(cat run.json)"
+[ "$(jq .executions run.json)" = 500 ] || fail "expected 500 executions: $(cat run.json)"
 all_there() { [ "$(completed_in_reports out.jsonl)" = 500 ] && echo yes; }
 wait_for all_there
 jq -se '[.[].neuron_runtime_data[] | .neuron_runtime_tag] | unique == ["popef"]' out.jsonl >/dev/null ||
-    fail "another process: $(jq -c '.neuron_runtime_data[].neuron_runtime_tag' out.jsonl)"
+    fail "unexpected result for another process: $(jq -c '.neuron_runtime_data[].neuron_runtime_tag' out.jsonl)"
 kill -TERM "$monitor"
-wait "$monitor" || fail "neuron-monitor ended with $?"
+wait "$monitor" || fail "neuron-monitor exited with $?"
 
 NEURON_RT_INSPECT_ENABLE=1 NEURON_RT_INSPECT_DEVICE_PROFILE=1 NEURON_RT_INSPECT_OUTPUT_DIR=seen popef_run sum.popef --calls 3 >/dev/null
 [ -n "$(find seen -name '*.ntff')" ] || fail "no capture: $(find seen | head -20)"

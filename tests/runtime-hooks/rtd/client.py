@@ -108,5 +108,5 @@ def until(what, holds):
     end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
-            sys.exit(f'{SCRIPT}: waited {PATIENCE} s in vain: {what}')
+            sys.exit(f'{SCRIPT}: timed out after {PATIENCE} s, waiting for: {what}')
         time.sleep(0.01)

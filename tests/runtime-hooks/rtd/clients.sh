@@ -10,6 +10,6 @@ pids+=("$rtd")
 listens() { grep -q 'Server listening on unix:' rtd.log && echo yes; }
 wait_for listens
 node "$NTK_SOURCE_DIR/tests/runtime-hooks/rtd/clients.mjs" "$tools" "unix:$scratch/neuron.sock" model.neff >out 2>err || fail "see err"
-grep -q '^all$' out || fail "not all"
+grep -q '^all$' out || fail "the client did not finish all calls"
 kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+wait "$rtd" || fail "SIGTERM: unexpected exit code $?"

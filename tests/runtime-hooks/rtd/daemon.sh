@@ -49,5 +49,5 @@ everything_is_reported() { [ "$(completed_in_reports reports.jsonl)" = "$counted
 
 stop() { # stops the daemon as its service manager does
     kill "$rtd"
-    wait "$rtd" || fail "SIGTERM: exit code $?"
+    wait "$rtd" || fail "SIGTERM: unexpected exit code $?"
 }

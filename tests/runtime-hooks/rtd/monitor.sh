@@ -30,7 +30,7 @@ for i in range(100):
     codes[infer(pb.infer_request(h_nn=pb.h_nn(id=int(sys.argv[2])), ifmap=[pb.infer_io(name='in', buf=data)])).status.code] += 1
 json.dump(codes, sys.stdout)
 END
-jq -e '.["0"] > 50 and .["1004"] > 5 and .["1002"] == 10' codes.json >/dev/null || fail "the client got $(cat codes.json)"
+jq -e '.["0"] > 50 and .["1004"] > 5 and .["1002"] == 10' codes.json >/dev/null || fail "the client got unexpected codes: $(cat codes.json)"
 
 # The report: each figure once.
 all_counted() {
@@ -48,8 +48,8 @@ jq -es --arg tag "$tag" --argjson pid "$rtd" '[.[].neuron_runtime_data[]] | all(
 # neuron-top, while the daemon runs.
 neuron-top --json --once >top.json
 jq -e --arg tag "$tag" --argjson pid "$rtd" '.applications | length == 1 and (.[0] | .tag == $tag and .pid == $pid and .neuroncores == "0-15" and
-    .model_count == 1 and .runtime_version == "1.6.24.0" and (.ended | not))' top.json >/dev/null || fail "neuron-top: $(jq -c .applications top.json)"
-jq -e '[.models[].name] == ["memcpy"]' top.json >/dev/null || fail "neuron-top: $(jq -c .models top.json)"
+    .model_count == 1 and .runtime_version == "1.6.24.0" and (.ended | not))' top.json >/dev/null || fail "neuron-top shows unexpected applications: $(jq -c .applications top.json)"
+jq -e '[.models[].name] == ["memcpy"]' top.json >/dev/null || fail "neuron-top shows unexpected models: $(jq -c .models top.json)"
 
 # /metrics: sums since the daemon started.
 curl -sf "http://127.0.0.1:$port/metrics" >metrics || fail "no metrics"
@@ -66,7 +66,7 @@ neuron-cli -a "$socket" stop "$model" >cli.out
 neuron-cli -a "$socket" start "$model" >cli.out
 neuron-cli -a "$socket" unload "$model" >cli.out
 kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+wait "$rtd" || fail "SIGTERM: unexpected exit code $?"
 gone() { [ "$(tail -1 reports.jsonl | jq '.neuron_runtime_data | length')" = 0 ] && echo yes; }
 wait_for gone
 kill "$monitor"
@@ -74,11 +74,11 @@ wait "$monitor" || true
 neuron-monitor query events --db monitor.db --kind start,load,model_start,model_stop,unload,end --json >events.json
 jq -e --arg tag "$tag" 'all(.[]; .tag == $tag) and [.[].kind] ==
     ["start", "load", "model_start", "model_stop", "model_start", "model_stop", "unload", "end"]' events.json >/dev/null ||
-    fail "events: $(jq -c '[.[] | {kind, tag}]' events.json)"
+    fail "unexpected events: $(jq -c '[.[] | {kind, tag}]' events.json)"
 neuron-monitor query errors --db monitor.db --process "$tag" --json >errors.json
-[ "$(jq '.[0].runtime' errors.json)" = "$(jq '.["1004"]' codes.json)" ] || fail "errors: $(cat errors.json)"
+[ "$(jq '.[0].runtime' errors.json)" = "$(jq '.["1004"]' codes.json)" ] || fail "unexpected errors: $(cat errors.json)"
 neuron-monitor query latency --db monitor.db --process "$tag" --json >latency.json
-jq -e --slurpfile codes codes.json 'any(.[]; .completed == $codes[0]["0"] and .p50_ns > 0)' latency.json >/dev/null || fail "latency: $(cat latency.json)"
+jq -e --slurpfile codes codes.json 'any(.[]; .completed == $codes[0]["0"] and .p50_ns > 0)' latency.json >/dev/null || fail "unexpected latency: $(cat latency.json)"
 neuron-monitor query processes --db monitor.db --json >processes.json
 jq -e --arg tag "$tag" --argjson pid "$rtd" 'length == 1 and (.[0] | .tag == $tag and .pid == $pid and .ended != null)' processes.json >/dev/null ||
-    fail "processes: $(cat processes.json)"
+    fail "unexpected result for processes: $(cat processes.json)"

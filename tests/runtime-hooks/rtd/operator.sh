@@ -2,7 +2,7 @@
 # operator - neuron-rtd from its operator's view: devices, files, several daemons, log lines, start and end.
 . "$(dirname "$0")/daemon.sh"
 models_make
-client() { "$python" "$(dirname "$0")/rtd.py" "unix:$scratch/$1" generated model "${@:2}" || fail "$1: ${*:2}"; }
+client() { "$python" "$(dirname "$0")/rtd.py" "unix:$scratch/$1" generated model "${@:2}" || fail "the client of $1 failed: ${*:2}"; }
 
 # begin NAME OPTION...: starts a daemon and waits until it listens at NAME; its output is in NAME.log, its pid in
 # ${rtd[NAME]}.
@@ -19,8 +19,8 @@ end() { # NAME
     local code=0
     kill "${rtd[$1]}"
     wait "${rtd[$1]}" || code=$?
-    [ $code = 0 ] || fail "$1: SIGTERM: exit code $code"
-    [ ! -e "$1" ] || fail "$1 is left"
+    [ $code = 0 ] || fail "$1: SIGTERM: unexpected exit code $code"
+    [ ! -e "$1" ] || fail "$1 was not removed"
 }
 # says FILE LINE...: the file has these lines in this order, with any lines in between.
 says() {
@@ -29,13 +29,13 @@ says() {
     for line; do printf '%s\n' "$line"; done >wanted
     sed -n 's/^nrtd\[[0-9]*\]: //p' "$file" | awk 'BEGIN { getline wanted <"wanted" }
         $0 == wanted { if ((getline wanted <"wanted") <= 0) { found = 1; exit } }
-        END { if (!found) { print "not said: " wanted; exit 1 } }' || fail "$(cat "$file")"
+        END { if (!found) { print "not said: " wanted; exit 1 } }' || fail "unexpected output: $(cat "$file")"
 }
 # refused CODE SENTENCE OPTION...
 refused() {
     local code=0
     neuron-rtd -g "$scratch/refused" "${@:3}" >refused.log 2>&1 || code=$?
-    [ $code = "$1" ] || fail "${*:3}: exit code $code"
+    [ $code = "$1" ] || fail "${*:3}: unexpected exit code $code"
     grep -qF -- "$2" refused.log || fail "${*:3}: unexpected output"
 }
 
@@ -57,7 +57,7 @@ says busy.log "neuron:ncdev_device_init: device inuse by pid:${rtd[all]}" '[TDRV
     '[NRTD:nrtd_main] Failed to initialize devices: 0000:10:1c.0 0000:10:1d.0 0000:10:1e.0 0000:10:1f.0, attempt: 1' \
     '[NRTD:nrtd_main] Failed to initialize devices: 0000:10:1c.0 0000:10:1d.0 0000:10:1e.0 0000:10:1f.0, attempt: 3' \
     "startup: device 0 (0000:10:1c.0) is in use by process ${rtd[all]}: every call is answered with NERR_HW_ERROR"
-! grep -q 'attempt: 4' busy.log || fail "a fourth attempt"
+! grep -q 'attempt: 4' busy.log || fail "the daemon made a fourth attempt"
 client busy no_cores
 end busy
 client all groups
@@ -76,7 +76,7 @@ grep -qF 'Initialized Inferentia: 0000:10:1d.0' one.log || fail "see one.log"
 client one states
 grep -q 'methods: /nrt.nmgr_v1/start' one.log || fail "level 7 does not name calls"
 # Clients that count cores over gRPC see each daemon's: 4, 4 and 8.
-"$python" - generated "$scratch" <<'END' || fail "cores"
+"$python" - generated "$scratch" <<'END' || fail "unexpected cores"
 import sys
 sys.path.insert(0, sys.argv[1])
 import grpc, nmgr_pb2 as pb
@@ -101,7 +101,7 @@ if unshare -m true 2>/dev/null; then
     patience=$patience unshare -m bash -euc '
         await() { # COMMAND...
             for ((i = 0; i < 20 * patience; i++)); do ! "$@" || return 0; sleep 0.05; done
-            echo "waited $patience s in vain for: $*" >&2
+            echo "timed out after $patience s, waiting for: $*" >&2
             exit 1
         }
         mount -t tmpfs dev dev
@@ -123,12 +123,12 @@ with open(\"syslog\", \"wb\", buffering=0) as file:
         kill $quiet; wait $quiet
         code=0; neuron-rtd -g "$PWD/no/folder" -t 10:1c.0 2>ends.log || code=$?
         [ $code = 1 ]
-        kill $hears' 2>unshare.err || fail "syslog: $(cat syslog)"
+        kill $hears' 2>unshare.err || fail "unexpected result for syslog: $(cat syslog)"
     [ ! -s quiet.log ] || fail "without -x the console has lines"
     grep -q 'rtd: cannot listen on' ends.log || fail "the last words are not on the console"
     grep -qE '^<30>[A-Z][a-z]{2} [ 0-9]{2} [0-9:]{8} nrtd\[[0-9]+\]: \[NRTD:RunServer\] Server listening on unix:' syslog ||
-        fail "$(cat syslog)"
-    grep -q '\[NRTD:sig_act\] SIG: 15$' syslog || fail "$(cat syslog)"
+        fail "unexpected output: $(cat syslog)"
+    grep -q '\[NRTD:sig_act\] SIG: 15$' syslog || fail "unexpected output: $(cat syslog)"
 fi
 end two
 
@@ -156,7 +156,7 @@ wait_for is_notified STOPPING=1
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin hangs
 client hangs left_running
 end hangs
-grep -q 'executions or releases of device memory are still in progress after 4 s: exiting' hangs.log || fail "nothing ran"
+grep -q 'executions or releases of device memory are still in progress after 4 s: exiting' hangs.log || fail "no message about executions in progress"
 
 # The configuration: an option takes precedence; unknown keys and keys without effect are reported.
 printf '{"init_config": {"drop_all_capabilities": true, "num_hugepages_per_device": 128, "x": 1},
@@ -167,7 +167,7 @@ grep -q 'num_hugepages_per_device has no effect' config.log || fail "see config.
 grep -q 'model_cache_count has no effect' config.log || fail "see config.log"
 ! grep -v '0000000000000000' /proc/"${rtd[config]}"/task/*/status | grep -E 'Cap(Eff|Prm|Inh|Bnd):' ||
     [ "$(id -u)" != 0 ] || fail "capabilities are left"
-"$python" - generated "$scratch" <<'END' || fail "ninfer"
+"$python" - generated "$scratch" <<'END' || fail "unexpected ninfer"
 import sys
 sys.path.insert(0, sys.argv[1])
 import grpc, nmgr_pb2 as pb
@@ -195,14 +195,14 @@ listens_at() { grep -qF "Server listening on $1" "$2.log" && echo yes; }
 wait_for listens_at 127.0.0.1:$port port
 code=0
 neuron-rtd -x -g 127.0.0.1:$port -t 10:1d.0 2>taken.log || code=$?
-[ $code = 1 ] && grep -q "cannot listen on '127.0.0.1:$port': Address already in use" taken.log || fail "a port of another: $code"
+[ $code = 1 ] && grep -q "cannot listen on '127.0.0.1:$port': Address already in use" taken.log || fail "a port of another: unexpected exit code $code"
 neuron-rtd -x -g here.sock -t 10:1d.0 2>here.log &
 rtd[here.sock]=$!
 pids+=($!)
 wait_for listens_at unix:here.sock here
-[ -S here.sock ] || fail "no here.sock"
+[ -S here.sock ] || fail "here.sock is missing"
 kill "${rtd[here.sock]}"
-wait "${rtd[here.sock]}" || fail "SIGTERM: exit code $?"
+wait "${rtd[here.sock]}" || fail "SIGTERM: unexpected exit code $?"
 # Stopped while it is still trying to get its devices.
 neuron-rtd -x -g "$scratch/early" 2>early.log &
 early=$!
@@ -210,9 +210,9 @@ pids+=($!)
 tries() { grep -q 'attempt: 1' early.log && echo yes; }
 wait_for tries
 kill "$early"
-wait "$early" || fail "SIGTERM between attempts: exit code $?"
+wait "$early" || fail "SIGTERM between attempts: unexpected exit code $?"
 kill "${rtd[port]}"
-wait "${rtd[port]}" || fail "SIGTERM: exit code $?"
+wait "${rtd[port]}" || fail "SIGTERM: unexpected exit code $?"
 
 refused 2 'between 0 (0000:10:1c.0) and 2 (0000:10:1e.0), device 1 is missing' -t 10:1c.0 -t 10:1e.0
 refused 2 'duplicate device 3 (0000:10:1f.0)' -t 10:1f.0 -t 0000:10:1f.0

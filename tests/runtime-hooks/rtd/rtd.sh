@@ -18,13 +18,13 @@ wait "$monitor" || true
 # A second daemon does not disturb the first.
 code=0
 neuron-rtd -g "$socket" 2>second.log || code=$?
-[ $code = 1 ] || fail "a second daemon ended with $code"
-grep -q 'is in use: another daemon responds there' second.log || fail "a second daemon"
+[ $code = 1 ] || fail "a second daemon exited with $code"
+grep -q 'is in use: another daemon responds there' second.log || fail "no message about another daemon"
 client rtd model groups
 
 # Stopped by its service manager, it removes its segment; a killed one leaves a socket that the next one replaces.
 stop
-[ ! -e "$socket" ] || fail "the socket is left"
+[ ! -e "$socket" ] || fail "the socket was not removed"
 start
 kill -9 "$rtd"
 wait "$rtd" || true

@@ -23,9 +23,9 @@ while :; do
     pids+=("$watcher")
     wait_for serves
     stop
-    wait "$watcher" || fail "no watcher: $(cat watching)"
+    wait "$watcher" || fail "the watcher failed: $(cat watching)"
     [[ $(head -2 watching | tr '\n' ' ') != "SERVING NOT_SERVING " ]] || break
-    [ $SECONDS -lt $end ] || fail "watched: $(cat watching)"
+    [ $SECONDS -lt $end ] || fail "unexpected states of the watcher: $(cat watching)"
     rm watching
     start
 done

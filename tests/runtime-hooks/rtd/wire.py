@@ -32,7 +32,7 @@ def until(what, holds):
     end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
-            fail(f'waited {PATIENCE} s in vain: {what}')
+            fail(f'timed out after {PATIENCE} s, waiting for: {what}')
         time.sleep(0.01)
 
 

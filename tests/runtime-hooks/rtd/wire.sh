@@ -20,5 +20,5 @@ for script in "$@"; do
     "$python" -B "$here/$script.py" "$socket" neffs "$rtd" >client.log 2>&1 || fail "see client.log and rtd.log"
     cat client.log
     kill "$rtd"
-    wait "$rtd" || fail "$script: SIGTERM: exit code $?"
+    wait "$rtd" || fail "$script: SIGTERM: unexpected exit code $?"
 done

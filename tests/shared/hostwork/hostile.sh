@@ -9,7 +9,7 @@ is_clean() { # FILE: no control characters except line breaks
     ! LC_ALL=C grep -q '[[:cntrl:]]' < <(tr -d '\n\t' <"$1") || complain "$method: $1 has control characters: $(head -n 5 "$1" | cat -v)"
 }
 # A busy machine keeps threads from a CPU; /proc also shows that as running.
-idle_of() { jq -e '[.processes[0].causes[].cause | select(IN("running", "cpu-pressure") | not)][0] == "sleep"' answer.json >/dev/null || complain "$method: $1: $(jq -c '.processes[0].causes[:2]' answer.json)"; }
+idle_of() { jq -e '[.processes[0].causes[].cause | select(IN("running", "cpu-pressure") | not)][0] == "sleep"' answer.json >/dev/null || complain "$method: $1: the main cause is not sleep: $(jq -c '.processes[0].causes[:2]' answer.json)"; }
 
 for method in $methods; do
     started "$job" churn
@@ -73,11 +73,11 @@ if [ "$(id -u)" = 0 ]; then
     wait_for is_ready
     pid=$(pgrep -f "$scratch/others/job sleep")
     method=auto
-    as_user 65534 neuron-profile idle --pid "$pid" --for 1s --json >answer.json 2>err || complain "without privilege: exit code $?"
+    as_user 65534 neuron-profile idle --pid "$pid" --for 1s --json >answer.json 2>err || complain "without privilege: unexpected exit code $?"
     jq -e '.processes[0] | .method == "proc" and (.reason | length > 0)' answer.json >/dev/null ||
-        complain "without privilege: $(jq -c '.processes[0] | [.method, .reason]' answer.json)"
+        complain "unexpected result for without privilege: $(jq -c '.processes[0] | [.method, .reason]' answer.json)"
     idle_of "without privilege"
     ends 1 as_user 65534 neuron-profile idle --pid "$pid" --for 1s --method bpf
-    grep -q -e "BPF requires root" -e "type information" -e "pid namespace" err || complain "bpf without privilege: $(cat err)"
+    grep -q -e "BPF requires root" -e "type information" -e "pid namespace" err || complain "unexpected result for bpf without privilege: $(cat err)"
     kill "$pid"
 fi

@@ -7,9 +7,9 @@ needs_npm @duckdb/node-api hyparquet-compressors
 make=$NTK_BIN_DIR/../tests/tests_parquet_make
 for rows in 0 1 7 1000 130000; do
     for codec in zstd snappy; do
-        "$make" $rows-$codec.parquet $rows $codec || fail "not written: $rows $codec"
+        "$make" $rows-$codec.parquet $rows $codec || fail "cannot write $rows rows with $codec"
     done
 done
-"$make" again.parquet 1000 zstd && cmp again.parquet 1000-zstd.parquet || fail "the same rows are other bytes"
+"$make" again.parquet 1000 zstd && cmp again.parquet 1000-zstd.parquet || fail "the same rows give different bytes"
 node "$here/readers.mjs" "$tools" ./*-*.parquet >out 2>err || fail "see err"
 grep -qx '10 files' out || fail "see out"

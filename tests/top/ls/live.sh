@@ -7,21 +7,21 @@ code() { # expected, command...: stdout to out, stderr to err
     local want=$1 got=0
     shift
     "$@" >out 2>err || got=$?
-    [ "$got" = "$want" ] || fail "'$*' ended with $got, not $want"
+    [ "$got" = "$want" ] || fail "'$*' exited with $got, not $want"
 }
 
 # Without a machine: the vendor's words, nothing on stdout.
 if [ ! -e /sys/devices/virtual/neuron_device ]; then
     code 1 env -u NEURON_SOFT_INSTANCE neuron-ls
-    [ ! -s out ] || fail "text on stdout without devices"
+    [ ! -s out ] || fail "stdout is not empty without devices"
     grep -q '^FATA\[0000\] Failed to discover neuron devices             error="Unable to read device information from the driver\. Make sure aws-neuronx-dkms is installed and the neuron driver is accessible\."$' err ||
         fail "see err"
     # The machine that the variable names exists at the first look.
     mkdir -m 700 first second
     NEURON_HOOKS_DIR=$scratch/first code 0 env NEURON_SOFT_INSTANCE=inf2.8xlarge neuron-ls
-    grep -q 'instance-type: inf2.8xlarge' out || fail "the first look"
+    grep -q 'instance-type: inf2.8xlarge' out || fail "unexpected instance type at the first look"
     NEURON_HOOKS_DIR=$scratch/second code 0 env NEURON_SOFT_INSTANCE=trn1.2xlarge neuron-top --once
-    grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "the first screen"
+    grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "unexpected first screen"
 fi
 # Missing permission is not absence: every program names the folder that this user may not read.
 if [ ! -e /sys/devices/virtual/neuron_device ] && [ "$(id -u)" = 0 ] && "${as_nobody[@]}" true; then
@@ -32,12 +32,12 @@ if [ ! -e /sys/devices/virtual/neuron_device ] && [ "$(id -u)" = 0 ] && "${as_no
         export NEURON_HOOKS_DIR=$scratch/private
         denied="permission denied for '$scratch/private/soft/sys'"
         "${as_nobody[@]}" neuron-ls >out 2>err && fail "neuron-ls succeeds without permission"
-        grep -qF "$denied" err || fail "neuron-ls: $(cat err)"
+        grep -qF "$denied" err || fail "unexpected result for neuron-ls: $(cat err)"
         "${as_nobody[@]}" neuron-monitor diag >out 2>err || true
-        grep -qF "$denied" out || fail "diag: $(cat out err)"
+        grep -qF "$denied" out || fail "unexpected result for diag: $(cat out err)"
         ! grep -q 'neuron-bench machine' out || fail "diag advises to create a machine"
         "${as_nobody[@]}" env COLUMNS=200 neuron-top --once >out 2>err
-        grep -qF "$denied" out || fail "neuron-top: $(cat out err)"
+        grep -qF "$denied" out || fail "unexpected result for neuron-top: $(cat out err)"
         ! grep -q 'neuron-bench machine' out || fail "neuron-top advises to create a machine"
         "${as_nobody[@]}" neuron-monitor --no-imds --once --period 100ms >out 2>err
         jq -e --arg denied "$denied" '[.neuron_hardware_info, .system_data.neuron_hw_counters] |
@@ -77,15 +77,15 @@ whole() { # the tree of a machine that is being created gets its numbers one by 
     neuron-ls >table && grep -q "^| 0 .*| $bench *| neuron-bench exec memcpy.neff --cores\.\.\. |.*| -1 *| 2\.31\.24\.0 |$" table && echo yes
 }
 wait_for whole
-[ "$(head -2 table)" = $'instance-type: trn1.2xlarge\ninstance-id: i-local' ] || fail "$(cat table)"
+[ "$(head -2 table)" = $'instance-type: trn1.2xlarge\ninstance-id: i-local' ] || fail "unexpected output: $(cat table)"
 neuron-ls --json | jq -e --argjson pid "$bench" '.neuron_devices[0].neuron_processes[0] |
     .pid == $pid and .neuroncore_ids == [1] and (.command_line | endswith("--duration 900"))' >/dev/null ||
-    fail "$(neuron-ls --json)"
+    fail "unexpected output: $(neuron-ls --json)"
 # Which process holds a core, before a start and in its error message.
 code 3 neuron-ls --why 0-1
 printf 'core 0 free\ncore 1 held by process %s (neuron-bench) of %s since T\nneuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 900\n' \
     $bench "$(id -un)" >expected
-sed 's/  */ /g; s/^ //; s/since 20.*Z$/since T/' out | diff expected - || fail "--why 0-1"
+sed 's/  */ /g; s/^ //; s/since 20.*Z$/since T/' out | diff expected - || fail "unexpected output of --why 0-1"
 code 3 neuron-ls --why 1 --json
 jq -e --argjson pid $bench '.neuroncores[0] | .core == 1 and .state == "held" and (.holders[0] | .pid == $pid and .known_by == "lock" and .stale == null)' out >/dev/null ||
     fail "see out"
@@ -102,10 +102,10 @@ wait_for is_stopped
 kill -CONT $bench
 neuron-ls -a | greps "| neuron-ls -a  *| NA  *|" || fail "-a does not show itself: $(neuron-ls -a)"
 neuron-ls -a -j | jq -e '.[0].neuron_processes | map(.neuron_runtime_version) | sort == ["2.31.24.0", "NA"]' >/dev/null ||
-    fail "-a -j: $(neuron-ls -a -j)"
+    fail "unexpected result for -a -j: $(neuron-ls -a -j)"
 code=0
 neuron-ls >/dev/full 2>err || code=$?
-[ $code = 1 ] && grep -q '^neuron-ls: cannot write to stdout: ' err || fail "a full disk: $code"
+[ $code = 1 ] && grep -q '^neuron-ls: cannot write to stdout: ' err || fail "a full disk: unexpected exit code $code"
 neuron-monitor --period 100ms >/dev/null &
 agent=$!
 pids+=("$agent")
@@ -134,14 +134,14 @@ pids+=("$watcher")
 twice() { [ "$(grep -c '^instance-type: ' again)" -ge 2 ] && echo yes; }
 wait_for twice
 kill -INT "$watcher"
-wait "$watcher" || fail "--watch ended with $?"
-neuron-ls --watch --delay 100ms | head -1 >/dev/null || fail "a closed pipe is an error"
+wait "$watcher" || fail "--watch exited with $?"
+neuron-ls --watch --delay 100ms | head -1 >/dev/null || fail "a closed pipe counts as an error"
 kill "$bench"
 wait "$bench" 2>/dev/null || true
 
 # On a terminal a table replaces the previous one. A machine that disappears is reported once and waited for.
 script -qec 'neuron-ls --watch --delay 100ms --count 2' /dev/null </dev/null >terminal
-[ "$(grep -c $'^\e\[H\e\[2Jinstance-type: ' terminal)" = 2 ] || fail "$(cat -v terminal)"
+[ "$(grep -c $'^\e\[H\e\[2Jinstance-type: ' terminal)" = 2 ] || fail "unexpected output: $(cat -v terminal)"
 rm again
 neuron-ls --watch --delay 100ms >again 2>err &
 watcher=$!
@@ -155,7 +155,7 @@ outputs=$(grep -c '^instance-type: ' again)
 more() { [ "$(grep -c '^instance-type: ' again)" -gt "$outputs" ] && echo yes; }
 wait_for more
 kill -INT "$watcher"
-wait "$watcher" || fail "--watch ended with $? after the machine went and came"
+wait "$watcher" || fail "--watch exited with $? after the machine disappeared and returned"
 [ "$(grep -c ^FATA err)" -le 2 ] || fail "a message is repeated"
 neuron-bench machine --remove
 
@@ -168,11 +168,11 @@ pids+=("$bench")
 NEURON_SOFT_INSTANCE=trn2.3xlarge wait_for listed
 NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json >lnc
 jq -e '.logical_neuroncore_config == 1 and .neuron_devices[0].nc_count == 8 and
-    .neuron_devices[0].neuron_processes[0].neuroncore_ids == [3]' lnc >/dev/null || fail "$(cat lnc)"
+    .neuron_devices[0].neuron_processes[0].neuroncore_ids == [3]' lnc >/dev/null || fail "unexpected output: $(cat lnc)"
 kill "$bench"
 wait "$bench" 2>/dev/null || true
 NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json | jq -e '.logical_neuroncore_config == 2' >/dev/null ||
-    fail "an ended process says how large logical cores are"
+    fail "the size of logical cores comes from a process that exited"
 
 # Unreadable files are reported. Root may read everything, unless it gives up that capability.
 unprivileged() { "$@"; }
@@ -197,12 +197,12 @@ neuron-bench machine --remove
 # A device with a fault has a line below the table while the fault lasts; its neighbour has none.
 NEURON_SOFT_INSTANCE=inf2.24xlarge neuron-packager example memcpy -o fault.neff
 NEURON_SOFT_INSTANCE=inf2.24xlarge NEURON_SOFT_FAULT=sram-ue:at=1 neuron-bench exec fault.neff --cores 2 --count 1 >/dev/null 2>&1 &&
-    fail "an invalid fault"
+    fail "an invalid fault was accepted"
 neuron-ls >out
 [ "$(grep '^Device ' out)" = 'Device 1 is unhealthy (sram_uncorrectable): on-chip memory has errors that cannot be corrected; terminate the instance and start another one' ] ||
     fail "see out"
 [ "$(neuron-ls --json | jq -c '[.neuron_devices[0, 1].health]')" = '[{"verdict":"healthy","action":"none","reasons":[]},{"verdict":"unhealthy","action":"replace_instance","reasons":["sram_uncorrectable"]}]' ] ||
-    fail "$(neuron-ls --json)"
+    fail "unexpected output: $(neuron-ls --json)"
 neuron-bench machine --remove
 
 # Both layouts, a named tree, and the same without the hooks folder.
@@ -211,7 +211,7 @@ for layout in old new; do
     neuron-ls -t >"table.$layout"
     neuron-ls --json | jq 'del(.driver_version)' >"json.$layout"
     neuron-ls --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" >named
-    grep -q '| 5 .*| 4 .*| 0000:20:1d.0 |' named || fail "$(cat named)"
+    grep -q '| 5 .*| 4 .*| 0000:20:1d.0 |' named || fail "unexpected output: $(cat named)"
     NEURON_HOOKS_DIR=$scratch/elsewhere neuron-ls --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" | greps '| 5 .*| 4 ' ||
         fail "a named tree is not read"
     [ $layout = new ] || cp -r "$NEURON_HOOKS_DIR/soft/sys" copy
@@ -221,7 +221,7 @@ cmp table.old table.new || fail "the layouts differ"
 cmp json.old json.new || fail "the layouts differ in JSON"
 # A copy is like a driver's tree: with several devices, the addresses cannot be assigned.
 neuron-ls --sysfs-root copy >table
-grep -q '^    0000:20:1d\.0  CPUs 24-47,72-95  NUMA node 1$' table && ! grep '^|' table | greps BDF || fail "$(cat table)"
+grep -q '^    0000:20:1d\.0  CPUs 24-47,72-95  NUMA node 1$' table && ! grep '^|' table | greps BDF || fail "unexpected output: $(cat table)"
 neuron-ls --sysfs-root copy --json | jq -e '(.pci_devices | length) == 6 and .neuron_devices[0].bdf == ""' >/dev/null ||
-    fail "$(neuron-ls --sysfs-root copy --json)"
-grep -q '◄––►\[ 4 \]◄––►\[ 5 \]$' table.old || fail "$(cat table.old)"
+    fail "unexpected output: $(neuron-ls --sysfs-root copy --json)"
+grep -q '◄––►\[ 4 \]◄––►\[ 5 \]$' table.old || fail "unexpected output: $(cat table.old)"

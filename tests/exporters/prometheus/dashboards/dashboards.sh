@@ -9,8 +9,8 @@ needs prometheus promtool jq curl neuron-monitor neuron-bench neuron-packager
 
 for dashboard in "$dashboards"/neuron-*.json; do
     name=$(basename "$dashboard")
-    jq -es '.[0] | [.panels[].id] | length == (unique | length)' "$dashboard" >/dev/null || fail "$name: ids"
-    jq -e '[.panels[].gridPos | .x + .w] | max <= 24' "$dashboard" >/dev/null || fail "$name: too wide"
+    jq -es '.[0] | [.panels[].id] | length == (unique | length)' "$dashboard" >/dev/null || fail "$name: two panels have the same id"
+    jq -e '[.panels[].gridPos | .x + .w] | max <= 24' "$dashboard" >/dev/null || fail "$name: a panel is too wide"
 done
 
 cp "$source/rules/neuron.rules.yml" .
@@ -52,7 +52,7 @@ try_all() {
         "${tried[@]}" | sed 's/\$__rate_interval/10s/g; s/\$[a-z_]*/.*/g' | sort -u)
     # The lists of unhealthy devices omit devices whose health is unknown.
     while IFS= read -r query; do
-        [[ $query == *'verdict="unhealthy"'* ]] || fail "other devices than unhealthy ones: $query"
+        [[ $query == *'verdict="unhealthy"'* ]] || fail "the query is not limited to unhealthy devices: $query"
     done < <(jq -r '.panels[] | select(.title == "Unhealthy devices").targets[].expr' "$dashboards"/neuron-*.json)
     [ $count -ge 39 ] || fail "only $count queries were tried"
     # Verdicts on ranks are in tests/e2e/hang/alerts.sh.

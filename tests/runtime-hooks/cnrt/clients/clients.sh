@@ -15,7 +15,7 @@ build() { # program, source, generation, compiler and flags...
     local link=(-o "$name" "$source" -L"$lib" -lcnrt)
     [ "$name" != both_fronts ] || link+=(-lnrt)
     [ -z "$sanitized" ] || link=(-fsyntax-only "$source")
-    "$@" -Wall -Wextra -Werror -I"$include/neuware/$generation" -I"$include" "${link[@]}" || complain "$name: $*"
+    "$@" -Wall -Wextra -Werror -I"$include/neuware/$generation" -I"$include" "${link[@]}" || complain "cannot compile $name: $*"
 }
 prints() { # expected, program...
     local expected=$1 got
@@ -50,7 +50,7 @@ pids+=($client)
 is_shown() { neuron-top --once >top.log 2>&1 && grep -q slow_adder top.log && echo yes; }
 wait_for is_shown
 grep -q 'mlu270' top.log || complain "neuron-top shows no mlu270"
-neuron-ls >ls.log 2>&1 || complain "neuron-ls"
+neuron-ls >ls.log 2>&1 || complain "neuron-ls failed"
 grep -q "^instance-type: mlu270" ls.log || complain "neuron-ls shows no mlu270"
 grep -q " $client " ls.log || complain "neuron-ls shows no process $client"
 works() {

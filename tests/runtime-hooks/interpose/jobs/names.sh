@@ -31,7 +31,7 @@ alike() {
     for mean in $means; do
         local -n settings=$mean
         as "LD_LIBRARY_PATH=$folder" "${settings[@]}" "$@" >hooked
-        diff plain hooked >difference || fail "$name, $mean: $(head -20 difference)"
+        diff plain hooked >difference || fail "$name, $mean: the hooks change the output: $(head -20 difference)"
     done
 }
 
@@ -41,12 +41,12 @@ for vendor in vendor vendor-{unversioned,node2,no-model-info,newer,missing,few} 
     case $vendor in *unversioned) aside='^dlvsym\|no version information' ;; *) aside='^$' ;; esac
     folder=$(realpath "$NTK_LIB_DIR/$vendor")
     alike "C++, $vendor" "preload audit place" "$folder" "$clients/names$form"
-    greps '^weak nrt_init 1$' <plain || fail "$vendor: nothing is found: $(head -5 plain)"
+    greps '^weak nrt_init 1$' <plain || fail "$vendor: no names were found: $(head -5 plain)"
     alike "C, bound at once, $vendor" "preload watched" "$folder" "$clients/names_now$form"
     [[ $vendor =~ ^(vendor|vendor-few|\.)$ ]] || continue # Python starts slowly
     alike "python, $vendor" preload "$folder" python3 -IS \
         "$NTK_SOURCE_DIR/tests/runtime-hooks/interpose/client/names_plugin.py" "$calls" "$clients/names_plugin$form.so"
-    greps '^hasattr nrt_get_status_as_str' <plain || fail "$vendor: python asked nothing: $(head -5 plain)"
+    greps '^hasattr nrt_get_status_as_str' <plain || fail "$vendor: Python did not request the name: $(head -5 plain)"
 done
 [ "$(grep -c ' True$' plain)" -gt 163 ] || fail "our own runtime lacks names"
 
@@ -59,9 +59,9 @@ alike "a name that is there is called" preload "$NTK_LIB_DIR/vendor" "$clients/s
 alike "a program without the runtime" "preload audit" "$NTK_LIB_DIR/vendor" "$clients/names_unlinked"
 # The loader binds the references of a library before our library starts: the calls answer, and do no harm.
 as LD_PRELOAD="$hooks" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-few" "$clients/names_of_library" >hooked
-[ ! -s err ] && [ "$(tail -1 hooked)" = "exit code 0" ] || fail "a library without the runtime: $(tail -3 hooked)"
+[ ! -s err ] && [ "$(tail -1 hooked)" = "exit code 0" ] || fail "a library that does not name the runtime: unexpected result: $(tail -3 hooked)"
 
 # One of two runtimes belongs to a plug-in alone: only one path.
 alike "a plug-in with a path" preload "$NTK_LIB_DIR/vendor-few" python3 -IS -c \
     'import ctypes, sys; p = ctypes.CDLL(sys.argv[1]); p.names_print_weak(); p.names_print_symbols()' "$clients/names_own.so"
-greps '^dlsym nrt_execute .* 1$' <plain || fail "the plug-in has not the runtime of its path"
+greps '^dlsym nrt_execute .* 1$' <plain || fail "the plug-in does not get the runtime of its path"

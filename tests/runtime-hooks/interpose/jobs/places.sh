@@ -22,10 +22,10 @@ unharmed() {
     for means in "" --audit; do
         code=0
         "$@" neuron-monitor run $means -- "$client" init-close:3 sync:4 tensors:2 >out 2>err || code=$?
-        [ "$code" = 0 ] || fail "$name $means: exit code $code"
+        [ "$code" = 0 ] || fail "$name $means: unexpected exit code $code"
         cmp <(without_pid plain.out) <(without_pid out) || fail "$name $means: prints"
         [ "$(grep -c '^libneuron-hooks: ' err || true)" -le 1 ] || fail "$name $means: expected one message"
-        { grep -v '^libneuron-hooks: ' err || true; } | cmp - plain.err || fail "$name $means"
+        { grep -v '^libneuron-hooks: ' err || true; } | cmp - plain.err || fail "$name $means: the hooks change stderr"
     done
 }
 
@@ -54,8 +54,8 @@ if unshare -rm mount -t tmpfs none place 2>/dev/null; then
         printf '%s\n' "mount --bind $scratch/cache /etc/ld.so.cache" 'exec "$@"' >with_cache
         for means in "" --audit; do
             env -u LD_LIBRARY_PATH unshare -rm sh with_cache neuron-monitor run $means -- \
-                "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err || fail "by the cache $means"
-            [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "by the cache $means"
+                "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err || fail "the job fails when only the loader's cache leads to the runtime: run $means"
+            [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "the job fails when only the loader's cache leads to the runtime: run $means"
         done
     else
         echo "no cache can be made here"
@@ -68,8 +68,8 @@ if unshare -rm mount -t tmpfs none place 2>/dev/null; then
     printf '%s\n' "mount -t overlay -o lowerdir=$scratch/default:$default overlay $default" 'exec "$@"' >by_default
     if unshare -rm sh by_default true 2>/dev/null; then
         env -u LD_LIBRARY_PATH unshare -rm sh by_default env LD_PRELOAD="$NTK_LIB_DIR/libneuron-hooks.so" \
-            "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err || fail "by default"
-        [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "by default"
+            "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err || fail "the job fails with the runtime in a default folder"
+        [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "the job fails with the runtime in a default folder"
     else
         echo "no overlays here"
     fi
@@ -88,9 +88,9 @@ fi
 
 # A policy that kills processes which make the system calls of debuggers and profilers.
 for means in "" --audit; do
-    neuron-monitor run $means -- "$client" restrict sync:4 >out 2>err || fail "seccomp $means"
-    greps '^client [0-9]* 0=4 ' <out || fail "seccomp $means"
-    [ "$(grep -c '^libneuron-hooks: ' err || true)" = "$(wc -l <err)" ] || fail "seccomp $means"
+    neuron-monitor run $means -- "$client" restrict sync:4 >out 2>err || fail "the job fails under seccomp: run $means"
+    greps '^client [0-9]* 0=4 ' <out || fail "the job fails under seccomp: run $means"
+    [ "$(grep -c '^libneuron-hooks: ' err || true)" = "$(wc -l <err)" ] || fail "unexpected lines on stderr under seccomp: run $means"
     [ "$(wc -l <err)" -le 1 ] || fail "seccomp $means: expected one message"
 done
 

@@ -77,7 +77,7 @@ run_all() {
     wait $agent || fail "the agent fails"
     cp reports $1.jsonl
     facts >"$1.facts"
-    for i in adder nan oob; do [ ! -s $i.err ] || fail "$1: $i"; done
+    for i in adder nan oob; do [ ! -s $i.err ] || fail "$1: $i printed an error"; done
 }
 
 run='' tree='' LD_LIBRARY_PATH=$NTK_LIB_DIR run_all core

@@ -12,7 +12,7 @@ while read -r variant count present absent; do
     [ "$(wc -l <<<"$exports")" = "$count" ] || fail "$variant exports $(wc -l <<<"$exports") names, not $count"
     grep -qx "$present" <<<"$exports" || fail "$variant lacks $present"
     ! grep -qx "$absent\(@.*\)\?" <<<"$exports" || fail "$variant exports $absent"
-    [ "$(objdump -p "$library" | awk '$1 == "SONAME" { print $2 }')" = libnrt.so.1 ] || fail "$variant: soname"
+    [ "$(objdump -p "$library" | awk '$1 == "SONAME" { print $2 }')" = libnrt.so.1 ] || fail "$variant: unexpected soname"
     ! nm "$library" | greps -E ' hooks_(mask|segment_open|state)| ntk_ring_' || fail "$variant has our hooks inside"
 done <<'END'
 - 150 nrta_execute_schedule@@NRT_3.0.0 nrt_get_status_as_str

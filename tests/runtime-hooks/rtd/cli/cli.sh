@@ -9,8 +9,8 @@ here=$(dirname "$0")
 cli() {
     local code=0
     neuron-cli "${@:3}" >out 2>err || code=$?
-    [ $code = "$1" ] || fail "${*:3}: exit code $code"
-    [ $code = 0 ] || [ ! -s out ] || fail "${*:3}: a failure with output"
+    [ $code = "$1" ] || fail "${*:3}: unexpected exit code $code"
+    [ $code = 0 ] || [ ! -s out ] || fail "${*:3}: a command that failed printed to stdout"
     [ -z "$2" ] || grep -qxF -- "$2" out err -h || fail "${*:3}: unexpected output"
 }
 
@@ -30,7 +30,7 @@ cli 0 'Created NCG 2 with 4 NCs' create-ncg 4
 cli 0 'Created NCG 3 with 3 NCs' create-ncg 3
 cli 0 'Created NCG 4 with 1 NC' create-ncg 1
 cli 0 '' list-ncg
-diff - out <<'END' || fail "the table of groups"
+diff - out <<'END' || fail "unexpected table of groups"
 Device count 4 NC count 16
 Found 4 NCG's
 +--------+----------+--------------------+----------------+
@@ -113,10 +113,10 @@ cli 1 'neuron-cli: no daemon responds at 127.0.0.1:1: Connection refused' -a 127
 if [ -e /dev/full ]; then
     code=0
     neuron-cli list-ncg >/dev/full 2>err || code=$?
-    [ $code = 1 ] || fail "a full disk: exit code $code"
+    [ $code = 1 ] || fail "a full disk: unexpected exit code $code"
 fi
 kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+wait "$rtd" || fail "SIGTERM: unexpected exit code $?"
 NEURON_SOFT_INSTANCE=none neuron-rtd -x -g "$scratch/socket" 2>none.log &
 pids+=($!)
 wait_for listens none.log
