@@ -34,7 +34,7 @@ static void let_speak(const pid_t *workers, uint64_t count)
     }
 }
 
-/* Waits for all; after a failure the others would wait in vain and are stopped. */
+/* Waits for all. After a failure, the others would wait forever, so they are stopped. */
 static int wait_all(pid_t *workers, uint64_t count)
 {
     int code = 0;

@@ -190,7 +190,7 @@ static void a_question_after_a_look_that_failed_has_figures_read_again(void **st
     ntk_refresh_destroy(refresh);
 }
 
-static void a_question_has_no_answer_when_the_look_failed_or_the_loop_ends(void **state)
+static void a_query_has_no_answer_if_the_check_fails_or_the_loop_ends(void **state)
 {
     struct question question = { 0 };
     struct ntk_refresh *refresh;
@@ -240,7 +240,7 @@ int main(void)
         cmocka_unit_test(a_question_is_answered_by_a_look_that_began_after_it),
         cmocka_unit_test(a_question_without_fresh_figures_has_them_read),
         cmocka_unit_test(a_question_after_a_look_that_failed_has_figures_read_again),
-        cmocka_unit_test(a_question_has_no_answer_when_the_look_failed_or_the_loop_ends),
+        cmocka_unit_test(a_query_has_no_answer_if_the_check_fails_or_the_loop_ends),
         cmocka_unit_test(a_loop_that_hangs_delays_one_question),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static void times_of_tables_count_from_where_options_do(void **state)
            "both are relative to the first event, and the last event ends 4.00us after it");
 }
 
-static void an_invalid_value_is_answered_with_the_valid_ones(void **state)
+static void an_invalid_value_is_rejected_with_the_valid_ones(void **state)
 {
     struct fixture *f = *state;
 
@@ -95,7 +95,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_core_that_no_process_has_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(times_of_tables_count_from_where_options_do, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(an_invalid_value_is_answered_with_the_valid_ones, setup,
+        cmocka_unit_test_setup_teardown(an_invalid_value_is_rejected_with_the_valid_ones, setup,
                                         teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,7 +231,7 @@ class Program:
         while not condition():
             if time.monotonic() > end:
                 what = inspect.getsource(condition).strip()
-                fail(f"waited {PATIENCE} s in vain: {what}\nThe screen is\n{self.terminal.text()}")
+                fail(f"timed out after {PATIENCE} s, waiting for: {what}\nThe screen is\n{self.terminal.text()}")
             self.take()
 
     def settle(self):

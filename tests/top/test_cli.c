@@ -66,7 +66,7 @@ static void once_prints_one_frame(void **state)
     test_run_fini(&r);
 }
 
-static void without_devices_it_says_why_and_goes_on(void **state)
+static void without_devices_it_reports_why_and_continues(void **state)
 {
     struct fixture *f = *state;
     char *missing = test_scratch_path(f->folder, "no-such-tree");
@@ -85,7 +85,7 @@ static void without_devices_it_says_why_and_goes_on(void **state)
     free(missing);
 }
 
-static void batch_prints_as_many_frames_as_asked_for(void **state)
+static void batch_prints_the_requested_number_of_frames(void **state)
 {
     struct fixture *f = *state;
     struct test_run r = run(f, "--batch", "-n3", "--delay=100ms", NULL);
@@ -99,7 +99,7 @@ static void batch_prints_as_many_frames_as_asked_for(void **state)
     test_run_fini(&r);
 }
 
-static void wrong_usage_is_one_sentence_and_status_2(void **state)
+static void a_usage_error_gives_one_message_and_status_2(void **state)
 {
     static const struct {
         const char *a, *b;
@@ -174,7 +174,7 @@ static int has_output(void *ctx)
     return stat(ctx, &status) == 0 && status.st_size > 0;
 }
 
-static void a_reader_that_leaves_and_signals_end_it_well(void **state)
+static void a_reader_that_disconnects_or_a_signal_ends_it_cleanly(void **state)
 {
     static const int signals[] = { SIGTERM, SIGINT, SIGHUP };
     struct fixture *f = *state;
@@ -203,16 +203,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(once_prints_one_frame, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_devices_it_says_why_and_goes_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(batch_prints_as_many_frames_as_asked_for, set_up,
+        cmocka_unit_test_setup_teardown(without_devices_it_reports_why_and_continues, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(wrong_usage_is_one_sentence_and_status_2, set_up,
+        cmocka_unit_test_setup_teardown(batch_prints_the_requested_number_of_frames, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_usage_error_gives_one_message_and_status_2, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(help_and_version_go_to_stdout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_terminal_it_names_the_way_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_is_reported_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_reader_that_leaves_and_signals_end_it_well, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_that_disconnects_or_a_signal_ends_it_cleanly,
+                                        set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,7 @@ static void lines_with_a_key_describe_the_job_above(void **state)
     assert_string_equal(file.jobs[1].name, "");
 }
 
-static void an_empty_file_is_of_no_job(void **state)
+static void an_empty_file_belongs_to_no_job(void **state)
 {
     assert_int_equal(read_text(""), 0);
     assert_int_equal(file.count, 0);
@@ -88,7 +88,7 @@ static void an_invalid_job_file_is_refused_with_its_line(void **state)
     assert_string_equal(err.text, "larger than 8192 bytes");
 }
 
-static void values_are_cut_and_cleaned(void **state)
+static void values_are_truncated_and_cleaned(void **state)
 {
     char text[400] = "42\nname=";
 
@@ -125,10 +125,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_line_has_one_job_id),
         cmocka_unit_test(lines_with_a_key_describe_the_job_above),
-        cmocka_unit_test(an_empty_file_is_of_no_job),
+        cmocka_unit_test(an_empty_file_belongs_to_no_job),
         cmocka_unit_test(a_last_line_without_an_end_is_reported),
         cmocka_unit_test(an_invalid_job_file_is_refused_with_its_line),
-        cmocka_unit_test(values_are_cut_and_cleaned),
+        cmocka_unit_test(values_are_truncated_and_cleaned),
         cmocka_unit_test(names_are_devices_and_cores_of_them),
     };
 

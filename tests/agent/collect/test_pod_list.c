@@ -115,7 +115,7 @@ static void another_plug_in_is_known_once_it_is_named(void **state)
     assert_int_equal(ntk_pod_resource_add(table, "x/y=device", &err), -E2BIG);
 }
 
-static void frames_that_lie_are_refused_and_the_old_list_stays(void **state)
+static void false_frames_are_rejected_and_the_old_list_is_kept(void **state)
 {
     static const struct {
         const char *bytes;
@@ -179,7 +179,7 @@ int main(void)
         cmocka_unit_test(cores_and_devices_come_in_order_and_once),
         cmocka_unit_test(dynamically_allocated_devices_count_by_their_driver),
         cmocka_unit_test(another_plug_in_is_known_once_it_is_named),
-        cmocka_unit_test(frames_that_lie_are_refused_and_the_old_list_stays),
+        cmocka_unit_test(false_frames_are_rejected_and_the_old_list_is_kept),
         cmocka_unit_test(more_rows_than_the_bound_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void rounds_begin_before_the_time_is_up(void **state)
 }
 
 /* The burn-in stops at 16 failed results, here after two rounds. */
-static void what_is_known_to_be_bad_is_not_tested_on(void **state)
+static void testing_stops_after_16_failures(void **state)
 {
     (void)state;
     round_ns = ROUND_NS;
@@ -101,7 +101,7 @@ static void what_is_known_to_be_bad_is_not_tested_on(void **state)
     assert_string_equal(result.reason, "8 tests failed in 100 rounds");
 }
 
-static void a_core_that_runs_nothing_more_ends_it(void **state)
+static void a_dead_core_ends_the_burn_in(void **state)
 {
     (void)state;
     round_ns = ROUND_NS;
@@ -117,8 +117,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_begin_before_the_time_is_up),
-        cmocka_unit_test(what_is_known_to_be_bad_is_not_tested_on),
-        cmocka_unit_test(a_core_that_runs_nothing_more_ends_it),
+        cmocka_unit_test(testing_stops_after_16_failures),
+        cmocka_unit_test(a_dead_core_ends_the_burn_in),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ static void a_deep_capture_is_neither_walked_nor_kept(void **state)
 
 /* Method: a folder that an older agent gave to a user, who adds files to it afterwards. Only root
  * can change the owner. */
-static void what_a_user_may_still_change_is_measured_each_time(void **state)
+static void folders_of_other_users_are_measured_each_time(void **state)
 {
     const char *folder = *state;
     char path[512];
@@ -362,8 +362,8 @@ int main(void)
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_deep_capture_is_neither_walked_nor_kept, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(what_a_user_may_still_change_is_measured_each_time,
-                                        make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(folders_of_other_users_are_measured_each_time, make_scratch,
+                                        remove_scratch),
         cmocka_unit_test_setup_teardown(users_do_not_share_a_budget, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(one_reason_is_captured_once_in_a_while, make_scratch,
                                         remove_scratch),

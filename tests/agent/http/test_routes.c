@@ -164,7 +164,7 @@ static void a_foreign_name_is_refused(void **state)
     }
 }
 
-static void hostile_parameters_are_one_sentence_and_400(void **state)
+static void hostile_parameters_get_one_message_and_status_400(void **state)
 {
     const struct fixture *f = *state;
     static const char *const rows[][2] = {
@@ -269,7 +269,7 @@ static void without_a_database_history_is_404_and_says_what_it_needs(void **stat
     json_decref(json);
 }
 
-static void the_live_stream_has_what_the_other_leaves_out(void **state)
+static void the_live_stream_has_what_the_other_omits(void **state)
 {
     const struct fixture *f = *state;
     static const char *const paths[] = { "/api/v1/stream", "/api/v1/live" };
@@ -307,7 +307,7 @@ static void put_ranks(void *ctx)
     ntk_buf_fini(&line);
 }
 
-static void ranks_are_those_of_the_question(void **state)
+static void ranks_match_the_query(void **state)
 {
     struct fixture *f = *state;
     struct ntk_routes_options options = {
@@ -373,16 +373,16 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(files_outside_the_page_are_404, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_foreign_name_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(hostile_parameters_are_one_sentence_and_400, set_up,
+        cmocka_unit_test_setup_teardown(hostile_parameters_get_one_message_and_status_400, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(names_never_stored_are_404_whatever_they_contain, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_question_answers_an_array, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_database_history_is_404_and_says_what_it_needs,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_live_stream_has_what_the_other_leaves_out, set_up,
+        cmocka_unit_test_setup_teardown(the_live_stream_has_what_the_other_omits, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(ranks_are_those_of_the_question, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ranks_match_the_query, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_report_that_is_too_old_is_answered_503, set_up,
                                         tear_down),
     };

@@ -77,7 +77,7 @@ static void figures_of_a_job_are_sums_and_shares(void **state)
                "true,100,10,3,,4096,0.25,0.5,1,\r\n");
 }
 
-static void what_is_not_known_is_empty(void **state)
+static void unknown_values_are_empty(void **state)
 {
     struct ntk_job_row row = { .job = job_make(), .jobs = 1, .device_watts = 500 };
 
@@ -120,7 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_of_a_job_are_sums_and_shares),
-        cmocka_unit_test(what_is_not_known_is_empty),
+        cmocka_unit_test(unknown_values_are_empty),
         cmocka_unit_test(users_have_the_sums_and_the_largest_of_their_jobs),
     };
 

@@ -416,7 +416,7 @@ static void events_are_listed_in_order(void **state)
                  "events", "--db", f->path, "--kind", "start,end,load,unload,error,alloc,free,x");
 }
 
-static void wrong_questions_get_one_sentence(void **state)
+static void invalid_queries_get_one_message(void **state)
 {
     const struct fixture *f = *state;
     char text[600];
@@ -453,7 +453,7 @@ static void wrong_questions_get_one_sentence(void **state)
 }
 
 /* If an option were silently ignored, the answer would look as if it applied. */
-static void an_option_that_means_nothing_to_the_question_is_refused(void **state)
+static void an_option_that_does_not_apply_to_the_query_is_rejected(void **state)
 {
     static const struct {
         const char *question;
@@ -504,7 +504,7 @@ static void an_option_that_means_nothing_to_the_question_is_refused(void **state
     }
 }
 
-static void every_metric_is_listed_and_can_be_asked(void **state)
+static void every_metric_is_listed_and_can_be_queried(void **state)
 {
     const struct fixture *f = *state;
     struct test_run run = RUN("--metric", "help");
@@ -521,7 +521,7 @@ static void every_metric_is_listed_and_can_be_asked(void **state)
     test_run_fini(&run);
 }
 
-static void texts_of_strangers_stay_texts(void **state)
+static void texts_of_other_users_stay_texts(void **state)
 {
     struct ntk_query_table table;
     struct ntk_buf out = { 0 };
@@ -584,10 +584,10 @@ int main(void)
         cmocka_unit_test(a_gap_is_shown_as_a_gap),
         cmocka_unit_test(programs_read_json),
         cmocka_unit_test(events_are_listed_in_order),
-        cmocka_unit_test(wrong_questions_get_one_sentence),
-        cmocka_unit_test(an_option_that_means_nothing_to_the_question_is_refused),
-        cmocka_unit_test(every_metric_is_listed_and_can_be_asked),
-        cmocka_unit_test(texts_of_strangers_stay_texts),
+        cmocka_unit_test(invalid_queries_get_one_message),
+        cmocka_unit_test(an_option_that_does_not_apply_to_the_query_is_rejected),
+        cmocka_unit_test(every_metric_is_listed_and_can_be_queried),
+        cmocka_unit_test(texts_of_other_users_stay_texts),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -128,7 +128,7 @@ static void every_group_covers_exactly_its_own_period(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void another_configuration_goes_on_without_loss_and_with_the_same_numbers(void **state)
+static void a_new_configuration_continues_without_loss_and_with_the_same_numbers(void **state)
 {
     static struct ntk_monitor_config other;
 
@@ -200,7 +200,7 @@ static void no_first_period_is_too_short_for_rates(void **state)
 }
 
 /* Method: something urgent just before a report is due, and just after one. */
-static void what_is_urgent_is_reported_soon_and_no_report_covers_too_little(void **state)
+static void urgent_changes_are_reported_soon_and_no_report_is_too_short(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
@@ -319,10 +319,10 @@ int main(void)
         cmocka_unit_test(with_one_period_each_snapshot_is_a_report_of_everything),
         cmocka_unit_test(periods_stay_on_their_grid_when_a_wakeup_is_late),
         cmocka_unit_test(every_group_covers_exactly_its_own_period),
-        cmocka_unit_test(another_configuration_goes_on_without_loss_and_with_the_same_numbers),
+        cmocka_unit_test(a_new_configuration_continues_without_loss_and_with_the_same_numbers),
         cmocka_unit_test(polls_for_others_count_but_are_not_reports),
         cmocka_unit_test(no_first_period_is_too_short_for_rates),
-        cmocka_unit_test(what_is_urgent_is_reported_soon_and_no_report_covers_too_little),
+        cmocka_unit_test(urgent_changes_are_reported_soon_and_no_report_is_too_short),
         cmocka_unit_test(pages_are_fresh_however_long_the_reports_take),
         cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
         cmocka_unit_test(a_daemon_that_is_named_by_its_address_is_listed_by_it),

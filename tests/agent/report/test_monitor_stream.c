@@ -233,7 +233,7 @@ static void a_line_larger_than_the_queue_goes_through_an_empty_one(void **state)
     close(fds[1]);
 }
 
-static void a_file_gets_every_line_behind_what_it_holds(void **state)
+static void a_file_gets_every_line_after_its_contents(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "out");
@@ -252,7 +252,7 @@ static void a_file_gets_every_line_behind_what_it_holds(void **state)
     test_scratch_destroy(folder);
 }
 
-static void a_closed_stdout_is_one_sentence(void **state)
+static void a_closed_stdout_gives_one_message(void **state)
 {
     struct ntk_monitor_stream *stream = NULL;
     struct ntk_err err = { 0 };
@@ -271,8 +271,8 @@ int main(void)
         cmocka_unit_test(a_full_disk_keeps_the_line),
         cmocka_unit_test(a_reader_that_is_gone_is_reported),
         cmocka_unit_test(a_line_larger_than_the_queue_goes_through_an_empty_one),
-        cmocka_unit_test(a_file_gets_every_line_behind_what_it_holds),
-        cmocka_unit_test(a_closed_stdout_is_one_sentence),
+        cmocka_unit_test(a_file_gets_every_line_after_its_contents),
+        cmocka_unit_test(a_closed_stdout_gives_one_message),
     };
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);

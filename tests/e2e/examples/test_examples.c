@@ -392,7 +392,7 @@ static void memcpy_copies_every_byte(void **state)
     }
 }
 
-static void the_cpu_node_gets_what_the_core_made(void **state)
+static void the_cpu_node_gets_the_output_of_the_core(void **state)
 {
     struct ntk_example_options options = { .size = 100 };
     struct loaded l = load("two-node-cpu", &options);
@@ -455,7 +455,7 @@ int main(void)
         cmocka_unit_test(attention_agrees_with_plain_loops),
         cmocka_unit_test(slow_attention_agrees_too),
         cmocka_unit_test(memcpy_copies_every_byte),
-        cmocka_unit_test(the_cpu_node_gets_what_the_core_made),
+        cmocka_unit_test(the_cpu_node_gets_the_output_of_the_core),
         cmocka_unit_test(faulty_examples_end_as_they_promise),
         cmocka_unit_test(nan_really_is_in_the_output),
     };

@@ -161,7 +161,7 @@ static void assert_taken(const char *name)
 }
 
 /* Lines have metrics, dimensions and labels as keys of one object. */
-static void a_label_of_the_user_is_not_called_as_a_metric_or_dimension(void **state)
+static void a_user_label_cannot_have_the_name_of_a_metric_or_dimension(void **state)
 {
     struct ntk_labels labels = { .count = 1, .rows = { { "team", "ml" } } };
     struct ntk_cloudwatch_data data = { 0 };
@@ -347,7 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_group_has_its_metrics),
         cmocka_unit_test(values_unknown_to_hooks_around_calls_have_no_metric),
-        cmocka_unit_test(a_label_of_the_user_is_not_called_as_a_metric_or_dimension),
+        cmocka_unit_test(a_user_label_cannot_have_the_name_of_a_metric_or_dimension),
         cmocka_unit_test(errors_of_memory_are_five_metrics_and_those_that_happened),
         cmocka_unit_test(hosts_away_from_ec2_stay_apart_by_their_names),
         cmocka_unit_test(runtimes_of_one_tag_are_one_series),

@@ -144,7 +144,7 @@ static void expect(const char *path, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void a_line_goes_on_when_the_full_disk_has_room_again(void **state)
+static void a_line_continues_when_the_full_disk_has_room_again(void **state)
 {
     struct fixture *f = *state;
 
@@ -178,7 +178,7 @@ static void a_line_cut_in_a_file_that_was_moved_away_is_whole_in_the_next(void *
     free(moved);
 }
 
-static void a_line_begins_anew_in_a_file_that_was_made_shorter(void **state)
+static void a_line_restarts_in_a_file_that_was_shortened(void **state)
 {
     struct fixture *f = *state;
 
@@ -238,11 +238,11 @@ static void standard_output_begins_a_new_line_after_one_that_was_cut(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_line_goes_on_when_the_full_disk_has_room_again, set_up,
+        cmocka_unit_test_setup_teardown(a_line_continues_when_the_full_disk_has_room_again, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_line_cut_in_a_file_that_was_moved_away_is_whole_in_the_next, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_line_begins_anew_in_a_file_that_was_made_shorter, set_up,
+        cmocka_unit_test_setup_teardown(a_line_restarts_in_a_file_that_was_shortened, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_new_program_begins_on_its_own_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(standard_output_begins_a_new_line_after_one_that_was_cut,

@@ -72,7 +72,7 @@ static void an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_its(void **s
                               "C:neuron-monitor-n1-d0=dma_abort");
 }
 
-static void a_rule_that_is_right_stays(void **state)
+static void a_correct_rule_is_kept(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 1, .rows = { { 0, NTK_HEALTH_UNHEALTHY, NTK_HEALTH_REASON_DMA_ABORT } }
@@ -90,7 +90,7 @@ static void a_rule_that_is_right_stays(void **state)
     assert_string_equal(said, "P:r=dma_abort");
 }
 
-static void devices_of_others_are_none_of_ours(void **state)
+static void other_devices_are_ignored(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 1, .rows = { { 0, NTK_HEALTH_UNHEALTHY, NTK_HEALTH_REASON_DMA_ABORT } }
@@ -195,8 +195,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_its),
-        cmocka_unit_test(a_rule_that_is_right_stays),
-        cmocka_unit_test(devices_of_others_are_none_of_ours),
+        cmocka_unit_test(a_correct_rule_is_kept),
+        cmocka_unit_test(other_devices_are_ignored),
         cmocka_unit_test(without_devices_rules_stay),
         cmocka_unit_test(older_forms_of_slices_and_pools_of_parts_are_read),
         cmocka_unit_test(a_process_alone_taints_no_device),

@@ -28,7 +28,7 @@ static void unreported_states_are_sent_at_once_or_when_allowed(void **state)
     assert_false(pace.is_wanted);
 }
 
-static void a_change_waits_for_the_gap_and_nothing_for_the_heartbeat(void **state)
+static void a_change_waits_for_the_gap_and_an_unchanged_state_for_the_heartbeat(void **state)
 {
     struct ntk_kube_pace pace = { .is_sending = true };
 
@@ -73,7 +73,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unreported_states_are_sent_at_once_or_when_allowed),
-        cmocka_unit_test(a_change_waits_for_the_gap_and_nothing_for_the_heartbeat),
+        cmocka_unit_test(a_change_waits_for_the_gap_and_an_unchanged_state_for_the_heartbeat),
         cmocka_unit_test(pauses_after_failures_grow_are_bounded_and_heed_the_server),
         cmocka_unit_test(a_question_that_was_given_up_changes_no_pause),
     };

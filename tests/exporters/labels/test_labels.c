@@ -26,7 +26,7 @@ static void labels_are_sorted_and_clean(void **state)
     assert_string_equal(labels.rows[2].value, "7=a");
 }
 
-static void what_would_break_a_series_is_refused(void **state)
+static void labels_that_would_break_a_series_are_rejected(void **state)
 {
     static const struct {
         const char *text;
@@ -102,7 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_sorted_and_clean),
-        cmocka_unit_test(what_would_break_a_series_is_refused),
+        cmocka_unit_test(labels_that_would_break_a_series_are_rejected),
         cmocka_unit_test(letters_that_stand_for_sets_of_labels_are_names_as_any),
         cmocka_unit_test(a_file_is_one_of_a_line),
     };

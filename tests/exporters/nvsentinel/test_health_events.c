@@ -69,7 +69,7 @@ static void only_changes_are_events(void **state)
     ntk_buf_fini(&f.message);
 }
 
-static void an_event_says_what_where_and_what_to_do(void **state)
+static void an_event_has_fault_place_and_action(void **state)
 {
     struct fixture f = { 0 };
 
@@ -108,7 +108,7 @@ static void an_event_says_what_where_and_what_to_do(void **state)
 }
 
 /* A hang of collectives requests a restart of the job, which takes no node out of service. */
-static void a_node_stays_when_its_job_shall_restart(void **state)
+static void a_node_is_kept_when_only_its_job_must_restart(void **state)
 {
     struct fixture f = { 0 };
 
@@ -130,8 +130,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_changes_are_events),
-        cmocka_unit_test(an_event_says_what_where_and_what_to_do),
-        cmocka_unit_test(a_node_stays_when_its_job_shall_restart),
+        cmocka_unit_test(an_event_has_fault_place_and_action),
+        cmocka_unit_test(a_node_is_kept_when_only_its_job_must_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void defaults_are_those_of_the_standard(void **state)
     ntk_otlp_config_fini(&config);
 }
 
-static void a_base_gets_the_path_and_an_address_of_metrics_is_taken_as_it_is(void **state)
+static void a_base_url_gets_the_path_and_a_metrics_url_is_used_unchanged(void **state)
 {
 #define BASE "OTEL_EXPORTER_OTLP_ENDPOINT"
 #define WHOLE "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
@@ -82,7 +82,7 @@ static void a_base_gets_the_path_and_an_address_of_metrics_is_taken_as_it_is(voi
     }
 }
 
-static void each_signal_has_an_address_and_variables_of_its_own(void **state)
+static void each_signal_has_a_separate_address_and_variables(void **state)
 {
     static const struct {
         enum ntk_otlp_signal signal;
@@ -240,7 +240,7 @@ static void over_grpc_the_url_is_a_method(void **state)
 #undef METHOD
 }
 
-static void switched_off_looks_at_nothing_else(void **state)
+static void when_disabled_nothing_else_is_checked(void **state)
 {
     static const struct variable off[][3] = {
         { { "OTEL_SDK_DISABLED", "True" }, { "OTEL_EXPORTER_OTLP_PROTOCOL", "thrift" } },
@@ -260,7 +260,7 @@ static void switched_off_looks_at_nothing_else(void **state)
     ntk_otlp_config_fini(&config);
 }
 
-static void what_cannot_be_done_is_refused_by_name(void **state)
+static void impossible_requests_are_rejected_by_name(void **state)
 {
     static const struct variable bad[] = {
         { "OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318" },
@@ -310,7 +310,7 @@ static void what_cannot_be_done_is_refused_by_name(void **state)
     }
 }
 
-static void what_is_endless_is_refused(void **state)
+static void endless_values_are_rejected(void **state)
 {
     static const char *const names[] = { "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_RESOURCE_ATTRIBUTES",
                                          "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME" };
@@ -343,14 +343,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_those_of_the_standard),
-        cmocka_unit_test(a_base_gets_the_path_and_an_address_of_metrics_is_taken_as_it_is),
-        cmocka_unit_test(each_signal_has_an_address_and_variables_of_its_own),
+        cmocka_unit_test(a_base_url_gets_the_path_and_a_metrics_url_is_used_unchanged),
+        cmocka_unit_test(each_signal_has_a_separate_address_and_variables),
         cmocka_unit_test(a_signal_is_disabled_alone),
         cmocka_unit_test(lists_are_decoded_and_the_variable_of_the_signal_goes_first),
         cmocka_unit_test(over_grpc_the_url_is_a_method),
-        cmocka_unit_test(switched_off_looks_at_nothing_else),
-        cmocka_unit_test(what_cannot_be_done_is_refused_by_name),
-        cmocka_unit_test(what_is_endless_is_refused),
+        cmocka_unit_test(when_disabled_nothing_else_is_checked),
+        cmocka_unit_test(impossible_requests_are_rejected_by_name),
+        cmocka_unit_test(endless_values_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static void a_healthy_device_has_no_record_until_something_happens(void **state)
     ntk_snapshot_destroy(ill);
 }
 
-static void a_reason_that_ends_and_a_device_that_recovers_are_told_apart(void **state)
+static void a_reason_that_ends_and_a_device_that_recovers_are_distinguished(void **state)
 {
     struct ntk_otlp_health health = { 0 };
     struct ntk_snapshot *ill = test_sample_snapshot(1);
@@ -154,7 +154,7 @@ static void a_reason_that_ends_and_a_device_that_recovers_are_told_apart(void **
     ntk_snapshot_destroy(well);
 }
 
-static void a_device_that_is_ill_at_first_sight_has_records_and_no_earlier_verdict(void **state)
+static void a_device_unhealthy_from_the_start_has_records_and_no_earlier_verdict(void **state)
 {
     struct ntk_otlp_health health = { 0 };
     struct ntk_snapshot *unknown = healthy();
@@ -195,8 +195,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_healthy_device_has_no_record_until_something_happens),
-        cmocka_unit_test(a_reason_that_ends_and_a_device_that_recovers_are_told_apart),
-        cmocka_unit_test(a_device_that_is_ill_at_first_sight_has_records_and_no_earlier_verdict),
+        cmocka_unit_test(a_reason_that_ends_and_a_device_that_recovers_are_distinguished),
+        cmocka_unit_test(a_device_unhealthy_from_the_start_has_records_and_no_earlier_verdict),
         cmocka_unit_test(a_snapshot_without_health_changes_nothing),
     };
 

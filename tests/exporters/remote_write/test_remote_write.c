@@ -160,7 +160,7 @@ static void push(struct fixture *f, int snapshots, const int *statuses, const ch
     assert_int_equal(drained, 1); /* nothing is waiting: another request would find no peer */
 }
 
-static void what_may_pass_is_sent_again_what_will_not_is_dropped(void **state)
+static void temporary_failures_are_retried_and_permanent_ones_dropped(void **state)
 {
     static const int statuses[] = { 503, 429, 500, 200, 400, 204, 404, 302, 200, 0 };
     struct fixture *f = *state;
@@ -246,7 +246,7 @@ static void one_refusal_does_not_change_what_is_known(void **state)
 }
 
 /* With success and with failure. */
-static void what_was_not_written_counts_as_refused(void **state)
+static void unwritten_samples_count_as_rejected(void **state)
 {
     static const int statuses[][2] = { { 200, 0 }, { 400, 0 } };
     struct fixture *f = *state;
@@ -346,13 +346,13 @@ static void headers_that_cannot_be_are_refused_without_their_value(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_may_pass_is_sent_again_what_will_not_is_dropped,
+        cmocka_unit_test_setup_teardown(temporary_failures_are_retried_and_permanent_ones_dropped,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_receiver_of_1_0_gets_messages_of_1_0, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_receiver_of_2_0_may_refuse, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_refusal_does_not_change_what_is_known, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(what_was_not_written_counts_as_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unwritten_samples_count_as_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_password_comes_from_a_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(requests_say_what_they_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(headers_that_cannot_be_are_refused_without_their_value,

@@ -66,7 +66,7 @@ static void a_message_loses_its_encoding_and_controls(void **state)
 }
 
 /* {details: [{type_url: "x/google.rpc.RetryInfo", value: {retry_delay: {seconds: 2}}}]} */
-static void an_exhausted_peer_is_asked_again_when_it_says_when(void **state)
+static void an_exhausted_peer_is_retried_after_its_pause(void **state)
 {
     static const char info[] =
         "grpc-status: %d\n"
@@ -136,7 +136,7 @@ int main(void)
         cmocka_unit_test(a_frame_has_flag_and_length),
         cmocka_unit_test(statuses_mean_what_the_standard_says),
         cmocka_unit_test(a_message_loses_its_encoding_and_controls),
-        cmocka_unit_test(an_exhausted_peer_is_asked_again_when_it_says_when),
+        cmocka_unit_test(an_exhausted_peer_is_retried_after_its_pause),
         cmocka_unit_test(without_a_status_http_decides),
         cmocka_unit_test(a_message_is_read_from_its_frame),
     };

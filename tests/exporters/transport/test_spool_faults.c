@@ -158,7 +158,7 @@ static void in_a_world(const struct fault_operation *operation, unsigned calls_m
     free(world.path);
 }
 
-static void a_spool_keeps_its_messages_whatever_fails_while_one_is_put(void **state)
+static void a_spool_keeps_its_messages_whatever_fails_while_one_is_added(void **state)
 {
     static const struct fault_operation operation = {
         .kinds = FAULT_ALL, .before = two_messages, .run = put_and_sync, .after = holds_what_was_put
@@ -182,7 +182,7 @@ static void a_spool_keeps_its_messages_whatever_fails_while_one_is_taken(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_put),
+        cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_added),
         cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_taken),
     };
 

@@ -21,7 +21,7 @@ static void expect_pieces(const struct ntk_activity_row *row, const float expect
     }
 }
 
-static void work_lies_in_the_pieces_that_it_crosses(void **state)
+static void work_counts_in_the_pieces_that_it_crosses(void **state)
 {
     static const float engine[10] = { 0, 0.5F, 1, 1, 0.2F, 0, 0, 0, 0, 1 };
     static const float queue[10] = { 0.1F, 0, 0, 0, 0, 0.75F, 0, 0, 0, 0 };
@@ -161,7 +161,7 @@ static void each_program_has_its_share_of_each_piece(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_lies_in_the_pieces_that_it_crosses),
+        cmocka_unit_test(work_counts_in_the_pieces_that_it_crosses),
         cmocka_unit_test(each_program_has_its_share_of_each_piece),
         cmocka_unit_test(rows_are_by_core_and_rings_without_a_name_by_kind),
         cmocka_unit_test(a_start_on_an_edge_is_not_lost_by_rounding),

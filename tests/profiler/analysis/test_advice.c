@@ -143,7 +143,7 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
 
 /* The same with lines: slot s of each engine is line 10 + s. The load, in small packets of a spill
  * queue, is line 10; line 11 waits for it. */
-static void sentences_name_the_line_that_waits_and_the_one_it_waits_for(void **state)
+static void messages_name_the_waiting_line_and_its_cause(void **state)
 {
     static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
     static const struct ntk_neff_position reader = { 1, 10, 0 };
@@ -454,7 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_without_a_fault_gets_no_advice),
         cmocka_unit_test(dma_on_the_path_and_the_engine_that_waits_for_it),
-        cmocka_unit_test(sentences_name_the_line_that_waits_and_the_one_it_waits_for),
+        cmocka_unit_test(messages_name_the_waiting_line_and_its_cause),
         cmocka_unit_test(one_engine_and_its_issue),
         cmocka_unit_test(a_gain_ends_where_another_engine_decides),
         cmocka_unit_test(an_engine_that_only_waits_hides_no_transfer),

@@ -117,7 +117,7 @@ static void done(struct made *m)
     hand_answers_done(&m->h, &m->a);
 }
 
-static void each_lack_comes_first_and_omits_what_needs_it(void **state)
+static void each_missing_kind_is_listed_first_and_omits_dependent_advice(void **state)
 {
     static const struct {
         enum lack lack;
@@ -225,7 +225,7 @@ static void the_summary_omits_what_records_lack(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_lack_comes_first_and_omits_what_needs_it),
+        cmocka_unit_test(each_missing_kind_is_listed_first_and_omits_dependent_advice),
         cmocka_unit_test(the_remedy_depends_on_where_records_were_lost),
         cmocka_unit_test(a_window_may_have_no_records),
         cmocka_unit_test(the_summary_omits_what_records_lack),

@@ -133,7 +133,7 @@ static bool is_beyond(const double *before, const double *after, size_t count, c
     return beyond;
 }
 
-static void what_grew_by_more_is_beyond(void **state)
+static void an_increase_above_the_limit_exceeds_it(void **state)
 {
     static const double before[] = { 100e6 };
     static const double same[] = { 100e6 };
@@ -184,7 +184,7 @@ static void a_use_of_the_chip_that_shrank_is_beyond(void **state)
     assert_true(use_is_beyond(0.40, 0.399, "chip_use=0%"));
 }
 
-static void what_may_be_chance_is_not_beyond(void **state)
+static void an_increase_due_to_chance_does_not_exceed_the_limit(void **state)
 {
     static const double before[] = { 100, 130, 90, 120, 110 };
     static const double noisy[] = { 125, 95, 140, 118, 121 };
@@ -195,7 +195,7 @@ static void what_may_be_chance_is_not_beyond(void **state)
     assert_true(is_beyond(before, noisy, 1, "total=5%")); /* one of each: only the limit counts */
 }
 
-static void a_limit_of_nothing_is_an_error(void **state)
+static void a_limit_of_zero_is_an_error(void **state)
 {
     static const double one[] = { 100 };
     struct ntk_baseline_limit limits[] = { limit_of("total=5%"), limit_of("engines/Tenser=5%") };
@@ -221,7 +221,7 @@ static void a_limit_of_nothing_is_an_error(void **state)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-static void what_is_written_is_read(void **state)
+static void written_files_are_read(void **state)
 {
     struct ntk_baseline baseline = { .saved_unix_ns = 1795420451360198700,
                                      .instance_type = "trn2.3xlarge",
@@ -337,11 +337,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_read),
-        cmocka_unit_test(what_grew_by_more_is_beyond),
+        cmocka_unit_test(an_increase_above_the_limit_exceeds_it),
         cmocka_unit_test(a_use_of_the_chip_that_shrank_is_beyond),
-        cmocka_unit_test(what_may_be_chance_is_not_beyond),
-        cmocka_unit_test(a_limit_of_nothing_is_an_error),
-        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(an_increase_due_to_chance_does_not_exceed_the_limit),
+        cmocka_unit_test(a_limit_of_zero_is_an_error),
+        cmocka_unit_test(written_files_are_read),
         cmocka_unit_test(an_invalid_baseline_is_refused),
         cmocka_unit_test(names_are_quoted_for_xml),
     };

@@ -106,7 +106,7 @@ static void an_engine_that_never_stops_has_no_gap(void **state)
 
 /* Instructions overlap: time covered by another instruction is not a gap, wherever the first ones
  * end. */
-static void instructions_that_overlap_leave_no_gap(void **state)
+static void overlapping_instructions_leave_no_gap(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -175,7 +175,7 @@ static void a_wait_and_its_issue_are_one_gap(void **state)
 }
 
 /* ACT is free at 280, PE signals at 300, but ACT starts only at 400: most of the gap is issue. */
-static void the_cause_is_what_takes_most_of_the_gap(void **state)
+static void the_cause_takes_most_of_the_gap(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -254,7 +254,7 @@ static void waits_for_one_queue_are_one_cause(void **state)
 
 /* DVE works 0-600; SP waits for it and starts a load, whose data arrives at 1000; PE waits for the
  * load from 100 on. The cause is the queue, the root is DVE. */
-static void a_gap_names_the_root_behind_its_cause(void **state)
+static void a_gap_names_the_root_of_its_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -465,13 +465,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_engine_that_never_stops_has_no_gap),
-        cmocka_unit_test(instructions_that_overlap_leave_no_gap),
+        cmocka_unit_test(overlapping_instructions_leave_no_gap),
         cmocka_unit_test(a_bubble_after_each_instruction_is_issue),
         cmocka_unit_test(a_wait_and_its_issue_are_one_gap),
-        cmocka_unit_test(the_cause_is_what_takes_most_of_the_gap),
+        cmocka_unit_test(the_cause_takes_most_of_the_gap),
         cmocka_unit_test(a_ping_pong_gives_each_side_a_gap_per_round),
         cmocka_unit_test(waits_for_one_queue_are_one_cause),
-        cmocka_unit_test(a_gap_names_the_root_behind_its_cause),
+        cmocka_unit_test(a_gap_names_the_root_of_its_cause),
         cmocka_unit_test(a_gap_whose_root_was_lost_says_so),
         cmocka_unit_test(the_end_of_a_cut_file_is_no_known_gap),
         cmocka_unit_test(the_start_by_the_runtime_is_a_cause),

@@ -152,7 +152,7 @@ static void unread_and_overwritten_values_do_not_count(void **state)
 }
 
 /* A product in two steps: the sum lives from the first step on. */
-static void what_is_added_to_goes_on_living(void **state)
+static void a_value_that_is_added_to_stays_live(void **state)
 {
     struct ntk_isa_instr product = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
     struct hand_trace h;
@@ -227,7 +227,7 @@ static void a_trigger_starts_the_groups_of_its_instance(void **state)
 
 /* With a single element the step of a dimension does not matter, whatever its value. Lengths whose
  * sum overflows count as the whole partition. */
-static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
+static void steps_and_lengths_of_a_hostile_neff_do_not_wrap(void **state)
 {
     static struct ntk_neff_var var = { .name = "sb", .type = NTK_NEFF_VAR_STATE_BUFFER };
     struct ntk_neff_transfer transfer = { .to = { .dim_count = 3,
@@ -262,7 +262,7 @@ static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
 
 /* Values that end long after later ones were made, more of them than the minimum memory of a sorter
  * holds. */
-static void lives_in_files_are_reported_like_those_in_memory(void **state)
+static void lifetimes_in_files_are_reported_like_those_in_memory(void **state)
 {
     struct answers a[2];
     struct hand_trace h[2];
@@ -396,7 +396,7 @@ static void programs_that_cannot_be_read_have_no_answer(void **state)
 }
 
 /* Two of one opcode and one of another: the first in order of engine and slot is named. */
-static void what_is_not_decoded_is_named(void **state)
+static void operations_that_are_not_decoded_are_named(void **state)
 {
     static const uint8_t slots[3][NTK_NTFF_SLOT_BYTES] = { { [0] = 0x77, [1] = 0x10 },
                                                            { [0] = 0x77, [1] = 0x10 },
@@ -427,7 +427,7 @@ static void what_is_not_decoded_is_named(void **state)
     hand_trace_fini(&h);
 }
 
-static void nothing_is_named_where_all_is_decoded(void **state)
+static void no_operation_is_named_if_all_are_decoded(void **state)
 {
     const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
     struct ntk_chip_unknown unknown = { 0 };
@@ -449,15 +449,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_live_from_their_making_to_their_last_use),
         cmocka_unit_test(unread_and_overwritten_values_do_not_count),
-        cmocka_unit_test(what_is_added_to_goes_on_living),
+        cmocka_unit_test(a_value_that_is_added_to_stays_live),
         cmocka_unit_test(a_trigger_starts_the_groups_of_its_instance),
-        cmocka_unit_test(steps_and_lengths_of_a_lying_neff_do_not_wrap),
-        cmocka_unit_test(lives_in_files_are_reported_like_those_in_memory),
+        cmocka_unit_test(steps_and_lengths_of_a_hostile_neff_do_not_wrap),
+        cmocka_unit_test(lifetimes_in_files_are_reported_like_those_in_memory),
         cmocka_unit_test(values_with_most_bytes_times_time_are_listed),
         cmocka_unit_test(values_of_a_program_of_hardware_are_those_of_its_slots),
         cmocka_unit_test(programs_that_cannot_be_read_have_no_answer),
-        cmocka_unit_test(what_is_not_decoded_is_named),
-        cmocka_unit_test(nothing_is_named_where_all_is_decoded),
+        cmocka_unit_test(operations_that_are_not_decoded_are_named),
+        cmocka_unit_test(no_operation_is_named_if_all_are_decoded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

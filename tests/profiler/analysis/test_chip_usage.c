@@ -68,7 +68,7 @@ static void expect_psum(const struct ntk_chip_usage *row, int64_t time_ns, unsig
 
 /* 256 bytes at 0x1000, written (0-100), read (300-400) by an instruction that writes 128 bytes
  * without readers; a third instruction reads bytes that were never written. */
-static void what_is_written_is_in_use_until_it_was_read(void **state)
+static void a_written_value_is_in_use_until_its_last_read(void **state)
 {
     struct hand_trace h;
 
@@ -304,7 +304,7 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_in_use_until_it_was_read),
+        cmocka_unit_test(a_written_value_is_in_use_until_its_last_read),
         cmocka_unit_test(uses_that_touch_are_one_and_each_write_has_a_row),
         cmocka_unit_test(matmul_writes_four_bytes_an_element),
         cmocka_unit_test(ldweights_reads_up_to_its_address),

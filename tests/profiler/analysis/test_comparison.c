@@ -127,7 +127,7 @@ static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
 
 /* A run of 100 us with 50 in an engine, and one of 50 us with 40: shares of a half and four
  * fifths. */
-static void shares_are_of_the_time_of_the_own_run(void **state)
+static void shares_refer_to_the_time_of_the_same_run(void **state)
 {
     struct ntk_measures before = { 0 };
     struct ntk_measures after = { 0 };
@@ -419,7 +419,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_are_distinguished_from_variation),
-        cmocka_unit_test(shares_are_of_the_time_of_the_own_run),
+        cmocka_unit_test(shares_refer_to_the_time_of_the_same_run),
         cmocka_unit_test(the_measures_of_an_execution_are_those_of_its_analyses),
         cmocka_unit_test(measures_are_the_same_in_each_version_of_metrics),
         cmocka_unit_test(repeated_executions_of_one_program_are_not_a_change),

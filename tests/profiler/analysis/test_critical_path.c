@@ -101,7 +101,7 @@ static void a_change_that_came_early_is_not_on_the_path(void **state)
 
 /* Two instructions overlap on one engine, so that 5 ns of them are drain, followed by a chain of
  * 100 that each wait for the other engine: ACT has two steps each time, except for the last. */
-static void long_and_overlapping_chains_come_to_an_end(void **state)
+static void long_and_overlapping_chains_end(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -182,7 +182,7 @@ static void a_change_without_a_maker_is_waited_for(void **state)
 
 /* Two that wait while they run, each released by the other at the very end: the releases form a
  * circle, which the path leaves. */
-static void a_circle_of_waits_comes_to_an_end(void **state)
+static void a_cycle_of_waits_ends(void **state)
 {
     static const uint8_t one[64] = {
         [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [34] = 0x13, [35] = 3, [36] = 1
@@ -224,10 +224,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_chain_goes_through_the_load_and_the_product),
         cmocka_unit_test(a_change_that_came_early_is_not_on_the_path),
-        cmocka_unit_test(long_and_overlapping_chains_come_to_an_end),
+        cmocka_unit_test(long_and_overlapping_chains_end),
         cmocka_unit_test(a_barrier_of_the_runtime_is_left_where_it_was_opened),
         cmocka_unit_test(a_change_without_a_maker_is_waited_for),
-        cmocka_unit_test(a_circle_of_waits_comes_to_an_end),
+        cmocka_unit_test(a_cycle_of_waits_ends),
         cmocka_unit_test(an_execution_without_instructions_is_all_start),
     };
 

@@ -234,7 +234,7 @@ static void a_barrier_with_early_changes_leads_to_the_last_engine(void **state)
 
 /* A file that lies: two engines each wait for what the other one changes, within 100 ns, for a
  * hundred rounds. Each walk along causes must end. */
-static void a_circle_of_early_changes_ends(void **state)
+static void a_cycle_of_early_changes_ends(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -286,7 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(early_changes_move_to_the_start_of_their_instruction),
         cmocka_unit_test(a_barrier_with_early_changes_leads_to_the_last_engine),
-        cmocka_unit_test(a_circle_of_early_changes_ends),
+        cmocka_unit_test(a_cycle_of_early_changes_ends),
         cmocka_unit_test(a_wait_for_an_event_takes_it_before_its_instruction_starts),
     };
 

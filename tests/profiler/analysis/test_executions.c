@@ -107,7 +107,7 @@ static void a_loop_is_one_execution(void **state)
     ntk_executions_fini(&executions);
 }
 
-static void what_does_not_fit_together_is_not_counted(void **state)
+static void inconsistent_parts_are_not_counted(void **state)
 {
     (void)state;
     core.instruction_count = 0;
@@ -138,7 +138,7 @@ int main(void)
         cmocka_unit_test(executions_that_follow_each_other_are_distinguished),
         cmocka_unit_test(programs_are_counted_as_they_were_written),
         cmocka_unit_test(a_loop_is_one_execution),
-        cmocka_unit_test(what_does_not_fit_together_is_not_counted),
+        cmocka_unit_test(inconsistent_parts_are_not_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,7 +250,7 @@ static void cores_are_apart(void **state)
     done(&h, &asked);
 }
 
-static void nothing_that_ran_has_no_stack(void **state)
+static void an_empty_run_has_no_stacks(void **state)
 {
     struct hand_trace h;
 
@@ -269,7 +269,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_layer_are_frames),
         cmocka_unit_test(functions_and_lines_are_frames_with_their_places),
         cmocka_unit_test(cores_are_apart),
-        cmocka_unit_test(nothing_that_ran_has_no_stack),
+        cmocka_unit_test(an_empty_run_has_no_stacks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,7 +161,7 @@ static void three_levels_are_three_bodies(void **state)
     ASSERT_BODIES(&tally, { 5 * 4 * 3, 2 }, { 5 * 4, 3 }, { 5, 3 });
 }
 
-static void two_runs_inside_a_body_leave_it_whole(void **state)
+static void two_runs_inside_a_body_do_not_split_it(void **state)
 {
     struct tally tally;
 
@@ -174,7 +174,7 @@ static void two_runs_inside_a_body_leave_it_whole(void **state)
     ASSERT_BODIES(&tally, { 18, 2 }, { 12, 2 }, { 6, 4 });
 }
 
-static void what_never_repeats_has_no_body(void **state)
+static void a_program_without_repetition_has_no_body(void **state)
 {
     struct tally tally;
 
@@ -303,8 +303,8 @@ int main(void)
         cmocka_unit_test(a_body_that_ends_with_a_run_has_all_its_iterations),
         cmocka_unit_test(a_run_at_the_very_end_is_part_of_its_body),
         cmocka_unit_test(three_levels_are_three_bodies),
-        cmocka_unit_test(two_runs_inside_a_body_leave_it_whole),
-        cmocka_unit_test(what_never_repeats_has_no_body),
+        cmocka_unit_test(two_runs_inside_a_body_do_not_split_it),
+        cmocka_unit_test(a_program_without_repetition_has_no_body),
         cmocka_unit_test(the_same_body_at_two_places_is_one),
         cmocka_unit_test(a_million_equal_tokens_are_one_body),
         cmocka_unit_test(a_million_different_tokens_have_no_repeated_body),

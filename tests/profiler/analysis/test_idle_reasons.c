@@ -59,7 +59,7 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
 
 /* POOL issues a copy that waits for 9, then an instruction whose 20 changed long ago. Descriptors
  * of the copy are generated at 700, so it is recorded after the instruction that it delayed. */
-static void what_overtakes_an_instruction_waited_for_what_that_one_did(void **state)
+static void an_overtaking_instruction_waited_for_the_overtaken_one(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -120,7 +120,7 @@ static uint32_t barrier(struct hand_trace *h, unsigned engine, uint8_t value)
 /* SP has no program, ACT ends its own at 300, PE at 800; all wait in the barrier at the end, which
  * PE reaches last. SP has nothing left to do from the start of PE on, and ACT from 300 on, until
  * 800; then the runtime ends the execution. */
-static void waiting_in_the_last_barrier_is_having_nothing_left_to_do(void **state)
+static void waiting_in_the_last_barrier_counts_as_no_work_left(void **state)
 {
     struct ntk_ntff_insertion inserted[] = { { NTK_NTFF_ENGINE_TENSOR, 1, 1, 0 },
                                              { NTK_NTFF_ENGINE_SCALAR, 1, 1, 0 },
@@ -254,7 +254,7 @@ static void a_chain_that_goes_back_to_no_earlier_time_has_no_root(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void what_a_cut_file_has_lost_is_not_called_idling(void **state)
+static void the_lost_part_of_a_truncated_file_is_not_idle_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -373,7 +373,7 @@ static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
 
 /* A vendor's EVENT_SEMAPHORE of the program starts, then waits: issued 0-100, waiting for PE
  * 100-310, at its end at 500. */
-static void a_wait_lies_inside_what_waits_while_it_runs(void **state)
+static void a_wait_is_inside_the_instruction_that_waits_while_running(void **state)
 {
     static const uint8_t barrier[64] = { [0] = 0xa0, [1] = 0x10, [32] = 0x05, [33] = 2, [36] = 1 };
     static const uint8_t opener[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 2 };
@@ -437,18 +437,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_is_the_engines_that_ended_it),
-        cmocka_unit_test(what_overtakes_an_instruction_waited_for_what_that_one_did),
+        cmocka_unit_test(an_overtaking_instruction_waited_for_the_overtaken_one),
         cmocka_unit_test(a_loop_overtakes_nothing),
-        cmocka_unit_test(waiting_in_the_last_barrier_is_having_nothing_left_to_do),
+        cmocka_unit_test(waiting_in_the_last_barrier_counts_as_no_work_left),
         cmocka_unit_test(a_wait_goes_back_to_its_root),
         cmocka_unit_test(a_chain_that_ends_at_a_lost_change_has_no_root),
         cmocka_unit_test(a_chain_that_goes_back_to_no_earlier_time_has_no_root),
         cmocka_unit_test(a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free),
         cmocka_unit_test(the_change_that_made_it_true_ended_the_wait),
-        cmocka_unit_test(what_a_cut_file_has_lost_is_not_called_idling),
+        cmocka_unit_test(the_lost_part_of_a_truncated_file_is_not_idle_time),
         cmocka_unit_test(semaphore_instructions_are_idle),
         cmocka_unit_test(a_vendors_waits_are_read_where_their_place_is_known),
-        cmocka_unit_test(a_wait_lies_inside_what_waits_while_it_runs),
+        cmocka_unit_test(a_wait_is_inside_the_instruction_that_waits_while_running),
         cmocka_unit_test(code_of_the_runtime_is_its_own_reason),
         cmocka_unit_test(without_a_length_there_is_no_answer),
     };

@@ -90,7 +90,7 @@ static uint64_t with(const char *changes)
     return estimate_ns;
 }
 
-static void changes_are_timed_anew_over_the_graph(void **state)
+static void changes_are_timed_again_over_the_graph(void **state)
 {
     assert_int_equal(with("link=1"), 230);
     assert_int_equal(with("link=2"), 230 - 10 - 15);
@@ -103,7 +103,7 @@ static void changes_are_timed_anew_over_the_graph(void **state)
     assert_int_equal(with("rank7.run=0"), 230);
 }
 
-static void changes_that_are_none_are_refused(void **state)
+static void invalid_changes_are_rejected(void **state)
 {
     static const char *const wrong[] = { "",           "link",
                                          "link=",      "link=-1",
@@ -157,7 +157,7 @@ static void the_clock_of_another_machine_is_found_by_the_ends(void **state)
     ntk_joined_fini(&joined);
 }
 
-static void what_cannot_be_joined_is_unknown(void **state)
+static void parts_that_cannot_be_joined_are_unknown(void **state)
 {
     struct ntk_system_span first[] = { SPAN(CC, 0, 1, 9), SPAN(CC, 0, 11, 19) };
     struct ntk_system_span other[] = { SPAN(CC, 1, 1, 9), SPAN("cc_exec_barrier", 1, 11, 19) };
@@ -339,10 +339,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_and_path_are_those_on_paper),
-        cmocka_unit_test(changes_are_timed_anew_over_the_graph),
-        cmocka_unit_test(changes_that_are_none_are_refused),
+        cmocka_unit_test(changes_are_timed_again_over_the_graph),
+        cmocka_unit_test(invalid_changes_are_rejected),
         cmocka_unit_test(the_clock_of_another_machine_is_found_by_the_ends),
-        cmocka_unit_test(what_cannot_be_joined_is_unknown),
+        cmocka_unit_test(parts_that_cannot_be_joined_are_unknown),
         cmocka_unit_test(times_that_cannot_be_are_omitted),
         cmocka_unit_test(communicators_of_some_ranks_join_those),
         cmocka_unit_test(other_orders_are_joined_or_unknown),

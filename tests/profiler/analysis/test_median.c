@@ -28,7 +28,7 @@ static void it_is_the_lower_one_of_two(void **state)
                                                                                             << 63);
 }
 
-static void what_memory_does_not_hold_goes_to_a_file(void **state)
+static void data_beyond_memory_goes_to_a_file(void **state)
 {
     enum { COUNT = 200001, STEP = 77773 }; /* three times what fits in memory */
     struct ntk_median median;
@@ -49,7 +49,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_the_lower_one_of_two),
-        cmocka_unit_test(what_memory_does_not_hold_goes_to_a_file),
+        cmocka_unit_test(data_beyond_memory_goes_to_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

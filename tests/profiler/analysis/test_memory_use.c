@@ -195,7 +195,7 @@ static void the_peak_is_the_sum_of_its_parts(void **state)
 }
 
 /* The sum of the uses overflows a number: later frees do not make it negative. */
-static void sums_of_a_lying_trace_do_not_wrap(void **state)
+static void sums_of_a_hostile_trace_do_not_wrap(void **state)
 {
     struct ntk_system_span spans[] = {
         ALLOC("a", 10, UINT64_MAX), ALLOC("b", 20, UINT64_MAX), FREE("a", 30, UINT64_MAX),
@@ -244,7 +244,7 @@ int main(void)
         cmocka_unit_test(programs_have_the_peaks_that_they_were_written_with),
         cmocka_unit_test(frees_of_memory_from_before_take_nothing),
         cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
-        cmocka_unit_test(sums_of_a_lying_trace_do_not_wrap),
+        cmocka_unit_test(sums_of_a_hostile_trace_do_not_wrap),
         cmocka_unit_test(uses_without_a_base_have_no_rows),
     };
 

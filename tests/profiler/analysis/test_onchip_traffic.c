@@ -151,7 +151,7 @@ static void prepared_transfers_are_those_of_the_neff(void **state)
     free(m);
 }
 
-static void what_a_vendor_wrote_is_not_known(void **state)
+static void instructions_of_a_vendor_are_unknown(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_isa_instr nop = ntk_isa_instr_make(NTK_ISA_OP_NOP);
@@ -287,7 +287,7 @@ int main(void)
         cmocka_unit_test(tiles_count_each_time_an_instruction_ran),
         cmocka_unit_test(of_dma_only_the_side_on_the_chip_counts),
         cmocka_unit_test(prepared_transfers_are_those_of_the_neff),
-        cmocka_unit_test(what_a_vendor_wrote_is_not_known),
+        cmocka_unit_test(instructions_of_a_vendor_are_unknown),
         cmocka_unit_test(a_vendors_sums_are_the_originals),
         cmocka_unit_test(bytes_go_by_the_type_of_their_queue),
     };

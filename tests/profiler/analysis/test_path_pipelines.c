@@ -368,7 +368,7 @@ static void a_wait_without_a_recorded_change_is_unknown(void **state)
 
 /* One product has a record that never seems to end, another one ends before it starts: the rest
  * still adds up, and the path reaches its end. */
-static void records_that_lie_do_not_break_the_sum(void **state)
+static void false_records_do_not_break_the_sum(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -402,7 +402,7 @@ int main(void)
         cmocka_unit_test(the_last_of_a_pipeline_drains_before_its_consumer_starts),
         cmocka_unit_test(a_long_instruction_owns_what_is_issued_inside_it),
         cmocka_unit_test(a_wait_without_a_recorded_change_is_unknown),
-        cmocka_unit_test(records_that_lie_do_not_break_the_sum),
+        cmocka_unit_test(false_records_do_not_break_the_sum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -390,7 +390,7 @@ static unsigned check_advice(const struct hand_trace *h, const struct hand_answe
     return count;
 }
 
-static void every_sum_and_bound_holds(void **state)
+static void every_sum_and_bound_is_correct(void **state)
 {
     unsigned rooflines = 0;
     unsigned chips = 0;
@@ -485,7 +485,7 @@ static void a_slower_clock_changes_lengths_only(void **state)
 
 /* An execution that continues after its last instruction: it is idle at the end, and the path ends
  * later by exactly that time. */
-static void what_comes_after_the_last_instruction_is_the_end(void **state)
+static void the_time_after_the_last_instruction_is_the_end(void **state)
 {
     const int64_t more_ps = NS(1234);
 
@@ -555,9 +555,9 @@ static void more_work_is_never_less(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(every_sum_and_bound_holds, tell_seed),
+        cmocka_unit_test_teardown(every_sum_and_bound_is_correct, tell_seed),
         cmocka_unit_test_teardown(a_slower_clock_changes_lengths_only, tell_seed),
-        cmocka_unit_test_teardown(what_comes_after_the_last_instruction_is_the_end, tell_seed),
+        cmocka_unit_test_teardown(the_time_after_the_last_instruction_is_the_end, tell_seed),
         cmocka_unit_test_teardown(more_work_is_never_less, tell_seed),
     };
 

@@ -179,7 +179,7 @@ static void cores_of_a_process_are_one_rank(void **state)
 }
 
 /* A core without work is not another rank; a core whose process is missing is. */
-static void a_process_that_is_not_there_lacks_all_its_cores(void **state)
+static void a_missing_process_lacks_all_its_cores(void **state)
 {
     struct rank_world world = whole;
     struct rank_world_sums sums;
@@ -265,7 +265,7 @@ static void traces_that_lack_collectives_shift_nothing(void **state)
     }
 }
 
-static void jobs_that_were_restarted_go_on(void **state)
+static void restarted_jobs_continue(void **state)
 {
     struct rank_world world = whole;
     struct ntk_joined joined;
@@ -310,7 +310,7 @@ static void whole_and_piecewise_reading_agree(void **state)
     free(folder);
 }
 
-static void a_trace_that_is_cut_off_counts_as_far_as_it_goes(void **state)
+static void the_intact_part_of_a_truncated_trace_counts(void **state)
 {
     struct rank_world world = whole;
     struct rank_world_sums sums;
@@ -388,13 +388,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_of_the_job),
         cmocka_unit_test(cores_of_a_process_are_one_rank),
-        cmocka_unit_test(a_process_that_is_not_there_lacks_all_its_cores),
+        cmocka_unit_test(a_missing_process_lacks_all_its_cores),
         cmocka_unit_test(clocks_of_hosts_are_found_and_taken_off),
         cmocka_unit_test(traces_that_lack_collectives_shift_nothing),
         cmocka_unit_test(lists_lie_in_a_file_when_they_are_long),
-        cmocka_unit_test(jobs_that_were_restarted_go_on),
+        cmocka_unit_test(restarted_jobs_continue),
         cmocka_unit_test(whole_and_piecewise_reading_agree),
-        cmocka_unit_test(a_trace_that_is_cut_off_counts_as_far_as_it_goes),
+        cmocka_unit_test(the_intact_part_of_a_truncated_trace_counts),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -87,7 +87,7 @@ static void sets_can_be_too_small(void **state)
     assert_true(ntk_rank_test_least_p(0, 9) >= 1);
 }
 
-static void of_many_tests_those_stay_that_are_more_than_their_share_of_chance(void **state)
+static void the_correction_keeps_only_changes_beyond_chance(void **state)
 {
     static const double p[] = { 0.04, 0.01, 2, 0.5, 0.02, 0.03 };
     static const bool expected[] = { true, true, false, false, true, true };
@@ -110,7 +110,7 @@ int main(void)
         cmocka_unit_test(equal_values_share_their_ranks),
         cmocka_unit_test(large_sets_agree_with_the_exact_count),
         cmocka_unit_test(sets_can_be_too_small),
-        cmocka_unit_test(of_many_tests_those_stay_that_are_more_than_their_share_of_chance),
+        cmocka_unit_test(the_correction_keeps_only_changes_beyond_chance),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ static void each_loop_has_its_count_times_and_outliers(void **state)
 
 /* Four iterations of 30 ns, each started 10 ns after the previous one: 120 ns together, 60 in
  * total. */
-static void what_overlaps_covers_the_execution_once(void **state)
+static void overlapping_spans_cover_the_execution_once(void **state)
 {
     struct hand_trace h;
     struct found f;
@@ -318,7 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_has_count_median_and_the_slow_iteration),
         cmocka_unit_test(each_loop_has_its_count_times_and_outliers),
-        cmocka_unit_test(what_overlaps_covers_the_execution_once),
+        cmocka_unit_test(overlapping_spans_cover_the_execution_once),
         cmocka_unit_test(loops_nest),
         cmocka_unit_test(layers_and_unrolled_iterations_are_found_by_name),
         cmocka_unit_test(a_collective_is_found_by_its_name),

@@ -208,7 +208,7 @@ static void spill_queues_are_not_reported_twice(void **state)
     done(&m);
 }
 
-static void what_is_only_written_or_only_read_is_not_a_round_trip(void **state)
+static void data_only_written_or_only_read_is_not_a_round_trip(void **state)
 {
     for (int is_store = 0; is_store < 2; is_store++) {
         struct made m;
@@ -343,7 +343,7 @@ int main(void)
         cmocka_unit_test(sizes_that_differ),
         cmocka_unit_test(tensors_of_the_caller_are_not_round_trips),
         cmocka_unit_test(spill_queues_are_not_reported_twice),
-        cmocka_unit_test(what_is_only_written_or_only_read_is_not_a_round_trip),
+        cmocka_unit_test(data_only_written_or_only_read_is_not_a_round_trip),
         cmocka_unit_test(the_largest_ones_each_and_the_others_as_a_sum),
         cmocka_unit_test(a_small_round_trip_is_not_worth_advice),
     };

@@ -168,7 +168,7 @@ static void a_transfer_of_hardware_has_the_partitions_of_its_addresses(void **st
 
 /* The vendor tool's view of memory does not know MEMSET and TENSOR_TENSOR; their places are
  * known. */
-static void what_only_has_places_counts(void **state)
+static void slots_with_only_known_places_count(void **state)
 {
     uint8_t slot[64];
     struct hand_trace h;
@@ -261,7 +261,7 @@ int main(void)
         cmocka_unit_test(a_value_ends_with_its_last_read),
         cmocka_unit_test(a_load_occupies_from_its_first_packet),
         cmocka_unit_test(a_transfer_of_hardware_has_the_partitions_of_its_addresses),
-        cmocka_unit_test(what_only_has_places_counts),
+        cmocka_unit_test(slots_with_only_known_places_count),
         cmocka_unit_test(where_a_slot_is_not_known_there_are_no_rows),
         cmocka_unit_test(random_programs_are_reported_as_byte_by_byte),
     };

@@ -277,7 +277,7 @@ static void all_of_a_wait_is_accounted_for(void **state)
 
 /* The runtime makes two instructions from a trigger of prepared transfers: the first waits, the
  * second is the compiler's; the hardware assigns the same wait to both. */
-static void a_trigger_waits_for_what_the_runtime_waits_for_in_front_of_it(void **state)
+static void a_trigger_includes_the_waits_of_the_runtime_before_it(void **state)
 {
     struct fixture f = { 0 };
 
@@ -454,7 +454,7 @@ int main(void)
         cmocka_unit_test(iterations_of_one_path_are_one_and_may_overlap),
         cmocka_unit_test(a_wait_is_blamed_on_the_line_that_ended_it),
         cmocka_unit_test(all_of_a_wait_is_accounted_for),
-        cmocka_unit_test(a_trigger_waits_for_what_the_runtime_waits_for_in_front_of_it),
+        cmocka_unit_test(a_trigger_includes_the_waits_of_the_runtime_before_it),
         cmocka_unit_test(costs_of_lines_by_construction),
         cmocka_unit_test(without_positions_rows_have_a_reason),
     };

@@ -169,7 +169,7 @@ static void pieces_of_many_steps_keep_their_peak(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void what_a_reader_returns_ends_the_steps(void **state)
+static void the_return_value_of_a_reader_ends_the_steps(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -193,7 +193,7 @@ int main(void)
         cmocka_unit_test(an_amount_is_spread_over_its_time_or_over_one_ns),
         cmocka_unit_test(pieces_of_many_steps_keep_their_sum),
         cmocka_unit_test(pieces_of_many_steps_keep_their_peak),
-        cmocka_unit_test(what_a_reader_returns_ends_the_steps),
+        cmocka_unit_test(the_return_value_of_a_reader_ends_the_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

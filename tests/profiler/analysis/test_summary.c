@@ -327,7 +327,7 @@ static void the_open_encoding_counts_its_own_tiles(void **state)
     record_fini(&r);
 }
 
-static void transfers_of_the_open_encoding_count_what_lies_in_device_memory(void **state)
+static void transfers_of_the_open_encoding_count_bytes_in_device_memory(void **state)
 {
     struct recorded r = { 0 };
     struct ntk_dma_traffic traffic = { 0 };
@@ -402,7 +402,7 @@ int main(void)
         cmocka_unit_test(two_cores_share_times_and_double_the_peak_but_not_the_bandwidth),
         cmocka_unit_test(generations_have_their_own_peaks),
         cmocka_unit_test(the_open_encoding_counts_its_own_tiles),
-        cmocka_unit_test(transfers_of_the_open_encoding_count_what_lies_in_device_memory),
+        cmocka_unit_test(transfers_of_the_open_encoding_count_bytes_in_device_memory),
         cmocka_unit_test(opcodes_are_grouped_by_engine_the_longest_first),
     };
 

@@ -192,7 +192,7 @@ static void changes_bound_a_transfer_that_is_complete(void **state)
     hand_trace_fini(&h);
 }
 
-static void without_anything_to_go_by_nothing_is_known(void **state)
+static void without_evidence_nothing_is_known(void **state)
 {
     struct hand_trace h;
 
@@ -227,7 +227,7 @@ int main(void)
         cmocka_unit_test(a_semaphore_write_ends_a_transfer_on_its_ring),
         cmocka_unit_test(bytes_share_packets_out),
         cmocka_unit_test(changes_bound_a_transfer_that_is_complete),
-        cmocka_unit_test(without_anything_to_go_by_nothing_is_known),
+        cmocka_unit_test(without_evidence_nothing_is_known),
         cmocka_unit_test(an_instruction_that_moves_nothing_has_no_transfer),
     };
 

@@ -211,7 +211,7 @@ static void put_undivided(struct made *m)
     }
 }
 
-static void a_transfer_to_one_row_is_of_the_first_ring(void **state)
+static void a_transfer_to_one_row_belongs_to_the_first_ring(void **state)
 {
     struct made m;
 
@@ -226,7 +226,7 @@ static void a_transfer_to_one_row_is_of_the_first_ring(void **state)
 }
 
 /* Divided, or moved by another ring than the first: the whole group is rejected. */
-static void one_row_that_is_moved_otherwise_does_not_fit(void **state)
+static void a_single_row_that_is_moved_differently_does_not_fit(void **state)
 {
     for (int other = 0; other < 2; other++) {
         struct made m;
@@ -244,7 +244,7 @@ static void one_row_that_is_moved_otherwise_does_not_fit(void **state)
 
 /* A packet that crosses the end of a share: from there on, neither this ring nor the other is
  * trusted. */
-static void a_ring_that_does_not_fit_ends_what_is_known(void **state)
+static void a_ring_that_does_not_fit_ends_the_known_part(void **state)
 {
     struct made m;
 
@@ -273,7 +273,7 @@ static void operations_other_than_copies_have_no_share(void **state)
     done(&m);
 }
 
-static void an_empty_packet_ends_what_is_known(void **state)
+static void an_empty_packet_ends_the_known_part(void **state)
 {
     struct made m;
 
@@ -287,7 +287,7 @@ static void an_empty_packet_ends_what_is_known(void **state)
 }
 
 /* More packets than groups: any of them may be the extra one. */
-static void packets_that_are_left_over_take_all_away(void **state)
+static void remaining_packets_remove_all_matches(void **state)
 {
     struct made m;
 
@@ -479,12 +479,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prepared_groups_have_their_share_of_each_ring),
-        cmocka_unit_test(a_transfer_to_one_row_is_of_the_first_ring),
-        cmocka_unit_test(one_row_that_is_moved_otherwise_does_not_fit),
-        cmocka_unit_test(a_ring_that_does_not_fit_ends_what_is_known),
+        cmocka_unit_test(a_transfer_to_one_row_belongs_to_the_first_ring),
+        cmocka_unit_test(a_single_row_that_is_moved_differently_does_not_fit),
+        cmocka_unit_test(a_ring_that_does_not_fit_ends_the_known_part),
         cmocka_unit_test(operations_other_than_copies_have_no_share),
-        cmocka_unit_test(an_empty_packet_ends_what_is_known),
-        cmocka_unit_test(packets_that_are_left_over_take_all_away),
+        cmocka_unit_test(an_empty_packet_ends_the_known_part),
+        cmocka_unit_test(remaining_packets_remove_all_matches),
         cmocka_unit_test(a_ring_that_ends_early_does_not_fit),
         cmocka_unit_test(a_transfer_does_not_begin_before_its_instruction),
         cmocka_unit_test(a_generated_transfer_ends_with_a_semaphore_write),

@@ -68,7 +68,7 @@ static void load(struct hand_trace *h, int64_t load_ns)
     hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, load_ns);
 }
 
-static void dma_twice_as_fast_halves_what_waits_for_dma(void **state)
+static void dma_twice_as_fast_halves_the_waits_for_dma(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -88,7 +88,7 @@ static void dma_twice_as_fast_halves_what_waits_for_dma(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void dma_changes_nothing_of_what_computes(void **state)
+static void dma_does_not_change_computation(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -171,7 +171,7 @@ static void transposes_are_removed_and_products_are_not(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void a_wait_that_is_gone_leaves_its_engine(void **state)
+static void a_wait_that_ended_leaves_its_engine(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -190,7 +190,7 @@ static void a_wait_that_is_gone_leaves_its_engine(void **state)
 }
 
 /* ACT is still busy when the change arrives; once it is faster, it waits. */
-static void a_hidden_dependency_holds_a_faster_engine_up(void **state)
+static void a_hidden_dependency_delays_a_faster_engine(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -230,7 +230,7 @@ static void the_later_of_two_cores_counts(void **state)
  * because others have no gap. */
 /* Between the work of PE and the wait of ACT, DVE executes more instructions than the walk
  * keeps. */
-static void what_an_instruction_of_long_ago_did_counts(void **state)
+static void an_instruction_long_before_counts(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -285,7 +285,7 @@ static void each_of_the_usual_changes_is_what_it_is_alone(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void what_is_not_explained_stays_and_is_measured(void **state)
+static void unexplained_time_stays_and_is_measured(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -455,17 +455,17 @@ static void changes_are_read_or_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dma_twice_as_fast_halves_what_waits_for_dma),
-        cmocka_unit_test(dma_changes_nothing_of_what_computes),
+        cmocka_unit_test(dma_twice_as_fast_halves_the_waits_for_dma),
+        cmocka_unit_test(dma_does_not_change_computation),
         cmocka_unit_test(engines_that_take_turns_each_have_half),
         cmocka_unit_test(another_engine_becomes_the_bound),
         cmocka_unit_test(transposes_are_removed_and_products_are_not),
-        cmocka_unit_test(a_wait_that_is_gone_leaves_its_engine),
-        cmocka_unit_test(a_hidden_dependency_holds_a_faster_engine_up),
+        cmocka_unit_test(a_wait_that_ended_leaves_its_engine),
+        cmocka_unit_test(a_hidden_dependency_delays_a_faster_engine),
         cmocka_unit_test(the_later_of_two_cores_counts),
-        cmocka_unit_test(what_an_instruction_of_long_ago_did_counts),
+        cmocka_unit_test(an_instruction_long_before_counts),
         cmocka_unit_test(each_of_the_usual_changes_is_what_it_is_alone),
-        cmocka_unit_test(what_is_not_explained_stays_and_is_measured),
+        cmocka_unit_test(unexplained_time_stays_and_is_measured),
         cmocka_unit_test(transfers_of_one_dma_engine_follow_each_other),
         cmocka_unit_test(lines_are_found_by_the_end_of_their_path),
         cmocka_unit_test(an_incomplete_capture_is_partial),

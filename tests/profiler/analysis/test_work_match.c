@@ -267,7 +267,7 @@ static void check_link(const struct pair *pair, const struct link *wanted,
              wanted->after ? wanted->after : "-");
 }
 
-static void pairs_of_programs_show_what_became_what(void **state)
+static void pairs_of_programs_show_corresponding_parts(void **state)
 {
     (void)state;
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
@@ -322,7 +322,7 @@ static void the_other_way_round_links_are_the_same(void **state)
     }
 }
 
-static void texts_name_what_it_became(void **state)
+static void texts_name_the_corresponding_parts(void **state)
 {
     struct ntk_work_units units[2];
     struct ntk_work_match match;
@@ -351,9 +351,9 @@ static void texts_name_what_it_became(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs_of_programs_show_what_became_what),
+        cmocka_unit_test(pairs_of_programs_show_corresponding_parts),
         cmocka_unit_test(the_other_way_round_links_are_the_same),
-        cmocka_unit_test(texts_name_what_it_became),
+        cmocka_unit_test(texts_name_the_corresponding_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void check_error(int exit_code, const char *line, const char *a, const ch
     test_run_fini(&result);
 }
 
-static void a_capture_is_named_as_what_it_is(void **state)
+static void a_capture_is_reported_as_a_capture(void **state)
 {
     static const char *const commands[] = { "info", "unpack", "disasm" };
     struct ntff_sample sample = { .version = 5 };
@@ -184,7 +184,7 @@ static void an_example_has_the_cores_of_the_machine(void **state)
     free(file);
 }
 
-static void every_example_of_the_list_is_made_and_sound(void **state)
+static void every_listed_example_is_created_and_valid(void **state)
 {
     struct test_run list = run(0, "example", "--list", NULL, NULL, NULL, NULL, NULL);
     char *file = test_scratch_path(*state, "example.neff");
@@ -219,7 +219,7 @@ static bool has_member(const struct ntk_neff *neff, const char *name)
 }
 
 /* Method: a NEFF with debug files of every kind and a def.json that lists one. */
-static void optimize_leaves_out_debug_files_and_compression(void **state)
+static void optimize_omits_debug_files_and_compression(void **state)
 {
     static const char *const debug[] = { "debug_info/debug_info_penguin.dbg_sg000000",
                                          "sg00/debug_info_asm_PE.dbg", "sg00/pe.asm",
@@ -362,7 +362,7 @@ static void unpack_and_create_give_the_same_archive(void **state)
 }
 
 /* Method: an archive made with non-default options, unpacked and packed again without options. */
-static void create_keeps_what_the_header_said(void **state)
+static void create_keeps_the_values_of_the_header(void **state)
 {
     char *file = test_scratch_path(*state, "first.neff");
     char *featured = test_scratch_path(*state, "featured.neff");
@@ -503,7 +503,7 @@ static void files_that_are_not_neffs_are_failures(void **state)
 /* Method: lists every example without the source lines of its slots, which asm removes with the
  * slots. The listing is assembled into a copy without binaries, which must become byte for byte the
  * original. */
-static void what_disasm_prints_asm_reads_back(void **state)
+static void asm_reads_the_output_of_disasm(void **state)
 {
     static const char *const names[] = { "mlp",          "conv", "attention", "attention-slow",
                                          "memcpy",       "nan",  "oob",       "deadlock",
@@ -668,19 +668,19 @@ static void help_and_version_go_to_stdout(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_capture_is_named_as_what_it_is),
+        cmocka_unit_test(a_capture_is_reported_as_a_capture),
         cmocka_unit_test(a_hash_of_another_kind_is_not_damage),
         cmocka_unit_test(info_shows_header_and_tensors),
         cmocka_unit_test(info_shows_which_subgraph_has_a_tensor),
         cmocka_unit_test(info_prints_json),
-        cmocka_unit_test(every_example_of_the_list_is_made_and_sound),
+        cmocka_unit_test(every_listed_example_is_created_and_valid),
         cmocka_unit_test(an_example_has_the_cores_of_the_machine),
-        cmocka_unit_test(optimize_leaves_out_debug_files_and_compression),
+        cmocka_unit_test(optimize_omits_debug_files_and_compression),
         cmocka_unit_test(unpack_and_create_give_the_same_archive),
-        cmocka_unit_test(create_keeps_what_the_header_said),
+        cmocka_unit_test(create_keeps_the_values_of_the_header),
         cmocka_unit_test(wrong_words_are_usage_errors),
         cmocka_unit_test(files_that_are_not_neffs_are_failures),
-        cmocka_unit_test(what_disasm_prints_asm_reads_back),
+        cmocka_unit_test(asm_reads_the_output_of_disasm),
         cmocka_unit_test(asm_removes_the_source_lines_of_a_changed_engine),
         cmocka_unit_test(a_listing_shows_names_groups_and_slots),
         cmocka_unit_test(help_and_version_go_to_stdout),

@@ -234,7 +234,7 @@ static int count_events(const NtkNtracePb__Trace *piece, void *ctx)
     return 0;
 }
 
-static void what_is_beyond_the_bound_is_counted_as_lost(void **state)
+static void events_beyond_the_bound_count_as_lost(void **state)
 {
     struct observed child = observed_start(test_scratch_folder, child_works, NULL);
     struct ntk_system_trace *trace = NULL;
@@ -342,7 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_holds_exactly_what_the_process_did),
-        cmocka_unit_test(what_is_beyond_the_bound_is_counted_as_lost),
+        cmocka_unit_test(events_beyond_the_bound_count_as_lost),
         cmocka_unit_test(a_recording_ends_when_its_time_is_up),
         cmocka_unit_test(a_process_that_cannot_be_recorded_has_a_reason),
     };

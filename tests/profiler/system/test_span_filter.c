@@ -49,7 +49,7 @@ static void expect(const struct filtered *f, const char *const *types)
     assert_int_equal(f->trace.span_count, count);
 }
 
-static void without_words_everything_stays(void **state)
+static void without_words_everything_is_kept(void **state)
 {
     struct filtered f;
 
@@ -68,7 +68,7 @@ static void cores_are_numbers_and_ranges(void **state)
     assert_int_equal(f.spans[1].parent, 0);
 }
 
-static void what_was_inside_of_a_span_that_goes_is_inside_of_the_next(void **state)
+static void spans_inside_a_removed_span_move_into_the_next(void **state)
 {
     struct filtered f;
 
@@ -170,7 +170,7 @@ static void drop(struct filtered *f)
     ntk_vec_fini(&f->trace.notes);
 }
 
-static void a_window_clips_what_overlaps_it(void **state)
+static void a_window_clips_spans_that_cross_it(void **state)
 {
     struct filtered f;
 
@@ -240,7 +240,7 @@ static void windows_side_by_side_have_every_span_once(void **state)
 }
 
 /* For a core that is slower than the host assumes: the host notices its end long after. */
-static void what_ran_on_a_core_ends_by_its_clock(void **state)
+static void runs_on_a_core_end_by_its_clock(void **state)
 {
     struct ntk_system_span run = timed[3];
     struct ntk_system_trace trace = { .span_count = 1, .spans = &run, .end_ns = 1000 };
@@ -263,7 +263,7 @@ static void what_ran_on_a_core_ends_by_its_clock(void **state)
     ntk_vec_fini(&trace.notes);
 }
 
-static void an_open_window_is_none(void **state)
+static void an_unlimited_window_is_no_window(void **state)
 {
     struct filtered f;
 
@@ -277,17 +277,17 @@ static void an_open_window_is_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_words_everything_stays),
+        cmocka_unit_test(without_words_everything_is_kept),
         cmocka_unit_test(cores_are_numbers_and_ranges),
-        cmocka_unit_test(what_was_inside_of_a_span_that_goes_is_inside_of_the_next),
+        cmocka_unit_test(spans_inside_a_removed_span_move_into_the_next),
         cmocka_unit_test(types_may_be_groups_and_be_excluded),
         cmocka_unit_test(another_machine_has_no_events),
         cmocka_unit_test(an_invalid_list_of_cores_is_refused),
-        cmocka_unit_test(a_window_clips_what_overlaps_it),
+        cmocka_unit_test(a_window_clips_spans_that_cross_it),
         cmocka_unit_test(a_window_before_all_samples_has_none),
         cmocka_unit_test(windows_side_by_side_have_every_span_once),
-        cmocka_unit_test(what_ran_on_a_core_ends_by_its_clock),
-        cmocka_unit_test(an_open_window_is_none),
+        cmocka_unit_test(runs_on_a_core_end_by_its_clock),
+        cmocka_unit_test(an_unlimited_window_is_no_window),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void few_slices_are_given_as_they_are(void **state)
     trace_sample_destroy(sample);
 }
 
-static void a_tile_holds_what_reaches_into_it_from_before(void **state)
+static void a_tile_contains_slices_that_began_before_it(void **state)
 {
     static const uint32_t tracks[] = { QUEUE };
     struct trace_sample *sample = trace_sample_create(100);
@@ -300,7 +300,7 @@ static void bytes_of_packets_at_once_are_spread_over_the_time_of_each(void **sta
     trace_sample_destroy(sample);
 }
 
-static void a_bucket_is_named_by_what_has_most_of_its_time(void **state)
+static void a_bucket_has_the_name_that_takes_most_of_its_time(void **state)
 {
     static const uint32_t tracks[] = { TENSOR };
     struct trace_sample *sample = trace_sample_create(100000);
@@ -531,10 +531,10 @@ int main(void)
         cmocka_unit_test(an_offset_moves_all_of_a_source),
         cmocka_unit_test(a_trace_without_anything_is_a_timeline_without_rows),
         cmocka_unit_test(few_slices_are_given_as_they_are),
-        cmocka_unit_test(a_tile_holds_what_reaches_into_it_from_before),
+        cmocka_unit_test(a_tile_contains_slices_that_began_before_it),
         cmocka_unit_test(buckets_of_all_levels_add_up_to_the_row),
         cmocka_unit_test(bytes_of_packets_at_once_are_spread_over_the_time_of_each),
-        cmocka_unit_test(a_bucket_is_named_by_what_has_most_of_its_time),
+        cmocka_unit_test(a_bucket_has_the_name_that_takes_most_of_its_time),
         cmocka_unit_test(overlaps_and_one_slice_over_everything_count_once),
         cmocka_unit_test(a_level_or_tile_outside_is_refused),
         cmocka_unit_test(all_slices_can_be_put_at_once),

@@ -102,7 +102,7 @@ static void rows_of_banks_are_in_a_folded_group_below_the_counters(void **state)
     hand_timeline_close(&t);
 }
 
-static void what_the_capture_does_not_tell_has_no_row(void **state)
+static void values_missing_from_the_capture_have_no_row(void **state)
 {
     static const char *const absent[] = { "HBM read", "HBM written", "Pending DMA",
                                           "PSUM bank 0 live", "SBUF live" };
@@ -198,7 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_hold_the_values_of_counters),
         cmocka_unit_test(rows_of_banks_are_in_a_folded_group_below_the_counters),
-        cmocka_unit_test(what_the_capture_does_not_tell_has_no_row),
+        cmocka_unit_test(values_missing_from_the_capture_have_no_row),
         cmocka_unit_test(counters_are_no_events_of_the_capture),
         cmocka_unit_test(meta_and_details_have_unit_scale_and_meaning),
         cmocka_unit_test(buckets_keep_the_sum_of_a_counter),

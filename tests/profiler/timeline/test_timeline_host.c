@@ -201,7 +201,7 @@ static void a_span_is_reported_in_full(void **state)
 
 /* Three hours in ps do not fit the 53 bits of a double: the end and the moment after it become the
  * same number. */
-static void what_ends_a_long_run_is_counted_in_the_last_piece(void **state)
+static void the_end_of_a_long_run_counts_in_the_last_piece(void **state)
 {
     const uint64_t long_ns = UINT64_C(3) * 3600 * 1000000000;
     struct ntk_system_span far[] = {
@@ -300,7 +300,7 @@ int main(void)
         cmocka_unit_test(deep_nests_take_no_longer),
         cmocka_unit_test(a_span_is_reported_in_full),
         cmocka_unit_test(the_page_of_one_file_has_rows_of_the_host),
-        cmocka_unit_test(what_ends_a_long_run_is_counted_in_the_last_piece),
+        cmocka_unit_test(the_end_of_a_long_run_counts_in_the_last_piece),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void a_wait_shows_its_cause(void **state)
     json_decref(flows);
 }
 
-static void a_signal_shows_what_it_released(void **state)
+static void a_signal_shows_the_released_instruction(void **state)
 {
     json_t *flows = flows_of(*state, TENSOR, 0);
 
@@ -97,7 +97,7 @@ static void a_signal_shows_what_it_released(void **state)
     json_decref(flows);
 }
 
-static void a_change_shows_its_maker_and_what_it_released(void **state)
+static void a_change_shows_its_maker_and_the_released_instruction(void **state)
 {
     json_t *flows = flows_of(*state, SEMAPHORE, 0);
 
@@ -107,7 +107,7 @@ static void a_change_shows_its_maker_and_what_it_released(void **state)
 }
 
 /* A program of a machine with unknown instructions. */
-static void what_is_not_known_is_not_called_no_wait(void **state)
+static void an_unknown_wait_is_not_shown_as_no_wait(void **state)
 {
     static const uint8_t slot[NTK_NTFF_SLOT_BYTES] = { NTK_NTFF_OPCODE_MATMUL, 0x10 };
     struct ntk_buf out = { 0 };
@@ -297,12 +297,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_shows_its_cause),
-        cmocka_unit_test(a_signal_shows_what_it_released),
-        cmocka_unit_test(a_change_shows_its_maker_and_what_it_released),
+        cmocka_unit_test(a_signal_shows_the_released_instruction),
+        cmocka_unit_test(a_change_shows_its_maker_and_the_released_instruction),
         cmocka_unit_test(the_name_that_a_compiler_left_is_shown),
         cmocka_unit_test(predecessors_of_an_instruction_are_shown_with_their_last_run),
         cmocka_unit_test(operands_of_hardware_are_shown_where_they_can_be_read),
-        cmocka_unit_test(what_is_not_known_is_not_called_no_wait),
+        cmocka_unit_test(an_unknown_wait_is_not_shown_as_no_wait),
         cmocka_unit_test(an_invalid_slice_is_refused),
         cmocka_unit_test(the_path_is_cut_to_the_window),
         cmocka_unit_test(the_flame_is_cut_to_the_range),

@@ -277,7 +277,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
     }
 }
 
-static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
+static void an_empty_folder_is_reported_as_an_error(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 1 };
     struct ntk_timeline_source source = { .name = "one" };
@@ -306,7 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_timeline_in_a_file_is_that_on_the_heap),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
-        cmocka_unit_test(a_folder_that_holds_nothing_is_an_error_that_says_so),
+        cmocka_unit_test(an_empty_folder_is_reported_as_an_error),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

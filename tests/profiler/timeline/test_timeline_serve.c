@@ -73,7 +73,7 @@ static void every_file_of_the_page_is_served_under_its_policy(void **state)
     expect(f, "/nothing.js", "404 Not Found", "not found");
 }
 
-static void answers_are_what_was_asked(void **state)
+static void answers_match_the_queries(void **state)
 {
     const struct fixture *f = *state;
 
@@ -101,7 +101,7 @@ static void answers_are_what_was_asked(void **state)
     expect(f, "/api/v1/summary?source=0", "200 OK", "\"total_time\": 0.0001,");
 }
 
-static void bad_questions_get_a_sentence(void **state)
+static void invalid_queries_get_a_message(void **state)
 {
     static const char *const rows[][3] = {
         { "/api/v1/tiles?tile=0&tracks=0", "400", "missing level" },
@@ -205,8 +205,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_file_of_the_page_is_served_under_its_policy),
-        cmocka_unit_test(answers_are_what_was_asked),
-        cmocka_unit_test(bad_questions_get_a_sentence),
+        cmocka_unit_test(answers_match_the_queries),
+        cmocka_unit_test(invalid_queries_get_a_message),
         cmocka_unit_test(all_of_a_long_timeline_can_be_asked_for),
         cmocka_unit_test(a_foreign_name_is_kept_out),
         cmocka_unit_test(a_taken_port_gives_the_next_free_one),

@@ -54,7 +54,7 @@ static void a_list_moves_to_a_file_and_keeps_what_it_has(void **state)
     ntk_long_list_fini(&list); /* of a zeroed list */
 }
 
-static void a_file_grows_where_it_lies(void **state)
+static void a_file_grows_in_place(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 1, .folder = test_scratch_folder };
     struct ntk_long_list list;
@@ -84,7 +84,7 @@ static void lists_at_once_share_the_heap(void **state)
     ntk_long_list_fini(&list);
 }
 
-static void what_was_not_written_is_zero(void **state)
+static void unwritten_bytes_are_zero(void **state)
 {
     static const uint64_t zeros[600];
     struct ntk_trace trace = { .folder = test_scratch_folder };
@@ -103,7 +103,7 @@ static void what_was_not_written_is_zero(void **state)
     ntk_long_list_fini(&list);
 }
 
-static void no_room_is_an_error_with_a_sentence(void **state)
+static void lack_of_space_is_an_error_with_a_message(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
@@ -137,10 +137,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_moves_to_a_file_and_keeps_what_it_has),
-        cmocka_unit_test(a_file_grows_where_it_lies),
+        cmocka_unit_test(a_file_grows_in_place),
         cmocka_unit_test(lists_at_once_share_the_heap),
-        cmocka_unit_test(what_was_not_written_is_zero),
-        cmocka_unit_test(no_room_is_an_error_with_a_sentence),
+        cmocka_unit_test(unwritten_bytes_are_zero),
+        cmocka_unit_test(lack_of_space_is_an_error_with_a_message),
     };
 
     signal(SIGXFSZ, SIG_IGN);

@@ -68,7 +68,7 @@ static void small_arrays_need_no_file(void **state)
     ntk_spill_fini(&spill);
 }
 
-static void what_is_given_back_leaves_memory_and_stays(void **state)
+static void released_pages_leave_memory_and_keep_their_contents(void **state)
 {
     struct ntk_spill spill;
 
@@ -105,7 +105,7 @@ static void many_small_arrays_share_extents(void **state)
     ntk_spill_fini(&spill);
 }
 
-static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
+static void an_empty_folder_is_reported_as_an_error(void **state)
 {
     struct ntk_spill spill;
 
@@ -152,9 +152,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_arrays_need_no_file),
-        cmocka_unit_test(what_is_given_back_leaves_memory_and_stays),
+        cmocka_unit_test(released_pages_leave_memory_and_keep_their_contents),
         cmocka_unit_test(many_small_arrays_share_extents),
-        cmocka_unit_test(a_folder_that_holds_nothing_is_an_error_that_says_so),
+        cmocka_unit_test(an_empty_folder_is_reported_as_an_error),
         cmocka_unit_test(a_full_disk_is_an_error_before_anything_is_written),
         cmocka_unit_test(an_invalid_size_is_refused),
     };

@@ -162,7 +162,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
     }
 }
 
-static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
+static void an_empty_folder_is_reported_as_an_error(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 1 };
     struct ntk_trace_options options = { .list_bytes = 1, .folder = "/nonexistent" };
@@ -195,7 +195,7 @@ static int make_trace(void *ctx)
     return ntk_trace_create(making->ntff, NULL, &options, &making->trace, &making->err);
 }
 
-static void a_full_disk_is_an_error_that_says_so(void **state)
+static void a_full_disk_is_reported_as_an_error(void **state)
 {
     struct ntff_big big = { .steps = 20000, .cores = 1 };
     struct making making = { 0 };
@@ -217,7 +217,7 @@ static void cut_once(double share, void *ctx)
     }
 }
 
-static void a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so(void **state)
+static void a_capture_that_is_truncated_during_reading_is_reported(void **state)
 {
     struct ntff_big big = { .steps = 40000, .cores = 1 };
     struct ntk_trace *trace = NULL;
@@ -246,9 +246,9 @@ int main(void)
         cmocka_unit_test(a_trace_in_files_is_that_in_memory),
         cmocka_unit_test(many_short_lists_do_not_add_up_in_memory),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
-        cmocka_unit_test(a_folder_that_holds_nothing_is_an_error_that_says_so),
-        cmocka_unit_test(a_full_disk_is_an_error_that_says_so),
-        cmocka_unit_test(a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so),
+        cmocka_unit_test(an_empty_folder_is_reported_as_an_error),
+        cmocka_unit_test(a_full_disk_is_reported_as_an_error),
+        cmocka_unit_test(a_capture_that_is_truncated_during_reading_is_reported),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -190,7 +190,7 @@ static void an_empty_window_and_an_unknown_core_are_refused(void **state)
     close_part(&unknown);
 }
 
-static void a_core_that_is_all_there_is_changes_nothing(void **state)
+static void selecting_the_only_core_changes_nothing(void **state)
 {
     const uint32_t four[] = { 9, 4 };
     struct opened o = open_cores(0, 0, four, 2);
@@ -208,7 +208,7 @@ int main(void)
         cmocka_unit_test(windows_side_by_side_have_every_row_once),
         cmocka_unit_test(a_window_that_has_everything_is_not_a_part),
         cmocka_unit_test(an_empty_window_and_an_unknown_core_are_refused),
-        cmocka_unit_test(a_core_that_is_all_there_is_changes_nothing),
+        cmocka_unit_test(selecting_the_only_core_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

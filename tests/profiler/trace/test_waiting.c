@@ -45,7 +45,7 @@ static void every_queue_is_first_in_first_out(void **state)
     assert_int_equal(pool.capacity, 0);
 }
 
-static void a_full_pool_takes_no_more_until_something_goes(void **state)
+static void a_full_pool_rejects_entries_until_one_is_removed(void **state)
 {
     struct ntk_waiting pool = { 0 };
     uint32_t queue = 0;
@@ -71,7 +71,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_queue_is_first_in_first_out),
-        cmocka_unit_test(a_full_pool_takes_no_more_until_something_goes),
+        cmocka_unit_test(a_full_pool_rejects_entries_until_one_is_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ static size_t resident_bytes(const void *first)
     return kib * 1024;
 }
 
-static void a_scan_of_a_mapped_list_gives_back_what_it_passed(void **state)
+static void a_scan_of_a_mapped_list_releases_the_pages_it_passed(void **state)
 {
     const size_t bytes_count = 32 * NTK_TRACE_SCAN_BYTES;
     FILE *file = tmpfile();
@@ -159,7 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_walk_passes_every_span_once_in_order_of_time),
-        cmocka_unit_test(a_scan_of_a_mapped_list_gives_back_what_it_passed),
+        cmocka_unit_test(a_scan_of_a_mapped_list_releases_the_pages_it_passed),
         cmocka_unit_test(an_empty_list_is_passed_at_once),
     };
 

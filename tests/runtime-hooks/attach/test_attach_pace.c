@@ -63,7 +63,7 @@ static void observing_is_judged_in_time_and_not_by_a_few(void **state)
     }
 }
 
-static void what_may_be_spent_is_spent(void **state)
+static void a_cost_at_the_limit_is_allowed(void **state)
 {
     static const struct {
         uint64_t execution_ns;
@@ -86,7 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_without_libnrt_is_checked_less_and_less_often),
         cmocka_unit_test(observing_is_judged_in_time_and_not_by_a_few),
-        cmocka_unit_test(what_may_be_spent_is_spent),
+        cmocka_unit_test(a_cost_at_the_limit_is_allowed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ static uint64_t rows_sum(const struct ntk_ring_segment *segment, enum ntk_memory
     return bytes;
 }
 
-static void monitors_see_it_by_what_it_is(void **state)
+static void monitors_see_the_memory_in_its_categories(void **state)
 {
     struct core_fixture *f = *state;
     const struct ntk_ring_options options = { .folder = f->folder };
@@ -168,8 +168,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(each_execution_at_once_has_memory_from_the_load_on),
         TEST(a_model_without_memory_for_all_of_them_is_refused),
-        cmocka_unit_test_setup_teardown(monitors_see_it_by_what_it_is, core_fixture_prepare,
-                                        core_fixture_teardown),
+        cmocka_unit_test_setup_teardown(monitors_see_the_memory_in_its_categories,
+                                        core_fixture_prepare, core_fixture_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

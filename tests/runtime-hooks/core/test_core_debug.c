@@ -67,7 +67,7 @@ static void events_come_out_in_order_on_the_core_that_pushed_them(void **state)
     assert_int_equal(ntk_core_debug_take(other, &record), -EBADF);
 }
 
-static void a_full_queue_drops_what_is_new_and_counts_it(void **state)
+static void a_full_queue_drops_and_counts_new_entries(void **state)
 {
     struct ntk_core_debug_record *record = NULL;
     uint64_t lost = 0;
@@ -133,7 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_out_in_order_on_the_core_that_pushed_them),
-        cmocka_unit_test(a_full_queue_drops_what_is_new_and_counts_it),
+        cmocka_unit_test(a_full_queue_drops_and_counts_new_entries),
         cmocka_unit_test(threads_push_while_one_takes),
     };
 

@@ -52,7 +52,7 @@ static void faults_with_at_strike_once_and_with_every_again(void **state)
     assert_string_equal(text, "1111");
 }
 
-static void the_same_seed_draws_the_same_and_about_as_often_as_asked(void **state)
+static void a_seed_draws_the_same_values_at_about_the_requested_rate(void **state)
 {
     static char a[10001], b[10001], other[10001];
     size_t count = 0;
@@ -168,7 +168,7 @@ static void jitter_is_drawn_by_seed_below_its_time(void **state)
     ntk_core_faults_destroy(other);
 }
 
-static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **state)
+static void an_invalid_text_is_rejected_with_its_position(void **state)
 {
     static const struct {
         const char *text;
@@ -257,13 +257,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(faults_with_at_strike_once_and_with_every_again),
-        cmocka_unit_test(the_same_seed_draws_the_same_and_about_as_often_as_asked),
+        cmocka_unit_test(a_seed_draws_the_same_values_at_about_the_requested_rate),
         cmocka_unit_test(cores_are_counted_together_apart_or_alone),
         cmocka_unit_test(faults_of_one_text_strike_in_its_order),
         cmocka_unit_test(slowness_has_an_amount_and_links_are_queried_separately),
         cmocka_unit_test(factors_of_several_faults_are_bounded_together),
         cmocka_unit_test(jitter_is_drawn_by_seed_below_its_time),
-        cmocka_unit_test(a_wrong_text_is_refused_with_a_sentence_that_names_the_place),
+        cmocka_unit_test(an_invalid_text_is_rejected_with_its_position),
         cmocka_unit_test(too_many_faults_and_too_long_texts_are_refused),
     };
 

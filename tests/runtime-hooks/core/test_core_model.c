@@ -109,7 +109,7 @@ static void shortage_keep(const char *cause, const char *cores, const char *tabl
     shortages++;
 }
 
-static void a_model_that_does_not_fit_is_refused_and_leaves_nothing(void **state)
+static void a_model_that_does_not_fit_is_rejected_and_leaves_no_memory(void **state)
 {
     const struct ntk_core_options options = { .lnc = 1, .shortage = shortage_keep };
     const struct test_model_options large = { .tmp_bytes = UINT64_C(1) << 40 };
@@ -321,7 +321,7 @@ int main(void)
         OPEN(a_model_shows_what_the_file_says),
         OPEN(models_without_a_core_go_where_fewest_are),
         OPEN(memory_of_a_model_comes_back_when_it_goes),
-        cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused_and_leaves_nothing,
+        cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_rejected_and_leaves_no_memory,
                                         core_fixture_prepare, core_fixture_teardown),
         OPEN(a_refused_file_gets_every_reason_at_once),
         cmocka_unit_test_setup_teardown(a_refusal_names_the_settings_that_would_allow_a_file,

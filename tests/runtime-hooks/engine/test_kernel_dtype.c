@@ -324,7 +324,7 @@ static void wide_integers_become_the_nearest_float(void **state)
     }
 }
 
-static void rows_with_steps_give_what_single_elements_give(void **state)
+static void rows_with_steps_equal_single_elements(void **state)
 {
     uint8_t from[2048];
     uint8_t packed[512];
@@ -387,7 +387,7 @@ int main(void)
         cmocka_unit_test(floats_become_integers_by_nearest_even_and_saturate),
         cmocka_unit_test(integers_become_integers_by_value_and_saturate),
         cmocka_unit_test(wide_integers_become_the_nearest_float),
-        cmocka_unit_test(rows_with_steps_give_what_single_elements_give),
+        cmocka_unit_test(rows_with_steps_equal_single_elements),
         cmocka_unit_test(a_nan_that_is_written_is_reported_and_only_then),
     };
 

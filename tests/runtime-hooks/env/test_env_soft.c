@@ -73,7 +73,7 @@ static void variables_that_are_set_arrive_with_their_names(void **state)
     assert_non_null(strstr(load.cpu_nodes_why, "NEURON_SOFT_CPU_NODES"));
 }
 
-static void code_for_the_host_is_its_users_own_all_or_none(void **state)
+static void code_for_the_host_runs_from_own_files_all_files_or_none(void **state)
 {
     static const struct {
         const char *value;
@@ -116,7 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(variables_that_are_unset_and_empty_are_the_same, setup),
         cmocka_unit_test_setup(variables_that_are_set_arrive_with_their_names, setup),
-        cmocka_unit_test_setup(code_for_the_host_is_its_users_own_all_or_none, setup),
+        cmocka_unit_test_setup(code_for_the_host_runs_from_own_files_all_files_or_none, setup),
         cmocka_unit_test_setup(a_value_that_cannot_be_is_refused_by_name, setup),
     };
 

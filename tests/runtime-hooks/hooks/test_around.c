@@ -147,7 +147,7 @@ static int child_is_refused(struct observed *child, void *ctx)
     return tell(child);
 }
 
-static void a_begun_execution_that_is_refused_counts_as_refused_and_took_no_time(void **state)
+static void an_execution_rejected_after_its_start_counts_as_rejected_without_time(void **state)
 {
     struct seen seen = see(child_is_refused);
 
@@ -324,7 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_execution_without_device_time_has_no_device_latency),
-        cmocka_unit_test(a_begun_execution_that_is_refused_counts_as_refused_and_took_no_time),
+        cmocka_unit_test(an_execution_rejected_after_its_start_counts_as_rejected_without_time),
         cmocka_unit_test(runs_of_one_call_are_executions_that_share_its_time),
         cmocka_unit_test(an_execution_with_an_unseen_end_counts_without_latency),
         cmocka_unit_test(threads_that_share_a_core_lose_no_count),

@@ -286,7 +286,7 @@ static void memory_that_a_slice_holds_is_counted_until_the_slice_goes(void **sta
     end(&f);
 }
 
-static void names_that_the_runtime_lacks_are_not_there(void **state)
+static void names_that_the_runtime_lacks_are_missing(void **state)
 {
     struct fixture f;
 
@@ -324,7 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_is_an_event_with_its_file_and_size),
         cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_goes),
-        cmocka_unit_test(names_that_the_runtime_lacks_are_not_there),
+        cmocka_unit_test(names_that_the_runtime_lacks_are_missing),
         cmocka_unit_test(threads_that_call_first_find_one_runtime),
         cmocka_unit_test(messages_never_end_the_process),
     };

@@ -128,7 +128,7 @@ static const char *list(const char *folders)
     return text;
 }
 
-static void the_named_one_comes_before_all_others(void **state)
+static void the_named_runtime_takes_precedence(void **state)
 {
     const char *named = link_to(vendor, "named");
 
@@ -249,7 +249,7 @@ static void a_loaded_runtime_comes_before_all_but_the_named_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_named_one_comes_before_all_others),
+        cmocka_unit_test(the_named_runtime_takes_precedence),
         cmocka_unit_test(folders_are_asked_in_their_order),
         cmocka_unit_test(folders_may_be_set_by_the_program),
         cmocka_unit_test(an_empty_folder_of_the_list_is_the_working_one),

@@ -272,7 +272,7 @@ static void simple_bind_takes_shapes_and_gets_values_later(void **state)
     assert_nothing_is_left();
 }
 
-static void nodes_that_do_not_fit_are_refused_with_a_sentence(void **state)
+static void nodes_that_do_not_fit_are_rejected_with_a_message(void **state)
 {
     static const struct {
         const char *op;
@@ -400,7 +400,7 @@ int main(void)
         cmocka_unit_test(segments_compute_what_their_operators_do),
         cmocka_unit_test(a_segment_runs_once_at_its_last_input),
         cmocka_unit_test(simple_bind_takes_shapes_and_gets_values_later),
-        cmocka_unit_test(nodes_that_do_not_fit_are_refused_with_a_sentence),
+        cmocka_unit_test(nodes_that_do_not_fit_are_rejected_with_a_message),
         cmocka_unit_test(types_that_differ_are_refused),
     };
 

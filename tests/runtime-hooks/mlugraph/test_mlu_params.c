@@ -96,7 +96,7 @@ static void params_that_are_written_are_read_again(void **state)
     test_scratch_destroy(folder);
 }
 
-static void params_that_are_invalid_are_refused_with_a_sentence(void **state)
+static void invalid_params_are_rejected_with_a_message(void **state)
 {
     static const struct {
         const char *name;
@@ -122,7 +122,7 @@ static void params_that_are_invalid_are_refused_with_a_sentence(void **state)
 }
 
 /* A damaged field of the raw sample. */
-static void fields_that_lie_are_refused(void **state)
+static void false_fields_are_rejected(void **state)
 {
     const size_t entry = sizeof(struct mlu_params_header);
     const struct {
@@ -286,8 +286,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(archives_and_raw_files_are_read_alike),
         cmocka_unit_test(params_that_are_written_are_read_again),
-        cmocka_unit_test(params_that_are_invalid_are_refused_with_a_sentence),
-        cmocka_unit_test(fields_that_lie_are_refused),
+        cmocka_unit_test(invalid_params_are_rejected_with_a_message),
+        cmocka_unit_test(false_fields_are_rejected),
         cmocka_unit_test(damage_is_survived),
         cmocka_unit_test(numbers_are_rounded_as_their_types_say),
         cmocka_unit_test(arrays_are_written_as_numpy_does),

@@ -155,7 +155,7 @@ static void devices_can_be_given_in_many_ways(void **state)
 
 #define X "{'op': 'null', 'name': 'x', 'inputs': []}"
 
-static void symbols_that_are_invalid_are_refused_with_a_sentence(void **state)
+static void invalid_symbols_are_rejected_with_a_message(void **state)
 {
     static const struct {
         const char *text;
@@ -338,7 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_generation_says_the_same),
         cmocka_unit_test(devices_can_be_given_in_many_ways),
-        cmocka_unit_test(symbols_that_are_invalid_are_refused_with_a_sentence),
+        cmocka_unit_test(invalid_symbols_are_rejected_with_a_message),
         cmocka_unit_test(every_cut_of_a_file_is_refused),
         cmocka_unit_test(huge_counts_are_refused),
         cmocka_unit_test(weights_and_labels_are_not_read_at_run_time),

@@ -199,7 +199,7 @@ static void another_process_is_read_while_it_runs(void **state)
     unsetenv("NEURON_PROCESS_TAG");
 }
 
-static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
+static void the_calling_process_is_read_with_its_own_writes_added(void **state)
 {
     struct loaded loaded = { 0 };
     nds_instance_t *inst = NULL;
@@ -497,7 +497,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(another_process_is_read_while_it_runs, runtime_setup,
                                         runtime_teardown),
-        cmocka_unit_test_setup_teardown(the_own_process_is_read_and_what_it_writes_lies_on_top,
+        cmocka_unit_test_setup_teardown(the_calling_process_is_read_with_its_own_writes_added,
                                         runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(
             reading_its_own_segment_does_not_drop_the_lock_that_shows_it_lives, runtime_setup,

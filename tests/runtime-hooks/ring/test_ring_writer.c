@@ -46,7 +46,7 @@ static int is_whole(const struct ntk_slot *slot)
            slot->word[4] == (value ^ 5);
 }
 
-static void a_record_arrives_as_it_was_put(void **state)
+static void a_record_arrives_unchanged(void **state)
 {
     struct ntk_slot slots[NTK_RING_BATCH];
     struct ntk_ring_reader reader;
@@ -65,7 +65,7 @@ static void a_record_arrives_as_it_was_put(void **state)
     free(ring.slots);
 }
 
-static void a_ring_that_is_used_again_goes_on_counting(void **state)
+static void a_reused_ring_continues_its_count(void **state)
 {
     struct ring ring;
 
@@ -191,8 +191,8 @@ static void two_readers_of_a_racing_writer_lose_exactly_what_they_do_not_get(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_record_arrives_as_it_was_put),
-        cmocka_unit_test(a_ring_that_is_used_again_goes_on_counting),
+        cmocka_unit_test(a_record_arrives_unchanged),
+        cmocka_unit_test(a_reused_ring_continues_its_count),
         cmocka_unit_test(a_record_inside_a_record_is_dropped_and_counted),
         cmocka_unit_test(two_readers_of_a_racing_writer_lose_exactly_what_they_do_not_get),
     };

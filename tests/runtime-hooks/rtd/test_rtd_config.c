@@ -171,7 +171,7 @@ static void long_lists_and_texts_stay_within_bounds(void **state)
     assert_int_equal(strlen(config.unknown), RTD_CONFIG_TEXT_BYTES - 1);
 }
 
-static void files_are_named_in_what_is_wrong(void **state)
+static void messages_name_the_files(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "n1.json");
@@ -217,7 +217,7 @@ int main(void)
         cmocka_unit_test(an_instance_has_an_address_and_devices),
         cmocka_unit_test(an_instance_that_is_wrong_is_refused),
         cmocka_unit_test(long_lists_and_texts_stay_within_bounds),
-        cmocka_unit_test(files_are_named_in_what_is_wrong),
+        cmocka_unit_test(messages_name_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static int daemon_end(uint64_t after_ns, bool is_socket_gone, bool *out_waited, 
     return WEXITSTATUS(status);
 }
 
-static void what_ends_in_time_is_waited_for(void **state)
+static void work_that_ends_in_time_is_awaited(void **state)
 {
     static const uint64_t times_ns[] = { 0, WAIT_NS / 2, WAIT_NS - 1 };
     bool has_waited;
@@ -109,7 +109,7 @@ static void what_ends_in_time_is_waited_for(void **state)
     }
 }
 
-static void what_lasts_longer_is_left(void **state)
+static void longer_work_is_abandoned(void **state)
 {
     static const uint64_t times_ns[] = { WAIT_NS, WAIT_NS + 1 };
     bool has_waited;
@@ -124,7 +124,7 @@ static void what_lasts_longer_is_left(void **state)
 }
 
 /* Another daemon may own it by then. */
-static void a_socket_that_was_given_up_stays(void **state)
+static void an_abandoned_socket_is_not_removed(void **state)
 {
     bool has_waited;
     bool has_socket;
@@ -145,9 +145,9 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_ends_in_time_is_waited_for),
-        cmocka_unit_test(what_lasts_longer_is_left),
-        cmocka_unit_test(a_socket_that_was_given_up_stays),
+        cmocka_unit_test(work_that_ends_in_time_is_awaited),
+        cmocka_unit_test(longer_work_is_abandoned),
+        cmocka_unit_test(an_abandoned_socket_is_not_removed),
     };
 
     return cmocka_run_group_tests(tests, set_up, test_scratch_tear_down);

@@ -146,7 +146,7 @@ static void huge_and_binary_files_are_refused(void **state)
     free(text);
 }
 
-static void a_file_that_is_not_there_is_empty(void **state)
+static void a_missing_file_is_empty(void **state)
 {
     struct ntk_aws_profile profile;
     struct ntk_err err = { 0 };
@@ -166,7 +166,7 @@ int main(void)
         cmocka_unit_test(sections_of_one_name_are_one),
         cmocka_unit_test(bad_lines_are_refused_with_their_number),
         cmocka_unit_test(huge_and_binary_files_are_refused),
-        cmocka_unit_test(a_file_that_is_not_there_is_empty),
+        cmocka_unit_test(a_missing_file_is_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void every_header_is_sent_and_signed(void **state)
     assert_lines(&post, expected);
 }
 
-static void what_a_request_has_not_is_neither_sent_nor_signed(void **state)
+static void missing_parts_of_a_request_are_neither_sent_nor_signed(void **state)
 {
     static const char *const expected[] = {
         "content-type: text/plain",
@@ -90,7 +90,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_header_is_sent_and_signed),
-        cmocka_unit_test(what_a_request_has_not_is_neither_sent_nor_signed),
+        cmocka_unit_test(missing_parts_of_a_request_are_neither_sent_nor_signed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

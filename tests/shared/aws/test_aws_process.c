@@ -117,7 +117,7 @@ static void commands_that_do_not_end_are_ended(void **state)
 }
 
 /* A helper that has written everything but does not exit is not waited for. */
-static void commands_that_close_the_pipe_and_go_on_are_ended(void **state)
+static void commands_that_close_the_pipe_and_continue_are_killed(void **state)
 {
     static const char command[] = "sh -c 'exec >&-; sleep 600 & sleep 600'";
     struct ntk_buf out = { 0 };
@@ -138,7 +138,7 @@ int main(void)
         cmocka_unit_test(words_are_split_as_a_shell_would),
         cmocka_unit_test(commands_end_as_they_end),
         cmocka_unit_test(commands_that_do_not_end_are_ended),
-        cmocka_unit_test(commands_that_close_the_pipe_and_go_on_are_ended),
+        cmocka_unit_test(commands_that_close_the_pipe_and_continue_are_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

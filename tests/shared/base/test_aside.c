@@ -29,7 +29,7 @@ static void work_release(void *ctx)
     atomic_store(&((struct work *)ctx)->is_released, true);
 }
 
-static void work_is_done_when_it_is_asked_for(void **state)
+static void work_is_done_on_request(void **state)
 {
     struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
     struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
@@ -85,7 +85,7 @@ static void work_that_is_always_late_has_results(void **state)
     ntk_aside_destroy(aside);
 }
 
-static void work_that_blocks_at_the_end_is_left_to_itself(void **state)
+static void work_that_blocks_at_the_end_is_abandoned(void **state)
 {
     static struct work work = { .hanging = PTHREAD_MUTEX_INITIALIZER };
     struct ntk_aside *aside = ntk_aside_create(work_do, work_release, &work);
@@ -100,10 +100,10 @@ static void work_that_blocks_at_the_end_is_left_to_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_is_done_when_it_is_asked_for),
+        cmocka_unit_test(work_is_done_on_request),
         cmocka_unit_test(work_that_blocks_is_waited_for_once),
         cmocka_unit_test(work_that_is_always_late_has_results),
-        cmocka_unit_test(work_that_blocks_at_the_end_is_left_to_itself),
+        cmocka_unit_test(work_that_blocks_at_the_end_is_abandoned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

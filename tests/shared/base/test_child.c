@@ -94,7 +94,7 @@ static void a_child_that_stops_is_waited_for_and_no_longer(void **state)
     assert_true(stop(&watcher) <= STEP_NS);
 }
 
-static void a_child_that_stays_is_killed_when_its_time_is_up(void **state)
+static void a_child_that_keeps_running_is_killed_after_its_time(void **state)
 {
     struct watcher watcher = { .polite = child_start(true), .deaf = child_start(false) };
 
@@ -108,7 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_child_is_not_waited_for),
         cmocka_unit_test(a_child_that_stops_is_waited_for_and_no_longer),
-        cmocka_unit_test(a_child_that_stays_is_killed_when_its_time_is_up),
+        cmocka_unit_test(a_child_that_keeps_running_is_killed_after_its_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void *tell(void *ctx)
     return NULL;
 }
 
-static void who_is_told_goes_on_before_it(void **state)
+static void a_signaled_thread_continues_before_the_time(void **state)
 {
     const uint64_t times_ns[] = { NTK_COND_FOREVER, ntk_cond_until(3600 * NTK_NS_PER_SECOND) };
 
@@ -60,7 +60,7 @@ static void who_is_told_goes_on_before_it(void **state)
     }
 }
 
-static void what_is_too_far_away_is_for_ever(void **state)
+static void times_too_far_away_count_as_forever(void **state)
 {
     assert_true(ntk_cond_until(NTK_COND_FOREVER) == NTK_COND_FOREVER);
     assert_true(ntk_cond_until(NTK_COND_FOREVER - 1) == NTK_COND_FOREVER);
@@ -163,8 +163,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_ends_at_its_time),
-        cmocka_unit_test(who_is_told_goes_on_before_it),
-        cmocka_unit_test(what_is_too_far_away_is_for_ever),
+        cmocka_unit_test(a_signaled_thread_continues_before_the_time),
+        cmocka_unit_test(times_too_far_away_count_as_forever),
         cmocka_unit_test(a_sleep_ends_at_the_time_of_its_clock),
         cmocka_unit_test(a_poll_by_a_clock_ends_at_its_time_or_with_a_descriptor),
         cmocka_unit_test(rounds_follow_at_their_distance_until_one_answers_or_the_time_is_up),

@@ -7,7 +7,7 @@
 #include "shared/base/err.h"
 #include "tests/support/unit.h"
 
-static void set_returns_its_code_and_keeps_the_sentence(void **state)
+static void set_returns_its_code_and_keeps_the_message(void **state)
 {
     struct ntk_err err = { 0 };
     char text[64];
@@ -46,7 +46,7 @@ static void out_of_memory_has_one_message_everywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_returns_its_code_and_keeps_the_sentence),
+        cmocka_unit_test(set_returns_its_code_and_keeps_the_message),
         cmocka_unit_test(prefix_names_the_object_and_never_overflows),
         cmocka_unit_test(out_of_memory_has_one_message_everywhere),
     };

@@ -66,7 +66,7 @@ static void give_away(void *ctx)
 
 /* The output is taken out at the end of each object and array; the parts together are the same
  * text. */
-static void what_has_ended_can_be_given_away(void **state)
+static void finished_parts_can_be_taken_out(void **state)
 {
     struct taken taken = { 0 };
     struct ntk_json json;
@@ -267,7 +267,7 @@ int main(void)
         cmocka_unit_test(a_character_is_quoted_alike_at_each_place),
         cmocka_unit_test(texts_are_utf8_that_no_terminal_obeys),
         cmocka_unit_test(pretty_breaks_lines),
-        cmocka_unit_test(what_has_ended_can_be_given_away),
+        cmocka_unit_test(finished_parts_can_be_taken_out),
         cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),
         cmocka_unit_test(every_double_reads_back),
         cmocka_unit_test(seconds_are_the_shortest_text_too),

@@ -160,7 +160,7 @@ static void a_command_runs_with_what_follows_it(void **state)
     assert_int_equal(ntk_opt_run_command(&with, 1, argv, 1), 2); /* none */
 }
 
-static void a_program_without_operands_takes_none(void **state)
+static void a_program_without_operands_rejects_operands(void **state)
 {
     static char *lists[][4] = {
         { "prog", "--flag", NULL },       { "prog", "--flag", "word", NULL },
@@ -234,7 +234,7 @@ int main(void)
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(a_choice_is_one_of_its_words),
         cmocka_unit_test(a_command_runs_with_what_follows_it),
-        cmocka_unit_test(a_program_without_operands_takes_none),
+        cmocka_unit_test(a_program_without_operands_rejects_operands),
         cmocka_unit_test(help_version_and_completion_end_with_success),
         cmocka_unit_test(stops_at_the_first_operand_on_request),
         cmocka_unit_test(tables_of_several_parts_are_one),

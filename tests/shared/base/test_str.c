@@ -142,7 +142,7 @@ static void clean_copies_replace_what_is_not_text(void **state)
 
 /* Every code point: Unicode's categories Cc, Zl, Zp, the annotations, Bidi_Control and
  * Default_Ignorable_Code_Point, nothing else. */
-static void unsafe_is_what_moves_the_cursor_turns_the_line_or_shows_nothing(void **state)
+static void unsafe_characters_move_the_cursor_or_show_nothing(void **state)
 {
     static const struct {
         uint32_t first;
@@ -191,7 +191,7 @@ static void cleaning_in_place_keeps_the_length(void **state)
     assert_int_equal(ended[2], '\t');
 }
 
-static void the_base_of_a_path_is_behind_its_last_slash(void **state)
+static void the_base_of_a_path_follows_its_last_slash(void **state)
 {
     assert_string_equal(ntk_str_base_name("a/b.neff"), "b.neff");
     assert_string_equal(ntk_str_base_name("b.neff"), "b.neff");
@@ -286,9 +286,9 @@ int main(void)
         cmocka_unit_test(booleans_are_0_1_false_true_in_either_case),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
         cmocka_unit_test(clean_copies_replace_what_is_not_text),
-        cmocka_unit_test(unsafe_is_what_moves_the_cursor_turns_the_line_or_shows_nothing),
+        cmocka_unit_test(unsafe_characters_move_the_cursor_or_show_nothing),
         cmocka_unit_test(cleaning_in_place_keeps_the_length),
-        cmocka_unit_test(the_base_of_a_path_is_behind_its_last_slash),
+        cmocka_unit_test(the_base_of_a_path_follows_its_last_slash),
         cmocka_unit_test(utf8_is_read_as_it_is_written),
         cmocka_unit_test(code_points_are_written_as_utf8),
     };

@@ -25,7 +25,7 @@ static void a_word_with_few_wrong_letters_gets_its_name(void **state)
     expect("ana", " (did you mean 'analyze'?)");       /* a prefix */
 }
 
-static void a_word_near_to_nothing_gets_none(void **state)
+static void a_word_unlike_all_others_gets_no_suggestion(void **state)
 {
     expect("foo", "");
     expect("", "");
@@ -89,7 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_with_few_wrong_letters_gets_its_name),
-        cmocka_unit_test(a_word_near_to_nothing_gets_none),
+        cmocka_unit_test(a_word_unlike_all_others_gets_no_suggestion),
         cmocka_unit_test(dashes_are_near_to_no_option),
         cmocka_unit_test(the_nearest_name_wins_and_of_equals_the_first),
         cmocka_unit_test(only_the_same_letters_are_known),

@@ -34,7 +34,7 @@ static void texts_are_left_aligned_and_numbers_right(void **state)
                        "attention   1.2  -\n");
 }
 
-static void a_frame_has_rules_where_they_are_asked_for(void **state)
+static void a_frame_has_rules_where_requested(void **state)
 {
     struct ntk_text_table table;
 
@@ -98,7 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_left_aligned_and_numbers_right),
-        cmocka_unit_test(a_frame_has_rules_where_they_are_asked_for),
+        cmocka_unit_test(a_frame_has_rules_where_requested),
         cmocka_unit_test(columns_are_as_wide_as_the_characters_on_a_terminal),
         cmocka_unit_test(a_colour_takes_no_room_and_ends_with_its_cell),
         cmocka_unit_test(a_long_cell_is_cut),

@@ -5,7 +5,7 @@
 #include "shared/base/url.h"
 #include "tests/support/unit.h"
 
-static void an_address_is_shown_without_what_is_secret(void **state)
+static void an_address_is_shown_without_its_secrets(void **state)
 {
     static const char *const rows[][2] = {
         { "http://host:8000", "http://host:8000" },
@@ -46,7 +46,7 @@ static void every_sentence_loses_its_passwords(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_shown_without_what_is_secret),
+        cmocka_unit_test(an_address_is_shown_without_its_secrets),
         cmocka_unit_test(every_sentence_loses_its_passwords),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void each_form_gives_its_container_and_pod(void **state)
 
 /* Every prefix of every form: nothing is read beyond the end (asan checks), and nothing is made
  * up. */
-static void a_cut_path_gives_less_never_something_else(void **state)
+static void a_truncated_path_gives_less_but_never_other_values(void **state)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t bytes = 0; bytes <= strlen(rows[i].text); bytes++) {
@@ -117,7 +117,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_form_gives_its_container_and_pod),
-        cmocka_unit_test(a_cut_path_gives_less_never_something_else),
+        cmocka_unit_test(a_truncated_path_gives_less_but_never_other_values),
         cmocka_unit_test(bytes_that_are_no_text_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

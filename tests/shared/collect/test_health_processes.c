@@ -104,7 +104,7 @@ static void an_error_that_driver_and_process_see_counts_once(void **state)
     ntk_health_destroy(judge.health);
 }
 
-static void what_a_process_met_goes_a_while_after_it(void **state)
+static void the_faults_of_a_process_end_a_while_after_it(void **state)
 {
     struct judge judge = judge_open();
 
@@ -157,7 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hardware_error_of_a_process_stays_until_its_core_works_again),
         cmocka_unit_test(an_error_that_driver_and_process_see_counts_once),
-        cmocka_unit_test(what_a_process_met_goes_a_while_after_it),
+        cmocka_unit_test(the_faults_of_a_process_end_a_while_after_it),
         cmocka_unit_test(a_process_never_asks_for_more_than_a_new_start),
         cmocka_unit_test(the_words_of_reasons_are_names_that_labels_can_have),
     };

@@ -427,7 +427,7 @@ static void play(uint64_t seed, bool is_heart_only)
     free(f);
 }
 
-static void random_trees_are_judged_by_the_rules_and_are_well_in_the_end(void **state)
+static void random_trees_follow_the_rules_and_recover_at_the_end(void **state)
 {
     (void)state;
     test_scratch_in_memory();
@@ -437,7 +437,7 @@ static void random_trees_are_judged_by_the_rules_and_are_well_in_the_end(void **
 }
 
 /* A heartbeat every 20 s, 40 s and so on is not reported as new, even repeatedly. */
-static void a_slow_heart_is_well(void **state)
+static void a_slow_heartbeat_is_healthy(void **state)
 {
     (void)state;
     test_scratch_in_memory();
@@ -449,8 +449,8 @@ static void a_slow_heart_is_well(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_trees_are_judged_by_the_rules_and_are_well_in_the_end),
-        cmocka_unit_test(a_slow_heart_is_well),
+        cmocka_unit_test(random_trees_follow_the_rules_and_recover_at_the_end),
+        cmocka_unit_test(a_slow_heartbeat_is_healthy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

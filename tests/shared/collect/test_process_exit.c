@@ -95,7 +95,7 @@ static void a_zombie_without_a_code_shows_nothing(void **state)
     (void)reaped(&child);
 }
 
-static void a_process_that_is_gone_is_known_where_the_kernel_keeps_it(void **state)
+static void an_exited_process_is_known_if_the_kernel_keeps_it(void **state)
 {
     struct child well = start(0);
     struct child killed = start(0);
@@ -124,7 +124,7 @@ int main(void)
         cmocka_unit_test(a_process_that_runs_has_not_exited),
         cmocka_unit_test(a_zombie_shows_its_signal_and_its_code_on_every_kernel),
         cmocka_unit_test(a_zombie_without_a_code_shows_nothing),
-        cmocka_unit_test(a_process_that_is_gone_is_known_where_the_kernel_keeps_it),
+        cmocka_unit_test(an_exited_process_is_known_if_the_kernel_keeps_it),
         cmocka_unit_test(the_numbers_of_another_proc_are_not_ours),
     };
 

@@ -163,7 +163,7 @@ static void hostile_and_silent_hosts_keep_no_other_host_from_being_read(void **s
     }
 }
 
-static void a_host_that_stays_silent_is_given_up(void **state)
+static void a_host_that_does_not_answer_is_abandoned(void **state)
 {
     struct peer peer = { .answer = NULL };
     struct ntk_host host = { 0 };
@@ -244,7 +244,7 @@ static void a_clock_without_a_date_is_not_known(void **state)
 }
 
 /* Far more hosts than are asked at once. */
-static void many_hosts_are_all_asked(void **state)
+static void all_of_many_hosts_are_queried(void **state)
 {
     enum { COUNT = 200 };
     struct ntk_host hosts[COUNT] = { 0 };
@@ -268,10 +268,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_an_address_leads_to_the_same_agent),
         cmocka_unit_test(hostile_and_silent_hosts_keep_no_other_host_from_being_read),
-        cmocka_unit_test(a_host_that_stays_silent_is_given_up),
+        cmocka_unit_test(a_host_that_does_not_answer_is_abandoned),
         cmocka_unit_test(the_error_of_a_clock_covers_the_age_of_the_report),
         cmocka_unit_test(a_clock_without_a_date_is_not_known),
-        cmocka_unit_test(many_hosts_are_all_asked),
+        cmocka_unit_test(all_of_many_hosts_are_queried),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@ static struct ntk_hosts_round begun(bool begin_whole)
     return round;
 }
 
-static void hosts_are_asked_once_a_period(void **state)
+static void hosts_are_queried_once_per_period(void **state)
 {
     struct ntk_hosts_round round = begun(false);
 
@@ -57,7 +57,7 @@ static void news_waits_for_half_a_period_at_most(void **state)
     assert_int_equal(ntk_hosts_round_until(&round), 1100);
 }
 
-static void the_first_news_waits_for_all_hosts_if_asked_to(void **state)
+static void the_first_update_waits_for_all_hosts_on_request(void **state)
 {
     struct ntk_hosts_round round = begun(true);
 
@@ -84,11 +84,11 @@ static void there_is_no_news_before_the_first_question(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_are_asked_once_a_period),
+        cmocka_unit_test(hosts_are_queried_once_per_period),
         cmocka_unit_test(a_late_caller_skips_periods),
         cmocka_unit_test(news_comes_when_every_host_has_answered),
         cmocka_unit_test(news_waits_for_half_a_period_at_most),
-        cmocka_unit_test(the_first_news_waits_for_all_hosts_if_asked_to),
+        cmocka_unit_test(the_first_update_waits_for_all_hosts_on_request),
         cmocka_unit_test(there_is_no_news_before_the_first_question),
     };
 

@@ -96,7 +96,7 @@ static void begin_of(uint32_t minor, struct ntk_python *python)
     make(&python->offsets);
 }
 
-static void each_version_tells_its_threads_and_frames(void **state)
+static void each_version_reads_its_threads_and_frames(void **state)
 {
     struct ntk_python_thread threads[4];
     struct ntk_python_frame frames[8];
@@ -129,7 +129,7 @@ static void versions_without_offsets_are_refused(void **state)
     assert_false(ntk_python_init(&python, 4000000000u, BASE, &memory));
 }
 
-static void a_published_table_must_be_sound(void **state)
+static void a_published_table_must_be_valid(void **state)
 {
     struct ntk_python python;
 
@@ -163,7 +163,7 @@ static void lists_that_form_a_ring_end(void **state)
     assert_int_equal(count, NTK_PYTHON_FRAMES_MAX);
 }
 
-static void texts_that_lie_about_their_length_are_cut(void **state)
+static void texts_with_false_lengths_are_truncated(void **state)
 {
     struct ntk_python_thread threads[2];
     struct ntk_python_frame frames[8];
@@ -198,11 +198,11 @@ static void wide_texts_are_utf8(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_version_tells_its_threads_and_frames),
+        cmocka_unit_test(each_version_reads_its_threads_and_frames),
         cmocka_unit_test(versions_without_offsets_are_refused),
-        cmocka_unit_test(a_published_table_must_be_sound),
+        cmocka_unit_test(a_published_table_must_be_valid),
         cmocka_unit_test(lists_that_form_a_ring_end),
-        cmocka_unit_test(texts_that_lie_about_their_length_are_cut),
+        cmocka_unit_test(texts_with_false_lengths_are_truncated),
         cmocka_unit_test(wide_texts_are_utf8),
     };
 

@@ -28,7 +28,7 @@ static void every_form_gives_host_and_port(void **state)
     }
 }
 
-static void an_invalid_address_is_refused_and_leaves_the_result(void **state)
+static void an_invalid_address_is_rejected_and_the_result_unchanged(void **state)
 {
     static const char *const texts[] = { "",        ":",      "host",  "host:",   "host:http",
                                          "1:65536", "::1:80", "[::1]", "[::1]80", "[::1",
@@ -74,7 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_gives_host_and_port),
-        cmocka_unit_test(an_invalid_address_is_refused_and_leaves_the_result),
+        cmocka_unit_test(an_invalid_address_is_rejected_and_the_result_unchanged),
         cmocka_unit_test(a_host_that_does_not_fit_is_refused),
         cmocka_unit_test(loopback_is_known),
     };

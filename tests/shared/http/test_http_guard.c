@@ -135,7 +135,7 @@ static void a_foreign_host_is_refused_on_every_path(void **state)
     expect(port, "/", "Host: 127.0.0.1\r\n", "200");
 }
 
-static void a_token_is_asked_for_and_the_cookie_stands_for_it(void **state)
+static void a_token_is_required_and_the_cookie_replaces_it(void **state)
 {
     struct fixture *f = *state;
     char cookie[200];
@@ -179,7 +179,7 @@ static void a_token_is_asked_for_and_the_cookie_stands_for_it(void **state)
     expect(port, "/", "Authorization: Bearer " TOKEN "-new\r\n", "500");
 }
 
-static void a_token_that_can_be_guessed_is_refused_in_one_sentence(void **state)
+static void a_guessable_token_is_rejected_with_one_message(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_http_guard_options options = { .token_path = f->path };
@@ -203,10 +203,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names_that_cannot_be_led_here_are_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_foreign_host_is_refused_on_every_path, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_token_is_asked_for_and_the_cookie_stands_for_it, set_up,
+        cmocka_unit_test_setup_teardown(a_token_is_required_and_the_cookie_replaces_it, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_token_that_can_be_guessed_is_refused_in_one_sentence,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_guessable_token_is_rejected_with_one_message, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

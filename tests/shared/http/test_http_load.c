@@ -212,7 +212,7 @@ static void more_slow_questions_than_may_wait_are_turned_away(void **state)
     assert_in_range(turned_away, 1, 6); /* 6: before the first one was accepted to be answered */
 }
 
-static void a_server_that_ends_answers_what_waits(void **state)
+static void a_server_that_exits_answers_waiting_requests(void **state)
 {
     struct fixture *f = *state;
     int fds[8];
@@ -392,7 +392,8 @@ int main(void)
             tear_down),
         cmocka_unit_test_setup_teardown(most_wrong_passwords_are_not_computed_and_delay_no_other,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_server_that_ends_answers_what_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_server_that_exits_answers_waiting_requests, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

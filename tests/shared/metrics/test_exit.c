@@ -5,7 +5,7 @@
 #include "shared/metrics/exit.h"
 #include "tests/support/unit.h"
 
-static void an_exit_code_and_a_signal_are_told_apart(void **state)
+static void an_exit_code_and_a_signal_are_distinguished(void **state)
 {
     struct ntk_exit code = ntk_exit_of_status(3 << 8);
     struct ntk_exit killed = ntk_exit_of_status(SIGSEGV | 0x80); /* with a core dump */
@@ -47,7 +47,7 @@ static void words_say_what_is_known_and_no_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_exit_code_and_a_signal_are_told_apart),
+        cmocka_unit_test(an_exit_code_and_a_signal_are_distinguished),
         cmocka_unit_test(words_say_what_is_known_and_no_more),
     };
 

@@ -129,7 +129,7 @@ static void merging_is_recording_into_one(void **state)
     free(parts);
 }
 
-static void a_difference_is_what_came_after_and_a_smaller_counter_starts_anew(void **state)
+static void a_difference_is_the_increase_and_a_smaller_counter_restarted(void **state)
 {
     struct ntk_histogram_dense *d = calloc(3, sizeof *d);
     struct ntk_histogram_dense *before = &d[0];
@@ -196,7 +196,7 @@ int main(void)
         cmocka_unit_test(an_empty_histogram_has_no_percentiles),
         cmocka_unit_test(percentiles_walk_the_entries_and_not_the_claim),
         cmocka_unit_test(merging_is_recording_into_one),
-        cmocka_unit_test(a_difference_is_what_came_after_and_a_smaller_counter_starts_anew),
+        cmocka_unit_test(a_difference_is_the_increase_and_a_smaller_counter_restarted),
         cmocka_unit_test(series_count_exactly_at_powers_of_two),
     };
 

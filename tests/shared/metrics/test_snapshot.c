@@ -151,7 +151,7 @@ static void a_logical_core_has_mean_times_and_summed_counts(void **state)
 }
 
 /* Method: 2^category bytes in each category, so that a sum shows its parts. */
-static void a_watched_core_has_no_more_than_was_watched(void **state)
+static void a_watched_core_has_only_watched_work(void **state)
 {
     const struct ntk_core_sample part = { .busy_ns = { 200, 0 },
                                           .flops = { 1000, 0 }, /* more than the whole */
@@ -362,7 +362,7 @@ int main(void)
         cmocka_unit_test(texts_are_never_null),
         cmocka_unit_test(holders_on_several_threads_each_drop_it_once),
         cmocka_unit_test(a_logical_core_has_mean_times_and_summed_counts),
-        cmocka_unit_test(a_watched_core_has_no_more_than_was_watched),
+        cmocka_unit_test(a_watched_core_has_only_watched_work),
         cmocka_unit_test(outcomes_of_a_runtime_are_what_was_watched_on_its_cores),
         cmocka_unit_test(vendor_groups_are_sums_that_lose_nothing),
         cmocka_unit_test(a_total_without_a_report_is_not_zero),

@@ -107,7 +107,7 @@ static void a_core_is_never_more_than_busy(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void states_are_the_newer_ones(void **state)
+static void states_come_from_the_newer_part(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -127,7 +127,7 @@ static void states_are_the_newer_ones(void **state)
 }
 
 /* Method: the parts are freed first, so that asan detects a borrowed byte. */
-static void a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed(void **state)
+static void a_runtime_of_only_one_part_is_listed_without_values_of_others(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(2);
     struct ntk_snapshot *newer = test_idle_snapshot();
@@ -176,7 +176,7 @@ static void unwatched_time_adds_up_and_is_not_borrowed(void **state)
 }
 
 /* Method: the newer period has only the first of two cores. */
-static void a_core_that_is_given_back_keeps_its_totals(void **state)
+static void a_released_core_keeps_its_totals(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -334,7 +334,7 @@ static void lists_outlive_the_parts(void **state)
 }
 
 /* A rank that left and joined again within one part is listed there twice. */
-static void what_a_rank_did_is_added_once(void **state)
+static void the_work_of_a_rank_is_added_once(void **state)
 {
     (void)state;
     for (size_t twice = 0; twice < 2; twice++) {
@@ -368,7 +368,7 @@ static void what_a_rank_did_is_added_once(void **state)
 }
 
 /* Another rank may use its slot in the segment by then. */
-static void what_a_rank_did_that_left_is_not_lost(void **state)
+static void the_work_of_a_rank_that_left_is_not_lost(void **state)
 {
     (void)state;
     static const uint64_t keys[2][2] = { { 5, 6 }, { 6, 7 } };
@@ -405,7 +405,7 @@ static void what_a_rank_did_that_left_is_not_lost(void **state)
     ntk_snapshot_destroy(part[1]);
 }
 
-static void idle_time_of_both_parts_stays_and_is_not_borrowed(void **state)
+static void idle_time_of_both_parts_is_kept_and_not_shared(void **state)
 {
     struct ntk_snapshot *part[2];
     char text[] = "read";
@@ -453,14 +453,14 @@ int main(void)
         cmocka_unit_test(counts_and_histograms_add_up),
         cmocka_unit_test(shares_are_weighted_by_the_lengths),
         cmocka_unit_test(a_core_is_never_more_than_busy),
-        cmocka_unit_test(states_are_the_newer_ones),
-        cmocka_unit_test(a_core_that_is_given_back_keeps_its_totals),
+        cmocka_unit_test(states_come_from_the_newer_part),
+        cmocka_unit_test(a_released_core_keeps_its_totals),
         cmocka_unit_test(totals_of_each_life_of_a_process_stay),
-        cmocka_unit_test(a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed),
+        cmocka_unit_test(a_runtime_of_only_one_part_is_listed_without_values_of_others),
         cmocka_unit_test(lists_outlive_the_parts),
-        cmocka_unit_test(what_a_rank_did_is_added_once),
-        cmocka_unit_test(what_a_rank_did_that_left_is_not_lost),
-        cmocka_unit_test(idle_time_of_both_parts_stays_and_is_not_borrowed),
+        cmocka_unit_test(the_work_of_a_rank_is_added_once),
+        cmocka_unit_test(the_work_of_a_rank_that_left_is_not_lost),
+        cmocka_unit_test(idle_time_of_both_parts_is_kept_and_not_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void the_limit_is_learned_from_the_longest_so_far(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_limit_that_is_given_holds_for_all(void **state)
+static void an_explicit_limit_applies_to_all(void **state)
 {
     static const uint64_t cores[][2] = { { 2 * SECOND, 0 },
                                          { 2 * SECOND, 100 * SECOND },
@@ -112,7 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_limit_is_learned_from_the_longest_so_far),
-        cmocka_unit_test(a_limit_that_is_given_holds_for_all),
+        cmocka_unit_test(an_explicit_limit_applies_to_all),
         cmocka_unit_test(ranks_that_run_with_others_or_have_ended_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void lines_are_distinguished(void **state)
     assert_int_equal(ntk_topology_find(f.devices, 6), NTK_TOPOLOGY_OTHER);
 }
 
-static void lies_are_of_no_shape(void **state)
+static void inconsistent_links_form_no_shape(void **state)
 {
     struct fixture f = { 0 };
 
@@ -66,7 +66,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_distinguished),
-        cmocka_unit_test(lies_are_of_no_shape),
+        cmocka_unit_test(inconsistent_links_form_no_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static void a_value_that_must_be_there_and_is_not_is_refused(void **state)
     ntk_parquet_destroy(parquet);
 }
 
-static void what_the_taker_answers_comes_back(void **state)
+static void the_return_value_of_the_receiver_is_passed_on(void **state)
 {
     for (size_t calls = 1; calls < 12; calls++) {
         struct taken taken = { .fails_after = calls };
@@ -127,7 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_that_must_be_there_and_is_not_is_refused),
-        cmocka_unit_test(what_the_taker_answers_comes_back),
+        cmocka_unit_test(the_return_value_of_the_receiver_is_passed_on),
         cmocka_unit_test(a_row_group_ends_with_rows_and_with_bytes),
     };
 

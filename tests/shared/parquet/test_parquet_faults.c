@@ -92,7 +92,7 @@ static const char *is_whole(void *ctx, int ret)
                : NULL;
 }
 
-static void a_file_is_whole_or_there_is_an_error_without_memory(void **state)
+static void without_memory_a_file_is_complete_or_an_error(void **state)
 {
     struct fault_operation operation = { .kinds = FAULT_ALLOCATION,
                                          .run = write_file,
@@ -115,7 +115,7 @@ static void a_file_is_whole_or_there_is_an_error_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_whole_or_there_is_an_error_without_memory),
+        cmocka_unit_test(without_memory_a_file_is_complete_or_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -258,7 +258,7 @@ static struct ntk_snapshot *there_and_back(const struct ntk_snapshot *snapshot)
     return back;
 }
 
-static void every_member_that_a_line_carries_comes_back(void **state)
+static void every_member_of_a_line_reads_back(void **state)
 {
     for (unsigned int i = 0; i < sizeof members / sizeof *members; i++) {
         const struct member *m = &members[i];
@@ -349,7 +349,7 @@ static void pods_come_back_with_all_their_containers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_member_that_a_line_carries_comes_back),
+        cmocka_unit_test(every_member_of_a_line_reads_back),
         cmocka_unit_test(known_figures_are_marked_after_reading_back),
         cmocka_unit_test(kinds_of_errors_that_are_not_counted_stay_unknown),
         cmocka_unit_test(pods_come_back_with_all_their_containers),

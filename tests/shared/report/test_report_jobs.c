@@ -84,7 +84,7 @@ static void jobs_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void not_asked_is_not_none(void **state)
+static void jobs_that_were_not_requested_differ_from_no_jobs(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot);
@@ -124,7 +124,7 @@ static void the_newer_of_two_periods_is_used(void **state)
     ntk_snapshot_destroy(again);
 }
 
-static void lists_that_cannot_be_are_cut(void **state)
+static void invalid_entries_of_lists_are_dropped(void **state)
 {
     struct ntk_snapshot *back =
         read_line("{\"neuron_runtime_data\":[],\"neuron_ext\":{\"job_mapping\":{\"jobs\":["
@@ -145,9 +145,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_come_back),
-        cmocka_unit_test(not_asked_is_not_none),
+        cmocka_unit_test(jobs_that_were_not_requested_differ_from_no_jobs),
         cmocka_unit_test(the_newer_of_two_periods_is_used),
-        cmocka_unit_test(lists_that_cannot_be_are_cut),
+        cmocka_unit_test(invalid_entries_of_lists_are_dropped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,7 +170,7 @@ static void add_contents(struct ntk_buf *out, json_t *properties)
     json_decref(seen);
 }
 
-static void the_page_says_what_the_keys_of_ours_are(void **state)
+static void the_page_documents_our_keys(void **state)
 {
     static const struct {
         const char *object; /* of $defs */
@@ -205,7 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_has_every_key_of_the_schema),
-        cmocka_unit_test(the_page_says_what_the_keys_of_ours_are),
+        cmocka_unit_test(the_page_documents_our_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

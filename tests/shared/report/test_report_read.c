@@ -72,7 +72,7 @@ static void every_text_of_the_machine_reads_back(void **state)
 }
 
 /* Method: random values in every count of a sample; written, read, written: the same bytes. */
-static void what_was_written_reads_back_to_the_same_line(void **state)
+static void a_written_line_reads_back_as_the_same_line(void **state)
 {
     struct ntk_report_options options = { .timestamps = true };
 
@@ -107,7 +107,7 @@ static void what_was_written_reads_back_to_the_same_line(void **state)
     }
 }
 
-static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
+static void parts_without_a_key_of_the_vendor_read_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .timestamps = true });
@@ -355,7 +355,7 @@ static void the_vendor_form_gives_what_it_holds(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void what_the_monitor_uses_itself_and_when_it_reports_come_back(void **state)
+static void self_stats_and_report_times_read_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->every_ns = 60000000000;
@@ -515,7 +515,7 @@ static void assert_vendor_totals(const char *line)
 
 /* Method: the unknown values of two of three processes are poison in the snapshot; no line has it,
  * and what is read back knows as much as before. */
-static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(void **state)
+static void values_unknown_to_hooks_are_absent_and_read_back_as_absent(void **state)
 {
     static const struct ntk_report_options forms[] = {
         { 0 }, { .vendor_only = true }, { .omit = NTK_REPORT_OMIT_EXT }, { .all_cores = true }
@@ -590,21 +590,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_text_of_the_machine_reads_back),
-        cmocka_unit_test(what_was_written_reads_back_to_the_same_line),
-        cmocka_unit_test(the_parts_that_the_vendor_has_no_key_for_come_back),
+        cmocka_unit_test(a_written_line_reads_back_as_the_same_line),
+        cmocka_unit_test(parts_without_a_key_of_the_vendor_read_back),
         cmocka_unit_test(unwatched_time_comes_back_and_is_in_no_rate),
         cmocka_unit_test(a_daemon_has_its_address_and_comes_back_with_its_pid),
         cmocka_unit_test(events_come_back_and_the_log_of_memory_goes_first),
         cmocka_unit_test(nonsense_among_events_is_omitted),
         cmocka_unit_test(the_vendor_form_gives_what_it_holds),
-        cmocka_unit_test(what_the_monitor_uses_itself_and_when_it_reports_come_back),
+        cmocka_unit_test(self_stats_and_report_times_read_back),
         cmocka_unit_test(a_group_with_an_error_has_no_numbers),
         cmocka_unit_test(an_invalid_report_is_refused_with_a_message),
         cmocka_unit_test(hostile_values_are_skipped),
         cmocka_unit_test(names_that_are_no_utf8_do_not_spoil_the_line),
         cmocka_unit_test(a_sum_beyond_63_bits_does_not_spoil_the_line),
         cmocka_unit_test(a_line_beyond_the_bound_is_refused_unread),
-        cmocka_unit_test(what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent),
+        cmocka_unit_test(values_unknown_to_hooks_are_absent_and_read_back_as_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

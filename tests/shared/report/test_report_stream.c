@@ -171,7 +171,7 @@ static void test_any_form(void **state)
 }
 
 /* A killed writer leaves a partial report; the next report is still read. */
-static void test_a_report_that_is_cut_off(void **state)
+static void test_a_truncated_report(void **state)
 {
     struct ntk_buf whole = { 0 };
 
@@ -257,10 +257,8 @@ static void test_from_a_descriptor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_pieces),
-        cmocka_unit_test(test_any_form),
-        cmocka_unit_test(test_a_report_that_is_cut_off),
-        cmocka_unit_test(test_endless_line),
+        cmocka_unit_test(test_any_pieces),         cmocka_unit_test(test_any_form),
+        cmocka_unit_test(test_a_truncated_report), cmocka_unit_test(test_endless_line),
         cmocka_unit_test(test_from_a_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void spoil(uint64_t offset, uint64_t count)
     }
 }
 
-static void a_sound_segment_opens(void **state)
+static void a_valid_segment_opens(void **state)
 {
     assert_int_equal(try_segment(), 0);
 }
@@ -153,7 +153,7 @@ static void sections_at_64_bit_edges_are_refused(void **state)
     }
 }
 
-static void other_versions_and_shapes_are_refused_with_a_sentence(void **state)
+static void other_versions_and_shapes_are_rejected_with_a_message(void **state)
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_err err = { 0 };
@@ -191,7 +191,7 @@ static void larger_entries_of_a_newer_writer_are_read(void **state)
     header()->section_count = NTK_SECTION_COUNT;
 }
 
-static void a_file_that_is_cut_short_under_the_reader_reads_as_zeros(void **state)
+static void a_file_truncated_under_the_reader_reads_as_zeros(void **state)
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_ring_core core;
@@ -211,15 +211,15 @@ static void a_file_that_is_cut_short_under_the_reader_reads_as_zeros(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sound_segment_opens),
+        cmocka_unit_test(a_valid_segment_opens),
         cmocka_unit_test(no_word_of_the_header_leads_a_reader_astray),
         cmocka_unit_test(no_word_of_the_process_block_leads_a_reader_astray),
         cmocka_unit_test(no_word_of_a_table_leads_a_reader_astray),
         cmocka_unit_test(sections_at_64_bit_edges_are_refused),
-        cmocka_unit_test(other_versions_and_shapes_are_refused_with_a_sentence),
+        cmocka_unit_test(other_versions_and_shapes_are_rejected_with_a_message),
         cmocka_unit_test(larger_entries_of_a_newer_writer_are_read),
         /* Must be last. */
-        cmocka_unit_test(a_file_that_is_cut_short_under_the_reader_reads_as_zeros),
+        cmocka_unit_test(a_file_truncated_under_the_reader_reads_as_zeros),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -74,7 +74,7 @@ static void a_valid_mapping_is_read_and_removed_with_the_segment(void **state)
     assert_false(is_mapped(mapping));
 }
 
-static void a_file_that_is_not_a_segment_stays_the_callers(void **state)
+static void a_file_that_is_not_a_segment_still_belongs_to_the_caller(void **state)
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_segment_header *header = (struct ntk_segment_header *)(void *)bytes;
@@ -110,8 +110,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_valid_mapping_is_read_and_removed_with_the_segment, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_not_a_segment_stays_the_callers, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_not_a_segment_still_belongs_to_the_caller,
+                                        setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

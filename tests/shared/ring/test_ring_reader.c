@@ -100,7 +100,7 @@ static void a_reader_from_now_counts_nothing_before_it_as_lost(void **state)
     assert_int_equal(f->reader.lost, 0);
 }
 
-static void a_slot_with_another_sequence_is_lost_and_not_believed(void **state)
+static void a_slot_with_another_sequence_is_lost_and_not_trusted(void **state)
 {
     struct fixture *f = *state;
 
@@ -112,7 +112,7 @@ static void a_slot_with_another_sequence_is_lost_and_not_believed(void **state)
     assert_int_equal(f->out[4].start_ticks, 5);
 }
 
-static void a_head_that_goes_back_brings_nothing(void **state)
+static void a_head_that_decreases_gives_no_records(void **state)
 {
     struct fixture *f = *state;
 
@@ -203,11 +203,11 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_reader_from_now_counts_nothing_before_it_as_lost, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_slot_with_another_sequence_is_lost_and_not_believed,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_slot_with_another_sequence_is_lost_and_not_trusted, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(
             records_overwritten_during_the_copy_are_lost_and_not_believed, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_head_that_goes_back_brings_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_head_that_decreases_gives_no_records, setup, teardown),
         cmocka_unit_test_setup_teardown(a_head_at_the_end_of_numbers_is_survived, setup, teardown),
     };
 

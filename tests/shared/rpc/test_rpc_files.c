@@ -50,7 +50,7 @@ static void names_lead_to_the_file_that_defines_them(void **state)
     ntk_rpc_files_destroy(files);
 }
 
-static void a_file_comes_with_all_that_it_needs_once(void **state)
+static void a_file_includes_each_dependency_once(void **state)
 {
     struct ntk_rpc_files *files = files_open();
     const struct ntk_rpc_file *needed[16];
@@ -71,7 +71,7 @@ static void a_file_comes_with_all_that_it_needs_once(void **state)
 
 /* Method: each prefix, and each byte changed in turn. A result that is still valid may be
  * accepted. */
-static void what_is_cut_or_spoilt_is_refused_or_read(void **state)
+static void truncated_or_damaged_input_is_rejected_or_read(void **state)
 {
     uint8_t *copy = malloc(ntk_rpc_descriptors_bytes);
     struct ntk_err err;
@@ -109,8 +109,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_lead_to_the_file_that_defines_them),
-        cmocka_unit_test(a_file_comes_with_all_that_it_needs_once),
-        cmocka_unit_test(what_is_cut_or_spoilt_is_refused_or_read),
+        cmocka_unit_test(a_file_includes_each_dependency_once),
+        cmocka_unit_test(truncated_or_damaged_input_is_rejected_or_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

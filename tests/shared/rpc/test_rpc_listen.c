@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void paths_are_looked_at_before(void **state)
+static void paths_are_checked_first(void **state)
 {
     char *folder = test_scratch_create();
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -95,7 +95,7 @@ static void each_reason_has_its_sentence(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_looked_at_before),
+        cmocka_unit_test(paths_are_checked_first),
         cmocka_unit_test(each_reason_has_its_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

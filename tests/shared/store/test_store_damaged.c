@@ -63,7 +63,7 @@ static void store_one(const struct fixture *f, struct ntk_store_status *out_stat
     assert_int_equal(ntk_store_close(store, NULL), 0);
 }
 
-static void a_damaged_file_is_set_aside_and_storing_goes_on(void **state)
+static void a_damaged_file_is_set_aside_and_storing_continues(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_status status;
@@ -139,7 +139,7 @@ static void a_damaged_header_stops_no_agent(void **state)
     free(sound);
 }
 
-static void a_damaged_file_of_someone_else_stays_where_it_is(void **state)
+static void a_damaged_file_of_another_program_is_not_moved(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = NULL;
@@ -179,11 +179,11 @@ static void a_table_that_cannot_be_written_keeps_no_file_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_damaged_file_is_set_aside_and_storing_goes_on, set_up,
+        cmocka_unit_test_setup_teardown(a_damaged_file_is_set_aside_and_storing_continues, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_header_stops_no_agent, set_up, tear_down),
         cmocka_unit_test(a_table_that_cannot_be_written_keeps_no_file_open),
-        cmocka_unit_test_setup_teardown(a_damaged_file_of_someone_else_stays_where_it_is, set_up,
+        cmocka_unit_test_setup_teardown(a_damaged_file_of_another_program_is_not_moved, set_up,
                                         tear_down),
     };
 

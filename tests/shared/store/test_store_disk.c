@@ -212,7 +212,7 @@ static void a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count(void **
                         "1");
 }
 
-static void what_is_added_up_has_a_bound_and_what_is_beyond_is_counted(void **state)
+static void waiting_periods_have_a_bound_and_the_excess_is_counted(void **state)
 {
     struct fixture *f = *state;
 
@@ -277,7 +277,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_added_up_has_a_bound_and_what_is_beyond_is_counted,
+        cmocka_unit_test_setup_teardown(waiting_periods_have_a_bound_and_the_excess_is_counted,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),
     };

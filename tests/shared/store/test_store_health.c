@@ -82,7 +82,7 @@ static void a_verdict_of_several_agents_began_after_the_last_other_one(void **st
     assert_int_equal(stored.since_ns, T0 + 2 * SECOND);
 }
 
-static void a_verdict_of_another_boot_says_nothing_about_this_one(void **state)
+static void a_verdict_from_an_earlier_boot_is_ignored(void **state)
 {
     static const struct row rows[] = {
         { "first", NTK_HEALTH_UNHEALTHY },
@@ -100,7 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_verdict_of_several_agents_began_after_the_last_other_one),
-        cmocka_unit_test(a_verdict_of_another_boot_says_nothing_about_this_one),
+        cmocka_unit_test(a_verdict_from_an_earlier_boot_is_ignored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-static void a_blob_gives_back_the_histogram(void **state)
+static void a_blob_reads_back_as_the_same_histogram(void **state)
 {
     struct ntk_histogram_dense *from = calloc(2, sizeof *from);
     struct ntk_histogram_dense *to = from + 1;
@@ -33,7 +33,7 @@ static void a_blob_gives_back_the_histogram(void **state)
     free(from);
 }
 
-static void every_cut_and_every_spoilt_byte_is_refused_or_a_sound_histogram(void **state)
+static void every_truncated_or_damaged_byte_is_rejected_or_gives_a_valid_histogram(void **state)
 {
     struct ntk_histogram_dense *from = calloc(2, sizeof *from);
     struct ntk_histogram_dense *to = from + 1;
@@ -107,9 +107,9 @@ static void periods_add_up_in_a_blob_and_a_malformed_one_starts_again(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_blob_gives_back_the_histogram),
+        cmocka_unit_test(a_blob_reads_back_as_the_same_histogram),
         cmocka_unit_test(periods_add_up_in_a_blob_and_a_malformed_one_starts_again),
-        cmocka_unit_test(every_cut_and_every_spoilt_byte_is_refused_or_a_sound_histogram),
+        cmocka_unit_test(every_truncated_or_damaged_byte_is_rejected_or_gives_a_valid_histogram),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

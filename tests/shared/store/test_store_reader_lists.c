@@ -80,7 +80,7 @@ static void processes_and_models_of_a_window_are_listed(void **state)
                      -ENODATA);
 }
 
-static void wrong_questions_are_answered_with_a_sentence(void **state)
+static void invalid_queries_are_answered_with_a_message(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter all = { 0 };
@@ -434,7 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(processes_and_models_of_a_window_are_listed, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(wrong_questions_are_answered_with_a_sentence, set_up,
+        cmocka_unit_test_setup_teardown(invalid_queries_are_answered_with_a_message, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(unwatched_time_counts_and_is_in_no_rate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(processes_of_two_users_are_never_summed, set_up, tear_down),

@@ -153,7 +153,7 @@ static void assert_same_runtime(const struct ntk_runtime_sample *a,
     }
 }
 
-static void a_moment_comes_back_as_it_was(void **state)
+static void a_moment_reads_back_unchanged(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -446,7 +446,7 @@ static int64_t count_poison(sqlite3 *db, const char *table)
 
 /* Method: record two minutes of processes that are watched in three ways, then query seconds,
  * minutes and the file itself. */
-static void what_hooks_around_calls_do_not_know_is_null(void **state)
+static void values_unknown_to_hooks_are_null(void **state)
 {
     static const char *const tables[] = { "process_sample",   "process_minute",   "core_sample",
                                           "core_minute",      "core_total",       "model",
@@ -585,14 +585,13 @@ static void a_hostile_file_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_moment_comes_back_as_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_moment_reads_back_unchanged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_health_of_a_device_is_stored_when_it_changes, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(stepping_passes_gaps_and_coarser_tiers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_hooks_around_calls_do_not_know_is_null, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(values_unknown_to_hooks_are_null, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_hostile_file_is_bounded, set_up, tear_down),
     };
 

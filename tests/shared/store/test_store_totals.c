@@ -164,7 +164,7 @@ static void ecc_counters_continue_and_the_day_has_what_happened_without_an_agent
 
 /* Method: a process closes the runtime and starts it again, twice: the second time within one
  * period and while another writer is working. */
-static void what_a_process_did_is_the_sum_of_its_lives(void **state)
+static void the_work_of_a_process_is_the_sum_of_its_lives(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = T0, .latency_ns = 1000, .memory_bytes = 100 };
@@ -319,7 +319,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             ecc_counters_continue_and_the_day_has_what_happened_without_an_agent, set_up,
             tear_down),
-        cmocka_unit_test_setup_teardown(what_a_process_did_is_the_sum_of_its_lives, set_up,
+        cmocka_unit_test_setup_teardown(the_work_of_a_process_is_the_sum_of_its_lives, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(unbounded_counts_keep_no_process_from_the_totals, set_up,
                                         tear_down),

@@ -48,7 +48,7 @@ static void unmeasured_time_is_a_gap_and_not_zero(void **state)
 
 /* Method: a slot of the finest ring may hold a value of the shown moment, of one ring length before
  * it, or of after it. */
-static void the_past_is_put_behind_what_is_shown(void **state)
+static void the_past_is_added_before_the_shown_part(void **state)
 {
     struct ntk_top_history history = { 0 };
     const uint64_t shown = START + 5000 * SECOND;
@@ -103,7 +103,7 @@ static void a_sample_counts_in_each_slot_by_its_share_of_the_time(void **state)
 }
 
 /* Method: a minute is added, then its second half again with other numbers, as if walking back. */
-static void what_was_seen_already_is_not_added_again(void **state)
+static void values_already_seen_are_not_added_again(void **state)
 {
     struct ntk_top_history history = { 0 };
 
@@ -119,7 +119,7 @@ static void what_was_seen_already_is_not_added_again(void **state)
     ntk_top_history_fini(&history);
 }
 
-static void parts_stay_as_they_are_while_time_goes_on(void **state)
+static void parts_do_not_change_over_time(void **state)
 {
     struct ntk_top_history history = { 0 };
     float before[10] = { 0 };
@@ -166,7 +166,7 @@ static void it_reaches_a_day_back_and_no_further(void **state)
 
 /* Method: times and periods that a foreign report may claim; sanitizers and the test's time limit
  * detect errors. */
-static void lies_about_time_do_no_harm(void **state)
+static void false_times_do_no_harm(void **state)
 {
     struct ntk_top_history history = { 0 };
     float parts[8];
@@ -189,14 +189,14 @@ static void lies_about_time_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_past_is_put_behind_what_is_shown),
+        cmocka_unit_test(the_past_is_added_before_the_shown_part),
         cmocka_unit_test(unmeasured_time_is_a_gap_and_not_zero),
         cmocka_unit_test(the_refresh_rate_does_not_change_the_picture),
         cmocka_unit_test(a_sample_counts_in_each_slot_by_its_share_of_the_time),
-        cmocka_unit_test(what_was_seen_already_is_not_added_again),
-        cmocka_unit_test(parts_stay_as_they_are_while_time_goes_on),
+        cmocka_unit_test(values_already_seen_are_not_added_again),
+        cmocka_unit_test(parts_do_not_change_over_time),
         cmocka_unit_test(it_reaches_a_day_back_and_no_further),
-        cmocka_unit_test(lies_about_time_do_no_harm),
+        cmocka_unit_test(false_times_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -364,7 +364,7 @@ static const char *owner_text(const struct ntk_top_model *model, size_t core)
         ->text;
 }
 
-static void a_core_that_is_held_and_runs_nothing_says_how_long(void **state)
+static void a_held_idle_core_shows_its_idle_time(void **state)
 {
     struct ntk_snapshot *snapshot = (struct ntk_snapshot *)scene_snapshot(&scene_trn1);
     static const struct {
@@ -682,7 +682,7 @@ int main(void)
         cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
         cmocka_unit_test(absent_is_not_zero),
         cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
-        cmocka_unit_test(a_core_that_is_held_and_runs_nothing_says_how_long),
+        cmocka_unit_test(a_held_idle_core_shows_its_idle_time),
         cmocka_unit_test(a_core_that_is_dead_or_stuck_is_reported_until_it_works_again),
         cmocka_unit_test(every_viewer_shows_the_same_moment_since_which_a_core_is_dead),
         cmocka_unit_test(an_application_that_was_killed_is_in_the_alert_line_for_a_minute),

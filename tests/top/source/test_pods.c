@@ -82,7 +82,7 @@ static void invalid_names_are_skipped(void **state)
 }
 
 /* Method: the link appears late; in the second case only after the search has ended. */
-static void a_link_that_comes_late_is_found_and_not_looked_for_for_ever(void **state)
+static void a_late_link_is_found_but_not_searched_for_forever(void **state)
 {
     for (int rounds = 1; rounds <= 100; rounds += 99) {
         char *folder = test_scratch_create();
@@ -107,7 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log_of_a_container_names_its_pod),
         cmocka_unit_test(invalid_names_are_skipped),
-        cmocka_unit_test(a_link_that_comes_late_is_found_and_not_looked_for_for_ever),
+        cmocka_unit_test(a_late_link_is_found_but_not_searched_for_forever),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

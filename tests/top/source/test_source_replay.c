@@ -93,7 +93,7 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
     test_scratch_destroy(folder);
 }
 
-static void the_past_is_reported_as_far_as_needed_and_later_the_rest(void **state)
+static void the_past_is_reported_as_far_as_needed_and_the_rest_later(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -167,7 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_past_is_reported_without_gaps_in_ever_longer_steps),
-        cmocka_unit_test(the_past_is_reported_as_far_as_needed_and_later_the_rest),
+        cmocka_unit_test(the_past_is_reported_as_far_as_needed_and_the_rest_later),
         cmocka_unit_test(a_skipped_stretch_is_reported_as_the_past),
     };
 

@@ -154,7 +154,7 @@ static void one_device_has_room(void **state)
     shows(&scene_small, 12, 60, "small_60x12");
 }
 
-static void a_terminal_below_the_minimum_says_so(void **state)
+static void a_terminal_below_the_minimum_shows_a_message(void **state)
 {
     shows(&scene_small, 7, 80, "too_low");
     shows(&scene_small, 24, 39, "too_narrow");
@@ -264,7 +264,7 @@ static void the_help_page_lists_every_key(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_frame_of_natural_height_leaves_nothing_out(void **state)
+static void a_frame_of_natural_height_omits_nothing(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
     int rows;
@@ -277,7 +277,7 @@ static void a_frame_of_natural_height_leaves_nothing_out(void **state)
 
 /* Method: every size, with the cursor at both ends; each row must stay inside, and the parts in
  * order. */
-static void any_size_has_a_sound_layout(void **state)
+static void any_size_has_a_valid_layout(void **state)
 {
     const struct scene *scenes[] = { &scene_small, &scene_trn1, &scene_trn2_lnc1,
                                      &scene_no_device };
@@ -379,7 +379,7 @@ int main(void)
         cmocka_unit_test(logical_cores_of_two_show_the_mean_of_their_parts),
         cmocka_unit_test(a_hundred_and_twenty_eight_cores_stay_readable),
         cmocka_unit_test(one_device_has_room),
-        cmocka_unit_test(a_terminal_below_the_minimum_says_so),
+        cmocka_unit_test(a_terminal_below_the_minimum_shows_a_message),
         cmocka_unit_test(without_a_device_it_says_why),
         cmocka_unit_test(without_a_device_tree_the_applications_say_what_machine_it_is),
         cmocka_unit_test(unmeasured_values_are_a_dash),
@@ -388,9 +388,9 @@ int main(void)
         cmocka_unit_test(teraflops_change_the_numbers_but_not_the_bars),
         cmocka_unit_test(styles_distinguish_the_parts),
         cmocka_unit_test(the_help_page_lists_every_key),
-        cmocka_unit_test(a_frame_of_natural_height_leaves_nothing_out),
+        cmocka_unit_test(a_frame_of_natural_height_omits_nothing),
         cmocka_unit_test(a_host_that_was_never_reached_is_so_in_every_view),
-        cmocka_unit_test(any_size_has_a_sound_layout),
+        cmocka_unit_test(any_size_has_a_valid_layout),
         cmocka_unit_test(a_resize_storm_is_survived),
     };
 

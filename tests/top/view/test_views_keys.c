@@ -63,7 +63,7 @@ static void no_two_keys_are_the_same(void **state)
 
 /* Method: the tree of the first screen has a separate selection; keys of a view must not move
  * it. */
-static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
+static void actions_in_a_view_do_not_change_the_first_screen(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_trn1);
     size_t nodes = model->nodes.count;
@@ -160,7 +160,7 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
 }
 
 /* The first screen has no CPU time, but the page of an application does. */
-static void what_a_page_shows_is_read_while_it_is_open(void **state)
+static void the_values_of_a_page_are_read_while_it_is_open(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_OVERVIEW);
 
@@ -373,7 +373,7 @@ static void columns_are_chosen_in_a_box(void **state)
 }
 
 /* Method: a process of this user among those of others, in the lists of processes and models. */
-static void mine_lists_what_belongs_to_this_user_alone(void **state)
+static void mine_lists_only_entries_of_this_user(void **state)
 {
     static const enum ntk_top_view_id views[] = { NTK_TOP_VIEW_PROCESSES, NTK_TOP_VIEW_OVERVIEW,
                                                   NTK_TOP_VIEW_MODELS };
@@ -402,7 +402,7 @@ static void mine_lists_what_belongs_to_this_user_alone(void **state)
 }
 
 /* Method: a user without processes: the list says why it is empty. */
-static void mine_says_that_nothing_belongs_to_this_user(void **state)
+static void mine_reports_that_this_user_has_no_entries(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_PROCESSES);
     char *row;
@@ -467,10 +467,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_open_views_and_lead_back),
         cmocka_unit_test(no_two_keys_are_the_same),
-        cmocka_unit_test(what_happens_in_a_view_leaves_the_first_screen_alone),
+        cmocka_unit_test(actions_in_a_view_do_not_change_the_first_screen),
         cmocka_unit_test(the_application_of_a_row_is_followed),
         cmocka_unit_test(enter_opens_the_page_of_a_row_and_leaves_it),
-        cmocka_unit_test(what_a_page_shows_is_read_while_it_is_open),
+        cmocka_unit_test(the_values_of_a_page_are_read_while_it_is_open),
         cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour),
         cmocka_unit_test(a_click_selects_sorts_and_opens),
         cmocka_unit_test(the_strip_has_the_names_around_the_open_view_and_every_key),
@@ -478,8 +478,8 @@ int main(void)
         cmocka_unit_test(categories_of_memory_add_up),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
-        cmocka_unit_test(mine_lists_what_belongs_to_this_user_alone),
-        cmocka_unit_test(mine_says_that_nothing_belongs_to_this_user),
+        cmocka_unit_test(mine_lists_only_entries_of_this_user),
+        cmocka_unit_test(mine_reports_that_this_user_has_no_entries),
         cmocka_unit_test(mine_is_not_offered_where_it_has_no_meaning),
         cmocka_unit_test(the_column_of_tags_is_there_while_a_process_has_one),
     };

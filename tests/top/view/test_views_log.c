@@ -13,7 +13,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-static void the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back(void **state)
+static void the_log_continues_over_snapshots_and_restarts_when_time_goes_back(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_EVENTS);
@@ -234,7 +234,7 @@ static void repeated_events_share_a_row_until_x_shows_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_log_goes_on_over_snapshots_and_starts_anew_when_time_goes_back),
+        cmocka_unit_test(the_log_continues_over_snapshots_and_restarts_when_time_goes_back),
         cmocka_unit_test(the_log_is_bounded_and_not_stopped_by_freezing),
         cmocka_unit_test(errors_stand_out_while_they_are_new_and_are_remembered),
         cmocka_unit_test(a_recording_has_no_totals_of_ecc_instead_of_zeros),

@@ -56,7 +56,7 @@ static void put_all(const struct opened *o, bool keeps, struct ntk_buf *out)
     assert_true(ntk_buf_ok(out));
 }
 
-static void answers_from_files_are_those_from_memory(void **state)
+static void answers_from_files_equal_those_from_memory(void **state)
 {
     struct ntff_big big = { .steps = 30000, .cores = 2 };
     struct opened o[2] = { 0 };
@@ -111,7 +111,7 @@ static void brief_answers_lack_the_steps_alone(void **state)
 }
 
 /* Waits in the middle of the capture and their causes, as support/ntff_big.h made them. */
-static void waits_end_with_what_was_waited_for(void **state)
+static void waits_end_with_their_cause(void **state)
 {
     struct ntff_big big = { .steps = 40000, .cores = 1 };
     struct opened o = { 0 };
@@ -204,7 +204,7 @@ static void analyse_by_program(void *ctx)
     _exit(127);
 }
 
-static void the_program_gives_away_what_it_writes(void **state)
+static void the_program_does_not_keep_written_output(void **state)
 {
     struct ntff_big big = { .bytes_count = NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 108 * MIB, .cores = 1 };
     char *path = write_big(&big);
@@ -246,11 +246,11 @@ static void a_full_disk_is_a_failure_of_the_analyses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_from_files_are_those_from_memory),
+        cmocka_unit_test(answers_from_files_equal_those_from_memory),
         cmocka_unit_test(brief_answers_lack_the_steps_alone),
-        cmocka_unit_test(waits_end_with_what_was_waited_for),
+        cmocka_unit_test(waits_end_with_their_cause),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
-        cmocka_unit_test(the_program_gives_away_what_it_writes),
+        cmocka_unit_test(the_program_does_not_keep_written_output),
         cmocka_unit_test(a_full_disk_is_a_failure_of_the_analyses),
     };
 

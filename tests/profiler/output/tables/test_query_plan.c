@@ -61,7 +61,7 @@ static void texts_and_distinct_values_are_keys(void **state)
            "duration_ns/10");
 }
 
-static void what_is_not_certain_is_not_planned(void **state)
+static void uncertain_aggregates_are_not_planned(void **state)
 {
     static const char *const statements[] = {
         "SELECT opcode FROM Instruction",
@@ -116,7 +116,7 @@ static void what_is_not_certain_is_not_planned(void **state)
 }
 
 /* More tokens, columns and calls than a statement is likely to have. */
-static void what_is_too_long_is_not_planned(void **state)
+static void statements_that_are_too_long_are_not_planned(void **state)
 {
     char sql[8192] = "SELECT count(*)";
     struct ntk_query_plan plan;
@@ -134,8 +134,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_become_sums_of_partial_values_with_their_names),
         cmocka_unit_test(texts_and_distinct_values_are_keys),
-        cmocka_unit_test(what_is_not_certain_is_not_planned),
-        cmocka_unit_test(what_is_too_long_is_not_planned),
+        cmocka_unit_test(uncertain_aggregates_are_not_planned),
+        cmocka_unit_test(statements_that_are_too_long_are_not_planned),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

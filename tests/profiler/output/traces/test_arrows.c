@@ -278,7 +278,7 @@ static void chrome_has_them(void **state)
 }
 
 /* Without the option there are no arrows. */
-static void without_the_wish_there_are_none(void **state)
+static void without_a_request_there_are_none(void **state)
 {
     static const char *const formats[] = { "perfetto", "chrome" };
     static const char *const marks[] = { "\xf9\x02", "\"ph\":\"s\"" }; /* the tag of flow_ids */
@@ -304,7 +304,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(chrome_has_them, setup, teardown),
         cmocka_unit_test_setup_teardown(perfetto_has_them, setup_whole, teardown),
         cmocka_unit_test_setup_teardown(chrome_has_them, setup_whole, teardown),
-        cmocka_unit_test_setup_teardown(without_the_wish_there_are_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(without_a_request_there_are_none, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

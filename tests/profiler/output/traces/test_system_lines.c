@@ -80,7 +80,7 @@ static void an_instant_takes_no_room(void **state)
     assert_int_equal(lane_of(span(60, 100), &place), 0);
 }
 
-static void what_cores_do_has_lines_by_physical_core(void **state)
+static void work_of_cores_has_lines_by_physical_core(void **state)
 {
     struct ntk_system_event_row device = span(0, 100);
     struct ntk_system_place place;
@@ -129,7 +129,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_span_that_reaches_out_of_another_gets_a_lane_below,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_instant_takes_no_room, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_cores_do_has_lines_by_physical_core, set_up,
+        cmocka_unit_test_setup_teardown(work_of_cores_has_lines_by_physical_core, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(lists_of_fields_choose_processes_and_lines, set_up,
                                         tear_down),

@@ -54,7 +54,7 @@ static int read_one(const char *name, const char *octal_size, char type, struct 
     return ret;
 }
 
-static void what_is_written_reads_back(void **state)
+static void written_values_read_back(void **state)
 {
     char large[100000];
     struct ntk_tar_source members[] = { { "empty", "", 0 },
@@ -151,7 +151,7 @@ static void limits_hold(void **state)
 }
 
 /* Method: every length of a small archive, plain and compressed. */
-static void archives_cut_off_never_look_whole(void **state)
+static void truncated_archives_never_look_complete(void **state)
 {
     struct ntk_tar_source member = { "member", "0123456789", 10 };
 
@@ -239,7 +239,7 @@ static void a_stream_gives_the_same_members(void **state)
     }
 }
 
-static void what_follows_the_gzip_stream_is_ignored(void **state)
+static void bytes_after_the_gzip_stream_are_ignored(void **state)
 {
     struct ntk_tar_source member = { "member", "0123456789", 10 };
     uint8_t *bytes;
@@ -355,14 +355,14 @@ static void noise_is_not_an_archive(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_reads_back),
+        cmocka_unit_test(written_values_read_back),
         cmocka_unit_test(names_that_leave_the_archive_are_refused),
         cmocka_unit_test(members_that_are_not_files_are_refused),
         cmocka_unit_test(a_size_beyond_the_archive_is_refused_before_it_is_allocated),
         cmocka_unit_test(limits_hold),
-        cmocka_unit_test(archives_cut_off_never_look_whole),
+        cmocka_unit_test(truncated_archives_never_look_complete),
         cmocka_unit_test(a_stream_gives_the_same_members),
-        cmocka_unit_test(what_follows_the_gzip_stream_is_ignored),
+        cmocka_unit_test(bytes_after_the_gzip_stream_are_ignored),
         cmocka_unit_test(a_flipped_bit_does_not_go_unseen),
         cmocka_unit_test(a_stream_may_come_in_parts),
         cmocka_unit_test(noise_is_not_an_archive),

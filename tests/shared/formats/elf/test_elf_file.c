@@ -98,7 +98,7 @@ static void *table(struct sample *sample, int64_t tag)
 
 /* ---- contents of files ---- */
 
-static void a_library_tells_its_exports_and_their_versions(void **state)
+static void the_exports_of_a_library_have_their_versions(void **state)
 {
     struct sample s = begin(LIBRARY);
     struct ntk_elf_export two;
@@ -214,7 +214,7 @@ static void see_all(struct ntk_elf_file *file)
     }
 }
 
-static void a_file_that_is_cut_anywhere_is_refused_or_whole_where_it_counts(void **state)
+static void a_file_truncated_anywhere_is_rejected_or_complete_where_needed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
@@ -338,7 +338,7 @@ static void spoil_definitions_loop(struct sample *s)
     image->p_filesz = image->p_memsz = UINT64_MAX;
 }
 
-static void a_number_that_lies_is_refused(void **state)
+static void a_false_number_is_rejected(void **state)
 {
     static void (*const spoils[])(struct sample *) = {
         spoil_phoff,
@@ -377,7 +377,7 @@ static void a_number_that_lies_is_refused(void **state)
     }
 }
 
-static void a_table_of_four_milliards_of_symbols_is_refused(void **state)
+static void a_table_of_four_billion_symbols_is_rejected(void **state)
 {
     struct sample s = begin(PLAIN);
 
@@ -413,7 +413,7 @@ static void definitions_by_the_thousand_are_refused(void **state)
 }
 
 /* A file of 1 TiB, nearly all of it a hole. */
-static void a_huge_file_takes_no_memory_for_what_it_claims(void **state)
+static void a_huge_file_takes_no_memory_for_its_claimed_sizes(void **state)
 {
     struct sample s = begin(LIBRARY);
 
@@ -469,7 +469,7 @@ static void a_name_ends_with_its_table(void **state)
     end(&s);
 }
 
-static void every_spoilt_bit_is_survived(void **state)
+static void every_damaged_bit_is_survived(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
@@ -491,20 +491,20 @@ static void every_spoilt_bit_is_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_library_tells_its_exports_and_their_versions),
+        cmocka_unit_test(the_exports_of_a_library_have_their_versions),
         cmocka_unit_test(a_library_without_versions_has_its_names_under_any),
         cmocka_unit_test(a_program_shows_its_loader_libraries_and_folders),
         cmocka_unit_test(a_static_program_names_no_loader_and_exports_nothing),
         cmocka_unit_test(other_machines_and_other_files_are_distinguished),
-        cmocka_unit_test(a_file_that_is_cut_anywhere_is_refused_or_whole_where_it_counts),
+        cmocka_unit_test(a_file_truncated_anywhere_is_rejected_or_complete_where_needed),
         cmocka_unit_test(a_file_that_ends_inside_its_names_is_refused),
-        cmocka_unit_test(a_number_that_lies_is_refused),
-        cmocka_unit_test(a_table_of_four_milliards_of_symbols_is_refused),
+        cmocka_unit_test(a_false_number_is_rejected),
+        cmocka_unit_test(a_table_of_four_billion_symbols_is_rejected),
         cmocka_unit_test(definitions_by_the_thousand_are_refused),
-        cmocka_unit_test(a_huge_file_takes_no_memory_for_what_it_claims),
+        cmocka_unit_test(a_huge_file_takes_no_memory_for_its_claimed_sizes),
         cmocka_unit_test(names_and_versions_beyond_their_tables_are_ignored),
         cmocka_unit_test(a_name_ends_with_its_table),
-        cmocka_unit_test(every_spoilt_bit_is_survived),
+        cmocka_unit_test(every_damaged_bit_is_survived),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static uint8_t *made(size_t *out_bytes)
     return (uint8_t *)ntk_buf_take(&buf, out_bytes);
 }
 
-static void what_was_written_is_read(void **state)
+static void written_data_is_read(void **state)
 {
     struct ntk_mlumodel model = { 0 };
     size_t bytes = 0;
@@ -48,7 +48,7 @@ static void what_was_written_is_read(void **state)
     free(file);
 }
 
-static void bytes_behind_the_file_are_ignored(void **state)
+static void bytes_after_the_file_are_ignored(void **state)
 {
     struct ntk_mlumodel model = { 0 };
     size_t bytes = 0;
@@ -84,7 +84,7 @@ static void every_cut_is_refused(void **state)
     free(file);
 }
 
-static void a_file_that_lies_is_refused(void **state)
+static void a_file_with_false_sizes_is_rejected(void **state)
 {
     static const struct {
         size_t at, bytes;
@@ -149,7 +149,7 @@ static void two_functions_of_one_name_are_refused(void **state)
     free(file);
 }
 
-static void what_cannot_be_written_is_refused(void **state)
+static void unwritable_contents_are_rejected(void **state)
 {
     struct ntk_mlumodel_function bad = three[0];
     struct ntk_buf buf = { 0 };
@@ -170,12 +170,12 @@ static void what_cannot_be_written_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_written_is_read),
-        cmocka_unit_test(bytes_behind_the_file_are_ignored),
+        cmocka_unit_test(written_data_is_read),
+        cmocka_unit_test(bytes_after_the_file_are_ignored),
         cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(a_file_that_lies_is_refused),
+        cmocka_unit_test(a_file_with_false_sizes_is_rejected),
         cmocka_unit_test(two_functions_of_one_name_are_refused),
-        cmocka_unit_test(what_cannot_be_written_is_refused),
+        cmocka_unit_test(unwritable_contents_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

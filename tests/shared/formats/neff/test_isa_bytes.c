@@ -9,7 +9,7 @@
 #include "tests/shared/formats/neff/isa_fixture.h"
 #include "tests/support/unit.h"
 
-static void what_is_encoded_decodes_to_the_same_instruction(void **state)
+static void encoded_instructions_decode_to_the_same(void **state)
 {
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
@@ -55,7 +55,7 @@ static void what_is_encoded_decodes_to_the_same_instruction(void **state)
 
 /* Method: every byte of many instructions is changed; what is still accepted must encode to exactly
  * the changed bytes. */
-static void a_changed_byte_is_refused_or_means_something_else(void **state)
+static void a_changed_byte_is_rejected_or_changes_the_meaning(void **state)
 {
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
@@ -204,7 +204,7 @@ static void a_matmul_shows_profilers_its_columns(void **state)
 }
 
 /* Method: each row changes one field of a valid matrix product. */
-static void check_names_what_is_wrong(void **state)
+static void check_names_the_fault(void **state)
 {
     struct ntk_isa_instr sound = ntk_isa_instr_make(NTK_ISA_OP_NC_MATMUL);
     struct ntk_isa_instr instr;
@@ -255,15 +255,15 @@ static void check_names_what_is_wrong(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_encoded_decodes_to_the_same_instruction),
-        cmocka_unit_test(a_changed_byte_is_refused_or_means_something_else),
+        cmocka_unit_test(encoded_instructions_decode_to_the_same),
+        cmocka_unit_test(a_changed_byte_is_rejected_or_changes_the_meaning),
         cmocka_unit_test(a_program_cut_inside_an_instruction_is_refused),
         cmocka_unit_test(operations_that_are_not_executed_yet_say_so),
         cmocka_unit_test(engines_run_their_own_operations_only),
         cmocka_unit_test(numbers_names_and_opcodes_are_unambiguous),
         cmocka_unit_test(public_opcode_bytes_are_kept),
         cmocka_unit_test(a_matmul_shows_profilers_its_columns),
-        cmocka_unit_test(check_names_what_is_wrong),
+        cmocka_unit_test(check_names_the_fault),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

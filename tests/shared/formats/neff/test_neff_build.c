@@ -155,7 +155,7 @@ static void recorded_places_read_back_for_every_slot(void **state)
     free(bytes);
 }
 
-static void what_is_built_reads_back(void **state)
+static void built_files_read_back(void **state)
 {
     struct ntk_neff_build_options options = { .name = "adder", .target = "cayman" };
     uint8_t *bytes;
@@ -637,7 +637,7 @@ static void the_hash_fits_and_a_changed_payload_does_not(void **state)
 }
 
 /* Method: one byte of the stored hash is changed, in files of ours and of a compiler. */
-static void a_vendors_hash_is_of_another_kind(void **state)
+static void a_vendors_hash_has_another_kind(void **state)
 {
     static const struct {
         struct ntk_neff_build_options options;
@@ -672,7 +672,7 @@ static void a_vendors_hash_is_of_another_kind(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_built_reads_back),
+        cmocka_unit_test(built_files_read_back),
         cmocka_unit_test(equal_programs_give_equal_files),
         cmocka_unit_test(recorded_places_read_back_for_every_slot),
         cmocka_unit_test(layers_name_what_is_appended),
@@ -687,7 +687,7 @@ int main(void)
         cmocka_unit_test(a_tensor_made_twice_is_refused),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(the_hash_fits_and_a_changed_payload_does_not),
-        cmocka_unit_test(a_vendors_hash_is_of_another_kind),
+        cmocka_unit_test(a_vendors_hash_has_another_kind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

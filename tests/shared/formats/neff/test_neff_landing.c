@@ -115,7 +115,7 @@ static const uint8_t *asked_bytes(const struct ground *ground, const char *name)
     return NULL;
 }
 
-static void constants_land_where_the_caller_says(void **state)
+static void constants_are_stored_where_the_caller_chooses(void **state)
 {
     static const char *const names[] = { "a", "w", "raw", "z" };
 
@@ -148,7 +148,7 @@ static void constants_land_where_the_caller_says(void **state)
     }
 }
 
-static void a_definition_that_came_first_tells_the_alignment(void **state)
+static void an_earlier_definition_determines_the_alignment(void **state)
 {
     struct ground ground = { 0 };
     struct ntk_neff *neff = NULL;
@@ -220,7 +220,7 @@ static size_t held_bytes(const struct ntk_neff *neff)
     return held;
 }
 
-static void the_reader_holds_no_copy_of_what_landed(void **state)
+static void the_reader_keeps_no_copy_of_stored_constants(void **state)
 {
     struct ground ground = { 0 };
     struct ntk_neff *neff = NULL;
@@ -281,7 +281,7 @@ static void a_file_that_ends_early_is_refused(void **state)
     free(bytes);
 }
 
-static void lies_about_the_size_get_no_memory(void **state)
+static void false_sizes_get_no_memory(void **state)
 {
     struct ground ground = { 0 };
     struct ntk_neff *neff = NULL;
@@ -333,12 +333,12 @@ static void the_hash_of_the_same_pass_is_the_hash(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants_land_where_the_caller_says),
-        cmocka_unit_test(a_definition_that_came_first_tells_the_alignment),
+        cmocka_unit_test(constants_are_stored_where_the_caller_chooses),
+        cmocka_unit_test(an_earlier_definition_determines_the_alignment),
         cmocka_unit_test(without_memory_or_with_the_content_the_file_is_the_same),
-        cmocka_unit_test(the_reader_holds_no_copy_of_what_landed),
+        cmocka_unit_test(the_reader_keeps_no_copy_of_stored_constants),
         cmocka_unit_test(a_file_that_ends_early_is_refused),
-        cmocka_unit_test(lies_about_the_size_get_no_memory),
+        cmocka_unit_test(false_sizes_get_no_memory),
         cmocka_unit_test(the_hash_of_the_same_pass_is_the_hash),
     };
 

@@ -274,7 +274,7 @@ static int is_refused_for_memory(const uint8_t *bytes, size_t count)
 }
 
 /* Method: a child that may allocate little more; a constant, then a named list of empty objects. */
-static void what_does_not_fit_into_the_memory_is_refused(void **state)
+static void inputs_that_exceed_the_memory_are_rejected(void **state)
 {
     struct archive a = { .count = 0 };
     uint8_t *bytes;
@@ -409,7 +409,7 @@ int main(void)
         cmocka_unit_test(named_members_are_read_wherever_they_are),
         cmocka_unit_test(a_constant_that_is_fetched_later_lands_too),
         cmocka_unit_test(readers_of_the_structure_have_no_constants),
-        cmocka_unit_test(what_does_not_fit_into_the_memory_is_refused),
+        cmocka_unit_test(inputs_that_exceed_the_memory_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -454,7 +454,7 @@ static void tables_of_the_vector_engine_are_found(void **state)
     }
 }
 
-static void programs_of_zero_bytes_are_empty_and_nobodys(void **state)
+static void programs_of_zero_bytes_are_empty_and_not_a_vendors(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
@@ -608,7 +608,7 @@ static void other_readers_find_the_header_fields(void **state)
     free(a);
 }
 
-static void header_lies_are_distinguished(void **state)
+static void false_headers_are_distinguished(void **state)
 {
     static const struct {
         size_t offset;
@@ -754,13 +754,13 @@ int main(void)
         cmocka_unit_test(a_lie_in_a_member_is_named),
         cmocka_unit_test(a_missing_member_is_refused_unless_it_is_optional),
         cmocka_unit_test(tables_of_the_vector_engine_are_found),
-        cmocka_unit_test(programs_of_zero_bytes_are_empty_and_nobodys),
+        cmocka_unit_test(programs_of_zero_bytes_are_empty_and_not_a_vendors),
         cmocka_unit_test(a_transpose_may_move_several_tiles),
         cmocka_unit_test(a_transpose_need_not_name_its_tile),
         cmocka_unit_test(groups_of_one_id_are_equally_long),
         cmocka_unit_test(fp8_keys_that_are_omitted_have_their_usual_values),
         cmocka_unit_test(other_readers_find_the_header_fields),
-        cmocka_unit_test(header_lies_are_distinguished),
+        cmocka_unit_test(false_headers_are_distinguished),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
         cmocka_unit_test(random_damage_never_crashes),
         cmocka_unit_test(deep_json_is_refused),

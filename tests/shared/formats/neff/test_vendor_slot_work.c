@@ -75,7 +75,7 @@ static void unknown_operations_have_no_bytes(void **state)
 }
 
 /* The original tool's sums do not include it, whatever it moves. */
-static void what_the_original_does_not_count_is_known_to_be_none(void **state)
+static void bytes_that_the_original_omits_are_known_to_be_zero(void **state)
 {
     struct ntk_vendor_work work = work_of("TENSOR_TENSOR");
 
@@ -132,7 +132,7 @@ static void a_byte_type_has_one_byte(void **state)
     assert_int_equal(work.sbuf_write_bytes, 512 * 128);
 }
 
-static void operations_are_of_the_tile_and_weighted_by_type(void **state)
+static void operations_follow_the_tile_and_are_weighted_by_type(void **state)
 {
     static const struct {
         uint8_t dtype, mode;
@@ -183,7 +183,7 @@ static void an_unknown_opcode_may_use_what_it_names(void **state)
     assert_true(work.may_use_psum);
 }
 
-static void more_elements_than_anybody_has_are_not_known(void **state)
+static void impossible_numbers_of_elements_are_unknown(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x46, 0x10 };
     struct ntk_vendor_work work;
@@ -330,13 +330,13 @@ int main(void)
         cmocka_unit_test(an_instruction_moves_the_bytes_of_its_tiles),
         cmocka_unit_test(a_transfer_that_casts_writes_what_its_destination_says),
         cmocka_unit_test(unknown_operations_have_no_bytes),
-        cmocka_unit_test(what_the_original_does_not_count_is_known_to_be_none),
+        cmocka_unit_test(bytes_that_the_original_omits_are_known_to_be_zero),
         cmocka_unit_test(bytes_of_all_partitions_count),
         cmocka_unit_test(a_second_source_is_a_source),
         cmocka_unit_test(a_byte_type_has_one_byte),
-        cmocka_unit_test(operations_are_of_the_tile_and_weighted_by_type),
+        cmocka_unit_test(operations_follow_the_tile_and_are_weighted_by_type),
         cmocka_unit_test(an_unknown_opcode_may_use_what_it_names),
-        cmocka_unit_test(more_elements_than_anybody_has_are_not_known),
+        cmocka_unit_test(impossible_numbers_of_elements_are_unknown),
         cmocka_unit_test(ranges_go_from_the_lowest_byte_to_the_highest),
         cmocka_unit_test(differences_to_the_original_are_as_documented),
         cmocka_unit_test(tensor_tensor_and_memset_have_places),

@@ -254,7 +254,7 @@ static void a_warning_is_printed_once_per_kind(void **state)
     ntk_buf_fini(&section);
 }
 
-static void a_cut_file_gives_a_sentence_and_what_is_intact(void **state)
+static void a_truncated_file_gives_a_message_and_its_intact_part(void **state)
 {
     for (unsigned version = 4; version <= 6; version++) {
         struct ntff_sample sample;
@@ -298,7 +298,7 @@ static void a_cut_file_gives_a_sentence_and_what_is_intact(void **state)
     }
 }
 
-static void a_spoilt_byte_never_reads_beyond_the_file(void **state)
+static void a_damaged_byte_never_causes_a_read_beyond_the_file(void **state)
 {
     for (unsigned version = 4; version <= 6; version++) {
         struct ntff_sample sample;
@@ -335,7 +335,7 @@ static void a_spoilt_byte_never_reads_beyond_the_file(void **state)
     }
 }
 
-static void sections_that_lie_about_themselves_are_bounded(void **state)
+static void sections_with_false_sizes_are_bounded(void **state)
 {
     struct ntk_buf header = { 0 };
     struct ntk_buf file = { 0 };
@@ -445,7 +445,7 @@ static void another_neff_is_refused(void **state)
 
 /* Method: the uuid as runtimes write it, up to its first zero byte; then the capture with NEFFs
  * whose uuid differs before, at and after that byte. */
-static void a_cut_uuid_tells_neffs_apart_as_far_as_it_goes(void **state)
+static void a_truncated_uuid_distinguishes_neffs_by_its_bytes(void **state)
 {
     static const struct {
         uint8_t uuid[16];
@@ -553,14 +553,14 @@ int main(void)
         cmocka_unit_test(other_versions_are_refused_by_name),
         cmocka_unit_test(other_files_are_distinguished_from_other_versions),
         cmocka_unit_test(a_warning_is_printed_once_per_kind),
-        cmocka_unit_test(a_cut_file_gives_a_sentence_and_what_is_intact),
-        cmocka_unit_test(a_spoilt_byte_never_reads_beyond_the_file),
-        cmocka_unit_test(sections_that_lie_about_themselves_are_bounded),
+        cmocka_unit_test(a_truncated_file_gives_a_message_and_its_intact_part),
+        cmocka_unit_test(a_damaged_byte_never_causes_a_read_beyond_the_file),
+        cmocka_unit_test(sections_with_false_sizes_are_bounded),
         cmocka_unit_test(a_header_that_is_not_a_message_is_damaged),
         cmocka_unit_test(a_message_of_many_small_parts_cannot_take_all_memory),
         cmocka_unit_test(open_names_the_file_in_its_sentence),
         cmocka_unit_test(another_neff_is_refused),
-        cmocka_unit_test(a_cut_uuid_tells_neffs_apart_as_far_as_it_goes),
+        cmocka_unit_test(a_truncated_uuid_distinguishes_neffs_by_its_bytes),
         cmocka_unit_test(the_uuid_of_the_execution_is_whole),
         cmocka_unit_test(the_uuid_of_the_node_is_whole),
         cmocka_unit_test(names_are_those_that_are_shown),

@@ -172,7 +172,7 @@ static int read_packed(const NtkNtracePb__Trace *trace, char *text)
     return ret;
 }
 
-static void columns_and_numbers_that_lie_are_refused(void **state)
+static void false_columns_and_numbers_are_rejected(void **state)
 {
     char text[NTK_ERR_TEXT_BYTES];
     NtkNtracePb__Trace head;
@@ -228,7 +228,7 @@ static void other_versions_are_named(void **state)
     assert_string_equal(text, "lie has an unsupported version 7 (supported: 1)");
 }
 
-static void foreign_bytes_are_no_trace(void **state)
+static void other_bytes_are_not_a_trace(void **state)
 {
     static const char *const foreign[] = { "", "\177ELF\2\1\1", "{\"events\": []}",
                                            "                                    ",
@@ -410,9 +410,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_cut_gives_the_pieces_before_it, setup, teardown),
         cmocka_unit_test_setup_teardown(pieces_come_one_by_one, setup, teardown),
         cmocka_unit_test(names_of_communicators_come_back_and_others_are_refused),
-        cmocka_unit_test(columns_and_numbers_that_lie_are_refused),
+        cmocka_unit_test(false_columns_and_numbers_are_rejected),
         cmocka_unit_test(other_versions_are_named),
-        cmocka_unit_test(foreign_bytes_are_no_trace),
+        cmocka_unit_test(other_bytes_are_not_a_trace),
         cmocka_unit_test(a_length_beyond_the_file_is_a_cut),
         cmocka_unit_test(messages_that_swell_are_refused),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_pieces_that_fitted, setup, teardown),

@@ -36,7 +36,7 @@ static struct ntk_vendor_trace_info *read_with(struct ntk_buf *ultraserver)
     return info;
 }
 
-static void a_machine_by_itself_has_no_ultraserver(void **state)
+static void a_single_machine_has_no_ultraserver(void **state)
 {
     struct ntk_vendor_trace_info *info = read_with(NULL);
 
@@ -91,7 +91,7 @@ static void an_identity_may_be_a_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_machine_by_itself_has_no_ultraserver),
+        cmocka_unit_test(a_single_machine_has_no_ultraserver),
         cmocka_unit_test(an_ultraserver_has_identity_type_size_and_place),
         cmocka_unit_test(an_identity_may_be_a_number),
     };

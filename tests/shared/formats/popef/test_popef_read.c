@@ -100,7 +100,7 @@ static void read_all(const struct popef_reader *reader)
     }
 }
 
-static void the_vectors_read_as_what_they_are(void **state)
+static void the_vectors_read_back_as_expected(void **state)
 {
     size_t count = vector_all(all);
     struct popef_reader *reader = NULL;
@@ -377,7 +377,7 @@ static void an_executable_without_a_name_is_refused(void **state)
     ntk_buf_fini(&file);
 }
 
-static void names_may_hold_what_they_like_but_a_nul(void **state)
+static void names_may_contain_anything_except_a_nul(void **state)
 {
     static const char *const names[] = { "\x1b[2J",    "a\nb", "\xff\xfe",
                                          "\"quoted\"", "日本", "\xe2\x80\xaezzz",
@@ -411,7 +411,7 @@ static void names_may_hold_what_they_like_but_a_nul(void **state)
     assert_int_equal(parse(bytes, count, NULL), -POPEF_ERROR_INFO);
 }
 
-static void lists_that_lie_about_their_length_take_no_memory(void **state)
+static void lists_with_false_lengths_take_no_memory(void **state)
 {
     uint8_t bytes[VECTOR_BYTES_MAX];
     size_t count = vector_bytes(4, bytes);
@@ -563,7 +563,7 @@ static int64_t inflate_file(const struct ntk_buf *file, size_t step, char *to, s
     return given;
 }
 
-static void compressed_data_gives_what_was_announced_and_no_more(void **state)
+static void compressed_data_gives_only_the_announced_bytes(void **state)
 {
     static const size_t steps[] = { 1, 3, 4096 };
     char text[3001];
@@ -691,7 +691,7 @@ static void a_large_file_is_walked_by_its_headers(void **state)
     free(path);
 }
 
-static void a_file_that_is_cut_short_while_it_is_read_is_an_error(void **state)
+static void a_file_truncated_during_reading_is_an_error(void **state)
 {
     char *path = test_scratch_path(test_scratch_folder, "cut.popef");
     size_t count = vector_all(all);
@@ -715,7 +715,7 @@ static void a_file_that_is_cut_short_while_it_is_read_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_vectors_read_as_what_they_are),
+        cmocka_unit_test(the_vectors_read_back_as_expected),
         cmocka_unit_test(the_metadata_vector_has_every_field),
         cmocka_unit_test(a_file_cut_at_any_byte_is_refused_except_between_blobs),
         cmocka_unit_test(any_byte_may_be_anything),
@@ -723,16 +723,16 @@ int main(void)
         cmocka_unit_test(sizes_at_the_limits_of_64_bits_are_refused),
         cmocka_unit_test(each_error_has_its_code_and_sentence),
         cmocka_unit_test(an_executable_without_a_name_is_refused),
-        cmocka_unit_test(names_may_hold_what_they_like_but_a_nul),
-        cmocka_unit_test(lists_that_lie_about_their_length_take_no_memory),
+        cmocka_unit_test(names_may_contain_anything_except_a_nul),
+        cmocka_unit_test(lists_with_false_lengths_take_no_memory),
         cmocka_unit_test(an_unknown_type_is_skipped_and_listed),
         cmocka_unit_test(names_are_unique_among_all_files),
         cmocka_unit_test(several_files_add_up),
         cmocka_unit_test(an_empty_file_has_no_blobs),
-        cmocka_unit_test(compressed_data_gives_what_was_announced_and_no_more),
+        cmocka_unit_test(compressed_data_gives_only_the_announced_bytes),
         cmocka_unit_test(damaged_compressed_data_is_an_error_or_the_same_bytes),
         cmocka_unit_test(a_large_file_is_walked_by_its_headers),
-        cmocka_unit_test(a_file_that_is_cut_short_while_it_is_read_is_an_error),
+        cmocka_unit_test(a_file_truncated_during_reading_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -106,7 +106,7 @@ static void file_is(const char *path, const uint8_t *bytes, size_t count)
     free(got);
 }
 
-static void what_is_written_is_the_vectors(void **state)
+static void written_bytes_equal_the_vectors(void **state)
 {
     char *path = path_of("vector.popef");
     uint8_t all[VECTOR_COUNT * VECTOR_BYTES_MAX];
@@ -192,7 +192,7 @@ static void executables_come_back_plain_and_compressed(void **state)
     a_large_executable_comes_back(true);
 }
 
-static void appending_leaves_what_is_there(void **state)
+static void appending_keeps_the_existing_contents(void **state)
 {
     char *path = path_of("append.popef");
     uint8_t all[VECTOR_COUNT * VECTOR_BYTES_MAX];
@@ -419,7 +419,7 @@ static void a_new_file_appears_whole_or_not_at_all(void **state)
     free(path);
 }
 
-static void a_full_disk_is_an_error_and_leaves_nothing(void **state)
+static void a_full_disk_is_an_error_and_leaves_no_file(void **state)
 {
     char *path = path_of("full.popef");
     struct popef_writer *writer = NULL;
@@ -535,15 +535,15 @@ static void data_of_an_anchor_has_its_shape_and_type(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_the_vectors),
+        cmocka_unit_test(written_bytes_equal_the_vectors),
         cmocka_unit_test(executables_come_back_plain_and_compressed),
-        cmocka_unit_test(appending_leaves_what_is_there),
+        cmocka_unit_test(appending_keeps_the_existing_contents),
         cmocka_unit_test(a_blob_writer_ends_when_the_next_one_begins),
         cmocka_unit_test(data_of_another_size_takes_the_blob_back),
         cmocka_unit_test(rules_of_names_hold_for_writers),
         cmocka_unit_test(programs_are_written_in_their_order),
         cmocka_unit_test(a_new_file_appears_whole_or_not_at_all),
-        cmocka_unit_test(a_full_disk_is_an_error_and_leaves_nothing),
+        cmocka_unit_test(a_full_disk_is_an_error_and_leaves_no_file),
         cmocka_unit_test(a_model_is_an_executable_with_one_metadata),
         cmocka_unit_test(data_of_an_anchor_has_its_shape_and_type),
     };
