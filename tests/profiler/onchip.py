@@ -148,7 +148,7 @@ def main(rows, answer, listing):
         told = {(byte, engine.lower(), pc): sorted(times) for (byte, engine, pc), times in told.items()}
         wanted = {(byte, engine.lower(), pc): sorted(map(tuple, times)) for (byte, engine, pc), times in truth[name].items()}
         for key in sorted(told.keys() ^ wanted.keys()):
-            raise AssertionError(f'{name}: byte {key[0]:#x} by {key[1]} {key[2]} is told {told.get(key)}, not {wanted.get(key)}')
+            raise AssertionError(f'{name}: byte {key[0]:#x} by {key[1]} {key[2]} is reported as {told.get(key)}, not {wanted.get(key)}')
         edges = []
         for key, times in wanted.items():
             assert len(times) == len(told[key]), f'{name}: {key} has {told[key]}, not {times}'
@@ -163,7 +163,7 @@ def main(rows, answer, listing):
         assert max(space['over_time']) == peak
         print(f"{name}: {space['value_count']} values, {len(wanted)} bytes of values, at most {peak} at once; {used} prepared transfers")
     missing = [name for name, lives in truth.items() if lives and name not in [space['space'] for space in spaces]]
-    assert not missing, f'{missing} are not told'
+    assert not missing, f'{missing} are not reported'
 
 
 main(*sys.argv[1:])

@@ -180,7 +180,7 @@ static void origins_print(void)
 {
     for (size_t i = 0; i < ORIGINS_MAX; i++) {
         if (origins[i].pointer) {
-            print_error("not given back:\n");
+            print_error("not freed:\n");
             backtrace_symbols_fd(origins[i].stack, origins[i].stack_count, STDERR_FILENO);
         }
     }
@@ -483,7 +483,7 @@ static const char *kept_since(const struct held *before)
 {
     const struct held after = held_now();
 
-    return after.allocations > before->allocations     ? "memory is not given back"
+    return after.allocations > before->allocations     ? "memory was not freed"
            : after.descriptors > before->descriptors   ? "a descriptor is not closed"
            : after.mapped_bytes > before->mapped_bytes ? "a mapping is not removed"
                                                        : NULL;

@@ -281,7 +281,7 @@ def check(what, program, writes, may_clear=False):
     if t.cleared and not may_clear:
         fail(f"{what}: the screen is cleared between two frames")
     if t.longest > RUN_MAX and not may_clear:
-        fail(f"{what}: {t.longest} cells in a row are sent as they stand already ({t.changed} changed)\n{t.text()}")
+        fail(f"{what}: {t.longest} unchanged cells in a row are sent ({t.changed} changed)\n{t.text()}")
     if not t.alternate or (t.rows >= 24 and "vCPU Utilization" not in t.text() and "Keys" not in t.text()):
         fail(f"{what}: this is not a screen:\n{t.text()}")
 
@@ -298,7 +298,7 @@ def main():
         before = p.terminal.text()
         check(what, p, p.key(keys))
         if p.terminal.text() == before and p.terminal.changed == 0:
-            fail(f"{what} changes nothing")
+            fail(f"{what} has no effect")
     if p.frame(lambda: os.write(p.fd, b"~"), changes=False) != 0 or p.sent != 0:
         fail(f"a key without a meaning sends {p.sent} bytes")
     # Sizes far beyond curses' own buffer.
@@ -318,7 +318,7 @@ def main():
         p.wait(lambda: average() != old)
         bytes_most, changed_most = max(bytes_most, p.sent), max(changed_most, p.terminal.changed)
         if p.terminal.cleared or p.terminal.longest > RUN_MAX:
-            fail(f"a refresh sends {p.terminal.longest} cells in a row as they stand, clears {p.terminal.cleared} times")
+            fail(f"a refresh sends {p.terminal.longest} unchanged cells in a row, clears {p.terminal.cleared} times")
     p.end()
     print(f"128 cores at 200x50: a refresh changes at most {changed_most} cells and sends {bytes_most} bytes")
 

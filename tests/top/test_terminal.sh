@@ -66,7 +66,7 @@ sees "the same of a profile" 'only applications on this machine can be recorded'
 # the mouse
 start trn1 170 34 TERM=xterm-256color
 sees "a frame for the mouse" 'vCPU Utilization'
-[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 1 ] || fail "the mouse is not asked for"
+[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 1 ] || fail "the mouse is not requested"
 click_on '\[2\]:7286'
 sees "a tab that was clicked on" '>\[2\]:7286<'
 click_on '\[1\]:all'
@@ -96,10 +96,10 @@ mouse 0 500 500
 click_on 'ND 0 '
 click_on 'q: quit'
 sees "the entry that ends it" 'status=0'
-[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not given back"
+[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not released"
 options=--no-mouse start trn1 80 24
 sees "a frame without a mouse" 'vCPU Utilization'
-[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is asked for with --no-mouse"
+[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is requested despite --no-mouse"
 
 # settings: the page, the changes that it applies at once, the file that it writes
 kept=$XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf
@@ -114,7 +114,7 @@ key Down Down Down Down Right
 sees "another choice" 'values *< flops >'
 key Down Down Down Right
 sees "no mouse" 'mouse *< off >'
-[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not given back at once"
+[ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not released at once"
 key Up Up Right Right Right
 sees "no colours" 'colors *< none >'
 tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' && fail "colours are used despite the setting"

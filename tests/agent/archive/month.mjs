@@ -54,7 +54,7 @@ bytes.fill(0xa5, places[0][1], places[3][1]);
 fs.writeFileSync(spoilt, bytes);
 const end = async (from, where) => (await ask(`select count(*), sum(busy_ns), min(process), max(tag) from '${from}' where ${where}`)).join();
 const late = "time > '2026-11-04 01:05:00+00'";
-if (await end(spoilt, late) !== await end(file, late)) fail('the end is something else without the other row groups');
+if (await end(spoilt, late) !== await end(file, late)) fail('the end differs without the other row groups');
 const error = await end(spoilt, "time > '2026-11-04 01:00:00+00'").catch(error => error.message);
 if (!/spoilt|thrift|invalid|corrupt|TProtocol|decompress/i.test(error)) fail(`a row group that is spoilt reads as ${error}`);
 if (!(await end(file, late)).startsWith('10000,')) fail(`of the end ${await end(file, late)}`);

@@ -118,7 +118,7 @@ def check_keyboard(browser):
             equal('Enter', browser.evaluate("document.querySelector('.cell[data-core=\"0\"]').getAttribute('aria-pressed')"), 'true')
             assert 'Core 0 on device 0' in browser.evaluate("document.querySelector('#core').textContent")
     for stop in ('skip', 'theme', 'busy', 'cell', 'total', '5m'):
-        assert stop in seen, f'Tab does not come by {stop}: {seen}'
+        assert stop in seen, f'Tab does not reach {stop}: {seen}'
     browser.evaluate("document.querySelector('#engine [aria-checked=true]').focus()")
     browser.key('ArrowRight')
     equal('ArrowRight', browser.evaluate("document.querySelector('#engine [aria-checked=true]').dataset.choice"), 'pe')

@@ -43,7 +43,7 @@ def check_server(address, folder):
     shown = meta(answer['port'])
     assert shown['title'] == 'run.ntff' and shown['sources'][0]['neff'] == 'attention', shown['sources']
     with urllib.request.urlopen(f"http://localhost:{answer['port']}/api/v1/analysis?source=0&name=tensors") as tensors:
-        assert json.load(tensors)['value'], 'the NEFF of the drop is not used'
+        assert json.load(tensors)['value'], 'the NEFF of the dropped capture is not used'
     # Messages about the files are printed, and the files are shown.
     status, text = put(address, [('run.ntff', ntff), ('other.neff', other)])
     answer = json.loads(text)
@@ -85,7 +85,7 @@ def check_server(address, folder):
         connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
         connection.request(method, '/api/v1/drop')
         assert connection.getresponse().status == status, method
-    assert sorted(os.listdir(folder)) == kept, f'left: {os.listdir(folder)}'
+    assert sorted(os.listdir(folder)) == kept, f'files were not removed: {os.listdir(folder)}'
     # The maximum number of captures, and one more; the shown ones stay.
     for _ in range(6):
         status, text = put(address, [('run.ntff', ntff)])
@@ -119,7 +119,7 @@ def check_browser(address, program, profile):
         browser.wait_for("document.querySelector('#drop a')?.textContent === 'Show mlp.ntff'")
         drop([('mlp.ntff', read('mlp.ntff')), ('mlp.neff', read('mlp.neff'))])
         browser.wait_for("document.title === 'mlp.ntff - neuron-profile' && document.documentElement.dataset.state === 'complete'")
-        assert 'mlp ·' in browser.evaluate("document.querySelector('#facts').textContent"), 'the page of the drop is without its NEFF'
+        assert 'mlp ·' in browser.evaluate("document.querySelector('#facts').textContent"), 'the page of the dropped capture lacks its NEFF'
         folder = os.environ.get('NTK_SCREENSHOTS')
         if folder:
             browser.screenshot(os.path.join(folder, 'timeline-dropped.png'), whole=False)

@@ -71,14 +71,14 @@ def check_functions(page, address):
     asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
     ours = set(page.browser.evaluate("(async () => Object.keys((await import('page/source.js')).server))()"))
     other = {'host', 'drop', 'sql', 'whatIf'}  # of a folder, of files that a server stores, and of queries and estimates that a server runs: a single file has none of them
-    assert not page.browser.evaluate("document.querySelector('#tab-sql') !== null"), 'a tab for queries without a server'
+    assert not page.browser.evaluate("document.querySelector('#tab-sql') !== null"), 'the file has a tab for queries'
     assert asked and asked - other == ours, f'the server has {asked - other - ours}, the file {ours - asked}'
 
 
 def check_answers(page, address):
     meta = page.ask('meta()')
     theirs = served(address, 'meta')
-    assert meta['tracks'] == theirs['tracks'] and meta['whats'] == theirs['whats'], 'other rows than those served'
+    assert meta['tracks'] == theirs['tracks'] and meta['whats'] == theirs['whats'], 'the rows differ from those of the server'
     span = meta['span']
     same = [('summary(0)', 'summary', {'source': 0}), (f'flame(0, 0, {span})', 'flame', {'source': 0, 'from': 0, 'to': span}),
             (f'path(0, 0, {span})', 'path', {'source': 0, 'from': 0, 'to': span})]
@@ -101,7 +101,7 @@ def check_answers(page, address):
         ours, wanted = page.ask(call), served(address, path, **parameters)
         if path == 'analysis':
             if 'error' in wanted or 'absent' in wanted:
-                assert ours['error'], f'{call} is known here only'
+                assert ours['error'], f'{call} is only in the file'
                 continue
             wanted = wanted['value']
         found = difference(ours, wanted)
@@ -135,7 +135,7 @@ def check_both(page, diff_path):
         diff = json.load(file)
     assert page.ask('meta()')['compares'], 'two captures are not compared'
     differs = difference(page.ask('compare()'), diff)
-    assert not differs, f'compared otherwise than by diff: {differs}'
+    assert not differs, f'the comparison differs from diff: {differs}'
     browser = page.browser
     browser.evaluate("document.querySelector('#tab-compare').click()")
     browser.wait_for("document.querySelector('.pane-compare table') !== null")
@@ -168,19 +168,19 @@ def main():
         page = Page(browser, long_path)
         page.picture('long')
         meta = page.ask('meta()')
-        assert meta['slices'] > 400000, 'that was to be a long one'
+        assert meta['slices'] > 400000, 'the capture has too few slices'
         # Every slice is in the file, and the details of as many as fit.
         known, all_of = (int(n.replace(',', '')) for n in re.fullmatch(r'operands and waits of ([\d,]+) of ([\d,]+) slices in this file', meta['note']).groups())
         assert 50000 < known < all_of == sum(about['slices'] for about in meta['tracks']), meta['note']
         assert 'operands, names and waits of ' in meta['note_more'] and '--html-size' in meta['note_more'], meta['note_more']
-        assert browser.evaluate("document.querySelector('#facts').textContent").startswith(meta['note']), 'the page names what is omitted'
+        assert browser.evaluate("document.querySelector('#facts').textContent").startswith(meta['note']), 'the page does not name what is omitted'
         engine = next(t for t, about in enumerate(meta['tracks']) if about['kind'] == 'engine' and about['slices'] > 10)
         queue = max(range(len(meta['tracks'])), key=lambda t: meta['tracks'][t]['slices'])
         detail = page.ask(f"slice({engine}, {meta['tracks'][engine]['slices'] - 1})")
-        assert 'Instruction' in [row['name'] for group in detail['groups'] for row in group['rows']], f'an instruction without operands: {detail}'
-        assert 'releases' in page.ask(f'flows({engine}, 5)'), 'an instruction without what it let go'
+        assert 'Instruction' in [row['name'] for group in detail['groups'] for row in group['rows']], f'an instruction lacks its operands: {detail}'
+        assert 'releases' in page.ask(f'flows({engine}, 5)'), 'an instruction lacks what it released'
         detail = page.ask(f"slice({queue}, {meta['tracks'][queue]['slices'] - 1})")
-        assert detail['groups'][-1]['rows'][0]['name'] == 'Not in this file', f'the last packet: {detail}'
+        assert detail['groups'][-1]['rows'][0]['name'] == 'Not in this file', f'unexpected details of the last packet: {detail}'
         counts = {row['track']: row['count'] for row in page.ask(f"stats(0, {meta['span'] + 1})")['tracks']}
         for track, about in enumerate(meta['tracks']):
             if about['kind'] in ('engine', 'queue'):
@@ -194,18 +194,18 @@ def main():
         browser.wait_for("document.documentElement.dataset.state === 'complete'")
         page.picture('long-deep')
         drawn = browser.evaluate("(async () => { const { drawn } = await import('page/draw.js'); return [drawn.slices, drawn.bitmaps]; })()")
-        assert drawn[0] > 0 and drawn[1] == 0, f'the depth is drawn from slices: {drawn}'
+        assert drawn[0] > 0 and drawn[1] == 0, f'the deepest level is not drawn from slices: {drawn}'
 
         page = Page(browser, short_path)
-        assert re.search('no detail below [0-9.]+ us.* in this file', browser.evaluate("document.querySelector('#facts').textContent")), 'the page names the omitted rows'
-        assert '--html-size' in browser.evaluate("document.querySelector('#facts').title"), 'and what to do'
-        assert 'not in this file' in page.ask(f"stats(0, {meta['span']})")['error'], 'statistics of what is not there'
+        assert re.search('no detail below [0-9.]+ us.* in this file', browser.evaluate("document.querySelector('#facts').textContent")), 'the page does not name the omitted rows'
+        assert '--html-size' in browser.evaluate("document.querySelector('#facts').title"), 'the page does not name the remedy'
+        assert 'not in this file' in page.ask(f"stats(0, {meta['span']})")['error'], 'statistics of rows that are missing'
         page.picture('short')
         outside = [url for url in browser.asked if not url.startswith(('file://', 'data:', 'blob:', 'about:'))]
         files = {url for url in browser.asked if url.startswith('file://')}
         assert not outside, f'asks for {outside}'
-        assert len(files) == 4, f'other files than the four pages: {files}'
-        assert not browser.said, f'the page complains: {browser.said}'
+        assert len(files) == 4, f'unexpected files next to the four pages: {files}'
+        assert not browser.said, f'the page reports: {browser.said}'
     finally:
         browser.close()
 

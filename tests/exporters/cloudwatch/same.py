@@ -14,4 +14,4 @@ expected, taken = read(sys.argv[1]), read(sys.argv[2])
 missing, more = expected - taken, taken - expected
 again = sum(more.values())
 if missing or again != int(sys.argv[3]) or not expected or set(more) - set(expected) or any(count > 1 for count in more.values()):
-    sys.exit(f"{sum(missing.values())} of {sum(expected.values())} requests are missing, {again} came again")
+    sys.exit(f"{sum(missing.values())} of {sum(expected.values())} requests are missing, {again} were repeated")

@@ -97,7 +97,7 @@ static void each_name_of_observer_leaves_or_is_omitted_with_a_reason(void **stat
             (void)snprintf(name, sizeof name, "neuron.%s.%.*s", observer[s].scope, (int)bytes, at);
             count(name, &exported, &absent);
             if ((exported > 0) == (absent > 0)) {
-                fail_msg("%s is there %zu times and left out %zu times", name, exported, absent);
+                fail_msg("%s is present %zu times and omitted %zu times", name, exported, absent);
             }
             known++;
             absent_count += absent;

@@ -48,7 +48,7 @@ def pushed_series(files):
             for what, value in values(point, kept):
                 if point["flags"] & 1:
                     if (name + what[0], what[1]) not in last and point["kind"] not in ("histogram", "exponential"):
-                        sys.exit("compare.py: %s ends twice, or was never there" % (key,))
+                        sys.exit("compare.py: %s ends twice, or did not exist before" % (key,))
                     last.pop((name + what[0], what[1]), None)
                 else:
                     last[(name + what[0], what[1])] = value
@@ -56,7 +56,7 @@ def pushed_series(files):
                 ours = [k for k in last if k[0].startswith(name + "_") and
                         tuple(p for p in k[1] if p[0] != "le") == key[1]]
                 if not ours:
-                    sys.exit("compare.py: %s ends twice, or was never there" % (key,))
+                    sys.exit("compare.py: %s ends twice, or did not exist before" % (key,))
                 for k in ours:
                     del last[k]
             if point["kind"] != "gauge":
@@ -66,10 +66,10 @@ def pushed_series(files):
                     sys.exit("compare.py: %s is not cumulative" % (key,))
             whole = (name, tuple(sorted(point["attributes"].items())))
             if times.get(whole, 0) >= point["time"]:
-                sys.exit("compare.py: %s does not go on in time" % (whole,))
+                sys.exit("compare.py: %s does not continue in time" % (whole,))
             times[whole] = point["time"]
     if ("neuron_monitor_output_items", "otlp", "sent") not in own:
-        sys.exit("compare.py: how much was sent is not pushed")
+        sys.exit("compare.py: the count of sent data is not pushed")
     return last
 
 
@@ -77,7 +77,7 @@ def values(point, labels):
     if point["kind"] not in ("histogram", "exponential"):
         value = point.get("int", point.get("double"))
         if (value is None) != bool(point["flags"] & 1):
-            sys.exit("compare.py: %s has flag and value at odds" % point["name"])
+            sys.exit("compare.py: %s has a contradictory flag and value" % point["name"])
         yield ("", tuple(sorted(labels.items()))), value
         return
     if point["flags"] & 1:
@@ -87,11 +87,11 @@ def values(point, labels):
     if point["kind"] == "exponential":
         buckets = point["positive"].get("bucket_counts", [])
         if sum(buckets) + point.get("zero_count", 0) != point["count"] or len(buckets) > 160:
-            sys.exit("compare.py: buckets of %s are not its count, or too many" % point["name"])
+            sys.exit("compare.py: buckets of %s do not add up to its count, or are too many" % point["name"])
         return
     below, bounds = 0, point["bounds"] + [float("inf")]
     if len(point["bucket_counts"]) != len(bounds):
-        sys.exit("compare.py: %s has not one bucket more than bounds" % point["name"])
+        sys.exit("compare.py: %s does not have one bucket more than bounds" % point["name"])
     for bound, count in zip(bounds, point["bucket_counts"]):
         below += count
         yield ("_bucket", tuple(sorted({**labels, "le": "%.12g" % bound}.items()))), below

@@ -97,7 +97,7 @@ def decode(message, data):
             size, at = varint(data, at)
             content, at = data[at : at + size], at + size
             if len(content) != size:
-                sys.exit("decode.py: %s.%s is cut" % (message, name))
+                sys.exit("decode.py: %s.%s is truncated" % (message, name))
             if of == "string":
                 value = content.decode("utf-8")
             elif of == "bytes":

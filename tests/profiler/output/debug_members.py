@@ -377,7 +377,7 @@ def perfetto(path, wanted):
         rows = json.load(f)["instruction"]
     want = [(r["bir_instruction_name"], r.get("penguin_text", "")) for r in rows if r["bir_instruction_name"]]
     assert sorted(pairs) == sorted(want) and want, (sorted(pairs)[:3], sorted(want)[:3])
-    assert follows, "nothing follows anything"
+    assert follows, "no instruction has a predecessor"
 
 
 def none(path):

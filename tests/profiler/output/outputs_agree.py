@@ -102,7 +102,7 @@ def check_names(page, arguments, analyses, neff, folder):
     with open(path, encoding='utf-8') as file:
         known = {row['q_name'] for row in json.load(file)['dma_queues_info']}
     known |= names_of_neff(neff, folder) | {'(instruction)'}
-    assert wanted <= known, f'{sorted(wanted - known)} is nowhere in the files'
+    assert wanted <= known, f'{sorted(wanted - known)} is not in the files'
     # Analyses use the same names.
     said = {name for text in texts(analyses) for name in re.findall(r'\bq[A-Z]\w+', text)}
     assert said <= known, f'an analysis says {sorted(said - known)}'

@@ -76,7 +76,7 @@ def unsnap(data):
         else:
             length, offset = (tag >> 2) + 1, int.from_bytes(r.take(2 if tag & 3 == 2 else 4), "little")
         start = len(out) - offset
-        assert start >= 0, "a copy from before the begin"
+        assert start >= 0, "a copy from before the start"
         piece = out[start : start + length]  # shorter where the copy overlaps itself: then it repeats
         out += (piece * (length // len(piece) + 1))[:length]
     assert len(out) == size
@@ -113,7 +113,7 @@ def column(data, chunk, kind, is_optional):
     else:
         form = {INT32: "i", INT64: "q", DOUBLE: "d"}[kind]
         values = struct.unpack(f"<{count}{form}", r.take(count * struct.calcsize(f"<{form}")))
-    assert r.at == len(body), "bytes behind the values"
+    assert r.at == len(body), "bytes after the values"
     there = iter(values)
     return [next(there) if level else None for level in levels]
 
@@ -175,7 +175,7 @@ def main():
     tables = [r[0] for r in database.execute("select name from sqlite_master where type = 'table' order by 1")]
     described = set(database.execute("select table_name, field_name from SchemaFields"))
     there = {(t, c[1]) for t in tables for c in database.execute(f'pragma table_info("{t}")')}
-    assert described == there, f"SchemaFields is not what is there: {described ^ there}"
+    assert described == there, f"SchemaFields differs from the tables: {described ^ there}"
     total = 0
     for name in tables:
         try:

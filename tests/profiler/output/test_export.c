@@ -160,7 +160,7 @@ static void rows_end_with_the_first_failure(void **state)
             assert_int_equal(tables[t].rows(c.export, count_row, &rows), 0);
             int ret = tables[t].rows(c.export, stop_at_third, &left);
             if (ret != (rows >= 3 ? -ENOSPC : 0) || left < 0) {
-                fail_msg("%s goes on: %d of %llu rows", tables[t].name, 3 - left,
+                fail_msg("%s continues: %d of %llu rows", tables[t].name, 3 - left,
                          (unsigned long long)rows);
             }
         }

@@ -39,7 +39,7 @@ def perfetto(path):
                 name, start = open_spans.pop(track)
                 spans.append((track, name, start, time - start))
             elif kind == "COUNTER":
-                assert tracks[track]["counter"], "a value of what is not a counter"
+                assert tracks[track]["counter"], "a value of a track that is not a counter"
                 value = get("counter_value") or get("double_counter_value") or 0
                 counters.append((tracks[track]["parent"], tracks[track]["name"], time, float(value)))
     assert not open_spans
@@ -120,7 +120,7 @@ def sums(derived, database):
             sys.exit(f"{name}: {got} over time, the summary has {wanted}")
     for (core, name), points in derived.items():
         if points[-1][1] != 0 or min(v for _, v in points) < 0:
-            sys.exit(f"{name} of core {core} does not end with 0, or is below: {points[-3:]}")
+            sys.exit(f"{name} of core {core} does not end with 0, or is negative: {points[-3:]}")
         if name == "MFU" and max(v for _, v in points) <= 0:
             sys.exit("MFU is always 0")
     for (core, name), points in derived.items():

@@ -82,7 +82,7 @@ def without_ends(rows, key):
             kept.append({**row, key: begun[core]})
         assert abs(row[key] - last.get(core, 0)) == 1 and row[key] >= 0, row
         last[core] = row[key]
-    assert not any(last.values()), "what has begun does not end"
+    assert not any(last.values()), "a span has no end"
     return kept
 
 

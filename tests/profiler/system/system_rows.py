@@ -97,4 +97,4 @@ for kind, read in (("perfetto", perfetto), ("chrome", chrome)):
     # Captures have separate counters, below their cores.
     same(f"{kind}: counters", [c for c in counters if " NC " not in c[0]], wanted_counters)
     if not any(" NC " in c[0] for c in counters):
-        sys.exit(f"{kind}: the captures are not there")
+        sys.exit(f"{kind}: the captures are missing")

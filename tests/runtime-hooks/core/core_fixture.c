@@ -59,7 +59,7 @@ int core_fixture_teardown(void **state)
 void core_fixture_open(struct core_fixture *f, const struct ntk_core_options *options)
 {
     if (ntk_core_open(options, &f->core, &f->err) < 0) {
-        fail_msg("the machine does not open: %s", f->err.text);
+        fail_msg("cannot open the machine: %s", f->err.text);
     }
 }
 
@@ -86,7 +86,7 @@ void core_adder_init(struct core_fixture *f, struct core_adder *adder,
     }
     load.features_mask = UINT64_MAX;
     if (ntk_core_model_load(f->core, neff, bytes, &load, &adder->model, &f->err) < 0) {
-        fail_msg("the model does not load: %s", f->err.text);
+        fail_msg("cannot load the model: %s", f->err.text);
     }
     free(neff);
     const struct ntk_core_io *io = ntk_core_model_io_get(adder->model, &count);

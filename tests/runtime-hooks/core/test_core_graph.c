@@ -107,7 +107,7 @@ static struct core_adder adder_load(struct core_fixture *f, enum where where, co
     uint8_t *neff = adder_make(where, function, &bytes);
 
     if (load(f, neff, bytes, &adder.model) < 0) {
-        fail_msg("the model does not load: %s", f->err.text);
+        fail_msg("cannot load the model: %s", f->err.text);
     }
     free(neff);
     const struct ntk_core_io *io = ntk_core_model_io_get(adder.model, &count);

@@ -75,7 +75,7 @@ static struct pipeline pipeline_load(struct core_fixture *f, uint32_t length, ui
     uint8_t *neff = pipeline_make(length, p.addend, &bytes);
 
     if (load(f, neff, bytes, &options, &p.model) < 0) {
-        fail_msg("the model does not load: %s", f->err.text);
+        fail_msg("cannot load the model: %s", f->err.text);
     }
     free(neff);
     tensors_make(f, &p);

@@ -172,7 +172,7 @@ static void facts_check(const struct ntk_device_tree *tree)
         }
         return;
     }
-    fail_msg("nothing is known of %s", machine.instance);
+    fail_msg("%s is unknown", machine.instance);
 }
 
 static const struct family *family_of(const struct machine *machine)

@@ -449,7 +449,7 @@ static void the_page_shows_for_each_status_when_or_why_not(void **state)
         (void)snprintf(line, sizeof line, "\n| %d | `%s` | ", number, name);
         const char *at = strstr(page, line);
         if (!row || !at || (at < never) != (row->make != NULL)) {
-            fail_msg("%s is not where it belongs in " TEST_STATUS_PAGE, name);
+            fail_msg("%s is in the wrong place in " TEST_STATUS_PAGE, name);
             return;
         }
         assert_null(strstr(at + 1, line));

@@ -243,8 +243,8 @@ static size_t compare(const struct mlu_fuse_graph *graph, uint64_t seed, bool wi
                 next < segments.count ? ntk_vec_at(&segments, next) : NULL;
 
             if (!segment || segment->device != device || segment->op_count != size) {
-                fail_msg("seed %llu: segment %zu has not %u operators", (unsigned long long)seed,
-                         next, size);
+                fail_msg("seed %llu: segment %zu does not have %u operators",
+                         (unsigned long long)seed, next, size);
             }
             for (uint32_t i = 0; i < size; i++) {
                 if (!best[segment->ops[i]]) {
@@ -263,7 +263,7 @@ static size_t compare(const struct mlu_fuse_graph *graph, uint64_t seed, bool wi
             next++;
         }
         if (with_search && exhaustive_size(graph, left) != 0) {
-            fail_msg("seed %llu: there is one more", (unsigned long long)seed);
+            fail_msg("seed %llu: a segment is missing", (unsigned long long)seed);
         }
     }
     assert_int_equal(next, segments.count);

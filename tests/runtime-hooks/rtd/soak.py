@@ -152,7 +152,7 @@ def work(seed, completed, wrong):
 
 def kill(one):
     if not one.is_alive():
-        fail(f'a client ended by itself: {one.exitcode}')
+        fail(f'a client exited early: {one.exitcode}')
     os.kill(one.pid, signal.SIGKILL)
     one.join()
 
@@ -166,7 +166,7 @@ def soak(kills, wrong):
 
     def has_gone_on():
         if not all(one.is_alive() for one in workers):
-            fail(f'clients ended by themselves: {[one.exitcode for one in workers]}')
+            fail(f'clients exited early: {[one.exitcode for one in workers]}')
         return results() >= wanted
 
     for _ in range(kills):

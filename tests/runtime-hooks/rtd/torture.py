@@ -476,7 +476,7 @@ def main():
                 break
             before = daemon.get()
         if grown:
-            fail(f'{case.__name__} leaves something in the daemon each time, before and after: {grown}')
+            fail(f'{case.__name__} leaks resources of the daemon, before and after: {grown}')
         print(f'torture.py: {case.__name__}: {rounds} times', flush=True)
 
 

@@ -42,7 +42,7 @@ class Memory:
                     raise
                 time.sleep(0.1)
         else:
-            fail(f'{self.path} is left by somebody')
+            fail(f'{self.path} is left over from another process')
         os.pwrite(self.fd, data, 0)
 
     def map(self, client, request):

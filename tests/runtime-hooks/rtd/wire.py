@@ -159,7 +159,7 @@ class Wire:
         while self.pending and not self.is_closed:
             readable, writable, _ = select.select([self.sock], [self.sock], [], PATIENCE)
             if not readable and not writable:
-                fail('the daemon takes no bytes')
+                fail('the daemon accepts no bytes')
             try:
                 if writable:
                     del self.pending[:self.sock.send(self.pending[:self.piece], socket.MSG_DONTWAIT)]
@@ -408,7 +408,7 @@ class Peer:
         before = self.state[0]
         until(f'{what}: another client gets answers', lambda: self.state[0] > before + 2 or not self.process.is_alive())
         if not self.process.is_alive() or self.state[1]:
-            fail(f'{what}: another client got wrong answers, or none')
+            fail(f'{what}: another client got wrong answers or no answers')
 
 
 class Daemon:

@@ -125,7 +125,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if used != keys[0] or word == "expire":
             return self.answer(403, "ExpiredToken")
         if self.headers["X-Amz-Content-SHA256"] != hashlib.sha256(body).hexdigest():
-            raise ValueError("the hash is of another content")
+            raise ValueError("the hash belongs to other content")
         if sign_again(self, body, keys) != self.headers["Authorization"]:
             note("wrong", f"signature of {self.path}: {self.headers['Authorization']}")
             return self.answer(403, "SignatureDoesNotMatch")

@@ -267,7 +267,7 @@ static void every_member_of_a_line_reads_back(void **state)
         set(m, at + m->offset, i);
         struct ntk_snapshot *back = there_and_back(snapshot);
         if (!is_same(m, at + m->offset, struct_at(back, m->place) + m->offset)) {
-            fail_msg("%s did not come back", m->name);
+            fail_msg("%s did not read back", m->name);
         }
         ntk_snapshot_destroy(back);
         ntk_snapshot_destroy(snapshot);

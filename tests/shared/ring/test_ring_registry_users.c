@@ -77,7 +77,7 @@ static void no_process_can_claim_to_be_attached_to_another_users_process(void **
 
     (void)observed_receive(&child);
     if (geteuid() != 0) {
-        print_message("only root can be two users\n");
+        print_message("only root can act as two users\n");
     } else {
         close(forge(f, &child, "4242-1", 65534));
         poke(path, offsetof(struct ntk_segment_process, flags), NTK_PROCESS_ATTACHED);
@@ -110,7 +110,7 @@ static void no_process_can_report_for_another_users_process(void **state)
 
     (void)observed_receive(&child);
     if (geteuid() != 0) {
-        print_message("only root can be two users\n");
+        print_message("only root can act as two users\n");
     } else {
         close(forge(f, &child, "4242-1", 65534));
         path = test_scratch_path(f->folder, "4242-1");
@@ -258,7 +258,7 @@ static void a_folder_full_of_files_is_gone_over_in_steps(void **state)
     unsigned int polls = 0;
 
     if (geteuid() != 0) {
-        print_message("only root can be two users\n");
+        print_message("only root can act as two users\n");
         return;
     }
     registry = open_registry(f, true, NTK_RING_FROM_OLDEST);

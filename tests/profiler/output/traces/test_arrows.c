@@ -241,7 +241,7 @@ static int64_t slice_ns(const json_t *events, size_t before, const json_t *end)
             return start_ns;
         }
     }
-    fail_msg("an arrow ends where nothing is");
+    fail_msg("an arrow does not end at a slice");
     return 0;
 }
 

@@ -316,7 +316,7 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *format, .
 static void same(const char *what, const char *name, uint64_t reported, uint64_t seen)
 {
     if (reported != seen) {
-        complain("%s %s: the client says %llu, its segment %llu", what, name,
+        complain("%s %s: the client counts %llu, its segment %llu", what, name,
                  (unsigned long long)reported, (unsigned long long)seen);
     }
 }
@@ -370,7 +370,7 @@ static void job_check_means(const struct job *job, const struct test_run *plain,
     test_run_fini(&run);
     if (means & job->unseen) {
         if (seen.count > 0) {
-            complain("%zu processes are seen, of a job that cannot be", seen.count);
+            complain("%zu processes are visible, of a job that must not be", seen.count);
         }
         return;
     }

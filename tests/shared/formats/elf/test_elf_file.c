@@ -370,7 +370,7 @@ static void a_false_number_is_rejected(void **state)
 
         spoils[i](&s);
         if (look(&s, s.size) != -EBADMSG) {
-            fail_msg("spoil %zu is believed", i);
+            fail_msg("damage %zu is accepted", i);
         }
         assert_int_equal(s.file.symbol_count, 0);
         end(&s);
