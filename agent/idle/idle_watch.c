@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* idle_watch - observations of all processes, in a thread of their own. */
+/* idle_watch - observes all processes in a separate thread. */
 #include "agent/idle/idle_watch.h"
 
 #include <errno.h>

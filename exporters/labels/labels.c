@@ -42,7 +42,7 @@ static bool is_taken(const char *name)
 
     for (size_t i = 0; i < NTK_METRIC_COUNT && !taken; i++) {
         const char *labels = ntk_metrics[i].labels;
-        const char *first = strchr(labels, ' '); /* after the letter of the set */
+        const char *first = strchr(labels, ' '); /* the names follow the letter of the set */
         taken = first && has_word(first + 1, name);
     }
     return taken;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * points_view - families by the names of others, made of the points of ours: a row of
+ * points_view - turns our points into families with the names of other programs, one row of
  * exporters/names/names.def at a time.
  *
  * Threads: any.

@@ -6,7 +6,7 @@
 
 #include "profiler/analysis/joined.h"
 
-/* The largest allowed factor of speed. */
+/* The largest allowed speed-up factor. */
 #define SPEED_MAX 1e6
 #define SPEED_MIN 1e-3
 

@@ -4,7 +4,7 @@
  *
  * The time of instructions is matched word by word (work_units.h), from the closest form to the
  * widest: work with the same form on both sides is matched in order of time, relative to the length
- * of each side. Unmatched work tries the next form; in the end it is gone, or new.
+ * of each side. Unmatched work tries the next form; finally it counts as gone or new.
  *
  * A link between an old and a new unit covers at least NTK_WORK_LINK_RATIO of the time of either
  * one. kept: neither has another link; fused: several became one; split: one became several; mixed:

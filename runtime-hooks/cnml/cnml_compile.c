@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators as the program of a software core: which values lie where, one operator after the
- * other, the file in memory.
+ * Compiles operators to the program of a software core: places the values, compiles one operator
+ * after the other, and writes the file in memory.
  *
- * What lies between the operators of a fusion stays in the state buffer where it fits and everyone
- * who uses it goes by blocks of channels; else it goes to device memory.
+ * A value between the operators of a fusion stays in the state buffer if it fits and all its users
+ * go by blocks of channels. Otherwise it goes to device memory.
  */
 #include <errno.h>
 #include <stdio.h>

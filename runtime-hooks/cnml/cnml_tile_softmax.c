@@ -8,7 +8,7 @@
 struct lines {
     int64_t length; /* elements of a line, with this distance */
     int64_t step;
-    int64_t inner; /* lines side by side, and the number of such groups */
+    int64_t inner; /* lines side by side; outer: number of these groups */
     int64_t outer;
 };
 

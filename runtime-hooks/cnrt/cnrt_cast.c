@@ -2,7 +2,7 @@
 /*
  * cnrt_cast - values of one type as another, and dimensions in another order, both in host memory.
  *
- * What a quantised number q stands for is (q - offset) * 2^position / scale; numbers are rounded to
+ * A quantised number q has the value (q - offset) * 2^position / scale; numbers are rounded to
  * the nearest, ties to even, and stay at the ends of their type. Between floats a parameter says
  * nothing. Needs nothing open.
  */

@@ -346,8 +346,8 @@ int ntk_core_execute_queued(struct ntk_core_model *model, struct ntk_core_tensor
                             enum ntk_core_outcome *out_outcome, struct ntk_err *err);
 /* The clock of records. */
 uint64_t ntk_core_ticks(void);
-/* Requests to this process (shared/abi/segment_abi.h); NULL without hooks. Until
- * ntk_core_close(). */
+/* Requests to this process (shared/abi/segment_abi.h); NULL without hooks. Valid
+ * until ntk_core_close(). */
 struct ntk_segment_trigger *ntk_core_trigger_get(void);
 /* The number of the last started execution, from 1; ranks of a job that run in step have the same
  * number at the same step. */

@@ -155,7 +155,7 @@ static void field_write(FILE *file, const char *name)
 #define MEMLOG_HEADING \
     "seq,timestamp_ns,op,pid,nd,nc,hbm,placement,usage,size,align,address,model_id,name"
 
-/* Without its end. */
+/* Writes the entry without the end of its line. */
 static void entry_write(const struct entry *entry, uint64_t seq, FILE *file)
 {
     static const char *const categories[] = {

@@ -538,7 +538,7 @@ static inline uint32_t model_is_shared(struct ntk_hooks_model_ref model,
     return !hooks.model_owned[model_slot(model)] || (hooks.cores_shared && entry->core != core);
 }
 
-/* Lines that the lock instruction would otherwise make us wait for one after the other. */
+/* Prefetches lines. Without it, the lock instruction would make us wait for each in turn. */
 static inline void prefetch_core(struct ntk_hooks_model_ref model, uint16_t core)
 {
     const struct ntk_segment_model *entry = model_entry(model);

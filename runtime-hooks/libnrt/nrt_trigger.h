@@ -2,11 +2,11 @@
 /*
  * nrt_trigger - captures on request from outside the process (struct ntk_segment_trigger).
  *
- * A thread of our own sleeps until the word in the segment changes; executions know nothing of it,
- * they only meet a recorder while one is wanted. Without hooks there is no thread.
+ * Our own thread sleeps until the word in the segment changes. Executions do not depend on it; they
+ * only use a recorder during a request. Without hooks there is no thread.
  *
- * Threads: _start() and _stop() by the thread that opens and closes the runtime; after a fork the
- * child forgets.
+ * Threads: _start() and _stop() by the thread that opens and closes the runtime; the child of a fork
+ * has no thread and no request.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRIGGER_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRIGGER_H

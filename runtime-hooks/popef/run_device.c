@@ -447,7 +447,7 @@ int run_device_execute(struct run_device *device, uint32_t program, uint64_t ite
     for (uint32_t r = 0; r < count && ret == 0; r++) {
         const struct run_model *model = model_of(&device->replicas[r], program);
 
-        assert(model); /* checked by whoever has the flow */
+        assert(model); /* the caller with the flow has checked it */
         executions[r].device = device;
         executions[r].model = model;
         ret = bind_changing(device, model, iteration, err);

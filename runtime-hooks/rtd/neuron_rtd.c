@@ -91,7 +91,7 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
 };
 
-/* The result of options and files. */
+/* The settings from options and files. */
 struct settings {
     struct rtd_config config;
     struct rtd_instance instance;

@@ -26,7 +26,7 @@
 #include "shared/http/http_tls.h"
 #include "shared/http/http_worker.h"
 
-#define ANSWER_BYTES 2048 /* of a connection's memory, for the head of an answer */
+#define ANSWER_BYTES 2048 /* part of a connection's memory, for the head of an answer */
 #define VALUE_BYTES \
     64 /* memory of the library next to the text of a header, an argument or a cookie */
 

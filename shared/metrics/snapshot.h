@@ -423,7 +423,7 @@ struct ntk_rank_sample {
     /* The current operation or, if there is none, the last one; the same number on every rank. */
     uint64_t sequence;
     enum ntk_collective operation;
-    uint64_t in_flight; /* 0: none at hand */
+    uint64_t in_flight; /* 0: none */
     uint64_t state_ns;  /* the time since it was entered or, without a current one, left */
     uint64_t bytes;     /* of this rank */
     uint32_t dtype;

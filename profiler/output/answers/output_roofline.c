@@ -136,8 +136,8 @@ void ntk_output_roofline_text(const struct ntk_program *program,
     }
     if (roofline->regions.count) {
         ntk_buf_add_char(out, '\n');
-        ntk_buf_add_text(out, "Work of the engine of each region; regions contain others, so that "
-                              "their work does not add up\n");
+        ntk_buf_add_text(out, "Each region has the work of its engine; regions contain other "
+                              "regions, so their work does not add up\n");
         list_text(program, "REGION", NULL, &roofline->regions, out);
     }
     if (roofline->lines.count) {

@@ -141,8 +141,8 @@ static const struct ntk_column framework_node[] = {
 static const struct ntk_column flow[] = {
     ALWAYS(ntk_flow_row, in_id, "in_id", I64, "", "id of the row that comes first"),
     ALWAYS(ntk_flow_row, out_id, "out_id", I64, "", "id of the row that follows"),
-    ALWAYS(ntk_flow_row, in_table, "in_table", TEXT, "", "table of the first"),
-    ALWAYS(ntk_flow_row, out_table, "out_table", TEXT, "", "table of the second"),
+    ALWAYS(ntk_flow_row, in_table, "in_table", TEXT, "", "table of the first row"),
+    ALWAYS(ntk_flow_row, out_table, "out_table", TEXT, "", "table of the second row"),
     ALWAYS(ntk_flow_row, type, "dependency_type", TEXT, "",
            "FLOW_DEPENDENCE, ANTI_DEPENDENCE, OUTPUT_DEPENDENCE, ORDERED, UNKNOWN; DGE_TRIGGER: it "
            "started the transfer"),

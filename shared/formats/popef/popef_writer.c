@@ -376,7 +376,7 @@ int popef_writer_create_feed_data(struct popef_writer *writer,
 int popef_writer_write_metadata(struct popef_writer *writer, const struct popef_metadata *metadata,
                                 struct popef_error *err)
 {
-    /* Read only by whoever writes. */
+    /* The writer only reads it. */
     struct ntk_popef_info info = { .metadata = (struct popef_metadata *)metadata };
     int ret = begin(writer, POPEF_BLOB_METADATA, &info, false, NULL, err);
 

@@ -193,7 +193,7 @@ static int slow_publisher(struct observed *parent, void *ctx)
     ret = ret < 0 ? ret : ntk_core_tree_write(&tree, true);
     ret = ret < 0 ? ret : ntk_core_tree_finish(&tree, &err);
     observed_send(parent, ret == 0);
-    /* Still the publisher: the other process does not wait for its end. */
+    /* This process is still the publisher; the other process does not wait for its end. */
     (void)observed_receive(parent);
     return 0;
 }

@@ -180,7 +180,7 @@ static void happen(struct fixture *f)
 
 /* ---- the model ---- */
 
-/* A reason that has ended at `from` is removed by looks at the tree in between. */
+/* Looks at the tree in between remove a reason that has ended at `from`. */
 static bool is_level_on(const struct fixture *f, size_t from, enum leaf leaf)
 {
     bool is_on = false;
