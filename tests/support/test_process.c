@@ -42,7 +42,8 @@ static void a_wait_that_times_out_prints_its_location_and_condition(void **state
 
     assert_int_equal(came, 0);
     (void)snprintf(expected, sizeof expected,
-                   "%s:%d: timed out after 0 s, waiting for: has_come, &(struct reply){ .looks = 0 }\n",
+                   "%s:%d: timed out after 0 s, waiting for: has_come, "
+                   "&(struct reply){ .looks = 0 }\n",
                    __FILE__, line);
     assert_string_equal(text, expected);
 }
