@@ -99,8 +99,8 @@ function roof({ roofline, run, s }, { xs, ys, x, y }, width, below) {
   if (ceilings.types.length > 1) {
     for (const type of ceilings.types) {
       const [x1, x2, height] = [x(Math.min(type.flops_per_second / speed, xs[1])), x(xs[1]), y(type.flops_per_second)];
-      // Below the roof, the right end may be used by another run's roof.
-      const place = type.flops_per_second < peak ? { x: (x1 + x2) / 2, y: height + 12, 'text-anchor': 'middle' } : { x: width - EDGE.right, y: height - 4, 'text-anchor': 'end' };
+      // Below the roof, the right end has the text of another run's roof.
+      const place = type.flops_per_second < peak ? { x: x1 + 4, y: height + 12, 'text-anchor': 'start' } : { x: width - EDGE.right, y: height - 4, 'text-anchor': 'end' };
       parts.push(svg('line', { class: `ceiling run-${s}`, x1, x2, y1: height, y2: height }), svg('text', place, `${name}${type.type} ${rate(type.flops_per_second)}`));
     }
   }
