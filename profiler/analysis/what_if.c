@@ -71,6 +71,7 @@ static int run_some(const struct work *work, struct ntk_what_if_row *const *rows
 {
     const struct ntk_trace *trace = work->program->trace;
     const struct ntk_what_if_changes *changes[NTK_RETIME_LANES];
+    struct ntk_retimed retimed = { 0 };
     int64_t measured_ps = 0;
     int ret = 0;
 
@@ -78,7 +79,6 @@ static int run_some(const struct work *work, struct ntk_what_if_row *const *rows
         changes[i] = &rows[i]->changes;
     }
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
-        struct ntk_retimed retimed;
         ret = ntk_retimed_init(&retimed, work->program, work->transfers, &work->dependencies, c,
                                changes, count, tight);
         if (ret < 0) {
@@ -97,8 +97,8 @@ static int run_some(const struct work *work, struct ntk_what_if_row *const *rows
             what_if->unknown_transfer_count += retimed.unknown_transfer_count;
             ret = ntk_retimed_paths(&retimed, paths);
         }
-        ntk_retimed_fini(&retimed);
     }
+    ntk_retimed_fini(&retimed);
     for (size_t i = 0; i < count; i++) {
         add_rest(rows[i], trace->total_ps - measured_ps);
     }

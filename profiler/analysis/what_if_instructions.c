@@ -12,13 +12,16 @@ NTK_RETIME_CLONES static void make_again(const struct ntk_retime *r, uint32_t it
 {
     const struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
     const struct ntk_trace_instruction *one = &r->core->instructions[item];
-    int64_t length_ps = one->end_ps - (of->own[0] >> NTK_MOMENT_CAUSE_BITS);
+    int64_t was_ps = of->was >> NTK_MOMENT_CAUSE_BITS;
+    int64_t length_ps = one->end_ps - was_ps;
     uint32_t rows = ntk_retimed_changed_rows(r->to, item);
 
     out->item = item;
     out->is_done = true;
     for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
-        out->own.ps[k] = of->own[k < r->to->row_count ? 1 + k : 0] >> NTK_MOMENT_CAUSE_BITS;
+        out->own.ps[k] = k < r->to->row_count
+                             ? ntk_retimed_own(r->to, item, k) >> NTK_MOMENT_CAUSE_BITS
+                             : was_ps;
         out->end.ps[k] = ntk_retime_limited(out->own.ps[k] + length_ps);
     }
     for (uint32_t left = rows; left; left &= left - 1) {
@@ -133,21 +136,46 @@ static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slo
 
 /* ---- instructions ---- */
 
+/* Of differences that fit. */
+#define OWN_LIMIT_PS (UINT64_C(1) << (31 - NTK_MOMENT_CAUSE_BITS))
+
+static void keep_wide(struct ntk_retime *r, const struct ntk_moment *moment,
+                      struct ntk_retimed_item *of, const uint8_t causes[NTK_RETIME_ROWS])
+{
+    struct ntk_lanes *own = ntk_long_list_add(&r->to->wide, &r->failed);
+
+    for (size_t k = 0; own && k < NTK_RETIME_LANES; k++) {
+        own->ps[k] = (int64_t)((uint64_t)moment->own.ps[k] << NTK_MOMENT_CAUSE_BITS | causes[k]);
+    }
+    of->wide_place = (uint32_t)r->to->wide.count;
+}
+
 /* What remains of it: own time and cause in each row. */
 NTK_RETIME_CLONES static void keep(struct ntk_retime *r, const struct ntk_moment *moment,
                                    int64_t own_was_ps, const uint8_t causes[NTK_RETIME_ROWS])
 {
     struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, moment->item);
+    struct ntk_retimed_base *base = ntk_retimed_base_at(r->to, moment->item);
+    int64_t was_ps = ntk_retime_limited(own_was_ps);
+    uint64_t beyond = 0;
     bool is_late = false;
 
+    for (size_t k = 0; !base->is_set && k < NTK_RETIME_LANES; k++) {
+        base->later.ps[k] = moment->own.ps[k] - was_ps;
+    }
+    base->is_set = true;
     for (size_t k = 0; k < r->to->row_count; k++) {
-        of->own[1 + k] =
-            (int64_t)((uint64_t)moment->own.ps[k] << NTK_MOMENT_CAUSE_BITS | causes[k]);
+        int64_t more_ps = moment->own.ps[k] - was_ps - base->later.ps[k];
+        beyond |= (uint64_t)(more_ps + OWN_LIMIT_PS);
+        of->own[k] = (int32_t)((uint32_t)more_ps << NTK_MOMENT_CAUSE_BITS | causes[k]);
         is_late |= causes[k] >= NTK_MOMENT_DRAINED;
     }
-    of->own[0] = (int64_t)((uint64_t)ntk_retime_limited(own_was_ps) << NTK_MOMENT_CAUSE_BITS |
-                           causes[NTK_RETIME_MEASURED]);
+    of->was = (int64_t)((uint64_t)was_ps << NTK_MOMENT_CAUSE_BITS | causes[NTK_RETIME_MEASURED]);
     of->start_place = 0;
+    of->wide_place = 0;
+    if (beyond >= 2 * OWN_LIMIT_PS) {
+        keep_wide(r, moment, of, causes);
+    }
     if (is_late) {
         struct ntk_lanes *start = ntk_long_list_add(&r->to->starts, &r->failed);
         if (start) {
@@ -244,16 +272,20 @@ NTK_RETIME_CLONES static void finish_moment(struct ntk_retime *r, struct ntk_mom
     keep(r, moment, was_ps, causes);
 }
 
+static uint8_t cause_of(const struct ntk_retime *r, uint32_t item, size_t lane)
+{
+    return (uint8_t)(ntk_retimed_own(r->to, item, lane) & ((1 << NTK_MOMENT_CAUSE_BITS) - 1));
+}
+
 static void finish(struct ntk_retime *r, uint32_t item)
 {
     unsigned engine = r->core->instructions[item].engine;
-    const struct ntk_retimed_item *of = ntk_retimed_item_at(r->to, item);
     uint8_t causes[NTK_RETIME_ROWS] = { 0 };
 
     for (size_t k = 0; k < r->to->row_count && k < NTK_RETIME_LANES; k++) {
-        causes[k] = (uint8_t)(of->own[1 + k] & ((1 << NTK_MOMENT_CAUSE_BITS) - 1));
+        causes[k] = cause_of(r, item, k);
     }
-    causes[NTK_RETIME_MEASURED] = (uint8_t)(of->own[0] & ((1 << NTK_MOMENT_CAUSE_BITS) - 1));
+    causes[NTK_RETIME_MEASURED] = cause_of(r, item, NTK_RETIME_MEASURED);
     r->pending[engine] = NTK_NO_INDEX;
     r->pending_end_ps = INT64_MAX;
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {

@@ -84,7 +84,7 @@ static uint32_t step(struct path *path, uint32_t item)
         &of->program->trace->cores[of->core].instructions[item];
     const struct ntk_slot_fact *fact = ntk_program_fact(of->program, of->core, one);
     const struct ntk_release *release = &of->dependencies->releases[item];
-    int64_t own = ntk_retimed_own(kept, path->lane);
+    int64_t own = ntk_retimed_own(of, item, path->lane);
     int64_t own_ps = own >> NTK_MOMENT_CAUSE_BITS;
     unsigned cause = (unsigned)own & ((1U << NTK_MOMENT_CAUSE_BITS) - 1);
     uint32_t from = NTK_NO_INDEX;
@@ -216,6 +216,8 @@ int ntk_retimed_paths(const struct ntk_retimed *retimed,
         if (looks++ % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
             ntk_dependencies_give_back(core, retimed->dependencies);
             ntk_long_list_give_back(&retimed->items);
+            ntk_long_list_give_back(&retimed->bases);
+            ntk_long_list_give_back(&retimed->wide);
         }
     }
     for (size_t i = 0; i < count; i++) {

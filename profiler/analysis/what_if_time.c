@@ -14,6 +14,8 @@ void ntk_retime_passed(const struct ntk_retime *r, size_t looks)
         ntk_dependencies_give_back(r->core, r->to->dependencies);
         ntk_transfers_give_back(r->to->transfers, r->to->core);
         ntk_long_list_give_back(&r->to->items);
+        ntk_long_list_give_back(&r->to->bases);
+        ntk_long_list_give_back(&r->to->wide);
         ntk_long_list_give_back(&r->to->starts);
         ntk_long_list_give_back(&r->to->moved);
     }
@@ -133,6 +135,17 @@ static void find_least(struct ntk_retime *r)
     }
 }
 
+/* Memory of a new list is zeroed, that of an earlier core is not. */
+static int empty_list(struct ntk_long_list *list, size_t count)
+{
+    size_t used = list->capacity < count ? list->capacity : count;
+
+    if (used) {
+        memset(list->items, 0, used * list->item_bytes);
+    }
+    return ntk_long_list_resize(list, count);
+}
+
 static int prepare(struct ntk_retime *r)
 {
     struct ntk_moment *moments = malloc((NTK_RETIME_RECENT + KEPT + 2) * sizeof *moments);
@@ -155,11 +168,20 @@ static int prepare(struct ntk_retime *r)
         r->to->ends[k].last = NTK_NO_INDEX;
     }
     int ret = ntk_retime_read_changes(r);
-    ret = ret ? ret : ntk_long_list_resize(&r->to->items, r->core->instruction_count);
-    ret =
-        ret ? ret : ntk_long_list_resize(&r->to->moved, r->to->transfers->cores[r->to->core].count);
+    ret = ret ? ret : empty_list(&r->to->items, r->core->instruction_count);
+    size_t blocks = r->core->instruction_count / NTK_RETIME_BLOCK + 1;
+    ret = ret ? ret : empty_list(&r->to->bases, blocks * NTK_NTFF_ENGINE_COUNT);
+    ret = ret ? ret : empty_list(&r->to->moved, r->to->transfers->cores[r->to->core].count);
+    r->to->starts.count = r->to->wide.count = 0;
     r->moved = r->to->moved.items;
     return ret ? ret : ntk_retime_prepare_packets(r);
+}
+
+static void free_slots(struct ntk_retimed *retimed)
+{
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        free(retimed->slots.of[e]);
+    }
 }
 
 int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *program,
@@ -167,7 +189,12 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
                      const struct ntk_dependencies *dependencies, size_t core,
                      const struct ntk_what_if_changes *const *changes, size_t count, size_t tight)
 {
-    struct ntk_retimed result = { .program = program,
+    struct ntk_retimed result = { .items = retimed->items,
+                                  .bases = retimed->bases,
+                                  .wide = retimed->wide,
+                                  .starts = retimed->starts,
+                                  .moved = retimed->moved,
+                                  .program = program,
                                   .transfers = transfers,
                                   .dependencies = &dependencies->cores[core],
                                   .changes = changes,
@@ -176,10 +203,17 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
                                   .tight = tight };
     struct ntk_retime r = { .to = &result, .core = &program->trace->cores[core] };
 
-    ntk_long_list_init(&result.items, program->trace,
-                       sizeof(struct ntk_retimed_item) + (1 + count) * sizeof(int64_t), 1);
-    ntk_long_list_init(&result.starts, program->trace, sizeof(struct ntk_lanes), 1);
-    ntk_long_list_init(&result.moved, program->trace, sizeof(struct ntk_moved), 1);
+    free_slots(retimed);
+    if (!result.items.item_bytes) {
+        /* Items begin where numbers of 64 bits do. */
+        size_t own_bytes = (count + 1) / 2 * 2 * sizeof(int32_t);
+        ntk_long_list_init(&result.items, program->trace,
+                           sizeof(struct ntk_retimed_item) + own_bytes, 1);
+        ntk_long_list_init(&result.bases, program->trace, sizeof(struct ntk_retimed_base), 1);
+        ntk_long_list_init(&result.wide, program->trace, sizeof(struct ntk_lanes), 1);
+        ntk_long_list_init(&result.starts, program->trace, sizeof(struct ntk_lanes), 1);
+        ntk_long_list_init(&result.moved, program->trace, sizeof(struct ntk_moved), 1);
+    }
     int ret = prepare(&r);
     if (ret == 0) {
         find_least(&r);
@@ -192,20 +226,19 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
     free(r.lanes);
     if (ret < 0) {
         ntk_retimed_fini(&result);
-        return ret;
     }
     *retimed = result;
-    return 0;
+    return ret;
 }
 
 void ntk_retimed_fini(struct ntk_retimed *retimed)
 {
     ntk_long_list_fini(&retimed->items);
+    ntk_long_list_fini(&retimed->bases);
+    ntk_long_list_fini(&retimed->wide);
     ntk_long_list_fini(&retimed->starts);
     ntk_long_list_fini(&retimed->moved);
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        free(retimed->slots.of[e]);
-    }
+    free_slots(retimed);
     *retimed = (struct ntk_retimed){ 0 };
 }
 
@@ -215,8 +248,8 @@ int64_t ntk_retimed_end_ps(const struct ntk_retimed *retimed, uint32_t item, siz
     const struct ntk_trace_instruction *one =
         &retimed->program->trace->cores[retimed->core].instructions[item];
     const struct ntk_slot_fact *fact = ntk_program_fact(retimed->program, retimed->core, one);
-    int64_t own_ps = ntk_retimed_own(of, lane) >> NTK_MOMENT_CAUSE_BITS;
-    int64_t length_ps = one->end_ps - (of->own[0] >> NTK_MOMENT_CAUSE_BITS);
+    int64_t own_ps = ntk_retimed_own(retimed, item, lane) >> NTK_MOMENT_CAUSE_BITS;
+    int64_t length_ps = one->end_ps - (of->was >> NTK_MOMENT_CAUSE_BITS);
     bool only_waits = of->is_unknown && fact->waits_inside;
 
     if (lane < NTK_RETIME_LANES && !only_waits &&

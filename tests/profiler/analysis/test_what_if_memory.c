@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What what-if keeps of each instruction: differences that fit into 32 bits, others in full, and
+ * memory that cores use one after the other. Method: hand-made traces whose length after each
+ * change is known by construction.
+ */
+#include "profiler/analysis/what_if.h"
+
+#include "tests/support/hand_answers.h"
+#include "tests/support/unit.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+#define PE NTK_ISA_ENGINE_PE
+#define ACT NTK_ISA_ENGINE_ACT
+
+/* The parts of the path are found again in what was kept. */
+static void expect(const struct hand_answers *a, const char *changes, int64_t total_ns)
+{
+    struct ntk_what_if_changes parsed = { 0 };
+    struct ntk_what_if result;
+    int64_t sum_ps = 0;
+
+    assert_int_equal(ntk_what_if_changes_add(&parsed, changes, NULL), 0);
+    assert_int_equal(ntk_analysis_what_if(a->program, &a->transfers, &parsed, &result), 0);
+    if (result.rows[0].total_ps != NS(total_ns)) {
+        fail_msg("%s: %lld ps, not %lld ns", changes, (long long)result.rows[0].total_ps,
+                 (long long)total_ns);
+    }
+    for (unsigned on = 0; on < NTK_WHAT_IF_ON_COUNT; on++) {
+        sum_ps += result.rows[0].path_ps[on];
+    }
+    assert_int_equal(sum_ps, result.rows[0].total_ps);
+    ntk_what_if_fini(&result);
+}
+
+static void run(struct hand_trace *h, size_t core, unsigned engine, unsigned wait,
+                unsigned wait_value, unsigned signal, int64_t start_ns, int64_t end_ns)
+{
+    uint32_t slot = hand_trace_nop(h, core, engine, wait, wait_value, signal);
+
+    hand_trace_run(h, core, engine, slot, start_ns, end_ns);
+}
+
+/* Ten rounds of 2 ms: a row moves by more than 32 bits of ps within one block of instructions. */
+static void times_that_move_far_are_kept(void **state)
+{
+    const int64_t ms = 1000000;
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 20 * ms);
+    for (unsigned i = 0; i < 10; i++) {
+        run(&h, 0, PE, i ? 10 : NONE, i, 9, 2 * ms * i, 2 * ms * i + ms);
+        run(&h, 0, ACT, 9, i + 1, 10, 2 * ms * i + ms, 2 * ms * (i + 1));
+        hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, i + 1, 2 * ms * i + ms);
+        hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SCALAR, 10, i + 1, 2 * ms * (i + 1));
+    }
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "tensor=2", 15 * ms);
+    expect(&a, "tensor", 10 * ms);
+    expect(&a, "tensor=0.5", 30 * ms);
+    expect(&a, "engines=4", 5 * ms);
+    hand_answers_done(&h, &a);
+}
+
+/* One core runs 300 instructions, the other one five that take longer: memory of the first one is
+ * used again. */
+static void cores_of_different_size_keep_their_own_times(void **state)
+{
+    for (size_t large = 0; large < 2; large++) {
+        struct hand_trace h;
+        struct hand_answers a;
+
+        hand_trace_begin(&h, 2, "trn2.3xlarge", 4000);
+        uint32_t slot = hand_trace_nop(&h, large, PE, NONE, 0, NONE);
+        for (int64_t i = 0; i < 300; i++) {
+            hand_trace_run(&h, large, PE, slot, 10 * i, 10 * i + 10);
+        }
+        for (int64_t i = 0; i < 5; i++) {
+            run(&h, 1 - large, PE, i ? 9 : NONE, (unsigned)i, 9, 800 * i, 800 * i + 800);
+            hand_trace_change(&h, 1 - large, NTK_NTFF_ENGINE_TENSOR, 9, (uint32_t)i + 1,
+                              800 * i + 800);
+        }
+        hand_answers_ask(&h, &a);
+
+        expect(&a, "tensor=2", 2000);
+        expect(&a, "tensor=8", 500);
+        expect(&a, "tensor=0.5", 8000);
+        hand_answers_done(&h, &a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_that_move_far_are_kept),
+        cmocka_unit_test(cores_of_different_size_keep_their_own_times),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
