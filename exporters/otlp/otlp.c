@@ -197,6 +197,7 @@ struct otlp {
     /* The machine, as far as snapshots have described it. */
     char host_name[NTK_PUSH_HOST_BYTES];
     char instance[MACHINE_TEXTS][NTK_PUSH_HOST_BYTES];
+    struct ntk_err failure; /* the first one of drain(); code 0: none */
 };
 
 static void destroy(void *ctx)
@@ -345,20 +346,35 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
     return ntk_push_resume(state->metrics, totals, err);
 }
 
+/* A signal reports its failure once, maybe while another one still waits. */
+static int keep_failure(struct otlp *state, int ret, const struct ntk_err *err)
+{
+    if (ret < 0 && state->failure.code == 0) {
+        state->failure = *err;
+        state->failure.code = ret;
+    }
+    return ret;
+}
+
 /* Negative once all signals are done and one of them lost data. */
 static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct otlp *state = ctx;
-    int first = ntk_push_drain(state->metrics, in_haste, err);
-    bool is_waiting = first == 0;
+    struct ntk_err cause = { 0 };
+    bool is_waiting =
+        keep_failure(state, ntk_push_drain(state->metrics, in_haste, &cause), &cause) == 0;
     struct channel *const channels[] = { &state->logs, &state->traces };
 
     for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
-        int ret = drain_channel(channels[i], in_haste, first < 0 ? NULL : err);
+        int ret = keep_failure(state, drain_channel(channels[i], in_haste, &cause), &cause);
         is_waiting = is_waiting || ret == 0;
-        first = first < 0 ? first : ret < 0 ? ret : 1;
     }
-    return is_waiting ? 0 : first;
+    if (is_waiting) {
+        return 0;
+    }
+    return state->failure.code
+               ? ntk_err_set(err, state->failure.code, NTK_ERR_NO_OFFSET, "%s", state->failure.text)
+               : 1;
 }
 
 const struct ntk_exporter ntk_exporter_otlp = {

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of the exporter, with two signals.
+ *
+ * Method: no collector, so both signals wait in their spools. A limit on the size of files simulates
+ * a full disk while the last page of metrics is put.
+ */
+#include "exporters/otlp/otlp.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "shared/base/clock.h"
+#include "shared/metrics/snapshot.h"
+#include "tests/support/process.h"
+#include "tests/support/sample_snapshot.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+static void *create(const char *spool)
+{
+    const struct ntk_exporter_options options = { 0 };
+    struct ntk_err err = { 0 };
+    void *otlp = NULL;
+
+    ntk_otlp_target.url = "http://127.0.0.1:1";
+    ntk_otlp_target.spool_folder = spool;
+    ntk_otlp_target.has_logs = true;
+    assert_int_equal(ntk_exporter_otlp.create(&options, &otlp, &err), 0);
+    return otlp;
+}
+
+static void put_at(void *otlp, uint64_t seconds)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_err err = { 0 };
+
+    snapshot->realtime_ns = seconds * NTK_NS_PER_SECOND;
+    assert_int_equal(ntk_exporter_otlp.put(otlp, snapshot, &err), 0);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static int is_there(void *pattern)
+{
+    glob_t found;
+    int ret = glob(pattern, 0, NULL, &found);
+
+    if (ret == 0) {
+        globfree(&found);
+    }
+    return ret == 0;
+}
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void the_failure_of_a_signal_is_reported_after_the_others_are_done(void **state)
+{
+    char *metrics = test_scratch_path(test_scratch_folder, "*.msg");
+    char *logs = test_scratch_path(test_scratch_folder, "logs/*.msg");
+    struct ntk_err err = { 0 };
+    void *otlp;
+
+    (void)state;
+    setenv("OTEL_METRIC_EXPORT_INTERVAL", "60000", 1);
+    otlp = create(test_scratch_folder);
+    put_at(otlp, 1000);
+    assert_true(test_wait_until(is_there, metrics));
+    assert_true(test_wait_until(is_there, logs));
+    put_at(otlp, 1001); /* held back: the interval is not over */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    limit_files(0);
+    int ret = ntk_exporter_otlp.drain(otlp, false, &err);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(ret, 0); /* the logs wait */
+    assert_int_equal(ntk_exporter_otlp.drain(otlp, true, &err), -EFBIG);
+    assert_non_null(strstr(err.text, "File too large"));
+    ntk_exporter_otlp.destroy(otlp);
+    free(metrics);
+    free(logs);
+}
+
+static void what_waits_in_spools_is_not_lost(void **state)
+{
+    struct ntk_err err = { 0 };
+    void *otlp = create(test_scratch_folder);
+
+    (void)state;
+    put_at(otlp, 2000);
+    assert_int_equal(ntk_exporter_otlp.drain(otlp, true, &err), 1);
+    ntk_exporter_otlp.destroy(otlp);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_failure_of_a_signal_is_reported_after_the_others_are_done),
+        cmocka_unit_test(what_waits_in_spools_is_not_lost),
+    };
+
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
+}
