@@ -9,6 +9,9 @@
 #define PACKETS_MAX 65536 /* the same for packets */
 #define PACKET_BYTES_MAX 8
 #define RINGS_MAX 256
+/* Waits that are compared with the packets. A real prologue has one; a damaged file could have
+ * thousands, each with all packets to count. */
+#define WAITS_MAX 16
 
 struct load {
     uint32_t by; /* in use while packet_count is not 0 */
@@ -110,6 +113,7 @@ void ntk_code_load_find(const struct ntk_program *program, size_t core_index,
 {
     const struct ntk_trace_core *core = &program->trace->cores[core_index];
     struct load loads[NTK_NTFF_ENGINE_COUNT] = { 0 };
+    unsigned waits = 0;
 
     *out = (struct ntk_code_load){ 0 };
     for (uint32_t i = 0; i < core->instruction_count && i < PROLOGUE_MAX; i++) {
@@ -127,6 +131,9 @@ void ntk_code_load_find(const struct ntk_program *program, size_t core_index,
         }
         if (fact->wait != NTK_WAIT_SET || load->packet_count == 0) {
             continue;
+        }
+        if (waits++ == WAITS_MAX) {
+            return;
         }
         int64_t from_ps = core->instructions[load->by].start_ps;
         uint32_t event = find_change(core, fact->wait_number, from_ps, one->start_ps);

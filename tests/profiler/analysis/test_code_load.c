@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime's load of a program. Method: a prologue put together by hand. Tensor writes a number
+ * The runtime's load of a program. Method: a hand-made prologue. Tensor writes a number
  * of descriptors to the tail of a ring at 50 ns, and waits for event 4, which DMA sets at 900. It
  * resumes at 950. The packets until then differ from row to row.
  */
@@ -118,7 +118,7 @@ static void the_load_is_known_by_the_number_of_its_packets(void **state)
         if ((load->queue != NULL) != rows[i].is_found) {
             fail_msg("%s: found %s", rows[i].what, load->queue ? load->queue : "none");
         }
-        /* From the end of the write to the change: 810 ns of it, or a wait for something unknown. */
+        /* From the end of the write to the change: 810 ns, or a wait for an unknown cause. */
         assert_int_equal(a.path.kinds_ps[NTK_PATH_TRANSFER], rows[i].is_found ? NS(810) : 0);
         struct ntk_buf out = { 0 };
         ntk_output_path_text(a.program, &a.path, &out);
@@ -130,10 +130,52 @@ static void the_load_is_known_by_the_number_of_its_packets(void **state)
     }
 }
 
+/* Method: before the pair of write and wait, others whose number of descriptors is wrong. */
+static void only_the_first_waits_are_compared(void **state)
+{
+    static const struct {
+        unsigned others;
+        bool is_found;
+    } cases[] = { { 0, true }, { 15, true }, { 16, false }, { 100, false } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct row row = { .written = 65, .moved = { { 9, 14, 65, 4, 100 } } };
+        uint8_t write[NTK_NTFF_SLOT_BYTES];
+        uint8_t wait[NTK_NTFF_SLOT_BYTES];
+        struct ntk_ntff_insertion inserted;
+        struct hand_trace h;
+        struct hand_answers a;
+
+        hand_trace_begin(&h, 1, "trn1.2xlarge", 1000);
+        put(&h, &row, &inserted);
+        inserted.count += 2 * (uint64_t)cases[i].others;
+        memcpy(write, h.code[0][PE], sizeof write);
+        memcpy(wait, h.code[0][PE] + sizeof write, sizeof wait);
+        write[32] = write[40] = 64;
+        /* They run before the ring moves anything; instructions are in order of time. */
+        h.cores[0].instruction_count = 0;
+        for (unsigned k = 0; k < cases[i].others; k++) {
+            hand_trace_run(&h, 0, PE, hand_trace_slot(&h, 0, PE, write), 0, 0);
+            hand_trace_run(&h, 0, PE, hand_trace_slot(&h, 0, PE, wait), 0, 0);
+        }
+        hand_trace_run(&h, 0, PE, 0, 50, 90);
+        hand_trace_run(&h, 0, PE, 1, 950, 1000);
+        hand_answers_ask(&h, &a);
+        const struct ntk_code_load *load = &a.dependencies.cores[0].code_load;
+        if ((load->queue != NULL) != cases[i].is_found) {
+            fail_msg("after %u others: found %s", cases[i].others,
+                     load->queue ? load->queue : "none");
+        }
+        hand_answers_done(&h, &a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_load_is_known_by_the_number_of_its_packets),
+        cmocka_unit_test(only_the_first_waits_are_compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
