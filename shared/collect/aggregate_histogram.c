@@ -53,8 +53,9 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
         base->entries = more;
         base->capacity = capacity;
     }
-    for (size_t i = 0; i < count; i++) {
-        base->entries[i] = entries[i].count << BUCKET_BITS | entries[i].bucket;
+    for (size_t i = 0; i < count; i++) { /* stored counts can be larger, too */
+        uint64_t kept = entries[i].count < COUNT_MAX ? entries[i].count : COUNT_MAX;
+        base->entries[i] = kept << BUCKET_BITS | entries[i].bucket;
     }
     base->count = count;
     base->sum_ns = sum_ns;

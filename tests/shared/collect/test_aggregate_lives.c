@@ -126,6 +126,27 @@ static void an_older_process_counts_from_its_stored_totals(void **state)
     assert_int_equal(finish(f)->runtimes[1].outcome[NTK_OUTCOME_COMPLETED].period, 7);
 }
 
+/* Method: the store and the process have counts beyond what a baseline keeps, as a broken process
+ * can report them. */
+static void a_stored_count_of_any_size_is_never_taken_for_a_smaller_one(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
+    uint64_t huge = (UINT64_C(1) << 52) + 5;
+    struct ntk_histogram_entry entry = { .bucket = ntk_histogram_bucket(1000), .count = huge };
+
+    fake->cores[0].counters.outcome[NTK_OUTCOME_COMPLETED] = huge;
+    fake->histograms[0].total.bucket[entry.bucket] = huge;
+    f->stored_count = 1;
+    f->stored[0].core = 3;
+    f->stored[0].outcome[NTK_OUTCOME_COMPLETED].total = huge;
+    f->stored[0].total_latency =
+        (struct ntk_histogram){ .count = huge, .entries = &entry, .entry_count = 1 };
+    see(f, fake);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
+}
+
 /* Method: busy for 40 s that the store does not have, then for a quarter of the first second, then
  * for half of one. */
 static void what_was_done_before_the_watch_is_in_no_share(void **state)
@@ -321,6 +342,7 @@ int main(void)
         TEST(an_unknown_older_process_was_unwatched_until_now),
         TEST(an_older_process_counts_from_now),
         TEST(an_older_process_counts_from_its_stored_totals),
+        TEST(a_stored_count_of_any_size_is_never_taken_for_a_smaller_one),
         TEST(what_was_done_before_the_watch_is_in_no_share),
         TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
         TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
