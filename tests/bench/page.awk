@@ -1,7 +1,7 @@
 # page.awk - writes docs/performance.md: a section for each bench, from its old page (first file; may be empty) and
 # the table of targets of a run (second file: VERDICT<tab>BENCH<tab>TARGET<tab>FIGURES<tab>LOAD). A bench that did not
-# run keeps its section, if that is of the same machine.
-# -v machine=TEXT -v os=TEXT -v date=TEXT: where and when it ran.
+# run keeps its section, if that is of the same machine and the bench still exists.
+# -v machine=TEXT -v os=TEXT -v date=TEXT: where and when it ran. -v known=" NAME NAME ": all benches that exist.
 function cell(line, number,    cells) {
     split(line, cells, / *\| */)
     return cells[number]
@@ -11,7 +11,7 @@ FILENAME == ARGV[1] {
     if (/^\| (machine|system) \|/) {
         is_other = is_other || cell($0, 3) != (cell($0, 2) == "machine" ? machine : os)
     } else if (/^## /) {
-        bench = /^## bench_/ ? substr($0, 4) : ""
+        bench = /^## / && index(known, " " substr($0, 4) " ") ? substr($0, 4) : ""
     } else if (bench != "" && !is_other) {
         sections[bench] = sections[bench] $0 "\n"
     }

@@ -113,7 +113,7 @@ if [ -z "$smoke" ] && [ -s "$work/table" ]; then
         }' "$work/table"
     if [ -n "$page" ]; then
         touch "$page"
-        awk -f "$here/page.awk" -v date="$(date -u +%F)" \
+        awk -f "$here/page.awk" -v date="$(date -u +%F)" -v known=" $(sed 's/:.*//' "${NTK_BENCH_TARGETS:-$here/targets.txt}" | sort -u | tr '\n' ' ')" \
             -v machine="$(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -1), $(nproc) processors" \
             -v os="$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release), Linux $(uname -r) $(uname -m)" \
             "$page" "$work/table" >"$work/page" && cat "$work/page" >"$page" || failed=1

@@ -69,6 +69,11 @@ sed -i 's/^| machine |.*/| machine | an older one |/' page.md
 "$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "unexpected output: $(cat err)"
 [ "$(grep '^## bench' page.md)" = "## bench_missed" ] || fail "the page mixes two machines"
 
+# A bench that was removed or renamed takes its section with it.
+sed -i 's/^## bench_missed/## bench_removed/' page.md
+"$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "$(cat err)"
+[ "$(grep '^## bench' page.md)" = "## bench_missed" ] || fail "the page has a bench that does not exist: $(grep '^## ' page.md)"
+
 # A smoke run fails if the list differs, and is skipped if the bench is.
 ! "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_good >out 2>err || fail "a target that is not listed was accepted"
 grep -q 'targets are not those of targets.txt' err || fail "unexpected output: $(cat err)"
