@@ -63,8 +63,8 @@ struct ntk_otlp_config {
     char *key_file;
 };
 
-/* Reads the configuration of a signal. endpoint is a base URL that overrides the variables; NULL or "": none. get is getenv() or a
- * stand-in. 0; -EINVAL with a message, -ENOMEM. */
+/* Reads the configuration of a signal. endpoint is a base URL that overrides the variables; NULL or
+ * "": none. get is getenv() or a stand-in. 0; -EINVAL with a message, -ENOMEM. */
 int ntk_otlp_config_read(struct ntk_otlp_config *config, enum ntk_otlp_signal signal,
                          const char *endpoint, char *(*get)(const char *name), struct ntk_err *err);
 void ntk_otlp_config_fini(struct ntk_otlp_config *config);

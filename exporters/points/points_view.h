@@ -20,7 +20,8 @@ const char *ntk_points_label_get(const struct ntk_point *point, const char *name
                                  size_t name_bytes);
 /* Whether the point matches a `where` (exporters/names/names.def). */
 bool ntk_points_is_chosen(const struct ntk_point *point, const char *where);
-/* Like ntk_points_walk(), for a row of names and the parts that follow it. If out of memory, points are missing. */
+/* Like ntk_points_walk(), for a row of names and the parts that follow it. If out of memory, points
+ * are missing. */
 void ntk_points_view_walk(const struct ntk_points_page *page, const struct ntk_name_row *row,
                           void (*visit)(const struct ntk_point *point, void *ctx), void *ctx);
 

@@ -45,7 +45,8 @@ int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
 void ntk_lost_changes_fini(struct ntk_lost_changes *changes);
 
 /* Numbers of all changes in order of time, as uint32_t: the core's count from 0, derived ones
- * continue after those. Empty if there are no derived ones. 0 or -errno; the caller frees the list. */
+ * continue after those. Empty if there are no derived ones. 0 or -errno; the caller frees the
+ * list. */
 int ntk_lost_changes_order(const struct ntk_lost_changes *changes, const struct ntk_trace *trace,
                            const struct ntk_trace_core *core, struct ntk_long_list *out_order);
 

@@ -61,7 +61,8 @@ void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
 int ntk_wait_chains_add(struct ntk_wait_chains *chains, const struct ntk_wait_chain *one);
 void ntk_wait_chains_sort(struct ntk_wait_chains *chains);
 void ntk_wait_chains_fini(struct ntk_wait_chains *chains);
-/* "DMA queue qSyncIO0", "Vector ACTIVATE", "Tensor WRITE of core 5", "another core, not captured". */
+/* "DMA queue qSyncIO0", "Vector ACTIVATE", "Tensor WRITE of core 5", "another core, not
+ * captured". */
 void ntk_chain_link_name(const struct ntk_chain_link *link, char *buf, size_t buf_bytes);
 
 #endif

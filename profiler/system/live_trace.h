@@ -65,7 +65,8 @@ void ntk_live_trace_destroy(struct ntk_live_trace *trace);
 
 struct ntk_ring_registry;
 
-/* The segment of a living process, borrowed from the registry; NULL: none. owner: uid; NULL: any. */
+/* The segment of a living process, borrowed from the registry; NULL: none. owner: uid; NULL:
+ * any. */
 struct ntk_ring_segment *ntk_live_trace_segment(struct ntk_ring_registry *registry, uint32_t pid,
                                                 const uint32_t *owner);
 

@@ -78,7 +78,7 @@ static double look_at_all(void *ctx)
 static double worst_ns;
 static unsigned worst_level;
 
-/* The mean over all windows and levels; the worst without the slowest rounds. */
+/* Returns the mean over all windows and levels; worst_ns is the slowest window of all rounds. */
 static double windows(void *ctx)
 {
     static uint64_t state = 1;

@@ -13,9 +13,8 @@ import termios
 import time
 import unicodedata
 
-PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh Short runs of unchanged cells between changed ones are cheaper to write than to skip.
-# Where unchanged cells are between changed ones, writing them is shorter than a movement over
-# them.
+PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
+# Short runs of unchanged cells between changed ones are cheaper to write than to skip.
 RUN_MAX = 12
 
 

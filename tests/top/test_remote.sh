@@ -82,8 +82,8 @@ code=0
 neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$?
 [ $code = 2 ] || fail "two sources: unexpected exit code $code"
 
-tmx new-session -d -s keep cat # the tmux server lives as long as a session A terminal: keys work, a lost connection is reported, and a new one is used.
-# A terminal: keys work, a lost connection is reported, a new one is taken.
+tmx new-session -d -s keep cat # the tmux server lives as long as a session
+# A terminal: keys work, a lost connection is reported, and a new one is used.
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --layout vendor --connect http://127.0.0.1:$port; echo status=\$?; exec cat"
 shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
 wait_for shows faraway

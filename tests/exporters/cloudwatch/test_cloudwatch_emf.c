@@ -47,7 +47,8 @@ static void a_line_has_at_most_100_values_of_a_metric(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* The series of a metric and its dimensions in the line, with the names of test_cloudwatch_encode(). */
+/* The series of a metric and its dimensions in the line, with the names of
+ * test_cloudwatch_encode(). */
 static const struct ntk_cloudwatch_series *series_of(const struct ntk_cloudwatch_data *data,
                                                      const char *name, const json_t *dimensions,
                                                      const json_t *line)

@@ -2,8 +2,8 @@
 /*
  * The end of the exporter, with two signals.
  *
- * Method: no collector, so both signals wait in their spools. A limit on the size of files simulates
- * a full disk while the last page of metrics is put.
+ * Method: no collector, so both signals wait in their spools. A limit on the size of files
+ * simulates a full disk while the last page of metrics is put.
  */
 #include "exporters/otlp/otlp.h"
 

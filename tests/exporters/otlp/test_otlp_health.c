@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made health of a device in consecutive snapshots; the requests are read back with the
- * generated reader. */
+/* Method: hand-made health of a device in consecutive snapshots; the requests are read back with
+ * the generated reader. */
 #include "exporters/otlp/otlp_health.h"
 
 #include <stdlib.h>

@@ -207,8 +207,8 @@ static void *call_and_tell(void *ctx)
     return NULL;
 }
 
-/* Another thread makes the first call while the runtime loads (vendor-slow, number milliseconds);
- * meanwhile a forked child uses the runtime independently. */
+/* Another thread makes the first call, and the runtime takes `number` milliseconds to load
+ * (vendor-slow). Meanwhile a forked child uses the runtime independently. */
 static void fork_in_first_call(uint64_t number)
 {
     struct first_call call;
