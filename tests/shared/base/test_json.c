@@ -144,8 +144,8 @@ static void every_double_reads_back(void **state)
     }
 }
 
-/* Whole nanoseconds and their neighbours, which have 16 and 17 digits. */
-static void seconds_are_the_shortest_text_too(void **state)
+/* Whole nanoseconds, their neighbours, which have 16 and 17 digits, and shares. */
+static void seconds_and_shares_are_the_shortest_text(void **state)
 {
     uint64_t bits = 1;
 
@@ -156,7 +156,9 @@ static void seconds_are_the_shortest_text_too(void **state)
         bits ^= bits >> 7;
         bits ^= bits << 17;
         double value = (double)(bits % 1000000000000000) / (i % 2 ? 1e9 : 1e6);
-        value = i % 3 ? value : nextafter(value, i % 4 ? 0 : INFINITY);
+        value = i % 3 == 0   ? nextafter(value, i % 4 ? 0 : INFINITY)
+                : i % 3 == 1 ? (double)(bits >> 40) / (double)(bits % 100003 + 1)
+                             : value;
         for (int digits = 1; strtod(expected, NULL) != value; digits++) {
             snprintf(expected, sizeof expected, "%.*g", digits, value);
         }
@@ -270,7 +272,7 @@ int main(void)
         cmocka_unit_test(finished_parts_can_be_taken_out),
         cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),
         cmocka_unit_test(every_double_reads_back),
-        cmocka_unit_test(seconds_are_the_shortest_text_too),
+        cmocka_unit_test(seconds_and_shares_are_the_shortest_text),
         cmocka_unit_test(floats_are_the_shortest_text_of_24_bits),
     };
 
