@@ -11,7 +11,8 @@ export NEURON_SOFT_INSTANCE=$(size trn1.32xlarge trn1.2xlarge)
 
 # measure NAME PID: percent of a CPU during the bench, and resident memory.
 measure() {
-    figure "$1" "$(measure_cpu "$2" "$seconds")" "% of a CPU"
+    share=$(measure_cpu "$2" "$seconds")
+    figure "$1" "$share" "% of a CPU"
     figure "$1, memory" "$(memory_mib "$2" VmRSS)" MiB
 }
 
@@ -27,6 +28,8 @@ neuron-bench exec memcpy.neff --cores "0-$((cores - 1))" --duration "$(size $(($
 load=$!
 sleep "$(size 5 0.1)"
 measure "neuron-monitor, loaded, $cores cores" "$agent"
+figure "32 loaded cores" "$share" "% of a CPU" most 0.8
+figure "32 loaded cores, resident memory" "$(memory_mib "$agent" VmRSS)" MiB exact 20
 wait "$load"
 cut -c1-200 bench.json | sed 's/^/load: /'
 kill "$agent"
