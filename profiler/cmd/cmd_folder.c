@@ -165,8 +165,6 @@ static void views_put(const struct ntk_system_view *views, size_t count, const c
 {
     if (strcmp(format, "summary-json") == 0) {
         ntk_output_system_summary_json(views, count, out);
-    } else if (strcmp(format, "json") == 0) {
-        ntk_output_system_json(views, count, out);
     } else {
         for (size_t i = 0; i < count; i++) {
             if (i > 0) {
@@ -175,6 +173,20 @@ static void views_put(const struct ntk_system_view *views, size_t count, const c
             ntk_output_system_text(&views[i], EXECUTIONS_SHOWN, out);
         }
     }
+}
+
+/* It is as long as the traces: written while it is made. Exit code. */
+static int json_write(const struct ntk_system_view *views, size_t count, const char *path)
+{
+    struct ntk_sink sink;
+    struct ntk_err err = { 0 };
+    int ret = ntk_sink_open(&sink, path ? path : "-", &err);
+
+    if (ret == 0) {
+        ret = ntk_output_system_json(views, count, &sink.buf, &sink);
+        ret = ntk_export_finish(&sink, ret, &err);
+    }
+    return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 
 static int captures_export(const struct loaded *loaded, const struct ntk_system_view *view,
@@ -290,14 +302,16 @@ int ntk_profile_folder(const struct ntk_folder_options *options)
         }
     }
     text.failed = !loaded || !views || lacks_memory;
-    bool is_export =
-        strcmp(options->format, "json") != 0 && ntk_export_format_find(options->format);
-    if (count > 0 && !is_export && !is_outside) {
+    bool is_json = strcmp(options->format, "json") == 0;
+    bool is_export = !is_json && ntk_export_format_find(options->format);
+    if (count > 0 && !is_json && !is_export && !is_outside) {
         views_put(views, count, options->format, &text);
     }
     if ((count > 0 && !is_outside) || text.failed) {
-        int put = is_export && !text.failed ? views_export(options, loaded, views, count)
-                                            : ntk_profile_put(&text, options->output);
+        int put = text.failed ? ntk_profile_put(&text, options->output)
+                  : is_json   ? json_write(views, count, options->output)
+                  : is_export ? views_export(options, loaded, views, count)
+                              : ntk_profile_put(&text, options->output);
 
         code = code ? code : put;
     }

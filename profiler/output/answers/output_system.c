@@ -547,7 +547,22 @@ static int put_out_of_memory(void *ctx, const void *row)
     return put_columns(ctx, "OutOfMemory", row);
 }
 
-void ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out)
+struct array_writer {
+    struct ntk_json *json;
+    ntk_row_put *put;
+    struct ntk_sink *sink;
+};
+
+static int put_row(void *ctx, const void *row)
+{
+    const struct array_writer *to = ctx;
+    int ret = to->put(to->json, row);
+
+    return ret < 0 || !to->sink ? ret : ntk_sink_step(to->sink);
+}
+
+int ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out,
+                           struct ntk_sink *sink)
 {
     static const struct {
         const char *key;
@@ -564,16 +579,18 @@ void ntk_output_system_json(const struct ntk_system_view *views, size_t count, s
     };
     struct ntk_export export = { .folders = views, .folder_count = count };
     struct ntk_json json;
+    int ret = 0;
 
     ntk_json_init(&json, out, false);
     ntk_json_object_begin(&json);
-    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays && ret >= 0; a++) {
+        struct array_writer writer = { &json, arrays[a].put, sink };
+
         ntk_json_key_array_begin(&json, arrays[a].key);
-        if (arrays[a].rows(&export, arrays[a].put, &json) < 0) {
-            out->failed = true;
-        }
+        ret = arrays[a].rows(&export, put_row, &writer);
         ntk_json_array_end(&json);
     }
     ntk_json_object_end(&json);
     ntk_buf_add_char(out, '\n');
+    return ret;
 }

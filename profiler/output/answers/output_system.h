@@ -8,6 +8,7 @@
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_SYSTEM_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_SYSTEM_H
 
+#include "profiler/output/sink.h"
 #include "profiler/output/system_view.h"
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
@@ -29,8 +30,10 @@ void ntk_output_system_text(const struct ntk_system_view *view, size_t execution
 /* {"sessions": [...]}: the same tables, whole. */
 void ntk_output_system_summary_json(const struct ntk_system_view *views, size_t count,
                                     struct ntk_buf *out);
-/* {"trace_event": [...], "mem_usage": [...], "cpu_util": [...]}, with the vendor's keys. */
-void ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out);
+/* {"trace_event": [...], "mem_usage": [...], "cpu_util": [...]}, with the vendor's keys. sink: that
+ * of out, which is written as it fills; NULL: all stays in out. 0 or -errno. */
+int ntk_output_system_json(const struct ntk_system_view *views, size_t count, struct ntk_buf *out,
+                           struct ntk_sink *sink);
 /* A row of a table of folders as an object with its columns as keys; ctx: the output. */
 struct ntk_system_rows_json {
     struct ntk_json *json;

@@ -337,6 +337,15 @@ static void write_long(const struct made *made, uint32_t pieces)
     free(events);
 }
 
+static bool writes_json(const struct ntk_system_view *view)
+{
+    struct ntk_sink sink;
+
+    return freopen("/dev/null", "w", stdout) && ntk_sink_open(&sink, "-", NULL) == 0 &&
+           ntk_output_system_json(view, 1, &sink.buf, &sink) == 0 &&
+           sink.flushed_bytes > view->trace->span_count * 100 && ntk_sink_commit(&sink, NULL) == 0;
+}
+
 static bool shows(const struct ntk_system_trace *trace)
 {
     struct ntk_system_tables tables;
@@ -347,7 +356,8 @@ static bool shows(const struct ntk_system_trace *trace)
         struct ntk_system_view view = { .trace = trace, .tables = &tables };
 
         ntk_output_system_text(&view, 10, &text);
-        is_good = ntk_buf_ok(&text) && strstr(ntk_buf_text_get(&text), "nrt_execute");
+        is_good = ntk_buf_ok(&text) && strstr(ntk_buf_text_get(&text), "nrt_execute") &&
+                  writes_json(&view);
         ntk_buf_fini(&text);
         ntk_system_tables_fini(&tables);
     }
@@ -392,7 +402,7 @@ static void memory_does_not_grow_with_the_trace(void **state)
     }
     (void)unsetenv("TMPDIR");
     if (!NTFF_BIG_HAS_SHADOWS) {
-        assert_true(used[1] <= used[0] + 48 * MIB);
+        assert_true(used[1] <= used[0] + 64 * MIB);
         assert_true(used[1] <= 128 * MIB);
     }
 }
@@ -416,7 +426,7 @@ static void hostile_traces_do_no_harm(void **state)
     struct ntk_buf text = { 0 };
     ntk_output_system_text(&view, 5, &text);
     ntk_output_system_summary_json(&view, 1, &text);
-    ntk_output_system_json(&view, 1, &text);
+    assert_int_equal(ntk_output_system_json(&view, 1, &text, NULL), 0);
     assert_true(ntk_buf_ok(&text));
     ntk_buf_fini(&text);
     ntk_system_tables_fini(&tables);

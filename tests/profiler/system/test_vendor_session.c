@@ -74,7 +74,7 @@ static char *json_of(const struct ntk_system_trace *trace)
 
     assert_int_equal(ntk_analysis_system_tables(trace, &tables), 0);
     struct ntk_system_view view = { trace, &tables, NULL, 0 };
-    ntk_output_system_json(&view, 1, &text);
+    assert_int_equal(ntk_output_system_json(&view, 1, &text, NULL), 0);
     ntk_system_tables_fini(&tables);
     assert_true(ntk_buf_ok(&text));
     return ntk_buf_take(&text, NULL);
