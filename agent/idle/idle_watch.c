@@ -104,7 +104,7 @@ static void hand_over(struct ntk_idle_watch *watch)
     }
 }
 
-/* ---- the begin ---- */
+/* ---- the start ---- */
 
 static struct observed *place_of(struct ntk_idle_watch *watch, uint64_t serial)
 {

@@ -3,8 +3,8 @@
  * dma_rate - the bytes per second that DMA moved at each moment.
  *
  * A packet moves its bytes evenly from its start to its end; the rate of a core is the sum over the
- * packets under way. Points closer than NTK_DMA_RATE_STEP_PS to the previous one are omitted, as in
- * the original tool. Memory: one entry per packet under way.
+ * packets in progress. Points closer than NTK_DMA_RATE_STEP_PS to the previous one are omitted, as
+ * in the original tool. Memory: one entry per packet in progress.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DMA_RATE_H
 #define NTK_PROFILER_ANALYSIS_DMA_RATE_H

@@ -178,7 +178,7 @@ int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_nef
  * end; at the end of the execution the window has both ends. A row that crosses an end is clipped,
  * with a share of a packet's bytes, so that those of windows side by side add up; an instruction
  * waited where it starts. Memory grows with the window, but all records are read: only they show
- * what was under way when it begins. -ERANGE: the window is empty; -ENOENT: no such core.
+ * what was in progress when it begins. -ERANGE: the window is empty; -ENOENT: no such core.
  */
 int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
                      const struct ntk_trace_options *options, struct ntk_trace **out_trace,

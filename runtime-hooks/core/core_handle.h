@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_handle - handles of a front's callers that can be checked before they are believed.
+ * core_handle - handles of a front's callers that can be checked before they are trusted.
  *
  * Objects lie in chunks that are never returned, so that any pointer can be judged without
  * touching memory that is not ours: a stale, foreign or NULL handle is refused, never followed.

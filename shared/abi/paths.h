@@ -54,7 +54,7 @@ static inline const char *ntk_paths_hooks_dir_variable(void)
  * /run, so no other user can pass for the service. */
 #define NTK_SERVICE_FOLDER "/run/neuron-monitor"
 
-/* Whether a user is root or the user of the service, whose files every user believes. */
+/* Whether a user is root or the user of the service, whose files every user trusts. */
 static inline int ntk_paths_is_trusted_user(uid_t uid)
 {
     struct stat status;

@@ -108,7 +108,7 @@ uint8_t ntk_aggregate_cores_at_work(const struct ntk_aggregate *aggregate, uint3
 /* Whether a process uses the software machine. */
 bool ntk_aggregate_has_software_process(const struct ntk_aggregate *aggregate);
 /* Whether a process owns a core (global physical) of the tree: only then its reports about the
- * core's health are believed. Without this function, as in tests with hand-made readings, they
+ * core's health are trusted. Without this function, as in tests with hand-made readings, they
  * always are. */
 typedef bool ntk_aggregate_has_core(void *ctx, const struct ntk_ring_process *process,
                                     uint32_t core);

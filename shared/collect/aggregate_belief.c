@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_belief - which source is believed about a core: the segment of its process, or the
+ * aggregate_belief - which source is trusted about a core: the segment of its process, or the
  * device tree.
  *
- * Our cores count everything themselves, so their segment is believed. Hooks around another runtime
+ * Our cores count everything themselves, so their segment is trusted. Hooks around another runtime
  * see only calls: they know the results, but the time of a call includes waiting, and they do not
  * see the core. There the driver's counters come first. docs/decisions/collecting.md has the table.
  */

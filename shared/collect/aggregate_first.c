@@ -47,7 +47,7 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
     }
 }
 
-/* Around another runtime these totals are the believed values of each period, and no counter of the
+/* Around another runtime these totals are the trusted values of each period, and no counter of the
  * segment continues them: the unwatched part is unknown. */
 static void go_on_believed(const struct ntk_ring_core *core, struct core_state *state)
 {

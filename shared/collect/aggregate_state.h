@@ -5,7 +5,7 @@
  * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and
  * the machine's cores, aggregate_runtime.c processes, aggregate_first.c their first sight,
  * aggregate_{cores,models,memory}.c their cores, models and memory, aggregate_histogram.c their
- * latency, aggregate_belief.c the source that is believed about a core, aggregate_users.c the
+ * latency, aggregate_belief.c the source that is trusted about a core, aggregate_users.c the
  * limits per user.
  *
  * Owner, threads: as struct ntk_aggregate.
@@ -155,7 +155,7 @@ struct device_state {
 };
 
 /* The work of a core of the machine, from segments and tree: aggregate_belief.c describes which is
- * believed. */
+ * trusted. */
 struct machine_core {
     bool is_listed;        /* some process has used it */
     uint32_t has_software; /* enum ntk_core_has from segments of our cores, so far */
@@ -165,7 +165,7 @@ struct machine_core {
     uint32_t has_base;     /* ... and at its beginning */
     uint64_t tree_base[NTK_CORE_COUNTS];
     uint64_t tree_period[NTK_CORE_COUNTS];
-    uint64_t period[NTK_CORE_COUNTS]; /* from segments; at the end the believed values */
+    uint64_t period[NTK_CORE_COUNTS]; /* from segments; at the end the trusted values */
     uint64_t total[NTK_CORE_COUNTS];
     bool has_unwatched;
     uint64_t unwatched[NTK_CORE_COUNTS]; /* part of period[]: before its processes were seen */
@@ -219,7 +219,7 @@ struct ntk_aggregate {
     struct ntk_health *health;
     ntk_aggregate_has_core *has_core;
     void *has_core_ctx;
-    const struct ntk_ring_process *speaker; /* NULL: all are believed, as without has_core */
+    const struct ntk_ring_process *speaker; /* NULL: all are trusted, as without has_core */
     struct runtime_state *speaker_runtime;  /* NULL: seen for the first time */
     struct ntk_health_time moment;          /* at which sources read */
     struct ntk_device_tree tree;            /* devices points to tree_devices */

@@ -3,7 +3,7 @@
  * findings - faults that a diagnosis found on cores, kept until another one finds the cores
  * healthy: a file of lines "device core since_ns count" next to the segments.
  *
- * neuron-monitor diag writes it, a collector reads it. A file is believed if it belongs to this
+ * neuron-monitor diag writes it, a collector reads it. A file is trusted if it belongs to this
  * user or root and no other user may write it.
  *
  * Threads: any; of two changes at the same time one may be lost.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * holders - whether a process owns a core of the machine's tree, so that its reports about the core
- * are believed.
+ * are trusted.
  *
  * Any user can write a segment with any core and any process. The kernel decides: the process has
  * the core's lock (software machine) or the device's node open (driver), and it runs as the owner
- * of the segment. Unknown counts as no. The owner of a software machine is always believed about
+ * of the segment. Unknown counts as no. The owner of a software machine is always trusted about
  * it: the whole tree is that user's file.
  *
  * Answers are cached for a moment, so that a segment cannot make the collector busy with checks.

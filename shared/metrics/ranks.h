@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-#define NTK_RANKS_MAX 65536u /* of a communicator; a larger number is not believed */
+#define NTK_RANKS_MAX 65536u /* of a communicator; a larger number is not trusted */
 
 /* Default threshold: this many times the longest operation that succeeded, within bounds. */
 #define NTK_RANKS_TIMES 8u

@@ -3,7 +3,7 @@
  * ring_liveness - the owner of a segment, and whether its writer has ended; private to this folder.
  *
  * A segment's statement about its process is a claim. The record lock on byte 0 names a process
- * that cannot be forged, and /proc shows its owner and start time: these are believed instead.
+ * that cannot be forged, and /proc shows its owner and start time: these are trusted instead.
  *
  * Owner, threads: as the registry.
  */

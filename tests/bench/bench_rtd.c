@@ -224,7 +224,7 @@ static void collect(struct peer *peer, uint64_t cookie)
     protobuf_c_message_free_unpacked(reply, NULL);
 }
 
-/* ns per inference, with depth inferences under way. */
+/* ns per inference, with depth inferences in progress. */
 static double measure_depth(void *ctx)
 {
     struct peer *peer = ctx;

@@ -15,7 +15,7 @@
  *           at 95000 by DMA with bit 30 · one after the end
  *   DMA     qPoolDynamic (E64 Q0) 3000-5000 512 bytes, 5000-5500 4 bytes · qSPDynamicHW (E64 Q1)
  *           52000-54000 256 bytes · qActTable (E65 Q14) 60000-61000 1000 bytes · E65 Q0: a ring
- *           with a packet under way at the start, which loses its packets
+ *           with a packet in progress at the start, which loses its packets
  *   throttle activity_0 8/8 from 10000 · activity_1 4/8 from 30000 · one record with n = 0
  */
 #ifndef NTK_TESTS_NTFF_SAMPLE_H

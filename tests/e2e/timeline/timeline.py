@@ -44,7 +44,7 @@ class Page:
         self.complete()
 
     def complete(self):
-        """All tiles of the window are there and painted, and no animation is under way."""
+        """All tiles of the window are there and painted, and no animation is in progress."""
         self.browser.wait_for("document.documentElement?.dataset.state === 'complete'")
         self.browser.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
         self.browser.wait_for("document.documentElement.dataset.state === 'complete'")

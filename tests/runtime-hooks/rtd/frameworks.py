@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """As the plug-in of TensorFlow calls, in its order, by the real gRPC of Python: four threads, each with several
-inferences under way in shared memory that lost its name. Prints how many inferences came back."""
+inferences in progress in shared memory that lost its name. Prints how many inferences came back."""
 import collections
 import os
 import sys

@@ -267,7 +267,7 @@ def memory_of(location, category):
 
 
 def memory_in_flight(c):
-    """Tensors of as many inferences as may be under way are memory of the model, which a load gets or fails."""
+    """Tensors of as many inferences as may be in progress are memory of the model, which a load gets or fails."""
     group = c.create_eg(nc_count=1).h_eg
     one = sum(len(tensor.buf) for tensor in INPUTS) + sum(map(len, RESULT.values()))
     until('there is nothing', lambda: memory_of('device_mem', 'tensors') + memory_of('host_mem', 'tensors') == 0)

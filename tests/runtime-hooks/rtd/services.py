@@ -52,7 +52,7 @@ def model_table(c):
     expect('its own', rows[2].eg_id not in (group, free), True)
     expect('names', {m.name for m in rows}, {'memcpy'})
     expect('uuids', {m.uuid for m in rows}, {UUID})
-    # Three more inferences may be under way: an input and an output of 32 KiB each.
+    # Three more inferences may be in progress: an input and an output of 32 KiB each.
     expect('depth', rows[1].mem_device - rows[0].mem_device >= 3 * 2 * 128 * 64 * 4 - rows[0].mem_device, True)
     expect('memory', all(m.mem_host > 0 and m.mem_device > 0 for m in rows), True)
     memory = c.read_all_counters().system_counters.memory_counters

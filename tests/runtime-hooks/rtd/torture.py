@@ -199,7 +199,7 @@ def resets(client):
 
 
 def cuts(client):
-    """Connections that are lost anywhere in a load, or with whatever is under way."""
+    """Connections that are lost anywhere in a load, or with whatever is in progress."""
     messages = client.load_messages(neff('wire'))
     for part in range(24):
         other = Client(sock)

@@ -5,7 +5,7 @@
  * Names of this generation stand for separate symbols (cnrt1_*): the second one gives other
  * meanings to some of the same names and numbers, and both live in one library.
  *
- * Returned handles are checked before they are believed; device pointers may be moved inside their
+ * Returned handles are checked before they are trusted; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
  *
  * Threads: every call from any thread. Current device, channel and last error are the thread's.

@@ -6,7 +6,7 @@
  * The names are the library's plain symbols. A binary is good for the generation whose header it
  * was compiled with, and for this library.
  *
- * Returned handles are checked before they are believed; device pointers may be moved inside their
+ * Returned handles are checked before they are trusted; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
  *
  * Threads: every call from any thread. Current device, channel and last error are the thread's.

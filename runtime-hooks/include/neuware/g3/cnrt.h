@@ -6,7 +6,7 @@
  * What means the same in the second generation is the same symbol; what does not has its own symbol
  * (cnrt3_*).
  *
- * Returned handles are checked before they are believed; device pointers may be moved inside their
+ * Returned handles are checked before they are trusted; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
  *
  * Threads: every call from any thread. Current device, channel and last error are the thread's.

@@ -99,7 +99,7 @@ static void cancel_this(void)
     pthread_cancel(pthread_self());
 }
 
-// A request to end that came while the call was under way; it is heeded when the call has ended.
+// A request to end that came while the call was in progress; it is heeded when the call has ended.
 static void *init_and_end(void *)
 {
     inside = cancel_this;

@@ -342,7 +342,7 @@ static void process_check(const struct counted *reported, const struct counted *
     same("number of", "tensors", reported->tensors, seen->tensors);
     same("bytes of", "tensors", reported->tensor_bytes, seen->tensor_bytes);
     same("number of", "models", reported->models, seen->models);
-    same("number of", "executions under way", reported->in_flight, seen->in_flight);
+    same("number of", "executions in progress", reported->in_flight, seen->in_flight);
 }
 
 static void texts_compare(const char *what, const char *plain, const char *with)
