@@ -50,7 +50,7 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
 /* Ends it and waits; does nothing for a zeroed one. */
 void ntk_child_tied_stop(struct ntk_child_tied *child);
 
-/* The path of one of our programs next to this one, or only its name if it is not there. */
+/* The path of one of our programs next to this one, or only its name if there is none. */
 void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes);
 
 #ifdef __cplusplus

@@ -133,7 +133,7 @@ static bool is_attached(const struct ntk_ring_segment *segment)
     return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
 }
 
-/* The pid of the process in proc_root; 0 if it is not there. */
+/* The pid of the process in proc_root; 0 if there is none. */
 static uint32_t translate_pid(const char *proc_root, const struct ntk_ring_segment *segment)
 {
     const struct ntk_ring_process *process = &segment->process;
