@@ -40,4 +40,5 @@ in_root "$root" "cd /src && cmake --preset aarch64 >build/aarch64-configure.log 
 # The ELF header of a program for AArch64.
 export root_emulator=':qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64:P'
 export -f in_root
-unshare --user --map-root-user --mount bash -euc 'in_root "$1" "cd /src && ctest --preset aarch64 ${*:2}"' aarch64 "$root" "$@"
+unshare --user --map-root-user --mount bash -euc 'root=$1 && shift && in_root "$root" "cd /src && ctest --preset aarch64 ${*@Q}"' \
+    aarch64 "$root" "$@"
