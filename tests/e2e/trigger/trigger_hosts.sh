@@ -79,7 +79,7 @@ asks() { curl -s -o said -w '%{http_code}' -H 'Authorization: Bearer a-token-of-
 id=$(basename "$(ls -d kept0/*asked* | head -1)")
 for name in ../../token ../../../etc/passwd /etc/passwd "x/../../../token" .; do
     code=$(asks -G --data-urlencode "name=$name" "$api/$id/file")
-    [ "$code" = 404 ] || fail "$name: unexpected exit code $code"
+    [ "$code" = 404 ] || fail "$name: unexpected status $code"
 done
 ln -s /etc/passwd "kept0/$id/link"
 [ "$(asks "$api/$id/file?name=link")" = 404 ] || fail "a link is followed"
