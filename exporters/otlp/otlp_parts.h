@@ -31,7 +31,7 @@ struct ntk_otlp_memory {
 /* Zeroed; NULL if out of memory. */
 void *ntk_otlp_take(struct ntk_otlp_memory *memory, size_t count, size_t item_bytes);
 char *ntk_otlp_take_text(struct ntk_otlp_memory *memory, const char *text);
-/* A copy in valid UTF-8, as collectors require of every text; for texts of processes and drivers. */
+/* A copy in valid UTF-8, which collectors require: for texts of processes and drivers. */
 char *ntk_otlp_take_clean(struct ntk_otlp_memory *memory, const char *text);
 void ntk_otlp_memory_fini(struct ntk_otlp_memory *memory);
 

@@ -6,8 +6,8 @@
  * has the same ids whoever sends it, and all spans of an execution are in one trace. A span with a
  * parent is in the trace of the parent.
  *
- * Source:  opentelemetry-proto 1.x, trace.proto; W3C Trace Context. docs/formats/otlp.md lists names
- *          and attributes.
+ * Source:  opentelemetry-proto 1.x, trace.proto; W3C Trace Context. docs/formats/otlp.md lists
+ *          names and attributes.
  * Threads: any.
  */
 #ifndef NTK_EXPORTERS_OTLP_OTLP_SPANS_H

@@ -29,7 +29,7 @@ uint64_t ntk_hooks_mark_begin(void)
 
 /* ---- the trace that the caller belongs to ---- */
 
-/* "00-<32 digits>-<16 digits>-<2 digits>", lower case; a later version may append text after a '-'. */
+/* "00-<32 digits>-<16 digits>-<2 digits>", lower case; a later version may append '-' and text. */
 #define TRACEPARENT_BYTES 55
 
 /* Reads digits as a number; 0 if one is not a lower case hexadecimal digit. */

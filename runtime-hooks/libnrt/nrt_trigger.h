@@ -5,8 +5,8 @@
  * Our own thread sleeps until the word in the segment changes. Executions do not depend on it; they
  * only use a recorder during a request. Without hooks there is no thread.
  *
- * Threads: _start() and _stop() by the thread that opens and closes the runtime; the child of a fork
- * has no thread and no request.
+ * Threads: _start() and _stop() by the thread that opens and closes the runtime; the child of a
+ * fork has no thread and no request.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRIGGER_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRIGGER_H

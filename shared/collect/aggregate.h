@@ -222,8 +222,8 @@ const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char
 /* ---- spans ---- */
 
 struct ntk_span;
-/* A span with its process, chosen for these reasons (enum ntk_span_why), or NULL if there is no room
- * (counted). The caller fills it before the next call; texts by ntk_aggregate_event_text(). */
+/* A span with its process, chosen for these reasons (enum ntk_span_why), or NULL if there is no
+ * room (counted). The caller fills it before the next call; texts by ntk_aggregate_event_text(). */
 struct ntk_span *ntk_aggregate_span(struct ntk_aggregate *aggregate, struct ntk_process_key key,
                                     unsigned why);
 

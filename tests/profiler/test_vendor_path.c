@@ -54,9 +54,9 @@ static const struct {
         { NTK_ADVICE_INCOMPLETE, -1, -0.5 } } },
     /* 64 transposes in float32: products of 128 columns begin every 212 ns while the weights of the
      * next ones load, so products have a larger share than weights. Loads before and stores after
-     * do not overlap with them: 15.4 us of 47. Core 4 waits for core 5 before it starts: it writes to
-     * semaphore 1 of core 4 at 12.4 us. In core 5, GpSimd, Vector and Sync only start after 6.7 us,
-     * and the load of its program takes 2.1 us. */
+     * do not overlap with them: 15.4 us of 47. Core 4 waits for core 5 before it starts: core 5
+     * writes to semaphore 1 of core 4 at 12.4 us. In core 5, GpSimd, Vector and Sync only start
+     * after 6.7 us, and the load of its program takes 2.1 us. */
     { "v5_transpose_1024.ntff",
       "v5_transpose_1024.neff",
       { { NTK_PATH_TRANSFER, 0, 0, 0.36, 0.38 },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lives NEFF - a process that closes the runtime and starts it again. Lines of standard input are
- * commands: "open" (starts the runtime, loads the NEFF), "run N" (executes N times), "fail" (executes
- * once and expects a failure), "close", "trace TRACEPARENT" ("trace" ends it). It answers each with
- * "did" and the line, an invalid traceparent with "invalid" and the line.
+ * commands: "open" (starts the runtime, loads the NEFF), "run N" (executes N times), "fail"
+ * (executes once and expects a failure), "close", "trace TRACEPARENT" ("trace" ends it). It
+ * answers each with "did" and the line, an invalid traceparent with "invalid" and the line.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The traceparent of a thread: which texts are one, and its records.
- * Method: texts against the parser; a forked child attaches and calls, the parent reads its segment.
+ * Method: texts against the parser; a forked child attaches and calls, the parent reads its
+ * segment.
  */
 #include <stdlib.h>
 #include <string.h>
