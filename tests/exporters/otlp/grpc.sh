@@ -1,20 +1,10 @@
 # grpc.sh - neuron-monitor-otlp and neuron-monitor --otlp push over gRPC to gRPC's own server: the messages equal
 # those over HTTP; statuses, pauses, compression and TLS.
 . "$(dirname "$0")/../../e2e/lib.sh"
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 needs neuron-monitor neuron-monitor-otlp jq openssl
 needs_python grpc
-unset "${!OTEL_@}"
+. "$(dirname "$0")/collector.sh"
 
-collector() { # PROGRAM FOLDER ARGUMENT...: starts the receiver; sets $port
-    mkdir -p "$2"
-    "$python" "$here/$1" "${@:2}" 2>"$2/log" &
-    last=$!
-    pids+=($last)
-    wait_for listens "$2"
-    port=$(cat "$2/port")
-}
-listens() { [ -s "$1/port" ] && echo yes; }
 feed() { # FILE FOLDER: the input ends after its last push has arrived
     cat "$1"
     wait_for arrived "$2" "$(wc -l <"$1")"

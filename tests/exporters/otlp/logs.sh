@@ -1,21 +1,10 @@
 # logs.sh - changes of device health as log records, by the agent over HTTP with an outage and over gRPC, and through the
 # pipe: each change arrives once, and metrics still do.
 . "$(dirname "$0")/../../e2e/lib.sh"
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 needs neuron-monitor neuron-monitor-otlp neuron-bench neuron-packager jq
 needs_python grpc
-unset "${!OTEL_@}"
+. "$(dirname "$0")/collector.sh"
 
-collector() { # PROGRAM FOLDER ANSWER...: the port is in $port
-    mkdir -p "$2"
-    rm -f "$2/port"
-    "$python" "$here/$1" "${@:2}" 2>"$2/log" &
-    last=$!
-    pids+=($last)
-    wait_for listens "$2"
-    port=$(cat "$2/port")
-}
-listens() { [ -s "$1/port" ] && echo yes; }
 records() { find "$1" -name '*.logs' | sort | xargs -r "$python" "$here/decode.py"; }
 has() { [ "$(records "$1" | jq -s "[.[] | select($2)] | length")" -ge 1 ] && echo yes; }
 break_device() { ! NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --count 1 >/dev/null 2>&1 || fail "the fault was not injected"; }

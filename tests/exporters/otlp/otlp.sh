@@ -2,21 +2,10 @@
 # of the test, hold the same as the page for Prometheus of the same reports. Also answers of all kinds, a cut
 # connection, an outage with a spool, TLS with certificates on both sides, and invalid variables.
 . "$(dirname "$0")/../../e2e/lib.sh"
-here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor neuron-monitor-otlp neuron-monitor-prometheus python3 jq curl openssl
-unset "${!OTEL_@}"
+python=python3
+. "$(dirname "$0")/collector.sh"
 
-# collector FOLDER ARGUMENT...: starts the collector; sets $port.
-collector() {
-    mkdir -p "$1"
-    rm -f "$1/port"
-    python3 "$here/receiver.py" "$@" 2>"$1/log" &
-    last=$!
-    pids+=($last)
-    wait_for listens "$1"
-    port=$(cat "$1/port")
-}
-listens() { [ -s "$1/port" ] && echo yes; }
 decode() { python3 "$here/decode.py" "$@"; }
 # feed FILE FOLDER KIND: the input ends after its last push has arrived, because after the end a program waits only a
 # few seconds for its peer.
@@ -78,7 +67,7 @@ lost=$!
 pids+=($lost)
 
 # Every series and value; what ended is marked once. Retried without loss: 503, 429, and a cut connection.
-collector all 503:1 cut 429:date 502
+collector receiver.py all 503:1 cut 429:date 502
 push < <(feed reports all pb) 2>all.err || fail "see all.err"
 python3 "$here/compare.py" page.end all/*.pb >count || fail "the last pushes differ"
 [ "$(cat count)" -gt 30 ] || fail "only $(cat count) series"
@@ -103,7 +92,7 @@ if command -v protoc >/dev/null; then # an independent decoder, to confirm the f
 fi
 
 # gzip, exponential histograms, labels of the user; while the application runs.
-collector packed
+collector receiver.py packed
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://127.0.0.1:$port/a/path \
     OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_HEADERS='x-key=a%20b%2Cc, x-empty=' \
     OTEL_RESOURCE_ATTRIBUTES='service.name=no,team=a%3Db,host.name=mine' OTEL_SERVICE_NAME=mine \
@@ -115,29 +104,29 @@ grep -q '^POST /a/path HTTP' packed/0001.head && grep -qi '^Content-Encoding: gz
 decode packed/*.pb | jq -se 'all(.[]; .resource["service.name"] == "mine" and .resource.team == "a=b" and .resource["host.name"] == "mine")
     and any(.[]; .kind == "exponential" and .count > 0 and .scale <= 6)' >/dev/null || fail "the user's words are not in the resource"
 # An option overrides a variable; an interval pushes the first and the last report.
-collector explicit
+collector receiver.py explicit
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 push --histograms explicit --interval 1h <busy || fail "the options have no effect"
 python3 "$here/compare.py" page.busy explicit/*.pb >count || fail "explicit buckets differ"
 [ "$(ls explicit/*.pb | wc -l)" = 2 ] || fail "expected two pushes, found $(ls explicit/*.pb | wc -l) pushes in an interval"
 
 # Rejected in part or in full: reported once, counted, never retried.
-collector refused partial status 500 garbage partial
+collector receiver.py refused partial status 500 garbage partial
 push < <(feed reports refused head) 2>refused.err || fail "see refused.err"
 [ "$(ls refused/*.head | wc -l)" = "$(wc -l <reports)" ] || fail "a refused request was sent again"
 grep -q '3 data points of a message were rejected.*a.*bad' refused.err || fail "see refused.err"
 ! grep -q $'\e' refused.err || fail "the collector writes to the terminal"
-collector status status
+collector receiver.py status status
 push < <(feed busy status head) 2>status.err || fail "see status.err"
 grep -q 'dropped: status 400: no good one' status.err || fail "see status.err"
 
 # An endless answer is not read to its end, and a retry would bring the same.
-collector long long long
+collector receiver.py long long long
 push < <(feed busy long head) 2>long.err || fail "see long.err"
 grep -q 'dropped: .*the response is longer than' long.err || fail "see long.err"
 [ "$(ls long/*.head | wc -l)" = "$(wc -l <busy)" ] || fail "a request with a long answer was sent again"
 
 # The agent pushes directly; nothing is lost through an outage with a spool.
-collector agent
+collector receiver.py agent
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port neuron-monitor --otlp --otlp-spool spool --pid-label --zero-fill --period 200ms >agent.jsonl 2>agent.err &
 agent=$!
 pids+=($agent)
@@ -159,7 +148,7 @@ signed() { # NAME
     openssl x509 -req -in "$1.csr" -CA root.pem -CAkey root.key -CAcreateserial -days 2 -extfile "$1.ext" -out "$1.pem" 2>/dev/null
 }
 authority root && signed server && signed client
-collector tls --tls server.pem server.key root.pem
+collector receiver.py tls --tls server.pem server.key root.pem
 neuron-monitor-otlp --endpoint "https://127.0.0.1:$port" --certificate root.pem --client-certificate client.pem --client-key client.key \
     < <(feed busy tls pb) 2>tls.err || fail "the push through TLS failed"
 [ "$(ls tls/*.pb | wc -l)" = "$lines" ] || fail "not every push went through TLS"
@@ -167,7 +156,7 @@ neuron-monitor-otlp --endpoint "https://127.0.0.1:$port" --certificate root.pem 
 # Back to the agent.
 wait $agent || fail "the agent fails"
 ls spool/*.msg >/dev/null || fail "the spool is empty"
-collector later
+collector receiver.py later
 neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --pid-label --period 100ms --quiet &
 agent=$!
 pids+=($agent)

@@ -1,23 +1,12 @@
 # traces.sh - executions and loads of a job as spans, by the agent over HTTP, over gRPC and through an outage: those that
 # the rules choose, each once, with the parent that the job names; hostile traceparents name none.
 . "$(dirname "$0")/../../e2e/lib.sh"
-here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 lives=$NTK_BIN_DIR/../tests/tests_e2e_lives_process
 needs neuron-monitor neuron-bench neuron-packager jq curl
 needs_python grpc
 skip_sanitized
-unset "${!OTEL_@}"
+. "$(dirname "$0")/collector.sh"
 
-collector() { # PROGRAM FOLDER ANSWER...: the port is in $port
-    mkdir -p "$2"
-    rm -f "$2/port"
-    "$python" "$here/$1" "${@:2}" 2>"$2/log" &
-    last=$!
-    pids+=($last)
-    wait_for listens "$2"
-    port=$(cat "$2/port")
-}
-listens() { [ -s "$1/port" ] && echo yes; }
 spans() { find "$1" -name '*.traces' | sort | xargs -r "$python" "$here/decode.py"; }
 has() { [ "$(spans "$1" | jq -s "[.[] | select($2)] | length")" -ge "$3" ] && echo yes; } # FOLDER FILTER COUNT
 agent() { # FOLDER OPTION...: pushes to $port
