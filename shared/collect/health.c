@@ -210,6 +210,12 @@ static int compare_reasons(const void *a, const void *b)
     return (int)x->reason - (int)y->reason;
 }
 
+/* Also if the device counts the errors, and a process reported the core. */
+static uint16_t first_core_of(const struct ntk_health_sample *sample, uint32_t base)
+{
+    return sample->cores ? (uint16_t)(base + (uint32_t)__builtin_ctz(sample->cores)) : NTK_NO_CORE;
+}
+
 void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
                      struct ntk_device_sample *out)
 {
@@ -234,10 +240,7 @@ void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
             continue;
         }
         samples[count] = device->reasons[r].sample;
-        if (samples[count].core != NTK_NO_CORE) {
-            samples[count].core =
-                (uint16_t)(samples[count].core + out->index * health->cores_per_device);
-        }
+        samples[count].core = first_core_of(&samples[count], out->index * health->cores_per_device);
         samples[count].detail = r == NTK_HEALTH_REASON_COMPONENT_OTHER
                                     ? ntk_snapshot_text(snapshot, device->other)
                                     : "";

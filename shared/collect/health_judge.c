@@ -136,6 +136,17 @@ static void find_reasons(struct device_state *device, struct judged *reasons,
     }
 }
 
+/* A counter of a device has no core, and counters of its cores are no signs at first sight: the
+ * earlier collector saw them increase. */
+static void continue_cores(struct device_state *device, size_t r, struct judged *judged)
+{
+    if (!judged->is_on) {
+        device->stored_cores[r] = 0;
+    } else if (!judged->sample.cores) {
+        judged->sample.cores = device->stored_cores[r];
+    }
+}
+
 void ntk_health_judge(struct ntk_health *health, struct device_state *device,
                       struct ntk_health_time now)
 {
@@ -156,6 +167,7 @@ void ntk_health_judge(struct ntk_health *health, struct device_state *device,
         if (reasons[r].is_on && ntk_health_reasons[r].verdict > verdict) {
             verdict = ntk_health_reasons[r].verdict;
         }
+        continue_cores(device, r, &reasons[r]);
         changed = changed || reasons[r].is_on != device->reasons[r].is_on;
     }
     if (is_first || device->verdict != verdict) {
@@ -166,10 +178,10 @@ void ntk_health_judge(struct ntk_health *health, struct device_state *device,
     health->has_changed = health->has_changed || (changed && !is_first);
 }
 
-static void continue_signs(struct sign *signs, const uint64_t *since_ns)
+static void continue_signs(struct sign *signs, const struct ntk_health_stored *stored)
 {
     for (size_t s = 0; s < SIGNAL_COUNT; s++) {
-        uint64_t stored_ns = since_ns[ntk_health_signals[s].reason];
+        uint64_t stored_ns = stored->reasons[ntk_health_signals[s].reason].since_ns;
 
         if (signs[s].is_on && stored_ns > 0 && stored_ns < signs[s].since_ns) {
             signs[s].since_ns = stored_ns;
@@ -186,18 +198,26 @@ void ntk_health_continue(struct ntk_health *health, uint32_t index,
         stored->since_ns >= device->verdict_since_ns) {
         return;
     }
+    const uint32_t first = index * health->cores_per_device;
     device->verdict_since_ns = stored->since_ns;
-    continue_signs(device->signs, stored->reason_since_ns);
+    continue_signs(device->signs, stored);
     for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {
-        continue_signs(device->cores[c].signs, stored->reason_since_ns);
+        continue_signs(device->cores[c].signs, stored);
     }
     for (size_t r = 0; r < NTK_HEALTH_REASON_COUNT; r++) {
         struct judged *judged = &device->reasons[r];
 
-        if (judged->is_on && stored->reason_since_ns[r] > 0 &&
-            stored->reason_since_ns[r] < judged->sample.since_ns) {
-            judged->sample.since_ns = stored->reason_since_ns[r];
+        if (!judged->is_on || stored->reasons[r].since_ns == 0) {
+            continue;
         }
+        if (stored->reasons[r].since_ns < judged->sample.since_ns) {
+            judged->sample.since_ns = stored->reasons[r].since_ns;
+        }
+        if (stored->reasons[r].has_core && stored->reasons[r].core >= first &&
+            stored->reasons[r].core - first < health->cores_per_device) {
+            device->stored_cores[r] = 1u << (stored->reasons[r].core - first);
+        }
+        continue_cores(device, r, judged);
     }
 }
 

@@ -79,6 +79,7 @@ struct device_state {
     uint64_t lost_since_ns; /* realtime; 0 if nothing is lost */
     uint64_t no_signal_ns;  /* realtime; 0 if there are some */
     struct judged reasons[NTK_HEALTH_REASON_COUNT];
+    uint32_t stored_cores[NTK_HEALTH_REASON_COUNT]; /* of reasons that continue stored ones */
     uint32_t verdict;
     uint64_t verdict_since_ns;
 };

@@ -84,7 +84,11 @@ enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *devi
 struct ntk_health_stored {
     uint32_t verdict; /* enum ntk_health_verdict */
     uint64_t since_ns;
-    uint64_t reason_since_ns[NTK_HEALTH_REASON_COUNT]; /* 0: not among its reasons */
+    struct {
+        uint64_t since_ns; /* 0: not among its reasons */
+        bool has_core;
+        uint16_t core; /* global physical, the first one */
+    } reasons[NTK_HEALTH_REASON_COUNT];
 };
 
 /* Makes the times from from_ns to to_ns unknown (0): verdicts and reasons that a collector found at

@@ -31,19 +31,12 @@ static uint64_t counts_of(const struct ntk_device_sample *device)
     return counts;
 }
 
-/* The first core, even if the device counts the errors and a process named the core. */
-static uint16_t core_of(const struct ntk_health_sample *health)
-{
-    return health->core == NTK_NO_CORE && health->cores ? (uint16_t)__builtin_ctz(health->cores)
-                                                        : health->core;
-}
-
 /* Reason i of the device; without any, the row of a healthy device. */
 static void bind_row(sqlite3_stmt *statement, uint64_t time_ns,
                      const struct ntk_device_sample *device, size_t i)
 {
     const struct ntk_health_sample *health = i < device->health_count ? &device->health[i] : NULL;
-    const uint16_t core = health ? core_of(health) : NTK_NO_CORE;
+    const uint16_t core = health ? health->core : NTK_NO_CORE;
     const struct ntk_health_reason_row *row = health ? &ntk_health_reasons[health->reason] : NULL;
 
     ntk_store_sql_bind(statement, "time_ns", time_ns);
@@ -124,7 +117,8 @@ static const char stored_sql[] =
     "  WHERE boot_id = :boot_id),"
     " ours AS (SELECT * FROM device_health, boot WHERE device = :device AND time_ns >= begin_ns),"
     " last AS (SELECT max(time_ns) AS time_ns FROM ours)"
-    " SELECT h.verdict, h.reason, h.since_ns, (SELECT max(f.since_ns) FROM ours f WHERE f.time_ns ="
+    " SELECT h.verdict, h.reason, h.core, h.since_ns, (SELECT max(f.since_ns) FROM ours f WHERE "
+    "f.time_ns ="
     "  (SELECT min(v.time_ns) FROM ours v WHERE v.time_ns > coalesce((SELECT max(o.time_ns)"
     "   FROM ours o WHERE o.verdict <> h.verdict), 0))) AS verdict_since_ns"
     " FROM ours h, last WHERE h.time_ns = last.time_ns";
@@ -150,7 +144,12 @@ bool ntk_store_health_read(sqlite3 *db, const char *boot_id, uint32_t device,
         out->verdict = (uint32_t)verdict;
         out->since_ns = ntk_store_sql_u64(statement, "verdict_since_ns");
         if (reason >= 0) {
-            out->reason_since_ns[reason] = ntk_store_sql_u64(statement, "since_ns");
+            uint64_t core = ntk_store_sql_u64(statement, "core");
+
+            out->reasons[reason].since_ns = ntk_store_sql_u64(statement, "since_ns");
+            out->reasons[reason].has_core =
+                ntk_store_sql_known(statement, "core") && core < NTK_NO_CORE;
+            out->reasons[reason].core = out->reasons[reason].has_core ? (uint16_t)core : 0;
         }
     }
     sqlite3_finalize(statement);

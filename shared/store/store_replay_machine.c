@@ -153,7 +153,8 @@ static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement
     if (ntk_store_sql_known(statement, "core") &&
         ntk_store_sql_u64(statement, "core") < CORES_MAX) {
         health->core = (uint16_t)ntk_store_sql_u64(statement, "core");
-        health->cores = health->core < 32 ? 1u << health->core : 0;
+        uint32_t local = health->core - device->index * device->core_count;
+        health->cores = local < 32 ? 1u << local : 0;
     }
 }
 

@@ -41,12 +41,16 @@ static void a_verdict_that_is_still_true_began_when_it_was_stored(void **state)
     struct ntk_device_sample device;
 
     (void)state;
-    stored.reason_since_ns[NTK_HEALTH_REASON_HBM_UNCORRECTABLE] = NOW_NS - HOUR_NS / 2;
+    stored.reasons[NTK_HEALTH_REASON_HBM_UNCORRECTABLE].since_ns = NOW_NS - HOUR_NS / 2;
+    stored.reasons[NTK_HEALTH_REASON_HBM_UNCORRECTABLE].has_core = true;
+    stored.reasons[NTK_HEALTH_REASON_HBM_UNCORRECTABLE].core = 7;
     judge(1, &stored, snapshot, &device);
     assert_int_equal(device.verdict, NTK_HEALTH_UNHEALTHY);
     assert_int_equal(device.verdict_since_ns, NOW_NS - HOUR_NS);
     assert_int_equal(device.health_count, 1);
     assert_int_equal(device.health[0].since_ns, NOW_NS - HOUR_NS / 2);
+    assert_int_equal(device.health[0].core, 7);
+    assert_int_equal(device.health[0].cores, 1u << 1);
     ntk_snapshot_destroy(snapshot);
 }
 

@@ -100,7 +100,23 @@ static void an_error_that_driver_and_process_see_counts_once(void **state)
     ntk_health_execution(judge.health, 3, 1, 1204, true, judge.now); /* the counter comes later */
     judge_expect(&judge, "healthy notification_overflow core 7 status 1204 count 3");
     ntk_health_execution(judge.health, 3, 0, 1204, true, judge.now);
-    judge_expect(&judge, "healthy notification_overflow core 7 status 1204 count 4");
+    judge_expect(&judge, "healthy notification_overflow core 6 status 1204 count 4");
+    ntk_health_destroy(judge.health);
+}
+
+/* Method: one error in a counter of the device, which has no core, and in one of a core. */
+static void an_error_that_the_device_counts_has_the_core_whose_counter_has_it(void **state)
+{
+    struct judge judge = judge_open();
+    struct ntk_device_reading reading = { .index = 3, .mem_ecc_uncorrected = { 0, true } };
+
+    for (uint64_t value = 0; value <= 1; value++) {
+        reading.mem_ecc_uncorrected.value = value;
+        reading.cores[1].status[NTK_STATUS_HW_HBM_UE] = (struct ntk_device_value){ value, true };
+        ntk_health_reading(judge.health, &reading, NTK_DEVICE_READ_FAULTS | NTK_DEVICE_READ_HEALTH,
+                           false, true, judge.now);
+    }
+    judge_expect(&judge, "unhealthy hbm_uncorrectable core 7 status 0 count 1");
     ntk_health_destroy(judge.health);
 }
 
@@ -157,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hardware_error_of_a_process_stays_until_its_core_works_again),
         cmocka_unit_test(an_error_that_driver_and_process_see_counts_once),
+        cmocka_unit_test(an_error_that_the_device_counts_has_the_core_whose_counter_has_it),
         cmocka_unit_test(the_faults_of_a_process_end_a_while_after_it),
         cmocka_unit_test(a_process_never_asks_for_more_than_a_new_start),
         cmocka_unit_test(the_words_of_reasons_are_names_that_labels_can_have),

@@ -75,8 +75,10 @@ static void a_verdict_of_several_agents_began_after_the_last_other_one(void **st
     assert_true(read_back(rows, 4, "first", &stored));
     assert_int_equal(stored.verdict, NTK_HEALTH_UNHEALTHY);
     assert_int_equal(stored.since_ns, T0 + 3 * SECOND);
-    assert_int_equal(stored.reason_since_ns[NTK_HEALTH_REASON_HARDWARE_ERROR], T0 + 4 * SECOND);
-    assert_int_equal(stored.reason_since_ns[NTK_HEALTH_REASON_HEARTBEAT_STILL], 0);
+    assert_int_equal(stored.reasons[NTK_HEALTH_REASON_HARDWARE_ERROR].since_ns, T0 + 4 * SECOND);
+    assert_true(stored.reasons[NTK_HEALTH_REASON_HARDWARE_ERROR].has_core);
+    assert_int_equal(stored.reasons[NTK_HEALTH_REASON_HARDWARE_ERROR].core, 1);
+    assert_int_equal(stored.reasons[NTK_HEALTH_REASON_HEARTBEAT_STILL].since_ns, 0);
     assert_true(read_back(rows, 2, "first", &stored));
     assert_int_equal(stored.verdict, NTK_HEALTH_HEALTHY);
     assert_int_equal(stored.since_ns, T0 + 2 * SECOND);
