@@ -136,8 +136,8 @@ static void find_reasons(struct device_state *device, struct judged *reasons,
     }
 }
 
-/* A counter of a device has no core, and counters of its cores are no signs at first sight: the
- * earlier collector saw them increase. */
+/* A counter of a device has no core. Counters of its cores count only from the first reading, so
+ * only the earlier collector saw them increase. */
 static void continue_cores(struct device_state *device, size_t r, struct judged *judged)
 {
     if (!judged->is_on) {
