@@ -248,6 +248,28 @@ static void slots_have_lines_functions_and_iterations(void **state)
                            "disagree on the lines of 1 slots"));
 }
 
+/* The slots of a program without a kernel; the last one has an id that no instruction has. */
+static void a_file_of_any_kind_is_a_position(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf entry = { 0 };
+    uint8_t unknown = 99;
+
+    put_slot(f, "I-7", "0", "3");
+    put_slot(f, "Block1-final-DMA-NOP", "1", "12");
+    ntff_sample_bytes(&entry, 3, &unknown, 1);
+    put_message(&f->assembly, 3, &entry);
+    f->slots++;
+    put_text(&f->backend, 5, "/tmp/neuroncc-x1/module.mlir");
+    put_text(&f->backend, 5, "/src/lower.cc");
+    join(f);
+    expect(f, 0, "/tmp/neuroncc-x1/module.mlir:3 |  | ");
+    expect(f, 1, "/src/lower.cc:12 |  | ");
+    expect(f, 2, " |  | ");
+    assert_int_equal(f->positions->line_count, 2);
+    expect_warnings(f, 0, "");
+}
+
 static void loops_of_the_source_are_distinguished_by_what_is_around_them(void **state)
 {
     struct fixture *f = *state;
@@ -576,6 +598,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(slots_have_lines_functions_and_iterations),
+        TEST(a_file_of_any_kind_is_a_position),
         TEST(loops_of_the_source_are_distinguished_by_what_is_around_them),
         TEST(damaged_trees_are_reported_with_member_and_offset),
         TEST(nodes_nest_at_most_64_deep),
