@@ -16,19 +16,17 @@ extern int (*const ntk_cut_on_from)(const char *value, struct ntk_err *err);
 extern int (*const ntk_cut_on_to)(const char *value, struct ntk_err *err);
 extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
 
-#define NTK_CUT_OPTIONS                                                                           \
-    { 0,                                                                                          \
-      "from",                                                                                     \
-      "TIME",                                                                                     \
-      NTK_OPT_CALL,                                                                               \
-      (void *)(uintptr_t)&ntk_cut_on_from,                                                        \
-      "begin at TIME after the start, such as 1.5ms; a plain number is in seconds; with -d also " \
-      "2026-11-21T07:30:00Z" },                                                                   \
-        { 0, "to", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_to, "end at TIME" },      \
-    {                                                                                             \
-        0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,                     \
-            "show only these cores, such as 0,2-4"                                                \
+#define NTK_CUT_FROM "begin at TIME after the start, such as 1.5ms; a plain number is in seconds"
+#define NTK_CUT_OPTIONS_OF(from_help)                                                        \
+    { 0, "from", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_from, from_help },     \
+        { 0, "to", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_to, "end at TIME" }, \
+    {                                                                                        \
+        0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,                \
+            "show only these cores, such as 0,2-4"                                           \
     }
+/* Of a subcommand without -d. */
+#define NTK_CUT_OPTIONS_OF_CAPTURES NTK_CUT_OPTIONS_OF(NTK_CUT_FROM)
+#define NTK_CUT_OPTIONS NTK_CUT_OPTIONS_OF(NTK_CUT_FROM "; with -d also 2026-11-21T07:30:00Z")
 
 /* Whether any of the three was given, or one of the times. */
 bool ntk_cut_is_given(void);

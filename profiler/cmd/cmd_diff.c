@@ -25,7 +25,7 @@ static const struct ntk_opt options[] = {
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
-    NTK_CUT_OPTIONS,
+    NTK_CUT_OPTIONS_OF_CAPTURES,
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -35,7 +35,7 @@ static const struct ntk_opt options[] = {
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json,
       "print JSON with all rows: source_line, with --loops source_loop and source_iteration" },
     NTK_PROFILE_OPT_METRICS_VERSION,
-    NTK_CUT_OPTIONS,
+    NTK_CUT_OPTIONS_OF_CAPTURES,
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_OPT_COMMON,
