@@ -18,6 +18,7 @@
 #include "shared/base/timestamp.h"
 #include "shared/device/device.h"
 #include "shared/http/http_ports.h"
+#include "top/model/model_watch.h"
 #include "top/model/samples.h"
 #include "top/run.h"
 #include "top/source/host_list.h"
@@ -150,6 +151,9 @@ static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
         return 0; /* others compared already */
     }
     ret = ntk_top_run_feed(run, err);
+    if (ret > 0) {
+        ntk_top_model_leave(run->model, run->model->snapshot); /* the past begins after it */
+    }
     return ret < 0 ? ret : 0;
 }
 

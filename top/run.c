@@ -12,6 +12,7 @@
 
 #include "shared/base/clock.h"
 #include "top/model/model_graphs.h"
+#include "top/model/model_watch.h"
 #include "top/process_signal.h"
 
 int ntk_top_run_signals_take(void)
@@ -109,6 +110,15 @@ void ntk_top_run_set_note(struct ntk_top_run *run)
     ntk_top_model_set_note(run->model, note[0] ? note : ntk_top_source_note(run->source));
 }
 
+static void keep(struct ntk_top_run *run, const struct ntk_snapshot *snapshot)
+{
+    while (ntk_top_past_is_full(&run->past, snapshot)) {
+        ntk_top_model_leave(run->model, ntk_top_past_get(&run->past, 0));
+        ntk_top_past_drop(&run->past);
+    }
+    ntk_top_past_add(&run->past, snapshot);
+}
+
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)
 {
     struct ntk_snapshot *snapshot = NULL;
@@ -117,7 +127,7 @@ int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err)
     /* A source on this machine now omits processes that it may not read. */
     run->model->is_partial = run->source->fd < 0 && ntk_top_source_note(run->source)[0];
     if (ret > 0 && run->screen && !run->source->ops->control) {
-        ntk_top_past_add(&run->past, snapshot);
+        keep(run, snapshot);
     }
     if (ret > 0 && run->is_frozen) {
         int status = ntk_top_model_observe(run->model, snapshot, err);

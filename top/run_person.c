@@ -6,6 +6,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
+#include "top/model/model_watch.h"
 #include "top/process_signal.h"
 #include "top/run.h"
 
@@ -25,7 +26,7 @@ void ntk_top_run_walk(struct ntk_top_run *run, int direction, uint64_t distance_
         return; /* it is now */
     }
     run->is_in_past = run->is_frozen = index < last;
-    (void)ntk_top_model_show(run->model, ntk_snapshot_share(ntk_top_past_get(past, index)), &err);
+    (void)ntk_top_model_show_past(run->model, past, index, &err);
 }
 
 const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, const char *what)

@@ -13,6 +13,7 @@
 #include "top/model/model_graphs.h"
 #include "top/model/model_page.h"
 #include "top/model/model_tree.h"
+#include "top/model/model_watch.h"
 
 #define CORES_PER_DEVICE_MAX 64
 
@@ -56,8 +57,9 @@ void ntk_top_model_destroy(struct ntk_top_model *model)
     }
     ntk_top_event_log_fini(&model->events);
     ntk_top_model_graphs_fini(&model->graphs);
-    ntk_top_model_errors_fini(&model->errors);
-    ntk_top_model_alerts_fini(&model->alerts);
+    ntk_top_watch_fini(&model->watch);
+    ntk_top_watch_fini(&model->watch_now);
+    ntk_top_watch_fini(&model->watch_before);
     ntk_vec_fini(&model->tabs);
     ntk_vec_fini(&model->nodes);
     ntk_vec_fini(&model->items);
@@ -559,30 +561,6 @@ void ntk_top_model_set_note(struct ntk_top_model *model, const char *note)
     }
 }
 
-/* Passes the new snapshot to the views. */
-static int observe(struct ntk_top_model *model)
-{
-    int ret = ntk_top_model_alerts_observe(model);
-
-    for (int i = 0; ret == 0 && i < NTK_TOP_VIEW_COUNT; i++) {
-        const struct ntk_top_view *view = model->views[i];
-
-        ret = view && view->observe ? view->observe(model) : 0;
-    }
-    return ret;
-}
-
-int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
-                          struct ntk_err *err)
-{
-    const struct ntk_snapshot *shown = ntk_top_model_look_at(model, snapshot);
-    int ret = observe(model);
-
-    (void)ntk_top_model_look_at(model, shown);
-    ntk_snapshot_destroy(snapshot);
-    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "out of memory") : 0;
-}
-
 static int take(struct ntk_top_model *model, const struct ntk_snapshot *snapshot, bool is_new,
                 struct ntk_err *err)
 {
@@ -599,7 +577,8 @@ static int take(struct ntk_top_model *model, const struct ntk_snapshot *snapshot
         ret = project_machine(model);
     }
     if (ret == 0 && is_new) {
-        ret = observe(model);
+        ntk_top_model_return_to_now(model);
+        ret = ntk_top_model_watch(model);
     }
     if (ret == 0) {
         ret = project(model);

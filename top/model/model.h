@@ -112,6 +112,19 @@ struct ntk_top_alerts {
     } failed;
 };
 
+/* The memory of model_hbm.h: the peak of each device so far. */
+struct ntk_top_peaks {
+    struct ntk_top_bytes devices[NTK_SNAPSHOT_DEVICES_MAX];
+    uint64_t last_ns; /* the last snapshot */
+};
+
+/* See model_watch.h. */
+struct ntk_top_watch {
+    struct ntk_top_errors errors;
+    struct ntk_top_alerts alerts;
+    struct ntk_top_peaks peaks;
+};
+
 #define NTK_TOP_DEPTH_MAX 4 /* device, core, model, group */
 
 enum ntk_top_node_kind {
@@ -209,11 +222,11 @@ struct ntk_top_model {
     bool hbm_by_core; /* rows are cores, else devices */
     struct ntk_top_graphs graphs;
     uint64_t past_ns; /* length of the past in the last frame's graphs next to others; 0 none */
-    struct ntk_top_errors errors;
-    struct ntk_top_alerts alerts;
+    struct ntk_top_watch watch;        /* of the shown snapshot */
+    bool is_behind;                    /* the shown snapshot is not the newest one */
+    struct ntk_top_watch watch_now;    /* then: of the newest one; else empty */
+    struct ntk_top_watch watch_before; /* of the snapshots that the past has dropped */
     int heat; /* enum ntk_top_heat: the quantity on the map of the devices */
-    struct ntk_top_bytes hbm_peak[NTK_SNAPSHOT_DEVICES_MAX]; /* the peak of each device so far */
-    uint64_t hbm_peak_ns;                                    /* of the last snapshot of these */
     struct ntk_top_table tables[NTK_TOP_VIEW_COUNT]; /* of the list views; only that of the open
                                                       * view is up to date */
 
@@ -253,7 +266,7 @@ void ntk_top_model_set_note(struct ntk_top_model *model, const char *note);
 /* Takes the snapshot, even on failure. -ENOMEM: parts of the screen are missing. */
 int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                          struct ntk_err *err);
-/* Shows an earlier snapshot: histories have it already. */
+/* Shows a snapshot that histories have already. */
 int ntk_top_model_show(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                        struct ntk_err *err);
 /* Takes a snapshot that is not shown, so that histories continue. */

@@ -26,10 +26,24 @@ void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts)
     *alerts = (struct ntk_top_alerts){ 0 };
 }
 
+int ntk_top_model_alerts_dup(const struct ntk_top_alerts *alerts, struct ntk_top_alerts *out_copy)
+{
+    *out_copy = *alerts;
+    out_copy->cores = alerts->cores ? calloc(alerts->core_count + 1u, sizeof *alerts->cores) : NULL;
+    if (alerts->cores && !out_copy->cores) {
+        *out_copy = (struct ntk_top_alerts){ 0 };
+        return -ENOMEM;
+    }
+    if (alerts->cores) {
+        memcpy(out_copy->cores, alerts->cores, alerts->core_count * sizeof *alerts->cores);
+    }
+    return 0;
+}
+
 /* Another machine has other cores; a time that goes back is a rewound recording. */
 static int fit(struct ntk_top_model *model)
 {
-    struct ntk_top_alerts *alerts = &model->alerts;
+    struct ntk_top_alerts *alerts = &model->watch.alerts;
     uint32_t core_count = model->device_count * model->cores_per_device;
 
     bool is_rewound = model->snapshot->realtime_ns < alerts->last_ns;
@@ -115,7 +129,7 @@ static void observe_ends(const struct ntk_snapshot *snapshot, struct ntk_top_ale
 
 int ntk_top_model_alerts_observe(struct ntk_top_model *model)
 {
-    struct ntk_top_alerts *alerts = &model->alerts;
+    struct ntk_top_alerts *alerts = &model->watch.alerts;
 
     if (fit(model) < 0) {
         return -ENOMEM;
@@ -138,7 +152,7 @@ int ntk_top_model_alerts_observe(struct ntk_top_model *model)
 enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *model,
                                                   uint32_t logical)
 {
-    const struct ntk_top_alerts *alerts = &model->alerts;
+    const struct ntk_top_alerts *alerts = &model->watch.alerts;
     const struct ntk_top_alerts_core *core =
         logical < alerts->core_count ? &alerts->cores[logical] : NULL;
 
@@ -166,9 +180,9 @@ uint64_t ntk_top_model_alerts_since(const struct ntk_top_model *model, uint32_t 
 {
     switch (ntk_top_model_alerts_core(model, logical)) {
     case NTK_TOP_CORE_DEAD:
-        return model->alerts.cores[logical].dead_since_ns;
+        return model->watch.alerts.cores[logical].dead_since_ns;
     case NTK_TOP_CORE_STUCK:
-        return model->alerts.cores[logical].still_since_ns;
+        return model->watch.alerts.cores[logical].still_since_ns;
     default:
         return 0;
     }
@@ -201,7 +215,7 @@ static void add_cores(const struct ntk_top_model *model, enum ntk_top_core_state
     uint64_t since_ns = UINT64_MAX;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < model->alerts.core_count; i++) {
+    for (uint32_t i = 0; i < model->watch.alerts.core_count; i++) {
         uint64_t core_since_ns;
 
         if (ntk_top_model_alerts_core(model, i) != state) {
@@ -356,7 +370,7 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
             ntk_buf_add_format(&line, " and %u more", news.device_count - 1);
         }
     }
-    add_failed(&model->alerts, &line);
+    add_failed(&model->watch.alerts, &line);
     if (news.executions > 0) {
         begin_part(&line);
         ntk_buf_add_format(&line, "%llu failed execution%s of ",

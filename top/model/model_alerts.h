@@ -24,6 +24,8 @@
 #define NTK_TOP_ALERTS_RECENT_NS (60 * NTK_NS_PER_SECOND)
 
 void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts);
+/* 0 or -ENOMEM, and an empty copy. */
+int ntk_top_model_alerts_dup(const struct ntk_top_alerts *alerts, struct ntk_top_alerts *out_copy);
 /* Checks the snapshot of the model. 0 or -ENOMEM. */
 int ntk_top_model_alerts_observe(struct ntk_top_model *model);
 /* Writes the line of the model: all applications, for any tab. */

@@ -70,6 +70,22 @@ void ntk_top_model_errors_fini(struct ntk_top_errors *errors)
     *errors = (struct ntk_top_errors){ 0 };
 }
 
+int ntk_top_model_errors_dup(const struct ntk_top_errors *errors, struct ntk_top_errors *out_copy)
+{
+    *out_copy = (struct ntk_top_errors){ .first_ns = errors->first_ns, .last_ns = errors->last_ns };
+    ntk_map_each(entry, &errors->counters) {
+        struct counter *counter = malloc(sizeof *counter);
+
+        if (!counter || ntk_map_put_number(&out_copy->counters, entry->number, counter) < 0) {
+            free(counter);
+            ntk_top_model_errors_fini(out_copy);
+            return -ENOMEM;
+        }
+        *counter = *(const struct counter *)entry->value;
+    }
+    return 0;
+}
+
 /* The counter of the key, created if there is room. NULL without: *out_ret tells whether memory is
  * missing. */
 static struct counter *take_counter(struct ntk_top_errors *errors, uint64_t key, int *out_ret)
@@ -176,7 +192,7 @@ static int observe_exit(struct ntk_top_errors *errors, const struct ntk_snapshot
 
 int ntk_top_model_errors_observe(struct ntk_top_model *model)
 {
-    struct ntk_top_errors *errors = &model->errors;
+    struct ntk_top_errors *errors = &model->watch.errors;
     const struct ntk_snapshot *snapshot = model->snapshot;
     int ret = 0;
 
@@ -239,7 +255,7 @@ static const char *causes_of(const struct ntk_top_model *model, struct ntk_top_t
 {
     const char *text = "";
 
-    ntk_map_each(entry, &model->errors.counters) {
+    ntk_map_each(entry, &model->watch.errors.counters) {
         const struct counter *counter = entry->value;
         uint64_t count = counter->has_total ? counter->total : counter->seen;
 
@@ -319,13 +335,13 @@ static int add_core_row(struct ntk_top_model *model, struct ntk_top_table *table
 
 int ntk_top_model_errors(struct ntk_top_model *model, struct ntk_top_table *table)
 {
-    for (uint32_t i = 0; i < model->alerts.core_count; i++) {
+    for (uint32_t i = 0; i < model->watch.alerts.core_count; i++) {
         if (ntk_top_model_alerts_since(model, i) > 0 && add_core_row(model, table, i) < 0) {
             return -ENOMEM;
         }
     }
     /* Zeros are not listed: the line above covers them. */
-    ntk_map_each(entry, &model->errors.counters) {
+    ntk_map_each(entry, &model->watch.errors.counters) {
         const struct counter *counter = entry->value;
         size_t tab = tab_of(model, counter);
 
@@ -345,7 +361,7 @@ static bool is_uncorrected(const struct counter *counter)
 void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_errors_sum *out)
 {
     *out = (struct ntk_top_errors_sum){ 0 };
-    ntk_map_each(entry, &model->errors.counters) {
+    ntk_map_each(entry, &model->watch.errors.counters) {
         const struct counter *counter = entry->value;
 
         if (model->tab_index > 0 && tab_of(model, counter) != model->tab_index) {
@@ -372,13 +388,13 @@ static uint64_t not_corrected(const struct counter *counter)
 void ntk_top_model_errors_news(const struct ntk_top_model *model, uint64_t recent_ns,
                                struct ntk_top_errors_news *out)
 {
-    uint64_t now_ns = model->errors.last_ns;
+    uint64_t now_ns = model->watch.errors.last_ns;
     uint64_t devices = 0; /* a bit each */
     uint64_t last_ns = 0;
     struct ntk_map tags = { 0 };
 
     *out = (struct ntk_top_errors_news){ .tag = "" };
-    ntk_map_each(entry, &model->errors.counters) {
+    ntk_map_each(entry, &model->watch.errors.counters) {
         const struct counter *counter = entry->value;
 
         if (not_corrected(counter) > 0) {

@@ -47,6 +47,8 @@ struct ntk_top_errors_news {
 };
 
 void ntk_top_model_errors_fini(struct ntk_top_errors *errors);
+/* 0 or -ENOMEM, and an empty copy. */
+int ntk_top_model_errors_dup(const struct ntk_top_errors *errors, struct ntk_top_errors *out_copy);
 /* 0 or -ENOMEM. */
 int ntk_top_model_errors_observe(struct ntk_top_model *model);
 int ntk_top_model_errors(struct ntk_top_model *model, struct ntk_top_table *table);

@@ -185,6 +185,29 @@ static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
                                              : NTK_TOP_ROW_NORMAL;
 }
 
+/* The log has the newest events, also while an earlier moment is shown. A snapshot may list events
+ * that are a little later than itself. */
+static bool is_later(const struct ntk_top_model *model, const struct ntk_top_event *event)
+{
+    uint64_t shown_ns = model->snapshot ? model->snapshot->realtime_ns : UINT64_MAX;
+
+    return model->is_behind && event->sample.realtime_ns > shown_ns && event->listed_ns > shown_ns;
+}
+
+uint64_t ntk_top_model_events_count(const struct ntk_top_model *model)
+{
+    size_t kept = ntk_top_event_log_kept(&model->events);
+    uint64_t count = 0;
+
+    if (!model->is_behind) {
+        return model->events.count;
+    }
+    for (size_t i = 0; i < kept; i++) {
+        count += !is_later(model, ntk_top_event_log_get(&model->events, i));
+    }
+    return count;
+}
+
 int ntk_top_model_events_observe(struct ntk_top_model *model)
 {
     ntk_str_copy(model->events_note, sizeof model->events_note,
@@ -266,6 +289,9 @@ int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *tabl
         const struct ntk_event_sample *sample = &event->sample;
         struct ntk_top_cell *cells;
 
+        if (is_later(model, event)) {
+            continue;
+        }
         tab = tab_of(model->snapshot, sample, tab);
         if (model->tab_index > 0 && tab != model->tab_index) {
             continue;

@@ -26,6 +26,8 @@ enum ntk_top_events_column {
 /* An event that repeats one of this many rows above is counted there. */
 #define NTK_TOP_EVENTS_FOLD_ROWS 4
 
+/* The number of events ever; while an earlier moment is shown, of the kept ones up to it. */
+uint64_t ntk_top_model_events_count(const struct ntk_top_model *model);
 /* Keeps the events of every snapshot. 0 or -ENOMEM. */
 int ntk_top_model_events_observe(struct ntk_top_model *model);
 /* 0 or -ENOMEM. */

@@ -129,16 +129,16 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
 int ntk_top_model_hbm_observe(struct ntk_top_model *model)
 {
     /* A recording was rewound: forget peaks of a later time. */
-    if (model->snapshot->realtime_ns < model->hbm_peak_ns) {
-        memset(model->hbm_peak, 0, sizeof model->hbm_peak);
+    if (model->snapshot->realtime_ns < model->watch.peaks.last_ns) {
+        memset(model->watch.peaks.devices, 0, sizeof model->watch.peaks.devices);
     }
-    model->hbm_peak_ns = model->snapshot->realtime_ns;
+    model->watch.peaks.last_ns = model->snapshot->realtime_ns;
     for (uint32_t d = 0; d < model->device_count; d++) {
         struct device_memory memory;
 
         collect(model, d, true, &memory);
-        if (memory.has_used && memory.used >= model->hbm_peak[d].value) {
-            model->hbm_peak[d] = (struct ntk_top_bytes){ memory.used, true };
+        if (memory.has_used && memory.used >= model->watch.peaks.devices[d].value) {
+            model->watch.peaks.devices[d] = (struct ntk_top_bytes){ memory.used, true };
         }
     }
     return 0;
@@ -190,7 +190,7 @@ static void fill_device(const struct ntk_top_model *model, uint32_t index, bool 
 
     cells[NTK_TOP_HBM_CAPACITY] = ntk_top_cell_if(memory->has_capacity, (double)memory->capacity);
     if (is_all) {
-        const struct ntk_top_bytes *peak = &model->hbm_peak[index];
+        const struct ntk_top_bytes *peak = &model->watch.peaks.devices[index];
 
         cells[NTK_TOP_HBM_FREE] = ntk_top_cell_if(
             memory->has_used && memory->has_capacity &&

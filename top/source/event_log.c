@@ -61,7 +61,9 @@ static int add(struct ntk_top_event_log *log, const struct ntk_snapshot *snapsho
         }
     }
     event = &log->events[log->count % NTK_TOP_EVENTS_MAX];
-    *event = (struct ntk_top_event){ .sample = *sample, .number = ++log->count };
+    *event = (struct ntk_top_event){ .sample = *sample,
+                                     .number = ++log->count,
+                                     .listed_ns = snapshot->realtime_ns };
     event->sample.name = NULL;
     ntk_str_copy(event->name, sizeof event->name, sample->name ? sample->name : "");
     fill_names(event, snapshot);

@@ -24,6 +24,7 @@
 struct ntk_top_event {
     struct ntk_event_sample sample;      /* its name is NULL: see below */
     uint64_t number;                     /* 1, 2, ... in this log */
+    uint64_t listed_ns;                  /* time of the snapshot that listed it */
     char name[NTK_TOP_EVENT_NAME_BYTES]; /* tensor, model, file or mark */
     char model[NTK_TOP_EVENT_NAME_BYTES];
     char tag[NTK_TOP_EVENT_TAG_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "top/source/past.h"
 
-static void drop_first(struct ntk_top_past *past)
+void ntk_top_past_drop(struct ntk_top_past *past)
 {
     const struct ntk_snapshot *oldest = past->items[past->first];
 
@@ -14,20 +14,23 @@ static void drop_first(struct ntk_top_past *past)
 void ntk_top_past_fini(struct ntk_top_past *past)
 {
     while (past->count > 0) {
-        drop_first(past);
+        ntk_top_past_drop(past);
     }
+}
+
+bool ntk_top_past_is_full(const struct ntk_top_past *past, const struct ntk_snapshot *snapshot)
+{
+    return past->count > 0 && (past->count == NTK_TOP_PAST_MAX ||
+                               past->bytes + ntk_snapshot_bytes(snapshot) > NTK_TOP_PAST_BYTES_MAX);
 }
 
 void ntk_top_past_add(struct ntk_top_past *past, const struct ntk_snapshot *snapshot)
 {
-    size_t bytes = ntk_snapshot_bytes(snapshot);
-
-    while (past->count > 0 &&
-           (past->count == NTK_TOP_PAST_MAX || past->bytes + bytes > NTK_TOP_PAST_BYTES_MAX)) {
-        drop_first(past);
+    while (ntk_top_past_is_full(past, snapshot)) {
+        ntk_top_past_drop(past);
     }
     past->items[(past->first + past->count++) % NTK_TOP_PAST_MAX] = ntk_snapshot_share(snapshot);
-    past->bytes += bytes;
+    past->bytes += ntk_snapshot_bytes(snapshot);
 }
 
 const struct ntk_snapshot *ntk_top_past_get(const struct ntk_top_past *past, size_t index)

@@ -9,6 +9,8 @@
 #ifndef NTK_TOP_SOURCE_PAST_H
 #define NTK_TOP_SOURCE_PAST_H
 
+#include <stdbool.h>
+
 #include "shared/metrics/snapshot.h"
 
 /* Limits: ten minutes at a refresh of one second; fewer on the largest machines. */
@@ -23,6 +25,9 @@ struct ntk_top_past {
 };
 
 void ntk_top_past_fini(struct ntk_top_past *past);
+/* The oldest one must be dropped to keep this snapshot. */
+bool ntk_top_past_is_full(const struct ntk_top_past *past, const struct ntk_snapshot *snapshot);
+void ntk_top_past_drop(struct ntk_top_past *past);
 /* Keeps the snapshot, which is newer than all before, and drops the oldest ones that do not fit. */
 void ntk_top_past_add(struct ntk_top_past *past, const struct ntk_snapshot *snapshot);
 /* Index 0 is the oldest; NULL after the last. Borrowed. */

@@ -59,7 +59,7 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
                       int rows)
 {
     struct ntk_top_errors_sum sum;
-    time_t since = (time_t)(model->errors.first_ns / NTK_NS_PER_SECOND);
+    time_t since = (time_t)(model->watch.errors.first_ns / NTK_NS_PER_SECOND);
     struct tm date;
     char text[32];
     int column = 0;
@@ -81,7 +81,6 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
 const struct ntk_top_view ntk_top_view_errors = {
     .columns = &columns,
     .empty = "no errors, or no source counts them",
-    .observe = ntk_top_model_errors_observe,
     .project = ntk_top_model_errors,
     .head_rows = head_rows,
     .draw_head = draw_head,

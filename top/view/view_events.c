@@ -55,9 +55,10 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
         ntk_screen_put(screen, row, 0, screen->columns, NTK_STYLE_WARNING, model->events_note);
         return;
     }
-    column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_NORMAL,
-                                "%llu events", (unsigned long long)log->count);
-    if (log->count > NTK_TOP_EVENTS_MAX) {
+    column +=
+        ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_NORMAL, "%llu events",
+                          (unsigned long long)ntk_top_model_events_count(model));
+    if (log->count > NTK_TOP_EVENTS_MAX && !model->is_behind) {
         column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_DIM,
                                     ", showing the last %d", NTK_TOP_EVENTS_MAX);
     }

@@ -156,7 +156,6 @@ static bool act(struct ntk_top_model *model, int action, int argument)
 const struct ntk_top_view ntk_top_view_hbm = {
     .columns = &columns,
     .empty = "no device memory is in use",
-    .observe = ntk_top_model_hbm_observe,
     .project = ntk_top_model_hbm,
     .act = act,
     .head_rows = head_rows,

@@ -169,7 +169,7 @@ static void remembered_errors_are_bounded(void **state)
         assert_int_equal(ntk_top_model_observe(model, scene_snapshot(&scene), NULL), 0);
     }
     scene_update(model, &scene);
-    assert_int_equal(model->errors.counters.count, NTK_TOP_ERRORS_MAX);
+    assert_int_equal(model->watch.errors.counters.count, NTK_TOP_ERRORS_MAX);
     assert_in_range(model->tables[NTK_TOP_VIEW_ERRORS].order.count, NTK_TOP_ERRORS_MAX / 2,
                     NTK_TOP_ERRORS_MAX);
     ntk_top_model_destroy(model);
