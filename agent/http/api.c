@@ -10,6 +10,7 @@
 
 #include "agent/http/api_parameters.h"
 #include "agent/query/query.h"
+#include "agent/query/query_span.h"
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 #include "shared/base/log.h"
@@ -127,10 +128,9 @@ static int set_window(const struct ntk_api_parameters *parameters, struct ntk_qu
         window->from_ns =
             window->to_ns > parameters->last_ns ? window->to_ns - parameters->last_ns : 0;
     }
-    if (ret == 0 && window->from_ns >= window->to_ns) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
-    }
-    return ret;
+    return ret < 0 ? ret
+                   : ntk_query_window_check(window->from_ns, window->to_ns, parameters->has_from,
+                                            parameters->has_to, err);
 }
 
 static int check_steps(const struct ntk_store_window *window, uint64_t steps_max,

@@ -47,8 +47,25 @@ int ntk_query_span_apply(const struct ntk_query_span *span, uint64_t last_ns, ui
     } else if (ret == 0 && span->last_ns) {
         *from_ns = last_ns > span->last_ns ? last_ns - span->last_ns : 0;
     }
-    if (ret == 0 && *from_ns >= *to_ns) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
+    return ret < 0 ? ret
+                   : ntk_query_window_check(*from_ns, *to_ns, span->from != NULL, span->to != NULL,
+                                            err);
+}
+
+int ntk_query_window_check(uint64_t from_ns, uint64_t to_ns, bool has_from, bool has_to,
+                           struct ntk_err *err)
+{
+    char time[NTK_TIMESTAMP_BYTES];
+
+    if (from_ns < to_ns) {
+        return 0;
     }
-    return ret;
+    if (has_from == has_to) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window ends before it begins");
+    }
+    ntk_timestamp_format(has_from ? to_ns : from_ns, time, sizeof time);
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                       has_from ? "the window begins after the last row (%s)"
+                                : "the window ends before the first row (%s)",
+                       time);
 }

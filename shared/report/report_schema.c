@@ -99,15 +99,14 @@ static void add_property(json_t *object, const char *key, json_t *schema, bool i
 
 static json_t *make_row(const struct report_field *field)
 {
-    const char *type = type_names[field->type];
-
-    if (field->type == REPORT_WORD) {
+    if (field->type == REPORT_WORD) { /* the only type without a name */
         json_t *words = json_array();
         for (size_t i = field->sparse; i < field->count; i++) {
             json_array_append_new(words, json_string(field->names[i]));
         }
         return json_pack("{s:o}", "enum", words);
     }
+    const char *type = type_names[field->type];
     if (field->count == 0) {
         return make_reference(field->type == REPORT_BOOL && field->sparse ? "true" : type);
     }

@@ -442,7 +442,17 @@ static void invalid_queries_get_one_message(void **state)
     EXPECT_ERROR(1, text, "latency", "--model", "gpt", "--db", f->path);
     snprintf(text, sizeof text, "neuron-monitor query: %s: the window ends before it begins\n",
              f->path);
+    EXPECT_ERROR(1, text, "latency", "--from", "2033-01-01", "--to", "2032-01-01", "--db", f->path);
+    snprintf(
+        text, sizeof text,
+        "neuron-monitor query: %s: the window begins after the last row (2023-11-14T22:18:00Z)\n",
+        f->path);
     EXPECT_ERROR(1, text, "latency", "--from", "2033-01-01", "--db", f->path);
+    snprintf(
+        text, sizeof text,
+        "neuron-monitor query: %s: the window ends before the first row (2023-11-14T22:14:00Z)\n",
+        f->path);
+    EXPECT_ERROR(1, text, "latency", "--to", "2001-01-01", "--db", f->path);
     EXPECT_ERROR(1, "neuron-monitor query: database '/nonexistent.db' not found\n", "latency",
                  "--db", "/nonexistent.db");
     char *other = test_scratch_path(f->folder, "other.db");
