@@ -2,7 +2,10 @@
 /* advice_path - what determines the length of the execution: engines, DMA, latency, the runtime. */
 #include "profiler/analysis/advice_private.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define LATE_PS 500000 /* of a change of a semaphore after its maker */
 
 uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t i)
 {
@@ -209,12 +212,34 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
     }
 }
 
+/* Changes that took far longer than hardware's 0.05 us: smaller steps are not the reason. */
+static void judge_late(struct ntk_advice_list *list, const struct path_sum *late)
+{
+    double share = (double)late->path_ps / list->total_ps;
+    char line[NTK_ADVICE_LINES_BYTES];
+
+    if (late->count == 0) {
+        return;
+    }
+    struct ntk_advice_item *item = ntk_advice_judge(
+        list, NTK_ADVICE_PATH_LATE, share, share,
+        "%.1f%% of the execution passes until %llu change%s of semaphores on the critical path "
+        "arrive%s, at least 0.5 us late: %.3f us, at most %.3f us for one%s",
+        100 * share, (unsigned long long)late->count, late->count == 1 ? "" : "s",
+        late->count == 1 ? "s" : "", (double)late->path_ps / 1e6, (double)late->longest_ps / 1e6,
+        ntk_advice_lines(list, &late->lines, "at", 1e6, " us", line));
+    ntk_advice_gain(item, share / 2, share); /* half as many changes at once */
+    ntk_advice_limit(list, item, 0, "latency=2");
+}
+
 void ntk_advice_path(struct ntk_advice_list *list)
 {
     const struct ntk_program *program = list->input->program;
     const struct ntk_critical_path *path = list->input->path;
     struct path_sum engines[NTK_NTFF_ENGINE_COUNT] = { 0 };
     struct path_sum latency = { 0 };
+    struct path_sum late = { 0 };
+    int64_t load_ps = 0; /* of the program, by the runtime */
     struct path_sum runtime = { 0 };
     struct path_sum dma = { 0 };
     struct ntk_advice_sweep sweep = { 0 };
@@ -232,13 +257,15 @@ void ntk_advice_path(struct ntk_advice_list *list)
         } else if (ntk_path_is_engine(step->kind)) {
             sum = &engines[ntk_path_instruction(program->trace, step)->engine];
         } else if (step->kind == NTK_PATH_LATENCY) {
-            sum = &latency;
+            bool is_late = step->is_arrival && step->end_ps - step->start_ps >= LATE_PS;
+            sum = is_late ? &late : &latency;
         } else if (step->kind == NTK_PATH_TRANSFER ||
                    (step->kind == NTK_PATH_WAIT && step->queue)) {
             sum = &dma;
         }
         if (sum) {
             int64_t step_ps = step->end_ps - step->start_ps;
+            load_ps += step->loads_code ? step_ps : 0;
             sum->path_ps += step_ps;
             sum->longest_ps = step_ps > sum->longest_ps ? step_ps : sum->longest_ps;
             sum->issue_ps += step->kind == NTK_PATH_ISSUE ? step_ps : 0;
@@ -268,13 +295,19 @@ void ntk_advice_path(struct ntk_advice_list *list)
         ntk_advice_gain(item, share / 2, share); /* half as many steps */
         ntk_advice_limit(list, item, 0, "latency=2");
     }
+    judge_late(list, &late);
     ntk_line_costs_fini(&latency.lines);
+    ntk_line_costs_fini(&late.lines);
     ntk_line_costs_fini(&dma.lines);
+    char load[80] = "";
+    if (load_ps > 0) {
+        snprintf(load, sizeof load, ", %.3f us of it to load the program", (double)load_ps / 1e6);
+    }
     double share = (double)runtime.path_ps / list->total_ps;
     struct ntk_advice_item *item =
         ntk_advice_judge(list, NTK_ADVICE_RUNTIME, share, share,
                          "%.1f%% of the execution is spent in the prologue and epilogue added by "
-                         "the runtime: %.3f us",
-                         100 * share, (double)runtime.path_ps / 1e6);
+                         "the runtime: %.3f us%s",
+                         100 * share, (double)runtime.path_ps / 1e6, load);
     ntk_advice_gain(item, share / 2, share); /* twice the work per execution */
 }

@@ -98,7 +98,10 @@ static uint32_t go_to_maker(struct walk *walk, uint32_t item)
     size_t by_core = ntk_release_core(walk->core_index, release);
     int64_t end_ps = walk->program->trace->cores[by_core].instructions[by].end_ps;
     if (!is_transfer) {
-        (void)step(walk, NTK_PATH_LATENCY, item, end_ps);
+        struct ntk_path_step *arrival = step(walk, NTK_PATH_LATENCY, item, end_ps);
+        if (arrival) {
+            arrival->is_arrival = true;
+        }
     }
     turn_to(walk, by_core);
     struct ntk_path_step *new = is_transfer ? step(walk, NTK_PATH_TRANSFER, by, end_ps) : NULL;

@@ -43,10 +43,12 @@ struct ntk_path_step {
                       * WAIT: the delayed one; else NTK_NO_INDEX */
     const char *queue;    /* TRANSFER, as in the NEFF; NULL: unknown */
     uint32_t layer;
-    uint16_t core;   /* of the instruction: index in the trace */
-    bool is_foreign; /* WAIT: for DMA that no captured instruction started */
-    bool loads_code; /* TRANSFER: the runtime loads the program's code (code_load.h) */
+    uint16_t core;       /* of the instruction: index in the trace */
+    bool is_arrival : 1; /* LATENCY: up to the change; else from the change to the waiter */
+    bool is_foreign : 1; /* WAIT: for DMA that no captured instruction started */
+    bool loads_code : 1; /* TRANSFER: the runtime loads the program's code (code_load.h) */
 };
+static_assert(sizeof(struct ntk_path_step) <= 40, "a path can have one step per instruction");
 
 /* The subject of a share: one name of one dimension. */
 struct ntk_path_share {

@@ -177,6 +177,8 @@ static int prepare(struct ntk_retime *r)
     return ret ? ret : ntk_retime_prepare_packets(r);
 }
 
+#define SMALL_LISTS 8 /* share of heap memory of a list that is far shorter than the items */
+
 static void free_slots(struct ntk_retimed *retimed)
 {
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
@@ -209,8 +211,9 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
         size_t own_bytes = (count + 1) / 2 * 2 * sizeof(int32_t);
         ntk_long_list_init(&result.items, program->trace,
                            sizeof(struct ntk_retimed_item) + own_bytes, 1);
-        ntk_long_list_init(&result.bases, program->trace, sizeof(struct ntk_retimed_base), 1);
-        ntk_long_list_init(&result.wide, program->trace, sizeof(struct ntk_lanes), 1);
+        ntk_long_list_init(&result.bases, program->trace, sizeof(struct ntk_retimed_base),
+                           SMALL_LISTS);
+        ntk_long_list_init(&result.wide, program->trace, sizeof(struct ntk_lanes), SMALL_LISTS);
         ntk_long_list_init(&result.starts, program->trace, sizeof(struct ntk_lanes), 1);
         ntk_long_list_init(&result.moved, program->trace, sizeof(struct ntk_moved), 1);
     }

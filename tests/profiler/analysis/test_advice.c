@@ -213,6 +213,31 @@ static void one_engine_and_its_issue(void **state)
     done(&h, &a);
 }
 
+/* Scalar's change comes 0.9 us after its end, Vector's after 0.05 us, and Tensor starts 0.5 us after
+ * that: only the first one is late, and not for want of larger steps. */
+static void late_changes_are_not_latency(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 5000);
+    uint32_t first = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, 9);
+    uint32_t second = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, 9, 1, 10);
+    uint32_t third = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 10, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, first, 0, 700);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SCALAR, 9, 1, 1600);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, second, 1600, 3950);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_VECTOR, 10, 1, 4000);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, third, 4500, 5000);
+    ask(&h, NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_PATH_LATE, 0.18,
+           "18.0% of the execution passes until 1 change of semaphores on the critical path "
+           "arrives, at least 0.5 us late: 0.900 us, at most 0.900 us for one");
+    expect_gain(&a, NTK_ADVICE_PATH_LATE, 0.09, 0.18);
+    assert_null(find(&a, NTK_ADVICE_PATH_LATENCY)); /* 11 % */
+    done(&h, &a);
+}
+
 /* GpSimd works 0 to 970 and is the only bottleneck; Scalar works 0 to 900 in parallel. At twice the
  * speed GpSimd ends at 485, and Scalar becomes the bottleneck: the gain is 70 ns, not half of the
  * 970. */
@@ -456,6 +481,7 @@ int main(void)
         cmocka_unit_test(dma_on_the_path_and_the_engine_that_waits_for_it),
         cmocka_unit_test(messages_name_the_waiting_line_and_its_cause),
         cmocka_unit_test(one_engine_and_its_issue),
+        cmocka_unit_test(late_changes_are_not_latency),
         cmocka_unit_test(a_gain_ends_where_another_engine_decides),
         cmocka_unit_test(an_engine_that_only_waits_hides_no_transfer),
         cmocka_unit_test(hand_overs_that_take_long),

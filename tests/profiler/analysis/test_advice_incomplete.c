@@ -179,7 +179,7 @@ static void the_remedy_depends_on_where_records_were_lost(void **state)
     const char *what = ntk_advice_what(NTK_ADVICE_INCOMPLETE);
 
     assert_non_null(strstr(what, "free disk space if truncated"));
-    assert_non_null(strstr(what, "; devices drop others"));
+    assert_non_null(strstr(what, "dropped changes are derived"));
 }
 
 static void a_window_may_have_no_records(void **state)
