@@ -1,7 +1,7 @@
 # traces.sh - executions and loads of a job as spans, by the agent over HTTP, over gRPC and through an outage: those that
 # the rules choose, each once, with the parent that the job names; hostile traceparents name none.
 . "$(dirname "$0")/../../e2e/lib.sh"
-lives=$NTK_BIN_DIR/../tests/tests_e2e_lives_process
+lives=$NTK_BIN_DIR/../tests/tests_e2e_lives_process rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
 needs neuron-monitor neuron-bench neuron-packager jq curl
 needs_python grpc
 skip_sanitized
@@ -61,6 +61,21 @@ fi
 # An outage: selected spans wait in a separate folder, and arrive once; alone, with metrics switched off.
 collector receiver.py before
 agent before --otlp="http://127.0.0.1:$port" --otlp-traces=every=1 --otlp-spool spool
+# Ranks: each operation of each rank, with the number that all ranks have for it.
+ranks=()
+for k in 0 1; do
+    NEURON_PROCESS_TAG=ranks NEURON_RT_ROOT_COMM_ID=127.0.0.1:46830 NEURON_RT_VISIBLE_CORES=$k "$rank" $k 2 3 1 >"rank$k.log" 2>&1 &
+    ranks+=($!)
+done
+pids+=("${ranks[@]}")
+for k in 0 1; do
+    wait "${ranks[k]}" || fail "rank $k"
+done
+wait_for has before '.name == "all_gather"' 6
+spans before | jq -se 'map(select(.name == "all_gather") | .attributes | [.["neuron.collective.rank"], .["neuron.collective.rank_count"], .["neuron.rank"], .["neuron.core"],
+    .["neuron.collective.bytes"], .["neuron.collective.sequence"]]) | sort |
+    (map(.[0:5]) | unique) == [[0, 2, 0, 0, 4096], [1, 2, 1, 1, 4096]] and (group_by(.[0]) | map(map(.[5])) | .[0] == .[1])' >/dev/null ||
+    fail "the collectives: $(spans before | jq -c .attributes)"
 kill $last && wait $last 2>/dev/null || true
 lives 'run 200'
 is_kept() { ls spool/traces/*.msg >/dev/null 2>&1 && echo yes; }
