@@ -33,8 +33,6 @@ struct segment_state {
 struct ntk_span_taker {
     struct ntk_span_rules rules;
     struct ntk_map segments; /* struct segment_state, by serial */
-    struct ntk_ring_model models[NTK_SEGMENT_MODELS];
-    struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
 };
 
 struct ntk_span_taker *ntk_span_taker_create(const struct ntk_span_rules *rules)
@@ -158,53 +156,48 @@ static bool is_of_trace(const struct thread_state *thread, const struct ntk_ring
 
 /* ---- spans ---- */
 
-static const char *model_name(struct ntk_span_taker *taker, struct segment_state *state,
-                              const struct ntk_ring_segment *segment, uint32_t id)
+static const char *model_name(struct segment_state *state, const struct ntk_ring_segment *segment,
+                              uint32_t id)
 {
-    struct model_name *name = NULL;
+    struct model_name *name = &state->names[state->next_name % NAMES];
 
-    for (size_t i = 0; i < NAMES && id != 0; i++) {
+    if (id == 0) {
+        return "";
+    }
+    for (size_t i = 0; i < NAMES; i++) {
         if (state->names[i].id == id) {
             return state->names[i].text;
         }
     }
-    size_t count =
-        id != 0 ? ntk_ring_segment_models(segment, taker->models, NTK_SEGMENT_MODELS) : 0;
-    for (size_t i = 0; i < count && !name; i++) {
-        if (taker->models[i].id == id) {
-            name = &state->names[state->next_name++ % NAMES];
-            name->id = id;
-            memcpy(name->text, taker->models[i].name, sizeof name->text);
-        }
+    name->id = 0;
+    ntk_ring_segment_model_name(segment, id, name->text);
+    if (name->text[0]) {
+        name->id = id;
+        state->next_name++;
     }
-    return name ? name->text : "";
+    return name->text;
 }
 
-static void fill_collective(struct ntk_span_taker *taker, const struct ntk_ring_segment *segment,
-                            const struct ntk_slot *slot, struct ntk_span *out)
+static void fill_collective(const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
+                            struct ntk_span *out)
 {
-    uint32_t entry = NTK_WORD_LO(slot->word[1]);
-    size_t count = ntk_ring_segment_comms(segment, taker->comms, NTK_SEGMENT_COMMS);
+    struct ntk_ring_comm comm;
 
     out->operation = slot->flags & 0xffU;
     out->number = slot->word[2];
     out->bytes = slot->word[3];
     out->core_ns = ntk_ring_segment_ticks_to_ns(segment, slot->word[4]);
-    for (size_t i = 0; i < count; i++) {
-        const struct ntk_ring_comm *comm = &taker->comms[i];
-
-        if (comm->slot == entry) {
-            out->comm_key = comm->key;
-            out->rank = comm->rank;
-            out->rank_count = comm->rank_count;
-            out->model_id = comm->model;
-        }
+    if (ntk_ring_segment_comm(segment, NTK_WORD_LO(slot->word[1]), &comm)) {
+        out->comm_key = comm.key;
+        out->rank = comm.rank;
+        out->rank_count = comm.rank_count;
+        out->model_id = comm.model;
     }
 }
 
-static void fill(struct ntk_span_taker *taker, struct segment_state *state,
-                 struct ntk_aggregate *aggregate, const struct ntk_ring_segment *segment,
-                 const struct ntk_slot *slot, struct ntk_span *out)
+static void fill(struct segment_state *state, struct ntk_aggregate *aggregate,
+                 const struct ntk_ring_segment *segment, const struct ntk_slot *slot,
+                 struct ntk_span *out)
 {
     out->start_ns = ntk_ring_segment_realtime_ns(segment, slot->start_ticks);
     out->duration_ns = ntk_ring_segment_ticks_to_ns(segment, slot->word[0]);
@@ -213,7 +206,7 @@ static void fill(struct ntk_span_taker *taker, struct segment_state *state,
     out->status = NTK_WORD_HI(slot->word[1]);
     switch (slot->kind) {
     case NTK_EVENT_COLLECTIVE:
-        fill_collective(taker, segment, slot, out);
+        fill_collective(segment, slot, out);
         break;
     case NTK_EVENT_MODEL_LOAD:
         out->model_id = NTK_WORD_LO(slot->word[1]);
@@ -226,7 +219,7 @@ static void fill(struct ntk_span_taker *taker, struct segment_state *state,
         out->core_ns = ntk_ring_segment_ticks_to_ns(segment, slot->word[3]);
         break;
     }
-    const char *name = model_name(taker, state, segment, out->model_id);
+    const char *name = model_name(state, segment, out->model_id);
     char of_load[NTK_MODEL_NAME_BYTES + 1];
     if (!name[0] && slot->kind == NTK_EVENT_MODEL_LOAD &&
         ntk_ring_segment_text(segment, NTK_WORD_LO(slot->word[3]), of_load, sizeof of_load) > 0) {
@@ -270,7 +263,7 @@ static void take_one(struct ntk_span_taker *taker, struct segment_state *state,
     if (trace) {
         span->parent = trace->parent;
     }
-    fill(taker, state, aggregate, segment, slot, span);
+    fill(state, aggregate, segment, slot, span);
 }
 
 void ntk_span_taker_take(struct ntk_span_taker *taker, struct ntk_aggregate *aggregate,

@@ -238,6 +238,11 @@ struct ntk_ring_model {
 size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
                                struct ntk_ring_model *out_models, size_t out_count);
 
+/* Copies the name of one model of the table, NUL-ended and printable; "" if the table lacks it.
+ * Reads no other model, because a reader may call this for thousands of records. */
+void ntk_ring_segment_model_name(const struct ntk_ring_segment *segment, uint32_t id,
+                                 char out_name[NTK_MODEL_NAME_BYTES + 1]);
+
 /* The process as a rank of a communicator; see struct ntk_segment_comm for the meanings. */
 struct ntk_ring_comm {
     uint32_t slot;
@@ -268,6 +273,9 @@ struct ntk_ring_comm {
 /* Up to NTK_SEGMENT_COMMS. */
 size_t ntk_ring_segment_comms(const struct ntk_ring_segment *segment,
                               struct ntk_ring_comm *out_comms, size_t out_count);
+/* One entry of the table, by its slot; false if it has none. */
+bool ntk_ring_segment_comm(const struct ntk_ring_segment *segment, uint32_t slot,
+                           struct ntk_ring_comm *out);
 
 struct ntk_ring_memory {
     uint32_t model;   /* 0: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of a segment, copied into bounded plain structs: cores, histograms, models,
- * communicators, memory, names, threads. */
+/* The tables of a segment, copied into bounded plain structs: cores, histograms, models, memory,
+ * names, threads. */
 #include "shared/ring/ring_segment_private.h"
 
 #include <errno.h>
@@ -264,87 +264,26 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
     return filled;
 }
 
-/* ---- communicators ---- */
-
-/* Under the sequence word of the entry. If it stays odd, its writer was killed during a change, and
- * its words are used. Pairs with entry_open() in runtime-hooks/hooks/comms.c. */
-static void read_comm(const struct ntk_segment_comm *entry, struct ntk_segment_comm *out)
+void ntk_ring_segment_model_name(const struct ntk_ring_segment *segment, uint32_t id,
+                                 char out_name[NTK_MODEL_NAME_BYTES + 1])
 {
-    int i;
+    out_name[0] = '\0';
+    for (uint32_t i = 0; id != 0 && i < segment->section[NTK_SECTION_MODELS].count; i++) {
+        const struct ntk_segment_model *entry =
+            (const void *)segment_entry_at(segment, NTK_SECTION_MODELS, i);
+        struct ntk_segment_model model;
 
-    for (i = 0; i < TRIES; i++) {
-        uint64_t seq = ntk_abi_load_acquire(&entry->seq);
-
-        segment_copy_words(out, entry, sizeof *out);
-        ntk_abi_fence_acquire();
-        if ((seq & 1) == 0 && ntk_abi_load(&entry->seq) == seq) {
+        if (ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE) {
             return;
         }
-    }
-}
-
-static void take_comm(const struct ntk_ring_segment *segment, const struct ntk_segment_comm *comm,
-                      uint64_t now, struct ntk_ring_comm *out)
-{
-    uint64_t since = comm->leave_ticks;
-
-    out->state = comm->state;
-    out->key = comm->key;
-    out->join_realtime_ns = comm->join_realtime_ns;
-    out->rank = comm->rank;
-    out->rank_count = comm->rank_count;
-    out->world_rank = comm->world_rank;
-    out->world_count = comm->world_count;
-    out->model = comm->model;
-    out->name = comm->name;
-    out->group = comm->group;
-    out->core = comm->core < NTK_SEGMENT_CORES ? comm->core : (uint16_t)NTK_NO_CORE;
-    out->sequence = comm->sequence;
-    out->in_flight = comm->in_flight <= comm->sequence ? comm->in_flight : 0;
-    if (out->in_flight > 0) {
-        since = comm->enter_ticks;
-        out->sequence -= out->in_flight - 1;
-    }
-    /* A rank that has not entered any operation has left none. */
-    out->state_ns =
-        since != 0 && now > since ? ntk_ring_segment_ticks_to_ns(segment, now - since) : 0;
-    out->bytes = comm->bytes;
-    out->operation = comm->operation;
-    out->dtype = comm->dtype;
-    out->status = comm->status;
-    out->tid = comm->tid;
-    memcpy(out->count, comm->count, sizeof out->count);
-    out->errors = comm->errors;
-    out->bytes_total = comm->bytes_total;
-    out->time_ns = comm->time_ns;
-    out->wait_ns = comm->wait_ns;
-    out->longest_ns = comm->longest_ns;
-}
-
-size_t ntk_ring_segment_comms(const struct ntk_ring_segment *segment,
-                              struct ntk_ring_comm *out_comms, size_t out_count)
-{
-    uint64_t now = ntk_raw_clock_now(segment->process.clock.kind);
-    size_t filled = 0;
-    uint32_t i;
-
-    for (i = 0; i < segment->section[NTK_SECTION_COMMS].count && filled < out_count; i++) {
-        const struct ntk_segment_comm *entry =
-            (const void *)segment_entry_at(segment, NTK_SECTION_COMMS, i);
-        struct ntk_segment_comm comm;
-
-        if (ntk_abi_load_acquire(&entry->state) == NTK_COMM_FREE) {
-            break; /* entries are used in order */
-        }
-        read_comm(entry, &comm);
-        if (comm.state == NTK_COMM_FREE || comm.state > NTK_COMM_BROKEN || comm.key == 0 ||
-            comm.rank >= comm.rank_count || comm.operation >= NTK_COLLECTIVE_COUNT) {
+        if (ntk_abi_load(&entry->id) != id) {
             continue;
         }
-        out_comms[filled].slot = i;
-        take_comm(segment, &comm, now, &out_comms[filled++]);
+        if (read_model(entry, &model) && model.id == id && model.state <= NTK_MODEL_UNLOADED) {
+            ntk_ring_segment_take_text(out_name, model.name, sizeof model.name);
+        }
+        return;
     }
-    return filled;
 }
 
 /* ---- memory ---- */

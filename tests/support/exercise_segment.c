@@ -61,6 +61,11 @@ static void exercise_comms(const struct ntk_ring_segment *segment)
     char text[64];
 
     REQUIRE(count <= NTK_SEGMENT_COMMS);
+    for (uint32_t i = 0; i < NTK_SEGMENT_COMMS + 1; i++) {
+        struct ntk_ring_comm one;
+
+        REQUIRE(!ntk_ring_segment_comm(segment, i, &one) || (one.slot == i && one.key != 0));
+    }
     for (size_t i = 0; i < count; i++) {
         const struct ntk_ring_comm *comm = &comms[i];
 
@@ -90,6 +95,7 @@ uint64_t exercise_segment(struct ntk_ring_segment *segment)
     uint64_t published;
     uint64_t read;
     uint64_t lost;
+    char model_name[NTK_MODEL_NAME_BYTES + 1];
     char text[64];
     uint32_t name;
     size_t count;
@@ -130,6 +136,8 @@ uint64_t exercise_segment(struct ntk_ring_segment *segment)
         REQUIRE(models[i].core < NTK_SEGMENT_CORES || models[i].core_count == 0);
         REQUIRE(models[i].core_count <= NTK_SEGMENT_CORES);
         require_text(models[i].name, sizeof models[i].name);
+        ntk_ring_segment_model_name(segment, models[i].id, model_name);
+        require_text(model_name, sizeof model_name);
         require_text(models[i].neff_path, sizeof models[i].neff_path);
         if (ntk_ring_segment_model_histogram(segment, &models[i], &histogram) == 0) {
             digest += histogram.device.bucket[9];

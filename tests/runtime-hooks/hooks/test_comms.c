@@ -247,8 +247,15 @@ static void processes_that_detach_in_order_have_left(void **state)
     (void)observed_receive(&child);
     assert_int_equal(ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS), 4);
     for (int i = 0; i < 4; i++) {
+        struct ntk_ring_comm one;
+
         assert_int_equal(comms[i].state, NTK_COMM_LEFT);
+        assert_true(ntk_ring_segment_comm(segment, comms[i].slot, &one));
+        assert_int_equal(one.slot, comms[i].slot);
+        assert_true(one.key == comms[i].key && one.rank == comms[i].rank);
     }
+    assert_false(ntk_ring_segment_comm(segment, 4, &comms[4]));
+    assert_false(ntk_ring_segment_comm(segment, UINT32_MAX, &comms[4]));
     observed_send(&child, 0);
     assert_int_equal(observed_finish(&child, 0), 0);
 }

@@ -213,6 +213,7 @@ static void full_tables_count_with_less_detail_and_say_so(void **state)
     struct ntk_ring_segment *segment;
     struct ntk_ring_core core;
     const struct ntk_ring_memory *row;
+    char name[NTK_MODEL_NAME_BYTES + 1];
     uint64_t bytes = 0;
     size_t count;
     size_t i;
@@ -238,6 +239,12 @@ static void full_tables_count_with_less_detail_and_say_so(void **state)
 
     count = ntk_ring_segment_models(segment, models, NTK_SEGMENT_MODELS);
     assert_int_equal(count, NTK_SEGMENT_MODELS);
+    ntk_ring_segment_model_name(segment, 30999, name);
+    assert_string_equal(name, "mlp");
+    ntk_ring_segment_model_name(segment, 20001, name); /* its slot has another model */
+    assert_string_equal(name, "");
+    ntk_ring_segment_model_name(segment, 0, name);
+    assert_string_equal(name, "");
     for (i = 0; i < count; i++) {
         if (models[i].id == 30999) {
             assert_int_equal(ntk_ring_segment_model_histogram(segment, &models[i], &histogram), 0);
