@@ -7,20 +7,31 @@
 
 #define NAME_BYTES 400
 
+#define OF_CORE_BYTES 32
+
+/* " of core 5" in a path over several cores, else "". */
+static const char *of_core(const struct ntk_path_share *share, char buf[OF_CORE_BYTES])
+{
+    snprintf(buf, OF_CORE_BYTES, share->has_cores ? " of core %u" : "", share->core);
+    return buf;
+}
+
 static void opcode_text(const struct ntk_path_share *share, char *buf, size_t buf_bytes)
 {
     char opcode[16];
+    char core[OF_CORE_BYTES];
 
-    snprintf(buf, buf_bytes, "%s %s", ntk_engine_shown(share->engine),
-             ntk_ntff_opcode_name(share->opcode, opcode, sizeof opcode));
+    snprintf(buf, buf_bytes, "%s %s%s", ntk_engine_shown(share->engine),
+             ntk_ntff_opcode_name(share->opcode, opcode, sizeof opcode), of_core(share, core));
 }
 
 static void instruction_text(const struct ntk_path_share *share, char *buf, size_t buf_bytes)
 {
     char opcode[16];
+    char core[OF_CORE_BYTES];
 
-    snprintf(buf, buf_bytes, "%s pc %u %s", ntk_engine_shown(share->engine), share->slot,
-             ntk_ntff_opcode_name(share->opcode, opcode, sizeof opcode));
+    snprintf(buf, buf_bytes, "%s pc %u %s%s", ntk_engine_shown(share->engine), share->slot,
+             ntk_ntff_opcode_name(share->opcode, opcode, sizeof opcode), of_core(share, core));
 }
 
 static void layer_text(const struct ntk_path_share *share, char *buf, size_t buf_bytes)

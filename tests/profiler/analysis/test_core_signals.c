@@ -281,6 +281,8 @@ static void the_path_and_the_chain_go_through_the_other_core(void **state)
     assert_non_null(strstr(ntk_buf_text_get(&out), "over several cores to the end of core 0"));
     assert_non_null(strstr(ntk_buf_text_get(&out), "Vector engine of core 1"));
     assert_non_null(strstr(ntk_buf_text_get(&out), "Tensor engine of core 0"));
+    assert_non_null(strstr(ntk_buf_text_get(&out), "Scalar WRITE of core 1"));
+    assert_non_null(strstr(ntk_buf_text_get(&out), "Vector pc 0 NOP of core 1"));
     ntk_buf_fini(&out);
     hand_answers_done(&h, &a);
 }
