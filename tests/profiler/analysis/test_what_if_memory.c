@@ -4,8 +4,7 @@
  * memory that cores use one after the other. Method: hand-made traces whose length after each
  * change is known by construction.
  */
-#include "profiler/analysis/what_if.h"
-
+#include "tests/profiler/analysis/what_if_check.h"
 #include "tests/support/hand_answers.h"
 #include "tests/support/unit.h"
 
@@ -13,34 +12,6 @@
 #define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 #define PE NTK_ISA_ENGINE_PE
 #define ACT NTK_ISA_ENGINE_ACT
-
-/* The parts of the path are found again in what was kept. */
-static void expect(const struct hand_answers *a, const char *changes, int64_t total_ns)
-{
-    struct ntk_what_if_changes parsed = { 0 };
-    struct ntk_what_if result;
-    int64_t sum_ps = 0;
-
-    assert_int_equal(ntk_what_if_changes_add(&parsed, changes, NULL), 0);
-    assert_int_equal(ntk_analysis_what_if(a->program, &a->transfers, &parsed, &result), 0);
-    if (result.rows[0].total_ps != NS(total_ns)) {
-        fail_msg("%s: %lld ps, not %lld ns", changes, (long long)result.rows[0].total_ps,
-                 (long long)total_ns);
-    }
-    for (unsigned on = 0; on < NTK_WHAT_IF_ON_COUNT; on++) {
-        sum_ps += result.rows[0].path_ps[on];
-    }
-    assert_int_equal(sum_ps, result.rows[0].total_ps);
-    ntk_what_if_fini(&result);
-}
-
-static void run(struct hand_trace *h, size_t core, unsigned engine, unsigned wait,
-                unsigned wait_value, unsigned signal, int64_t start_ns, int64_t end_ns)
-{
-    uint32_t slot = hand_trace_nop(h, core, engine, wait, wait_value, signal);
-
-    hand_trace_run(h, core, engine, slot, start_ns, end_ns);
-}
 
 /* Ten rounds of 2 ms: a row moves by more than 32 bits of ps within one block of instructions. */
 static void times_that_move_far_are_kept(void **state)
