@@ -200,10 +200,16 @@ static void take_device(sqlite3_stmt *statement, bool has_stacks, struct ntk_dev
             s == 0 && ntk_store_sql_known(statement, name) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
         device->memory_used_bytes[s] = ntk_store_sql_u64(statement, name);
     }
+    uint64_t power_period_ns = ntk_store_sql_u64(statement, "power_period_ns");
+    if (power_period_ns > 0) { /* the average alone is stored */
+        device->has |= NTK_DEVICE_HAS_POWER;
+        device->power_average =
+            (double)ntk_store_sql_u64(statement, "power_ns") / (double)power_period_ns;
+        device->power_min = device->power_max = device->power_average;
+    }
 }
 
-/* The readings of the devices, without power, because an average is not a reading: sums if the
- * stacks are not stored separately. */
+/* The readings of the devices: sums if the stacks are not stored separately. */
 static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
 {
     sqlite3_stmt *statement;

@@ -217,6 +217,10 @@ static void a_moment_reads_back_unchanged(void **state)
             assert_memory_equal(back->devices[i].memory_used_bytes,
                                 was->devices[i].memory_used_bytes,
                                 sizeof was->devices[i].memory_used_bytes);
+            assert_int_equal(back->devices[i].has & NTK_DEVICE_HAS_POWER,
+                             was->devices[i].has & NTK_DEVICE_HAS_POWER);
+            assert_true(fabs(back->devices[i].power_average - was->devices[i].power_average) <
+                        1e-6);
             assert_int_equal(back->devices[i].ecc_has, was->devices[i].ecc_has);
             for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
                 assert_int_equal(back->devices[i].ecc[e].period, was->devices[i].ecc[e].period);
