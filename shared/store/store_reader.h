@@ -425,8 +425,9 @@ int ntk_store_reader_jobs(struct ntk_store_reader *reader,
  * The snapshot whose period contains time_ns, as the agent stored it; of a minute or an hour where
  * the seconds are gone (period_ns says which). Known: machine, devices, runtimes, their cores,
  * models, memory rows and logged events. Not stored, so 0 or absent: cumulative totals
- * (ntk_count.total, but busy_ns.total), CPUs one by one, power, tags, memory peaks by category. The
- * caller destroys it. -ENODATA and a message in a gap.
+ * (ntk_count.total, but busy_ns.total), CPUs one by one, tags, memory peaks by category. Of power the
+ * average is known, and its minimum and maximum repeat it. The caller destroys it. -ENODATA and a
+ * message in a gap.
  */
 int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
                                  struct ntk_snapshot **out_snapshot, struct ntk_err *err);
@@ -438,7 +439,8 @@ int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_s
  * at most `most`. */
 int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                  uint64_t from_ns, size_t most, struct ntk_err *err);
-/* Fills failing_since_ns of the cores, which sample rows lack, for errors before the snapshot. */
+/* Fills failing_since_ns and running_ns of the cores, which sample rows lack, from the errors and
+ * samples before the snapshot. */
 int ntk_store_reader_load_failing(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                   struct ntk_err *err);
 /* The time_ns of the first sample after time_ns (before: the last one before it), of any tier, for
