@@ -4,7 +4,8 @@
  *
  * The rule (docs/idle.md): a gap belongs to the thread that submits the execution which ends it.
  * While that thread waits for another one of the job, the time belongs to the one that woke it, and
- * so on. A wait for a lock ends the chain and names the lock and its holder.
+ * so on. A wait for a lock ends the chain and names the lock and its holder. A wait inside a
+ * collective operation ends it, too: it depends on other ranks.
  */
 #include "shared/hostwork/hostwork.h"
 
@@ -35,6 +36,8 @@ struct thread_work {
     size_t slice_count;
     const struct ntk_host_sample *samples;
     size_t sample_count;
+    const struct ntk_host_collective *collectives;
+    size_t collective_count;
 };
 
 /* ---- order ---- */
@@ -66,6 +69,14 @@ static int compare_samples(const void *a, const void *b)
     const struct ntk_host_sample *y = b;
 
     return x->tid != y->tid ? by_u64(x->tid, y->tid) : by_u64(x->time_ns, y->time_ns);
+}
+
+static int compare_collectives(const void *a, const void *b)
+{
+    const struct ntk_host_collective *x = a;
+    const struct ntk_host_collective *y = b;
+
+    return x->tid != y->tid ? by_u64(x->tid, y->tid) : by_u64(x->start_ns, y->start_ns);
 }
 
 /* Slices of one thread must not overlap, even if the sampler wrote them so: the later one begins
@@ -120,6 +131,12 @@ static int index_threads(struct walk *walk)
         struct thread_work *work = work_of(walk, sample->tid);
         if (work) {
             work->samples = work->sample_count++ == 0 ? sample : work->samples;
+        }
+    }
+    ntk_vec_each(const struct ntk_host_collective, collective, &records->collectives) {
+        struct thread_work *work = work_of(walk, collective->tid);
+        if (work) {
+            work->collectives = work->collective_count++ == 0 ? collective : work->collectives;
         }
     }
     return 0;
@@ -241,6 +258,57 @@ static bool may_pass_on(enum ntk_host_cause cause)
            cause == NTK_HOST_WRITE || cause == NTK_HOST_NETWORK || cause == NTK_HOST_CHILD;
 }
 
+/* ---- collective operations ---- */
+
+static bool is_in_runtime(const struct ntk_host_stacks *stacks, uint32_t stack)
+{
+    static const char runtime[] = "libnrt.so";
+    const struct ntk_host_frame *frame;
+
+    for (; (frame = ntk_host_stacks_at(stacks, stack)); stack = frame->parent) {
+        if (strncmp(frame->module, runtime, sizeof runtime - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the thread may wait for other ranks. During an asynchronous operation it may do something
+ * else; then only its stack proves that it waits. */
+static bool may_be_collective(const struct walk *walk, const struct ntk_host_slice *slice,
+                              const struct ntk_host_collective *collective)
+{
+    enum ntk_host_cause cause = ntk_host_slice_cause(slice);
+
+    return slice->kind == NTK_HOST_BLOCKED &&
+           (may_pass_on(cause) || cause == NTK_HOST_SLEEP || cause == NTK_HOST_DEVICE ||
+            cause == NTK_HOST_OTHER) &&
+           (!collective->is_asynchronous || is_in_runtime(&walk->records->stacks, slice->stack));
+}
+
+/* The first operation of the slice's thread that ends after the time, if the slice waits in it. */
+static const struct ntk_host_collective *
+collective_at(const struct walk *walk, const struct ntk_host_slice *slice, uint64_t time_ns)
+{
+    const struct thread_work *work = work_of(walk, slice->tid);
+    size_t low = 0;
+    size_t high = work->collective_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->collectives[middle].end_ns > time_ns) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low < work->collective_count && may_be_collective(walk, slice, &work->collectives[low])
+               ? &work->collectives[low]
+               : NULL;
+}
+
+/* ---- waits ---- */
+
 static bool is_in_chain(const struct walk *walk, size_t depth, uint32_t tid)
 {
     for (size_t i = 0; i < depth; i++) {
@@ -254,15 +322,11 @@ static bool is_in_chain(const struct walk *walk, size_t depth, uint32_t tid)
 static void blame(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
                   size_t depth); // NOLINT(misc-no-recursion): at most NTK_HOST_CHAIN_MAX deep
 
-/* [start_ns, end_ns) of the slice, before the thread was ready again. */
-static void put_blocked(struct walk *walk, const struct ntk_host_slice *slice, uint64_t start_ns,
-                        uint64_t end_ns, size_t depth) // NOLINT(misc-no-recursion)
+/* A part of the slice that has one cause. */
+static void put_wait(struct walk *walk, const struct ntk_host_slice *slice, uint64_t start_ns,
+                     uint64_t end_ns, enum ntk_host_cause cause,
+                     size_t depth) // NOLINT(misc-no-recursion)
 {
-    enum ntk_host_cause cause = ntk_host_slice_cause(slice);
-
-    if (start_ns >= end_ns) {
-        return;
-    }
     if (may_pass_on(cause) && depth + 1 < NTK_HOST_CHAIN_MAX && work_of(walk, slice->waker) &&
         slice->waker != slice->tid && !is_in_chain(walk, depth, slice->waker)) {
         walk->chain[depth] = slice->tid;
@@ -281,6 +345,28 @@ static void put_blocked(struct walk *walk, const struct ntk_host_slice *slice, u
                   .syscall = is_in_call ? slice->syscall : -1,
                   .cause = (uint8_t)cause,
                   .chain = (uint8_t)depth });
+}
+
+/* [start_ns, end_ns) of the slice, before the thread was ready again. */
+static void put_blocked(struct walk *walk, const struct ntk_host_slice *slice, uint64_t start_ns,
+                        uint64_t end_ns, size_t depth) // NOLINT(misc-no-recursion)
+{
+    enum ntk_host_cause cause = ntk_host_slice_cause(slice);
+
+    while (start_ns < end_ns && !walk->failed) {
+        const struct ntk_host_collective *in = collective_at(walk, slice, start_ns);
+        uint64_t from_ns = in && in->start_ns < end_ns ? in->start_ns : end_ns;
+
+        if (from_ns > start_ns) {
+            put_wait(walk, slice, start_ns, from_ns, cause, depth);
+            start_ns = from_ns;
+        }
+        uint64_t to_ns = in && in->end_ns < end_ns ? in->end_ns : end_ns;
+        if (to_ns > start_ns) {
+            put_wait(walk, slice, start_ns, to_ns, NTK_HOST_COLLECTIVE, depth);
+            start_ns = to_ns;
+        }
+    }
 }
 
 static void blame(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
@@ -341,6 +427,7 @@ int ntk_host_attribute(struct ntk_host_records *records, uint32_t core_count,
     ntk_vec_sort(&records->gaps, compare_gaps);
     ntk_vec_sort(&records->slices, compare_slices);
     ntk_vec_sort(&records->samples, compare_samples);
+    ntk_vec_sort(&records->collectives, compare_collectives);
     separate_slices(&records->slices);
     fill_submitters(&records->gaps);
     walk.failed = index_threads(&walk);

@@ -9,6 +9,7 @@
 
 #define BUSY_MAX (1u << 21)
 #define MARKS_MAX (1u << 16)
+#define COLLECTIVES_MAX (1u << 18)
 #define BLINDS_MAX 1024u /* the last one is prolonged */
 #define TEXT_BYTES 257
 
@@ -92,6 +93,51 @@ static void take_mark(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
     (void)ntk_vec_push(marks, &mark);
 }
 
+static void add_collective(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64_t end_ns,
+                           uint32_t tid)
+{
+    struct ntk_host_collective collective = { start_ns, end_ns, tid, !gaps->has_parts };
+    struct ntk_vec *collectives = &gaps->records->collectives;
+
+    if (tid == 0 || end_ns <= gaps->start_ns) {
+        return;
+    }
+    if (collectives->count >= COLLECTIVES_MAX || ntk_vec_push(collectives, &collective) < 0) {
+        gaps->records->lost++;
+    }
+}
+
+/* The record is written when the operation ends, by the thread that was in it. */
+static void take_collective(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
+{
+    uint64_t start_ns = ntk_ring_segment_monotonic_ns(gaps->segment, slot->start_ticks);
+    struct ntk_ring_thread thread;
+
+    if ((slot->flags & 0xff) == NTK_COLLECTIVE_PROGRAM) {
+        return; /* an execution: the core is not idle */
+    }
+    ntk_ring_segment_thread(gaps->segment, slot, &thread);
+    add_collective(gaps, start_ns,
+                   start_ns + ntk_ring_segment_ticks_to_ns(gaps->segment, slot->word[0]),
+                   thread.tid);
+}
+
+/* Operations that have not ended yet have no record. */
+static int add_open_collectives(struct ntk_core_gaps *gaps, uint64_t now_ns)
+{
+    struct ntk_ring_comm *comms = calloc(NTK_SEGMENT_COMMS, sizeof *comms);
+    size_t count = comms ? ntk_ring_segment_comms(gaps->segment, comms, NTK_SEGMENT_COMMS) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t ns = comms[i].state_ns < now_ns ? comms[i].state_ns : now_ns;
+        if (comms[i].in_flight > 0 && comms[i].model == 0) {
+            add_collective(gaps, now_ns - ns, now_ns, comms[i].tid);
+        }
+    }
+    free(comms);
+    return comms ? 0 : -ENOMEM;
+}
+
 static const struct ntk_ring_model *find_model(const struct ntk_core_gaps *gaps, uint32_t id)
 {
     for (size_t i = 0; i < gaps->model_count; i++) {
@@ -153,6 +199,8 @@ static void take(const struct ntk_ring_segment *segment, const struct ntk_slot *
             take_execution(ctx, &slots[i]);
         } else if (slots[i].kind == NTK_EVENT_MARK) {
             take_mark(ctx, &slots[i]);
+        } else if (slots[i].kind == NTK_EVENT_COLLECTIVE) {
+            take_collective(ctx, &slots[i]);
         }
     }
     (void)segment;
@@ -313,7 +361,8 @@ int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out
         last_ns = *held_ns > last_ns ? *held_ns : last_ns;
     }
     gaps->records->end_ns = last_ns > gaps->start_ns ? last_ns : now_ns;
-    int ret = add_blinds(gaps, count);
+    int ret = add_open_collectives(gaps, now_ns);
+    ret = ret < 0 ? ret : add_blinds(gaps, count);
     ntk_vec_sort(&gaps->busy, compare_busy);
     *out_cores = 0;
     for (size_t i = 0; i < count && ret == 0; i++) {

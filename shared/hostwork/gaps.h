@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gaps - the times in which cores of an observed process had nothing in flight, and its marks, from
- * the events and counters in its segment.
+ * gaps - the times in which cores of an observed process had nothing in flight, its marks and its
+ * collective operations, from the events and counters in its segment.
  *
  * _begin() at the start of an observation, _follow() several times per second (the rings overwrite
  * their oldest events), _end() at its end.
@@ -40,7 +40,7 @@ int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *seg
 void ntk_core_gaps_start(struct ntk_core_gaps *gaps, uint64_t now_ns);
 /* Takes the new events. Returns whether a core of the process is idle now. */
 bool ntk_core_gaps_follow(struct ntk_core_gaps *gaps);
-/* Writes gaps and marks to the records. *out_cores: the number of cores of the process. */
+/* Writes gaps, marks and collective operations to the records. *out_cores: the number of cores of the process. */
 int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out_cores);
 void ntk_core_gaps_fini(struct ntk_core_gaps *gaps);
 

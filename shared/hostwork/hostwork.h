@@ -94,6 +94,13 @@ struct ntk_host_mark {
     uint64_t value;
 };
 
+/* A collective operation that a thread took part in. */
+struct ntk_host_collective {
+    uint64_t start_ns, end_ns;
+    uint32_t tid;
+    bool is_asynchronous; /* or may be: the thread may have done something else meanwhile */
+};
+
 struct ntk_host_thread {
     uint32_t tid, pid;                  /* in the sampler's pid namespace */
     char name[NTK_HOST_COMM_BYTES + 1]; /* clean */
@@ -143,6 +150,7 @@ struct ntk_host_records {
     enum ntk_host_method method;
     struct ntk_vec gaps;         /* struct ntk_host_gap */
     struct ntk_vec marks;        /* struct ntk_host_mark */
+    struct ntk_vec collectives;  /* struct ntk_host_collective; in any order */
     struct ntk_vec threads;      /* struct ntk_host_thread */
     struct ntk_map thread_index; /* by tid, to 1 + index; of ntk_host_records_thread_add() */
     struct ntk_vec slices;       /* struct ntk_host_slice; in any order */

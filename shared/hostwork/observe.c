@@ -277,6 +277,9 @@ static void translate_submitters(struct ntk_host_observation *o)
     ntk_vec_each(struct ntk_host_gap, gap, &o->records.gaps) {
         gap->tid = (uint32_t)(uintptr_t)ntk_map_get_number(&o->outer_tids, gap->tid);
     }
+    ntk_vec_each(struct ntk_host_collective, collective, &o->records.collectives) {
+        collective->tid = (uint32_t)(uintptr_t)ntk_map_get_number(&o->outer_tids, collective->tid);
+    }
 }
 
 /* Until now, slices and samples refer to raw stacks. */

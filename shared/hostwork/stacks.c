@@ -97,6 +97,7 @@ void ntk_host_records_init(struct ntk_host_records *records)
     memset(records, 0, sizeof *records);
     ntk_vec_init(&records->gaps, sizeof(struct ntk_host_gap));
     ntk_vec_init(&records->marks, sizeof(struct ntk_host_mark));
+    ntk_vec_init(&records->collectives, sizeof(struct ntk_host_collective));
     ntk_vec_init(&records->threads, sizeof(struct ntk_host_thread));
     ntk_vec_init(&records->slices, sizeof(struct ntk_host_slice));
     ntk_vec_init(&records->samples, sizeof(struct ntk_host_sample));
@@ -108,6 +109,7 @@ void ntk_host_records_fini(struct ntk_host_records *records)
 {
     ntk_vec_fini(&records->gaps);
     ntk_vec_fini(&records->marks);
+    ntk_vec_fini(&records->collectives);
     ntk_vec_fini(&records->threads);
     ntk_map_fini(&records->thread_index);
     ntk_vec_fini(&records->slices);

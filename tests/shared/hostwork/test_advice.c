@@ -45,6 +45,14 @@ static void a_cause_at_its_threshold_has_none(void **state)
     assert_int_equal(ntk_host_advise(&result, advice), 0);
 }
 
+static void a_wait_for_other_ranks_leads_to_the_commands_that_name_them(void **state)
+{
+    result.causes[NTK_HOST_COLLECTIVE].ns = 40 * MS;
+    assert_int_equal(ntk_host_advise(&result, advice), 1);
+    assert_non_null(strstr(advice[0].text, "neuron-monitor slow"));
+    assert_non_null(strstr(advice[0].text, "neuron-monitor hang"));
+}
+
 static void a_busy_core_needs_no_advice(void **state)
 {
     result.idle_ns = 50 * MS;
@@ -67,6 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_cause_above_its_threshold_has_advice_with_evidence),
         TEST(a_cause_at_its_threshold_has_none),
+        TEST(a_wait_for_other_ranks_leads_to_the_commands_that_name_them),
         TEST(a_busy_core_needs_no_advice),
         TEST(the_largest_cause_comes_first),
     };

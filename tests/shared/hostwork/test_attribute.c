@@ -248,6 +248,57 @@ static void the_interpreter_lock_is_a_cause_of_its_own(void **state)
     assert_int_equal(row(0)->holder, WORKER);
 }
 
+/* ---- collective operations ---- */
+
+static void take_part(uint64_t from_ms, uint64_t to_ms, bool is_asynchronous)
+{
+    struct ntk_host_collective collective = { from_ms * MS, to_ms * MS, MAIN, is_asynchronous };
+
+    assert_int_equal(ntk_vec_push(&records.collectives, &collective), 0);
+}
+
+static void a_wait_in_a_collective_operation_is_for_other_ranks(void **state)
+{
+    take_part(10, 60, false);
+    take_part(70, 90, false);
+    add(waiting(MAIN, 0, 50, WORKER));
+    add(blocked(MAIN, 65, 100, SYS_clock_nanosleep));
+    add(blocked(WORKER, 0, 100, SYS_read));
+    attribute();
+    assert_cause(NTK_HOST_COLLECTIVE, 60, 1, 60);
+    assert_cause(NTK_HOST_READ, 10, 1, 10);
+    assert_cause(NTK_HOST_SLEEP, 15, 1, 15);
+    assert_cause(NTK_HOST_RUNNING, 15, 1, 15);
+}
+
+static void a_lock_in_a_collective_operation_stays_a_lock(void **state)
+{
+    struct ntk_host_slice slice = waiting(MAIN, 0, 100, 0);
+
+    take_part(0, 100, false);
+    slice.is_gil = 1;
+    add(slice);
+    attribute();
+    assert_cause(NTK_HOST_GIL, 100, 1, 100);
+}
+
+/* Another operation of the thread may be what it waits for. */
+static void an_asynchronous_operation_needs_the_stack_as_a_proof(void **state)
+{
+    struct ntk_host_slice slice = waiting(MAIN, 0, 40, 0);
+
+    take_part(0, 100, true);
+    slice.stack = stack_of("queue_get");
+    add(slice);
+    slice = waiting(MAIN, 40, 100, 0);
+    slice.stack = ntk_host_stacks_push(&records.stacks, stack_of("train"), "wait", "libnrt.so.2.30",
+                                       0, NTK_HOST_NATIVE);
+    add(slice);
+    attribute();
+    assert_cause(NTK_HOST_WAIT, 40, 1, 40);
+    assert_cause(NTK_HOST_COLLECTIVE, 60, 1, 60);
+}
+
 static void a_waker_of_another_job_ends_the_chain(void **state)
 {
     struct ntk_host_slice slice = blocked(MAIN, 0, 100, SYS_read);
@@ -415,6 +466,9 @@ int main(void)
         TEST(a_lock_names_its_holder_and_ends_the_chain),
         TEST(the_interpreter_lock_is_a_cause_of_its_own),
         TEST(a_waker_of_another_job_ends_the_chain),
+        TEST(a_wait_in_a_collective_operation_is_for_other_ranks),
+        TEST(a_lock_in_a_collective_operation_stays_a_lock),
+        TEST(an_asynchronous_operation_needs_the_stack_as_a_proof),
         TEST(an_unknown_submitter_is_not_guessed),
         TEST(a_core_without_work_is_not_a_thread_that_waits),
         TEST(a_thread_that_is_preempted_in_a_call_has_no_file),

@@ -17,8 +17,8 @@
 #define CLOCK_SLACK_NS UINT64_C(200000) /* of converting ticks to nanoseconds */
 
 enum { CORE = 5, RUNS = 4 };
-enum { STOP, RUN, BURST }; /* what a test tells the child */
-#define BURST_RUNS 40000u  /* more than a ring holds */
+enum { STOP, RUN, BURST, ENTER, LEAVE }; /* what a test tells the child */
+#define BURST_RUNS 40000u                /* more than a ring holds */
 
 static struct ntk_hooks_model_ref model_ref;
 
@@ -68,6 +68,22 @@ static void execute_often(void)
     }
 }
 
+/* Enters a collective operation, or leaves the one that it is in. */
+static void meet(struct observed *child, bool is_entering)
+{
+    static const struct ntk_hooks_rank rank = { .rendezvous = "gaps", .world_count = 2 };
+    static ntk_hooks_comm comm;
+
+    comm = comm ? comm : ntk_hooks_comm_join(&rank, CORE);
+    observed_send(child, ntk_clock_monotonic_ns());
+    if (is_entering) {
+        (void)ntk_hooks_collective_begin(comm, NTK_COLLECTIVE_ALL_GATHER, 0, 64);
+    } else {
+        ntk_hooks_collective_end(comm, 0, 0);
+    }
+    observed_send(child, ntk_clock_monotonic_ns());
+}
+
 static int child_works(struct observed *child, void *ctx)
 {
     uint16_t width = ctx ? *(const uint16_t *)ctx : 1;
@@ -79,6 +95,10 @@ static int child_works(struct observed *child, void *ctx)
         if (order == BURST) {
             execute_often();
             observed_send(child, 2);
+            continue;
+        }
+        if (order == ENTER || order == LEAVE) {
+            meet(child, order == ENTER);
             continue;
         }
         uint64_t began = ntk_hooks_mark_begin();
@@ -231,6 +251,37 @@ static void marks_of_the_job_are_steps(void **state)
     ntk_host_result_fini(&result);
 }
 
+static void meet_at(struct observation *o, uint64_t order, uint64_t out_between[2])
+{
+    observed_send(&o->child, order);
+    out_between[0] = observed_receive(&o->child);
+    out_between[1] = observed_receive(&o->child);
+}
+
+static void collective_operations_have_their_thread_and_time(void **state)
+{
+    struct observation *o = *state;
+    uint64_t enter[2][2];
+    uint64_t leave[2];
+    uint32_t cores;
+
+    meet_at(o, ENTER, enter[0]);
+    meet_at(o, LEAVE, leave);
+    meet_at(o, ENTER, enter[1]);
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, now_ns, &cores), 0);
+    assert_int_equal(o->records.collectives.count, 2);
+    const struct ntk_host_collective *all = o->records.collectives.items;
+    assert_between(all[0].start_ns, enter[0][0], enter[0][1]);
+    assert_between(all[0].end_ns, leave[0], leave[1]);
+    assert_between(all[1].start_ns, enter[1][0], ntk_clock_monotonic_ns());
+    assert_int_equal(all[1].end_ns, now_ns);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(all[i].tid, (uint32_t)o->child.pid);
+        assert_true(all[i].is_asynchronous); /* not our cores: it may be */
+    }
+}
+
 /* Hooks around another runtime write one record, on the first core. */
 static void a_model_on_several_cores_keeps_each_busy(void **state)
 {
@@ -334,6 +385,7 @@ int main(void)
         TEST(a_gap_lies_between_executions),
         TEST(what_runs_at_the_end_is_no_gap),
         TEST(marks_of_the_job_are_steps),
+        TEST(collective_operations_have_their_thread_and_time),
         TEST(gaps_of_a_process_that_ended_end_with_it),
         TEST(time_of_lost_executions_is_neither_idle_nor_held),
         TEST(the_first_thread_is_responsible_where_nothing_executes),
