@@ -213,8 +213,8 @@ static void one_engine_and_its_issue(void **state)
     done(&h, &a);
 }
 
-/* Scalar's change comes 0.9 us after its end, Vector's after 0.05 us, and Tensor starts 0.5 us after
- * that: only the first one is late, and not for want of larger steps. */
+/* Scalar's change comes 0.9 us after its end, Vector's after 0.05 us, and Tensor starts 0.5 us
+ * after that: only the first one is late, and larger steps would not help. */
 static void late_changes_are_not_latency(void **state)
 {
     struct hand_trace h;

@@ -152,7 +152,8 @@ static void going_back_shows_the_state_of_that_moment(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: snapshots arrive while an earlier one is shown, once frozen and once after a step back. */
+/* Method: snapshots arrive while an earlier one is shown, once frozen and once after a step
+ * back. */
 static void time_passes_unseen_while_an_earlier_moment_is_shown(void **state)
 {
     static struct ntk_top_past past;
