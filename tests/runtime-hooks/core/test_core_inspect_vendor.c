@@ -115,7 +115,7 @@ static json_t *rows_of(const char *folder, bool is_vendor)
     assert_int_equal(trace->partial_count + trace->lost, 0);
     assert_int_equal(ntk_analysis_system_tables(trace, &tables), 0);
     struct ntk_system_view view = { trace, &tables, NULL, 0 };
-    ntk_output_system_json(&view, 1, &text);
+    assert_int_equal(ntk_output_system_json(&view, 1, &text, NULL), 0);
     json_t *json = json_loadb(text.bytes, text.bytes_count, 0, &error);
     assert_non_null(json);
     ntk_buf_fini(&text);
