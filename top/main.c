@@ -24,10 +24,9 @@
 #include "top/source/host_list.h"
 #include "top/view/views.h"
 
-/* Pause between the two samples of the first frame; a single frame needs a longer one for useful
- * rates. */
+/* Pause between the two samples of the first frame on a terminal: the second frame corrects it.
+ * Frames for scripts cover a whole period each. */
 #define FIRST_DELAY_NS (90 * NTK_NS_PER_MS)
-#define ONCE_DELAY_NS (200 * NTK_NS_PER_MS)
 #define UNSET UINT64_MAX
 #define HEAP_ROOM_BYTES (16 << 20)
 #define HEAP_ROOMS 4
@@ -86,7 +85,8 @@ static const struct ntk_opt options[] = {
     { 'b', "batch", NULL, NTK_OPT_FLAG, &arg_batch, "print frames as text, without a terminal" },
     { 'n', "count", "N", NTK_OPT_U64, &arg_count, "exit after N frames of --batch",
       .is_above_zero = true },
-    { 0, "once", NULL, NTK_OPT_FLAG, &arg_once, "print one frame as text: --batch -n 1" },
+    { 0, "once", NULL, NTK_OPT_FLAG, &arg_once,
+      "print one frame as text, over one period (-d): --batch -n 1" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_json, "print each frame as a JSON object, one per line" },
     { 0, "csv", "[=TABLE]", NTK_OPT_CHOICE, &arg_csv,
       "print rows of machine (default), devices, cores, applications or models",
@@ -146,7 +146,7 @@ static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
 {
     int ret;
 
-    run->next_ns = ntk_clock_monotonic_ns() + (arg_once ? ONCE_DELAY_NS : FIRST_DELAY_NS);
+    run->next_ns = ntk_clock_monotonic_ns() + (arg_batch ? run->delay_ns : FIRST_DELAY_NS);
     if (run->source->fd >= 0) {
         return 0; /* others compared already */
     }

@@ -66,7 +66,7 @@ load() {
     done
     wait_for shows_applications "$1"
 }
-shows_applications() { [ "$(neuron-top --csv=applications --once | tail -n +2 | grep -c .)" = "$1" ] && echo yes; }
+shows_applications() { [ "$(neuron-top --csv=applications --once -d 200ms | tail -n +2 | grep -c .)" = "$1" ] && echo yes; }
 is_drawn() { tmx capture-pane -p -t =top: | greps '^busy [0-9]' && echo yes; }
 
 # judge NAME PEER COLUMN PEER_COLUMN FACTOR MOST: the ratio of neuron-top to a peer over all runs. The columns are

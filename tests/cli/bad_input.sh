@@ -130,7 +130,7 @@ if [ -c /dev/full ]; then
     OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor hang --json
     OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor health --json
     OUT=/dev/full row 1 "cannot write to stdout" neuron-monitor diag --level 1
-    OUT=/dev/full row 1 "cannot write to stdout" neuron-top --once
+    OUT=/dev/full row 1 "cannot write to stdout" neuron-top --once -d 200ms
 fi
 # KiB: no file can grow beyond it; the signal is ignored, as it is on a full disk.
 small() { (trap '' XFSZ && ulimit -f "$1" && shift && exec "$@"); }
@@ -175,7 +175,7 @@ row 1 "" "${as_nobody[@]}" neuron-bench exec good.neff --count 1
 grep -q "$scratch/denied/.*Permission denied" err || complain "neuron-bench does not name the folder"
 # Programs that watch continue with what they can read.
 row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-monitor --once --period 100ms
-row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-top --once
+row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-top --once -d 200ms
 export NEURON_HOOKS_DIR=$hooks
 chmod 700 denied # so that it can be removed
 

@@ -184,8 +184,8 @@ def kinds(base, url):
     yield agent("kept.db", history, "--db", "@")
     yield Kind("asked.db", history, ["neuron-monitor", "query", "cores", "--db", "@"])
     yield Kind("shown.db", history, ["neuron-top", "--from", "@", "--json", "--once"], ["neuron-top", "--from", "@", "--batch"])
-    yield Kind("settings", b"# mine\nview = hbm\n", ["neuron-top", "--config", "@", "--once"],
-               ["neuron-top", "--config", "@", "--batch"], codes=(0, 1, 2))
+    yield Kind("settings", b"# mine\nview = hbm\n", ["neuron-top", "--config", "@", "--once", "-d", "100ms"],
+               ["neuron-top", "--config", "@", "--batch", "-d", "100ms"], codes=(0, 1, 2))
     yield Kind("top-reports", reports, ["neuron-top", "--stdin", "--once"], stdin=True)
     yield Kind("page-reports", reports, ["neuron-monitor-prometheus", "--port", "0", "--address", "127.0.0.1"], stdin=True)
     yield Kind("otlp-reports", reports, ["neuron-monitor-otlp", "--endpoint", url], stdin=True)
@@ -219,7 +219,7 @@ def kinds(base, url):
             place = os.path.join("hooks", os.path.relpath(path, "machine"))
             tree = [os.path.join(base, "machine-as", "hooks")]
             yield Kind("machine-" + name, read(path), ["neuron-bench", "exec", "-n", "1", neff], place=place, beside=tree)
-            yield Kind("tree-" + name, read(path), ["neuron-top", "--once"], ["neuron-top", "--batch"], place=place, beside=tree)
+            yield Kind("tree-" + name, read(path), ["neuron-top", "--once", "-d", "100ms"], ["neuron-top", "--batch", "-d", "100ms"], place=place, beside=tree)
             yield Kind("list-" + name, read(path), ["neuron-ls", "--json-output"], place=place, beside=tree, codes=(0, 1))
 
 

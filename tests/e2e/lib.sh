@@ -166,7 +166,7 @@ has_segment() { [ "$(head -c 8 "$(segment)" | tr -d '\0' | wc -c)" != 0 ] && ech
 # has_executed PID COUNT: as neuron-top shows it; its output is in top.json.
 has_executed() {
     kill -0 "$1" || echo "never: process $1 has ended"
-    neuron-top --once --json >top.json && [ "$(jq --argjson pid "$1" '[.models[] | select(.pid == $pid) | .executions] | add // 0' top.json)" -ge "$2" ] &&
+    neuron-top --once -d 200ms --json >top.json && [ "$(jq --argjson pid "$1" '[.models[] | select(.pid == $pid) | .executions] | add // 0' top.json)" -ge "$2" ] &&
         echo yes
 }
 

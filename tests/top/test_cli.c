@@ -50,7 +50,7 @@ static struct test_run run(const struct fixture *f, const char *a, const char *b
 static void once_prints_one_frame(void **state)
 {
     struct fixture *f = *state;
-    struct test_run r = run(f, "--once", NULL, NULL, NULL);
+    struct test_run r = run(f, "--once", "-d", "200ms", NULL);
 
     assert_int_equal(r.exit_code, 0);
     assert_string_equal(r.err, "");
@@ -70,7 +70,7 @@ static void without_devices_it_reports_why_and_continues(void **state)
 {
     struct fixture *f = *state;
     char *missing = test_scratch_path(f->folder, "no-such-tree");
-    struct test_run r = run(f, "--once", "--sysfs-root", missing, NULL);
+    struct test_run r = run(f, "--once", "--delay=200ms", "--sysfs-root", missing);
 
     assert_int_equal(r.exit_code, 0);
     char *reason = NULL;
@@ -187,7 +187,7 @@ static void a_reader_that_disconnects_or_a_signal_ends_it_cleanly(void **state)
     assert_string_equal(r.err, "0\n");
     test_run_fini(&r);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        const char *argv[] = { "neuron-top", "--batch", "-d", "1h", NULL };
+        const char *argv[] = { "neuron-top", "--batch", "-d", "500ms", NULL };
         char *out = test_scratch_path(f->folder, "out");
         pid_t pid;
 

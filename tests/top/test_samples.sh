@@ -11,14 +11,14 @@ columns_of() { # the names that the page has for a table, one per line
 
 # The names, without a machine: a header, and rows of the machine only.
 for table in $tables; do
-    env -u NEURON_SOFT_INSTANCE neuron-top --csv=$table --once >"$table.csv"
+    env -u NEURON_SOFT_INSTANCE neuron-top --csv=$table --once -d 200ms >"$table.csv"
     head -1 "$table.csv" | tr ',' '\n' >names
     [ $table = machine ] || [ "$(head -1 names)" = time ] || fail "$table does not begin with the time"
     [ $table = machine ] || sed -i 1d names
     columns_of $table | diff - names >differ || fail "$table: page (<) and header (>) differ: $(cat differ)"
     [ "$(wc -l <"$table.csv")" = $([ $table = machine ] && echo 2 || echo 1) ] || fail "$table: rows are shown although there is nothing"
 done
-env -u NEURON_SOFT_INSTANCE neuron-top --json --once >none.json
+env -u NEURON_SOFT_INSTANCE neuron-top --json --once -d 200ms >none.json
 if [ ! -e /sys/devices/virtual/neuron_device ]; then
     jq -e '.format == 1 and .instance_type == null and .utilization_percent == null and .application_count == 0 and
         .executions == 0 and .cores == [] and (.notice | startswith("no Neuron driver"))' none.json >/dev/null ||
@@ -29,7 +29,7 @@ neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
 NEURON_PROCESS_TAG=$'say "hi",\tall' neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
 pids+=("$bench")
-running() { neuron-top --json --once | jq -r 'if (.models | length) == 1 and .models[0].executions > 0 then "yes" else "no" end'; }
+running() { neuron-top --json --once -d 200ms | jq -r 'if (.models | length) == 1 and .models[0].executions > 0 then "yes" else "no" end'; }
 wait_for running
 
 # One object per line with consistent numbers. Waits for samples in which the application had a processor.
@@ -54,6 +54,11 @@ jq -s -e --argjson pid "$bench" '
 jq -s -e 'any(.[].cores[1]; .pe_busy_percent > 0 and .effective_flops_per_second > 0 and .peak_flops_percent > 0 and
     .peak_flops_percent < 100 and .total_latency_p99_seconds >= .total_latency_p50_seconds and .total_latency_p50_seconds > 0)' three.json >/dev/null ||
     fail "a core that works has no work: $(cat three.json)"
+
+# Each sample covers a period, also the first one, and tells its length. A late sample covers more.
+neuron-top --json --once | jq -e '.period_seconds >= 0.99' >/dev/null || fail "--once does not measure a second"
+neuron-top --json -n 2 -d 300ms | jq -s -e 'length == 2 and all(.[]; .period_seconds >= 0.29)' >/dev/null ||
+    fail "the first sample is shorter than -d"
 
 # CSV, as a reader of CSV reads it: one header, the same names, the tag whole, the time in each row.
 neuron-top --csv=applications -n 3 -d 100ms >applications.csv

@@ -15,18 +15,18 @@ shows() { # what, pattern
 
 # A process that cannot be read is reported, and not shown as idle.
 mkfifo "$NEURON_HOOKS_DIR/1-1"
-neuron-top --once >frame 2>err
+neuron-top --once -d 200ms >frame 2>err
 shows "why" '1-1 is not a regular file'
 shows "no readable process" '^ no readable Neuron application'
 shows "unknown memory" '^Device Used Memory *Total: - '
-neuron-top --json --once 2>err | greps '"host_memory_bytes":null.*"device_memory_bytes":null' || fail "JSON has zeros for what is not known"
+neuron-top --json --once -d 200ms 2>err | greps '"host_memory_bytes":null.*"device_memory_bytes":null' || fail "JSON has zeros for what is not known"
 rm "$NEURON_HOOKS_DIR/1-1"
 
 start 0 1 one
 start 4 2 "zwei Kerne"
 wait_for ready one
 wait_for ready "zwei Kerne"
-neuron-top --once --expand >frame
+neuron-top --once -d 200ms --expand >frame
 shows "the machine" 'running on i-local (trn1.32xlarge)'
 shows "the mean" 'NeuronCore v2 Utilization (Avg: '
 shows "a core that works since before" '^ND0  |*\[  100%\]'
@@ -44,7 +44,7 @@ shows "both tags" '>\[1\]:all< *\[2\]:one *\[3\]:zwei Kerne'
 # One is killed: none of its data is shown as alive.
 kill -KILL "${pids[0]}"
 wait "${pids[0]}" 2>/dev/null || true
-is_gone() { neuron-top --once >frame && ! grep -q '\]:one' frame && echo yes; }
+is_gone() { neuron-top --once -d 200ms >frame && ! grep -q '\]:one' frame && echo yes; }
 wait_for is_gone
 shows "the other one alone" '>\[1\]:all< *\[2\]:zwei Kerne'
 shows "its memory" '^Device Used Memory *Total: 16.0MB'
@@ -53,5 +53,5 @@ shows "its memory" '^Device Used Memory *Total: 16.0MB'
 # Many at once.
 for ((i = 0; i < 40; i++)); do start $((i % 32)) 1 "app$i"; done
 for ((i = 0; i < 40; i++)); do wait_for ready "app$i"; done
-neuron-top --once >frame
+neuron-top --once -d 200ms >frame
 shows "all of their memory" '^Device Used Memory *Total: 336.0MB'

@@ -29,7 +29,7 @@ ask() { # source, arguments: one sample of it
     local source=$1
     shift
     case $source in
-    live) neuron-top --once "$@" ;;
+    live) neuron-top --once -d 200ms "$@" ;;
     pipe) neuron-top --stdin --once "$@" <report ;;
     http) neuron-top --connect "http://127.0.0.1:$port" --once "$@" ;;
     past) neuron-top --from history.db --at "$(date +%s)" --once "$@" ;;

@@ -137,10 +137,10 @@ greps '^view = engines$' "$kept" && fail "the view was not saved on exit with q"
 code=0
 "$program" --config "$kept" --once >out 2>err || code=$?
 [ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: unknown setting 'future.thing'" ] || fail "--config: unexpected exit code $code"
-"$program" --once >out || fail "a bad default file stops a script"
+"$program" --once -d 200ms >out || fail "a bad default file stops a script"
 greps 'TF' out && fail "a script uses the user's settings"
 echo 'values = flops' >good.conf
-"$program" --config good.conf --once | greps 'Avg: .*TF' || fail "--config is not read"
+"$program" --config good.conf --once -d 200ms | greps 'Avg: .*TF' || fail "--config is not read"
 rm "$kept"
 
 # sizes

@@ -20,14 +20,19 @@
 #define FRAME_MIN_NS (20 * NTK_NS_PER_MS)
 #define FRAME_MAX_NS (2 * NTK_NS_PER_SECOND)
 #define SPEED_SHIFT_MAX 10
+/* The note names a period outside of these limits: a part of one before or after a report, or a
+ * minute or an hour. */
+#define PERIOD_MIN_NS (500 * NTK_NS_PER_MS)
+#define PERIOD_MAX_NS (2 * NTK_NS_PER_SECOND)
 #define JUMP_NS (60 * NTK_NS_PER_SECOND)
 #define PAST_NS (24 * 3600 * NTK_NS_PER_SECOND) /* the span of graphs */
 
 struct replay_source {
     struct ntk_top_source base;
     struct ntk_store_reader *reader;
-    uint64_t time_ns;  /* of the moment that is shown */
-    uint64_t given_ns; /* the previous one that was returned; 0 none */
+    uint64_t time_ns;   /* of the moment that is shown */
+    uint64_t period_ns; /* of that moment; 0 unknown */
+    uint64_t given_ns;  /* the previous one that was returned; 0 none */
     enum ntk_store_tier
         /* the tier that before_shown reads next; NTK_STORE_TIER_COUNT: everything is read */
         past_tier;
@@ -65,15 +70,21 @@ static void write_note(struct replay_source *source)
     time_t seconds = (time_t)(source->time_ns / NTK_NS_PER_SECOND);
     struct tm date;
     char text[64];
+    char period[32] = "";
     char speed[32] = "";
 
     localtime_r(&seconds, &date);
     (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %Z", &date);
+    if (source->period_ns > 0 &&
+        (source->period_ns < PERIOD_MIN_NS || source->period_ns > PERIOD_MAX_NS)) {
+        (void)snprintf(period, sizeof period, " over %.3g s",
+                       (double)source->period_ns / (double)NTK_NS_PER_SECOND);
+    }
     if (source->speed_shift != 0) {
         (void)snprintf(speed, sizeof speed, ", %s%d x", source->speed_shift < 0 ? "1/" : "",
                        1 << abs(source->speed_shift));
     }
-    (void)snprintf(source->note, sizeof source->note, "recorded at %s%s%s", text, speed,
+    (void)snprintf(source->note, sizeof source->note, "recorded at %s%s%s%s", text, period, speed,
                    source->is_ended    ? ", end of the recording"
                    : source->is_paused ? ", paused"
                                        : "");
@@ -89,6 +100,7 @@ static void go_to(struct replay_source *source, uint64_t time_ns)
         source->past_until_ns = 0;
     }
     source->time_ns = time_ns;
+    source->period_ns = 0;
     source->is_new = true;
     source->is_ended = false;
     source->past_tier = NTK_STORE_SECOND;
@@ -194,6 +206,7 @@ static int replay_take(struct ntk_top_source *base, struct ntk_snapshot **out_sn
     if (ret < 0) {
         return ret;
     }
+    source->period_ns = (*out_snapshot)->period_ns;
     if (ntk_store_reader_next(source->reader, source->time_ns, &next_ns, NULL) < 0) {
         source->is_ended = true;
     } else if (!source->is_paused) {

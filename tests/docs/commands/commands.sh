@@ -49,7 +49,7 @@ stub flamegraph.pl 'grep -E "^[^ ].* [0-9]+$"'
 neuron-packager example conv -s 4 -o conv.neff
 NEURON_PROCESS_TAG=trainer neuron-bench exec conv.neff --cores 31 --rate 20 --duration 1h >bench.log 2>&1 &
 pids+=($!)
-loaded() { neuron-top --json --once | jq -r 'if any(.models[]; .executions > 0) then "yes" else "no" end'; }
+loaded() { neuron-top --json --once -d 200ms | jq -r 'if any(.models[]; .executions > 0) then "yes" else "no" end'; }
 wait_for loaded
 neuron-monitor --quiet --db "$state/monitor.db" --http 127.0.0.1:0 --prometheus 127.0.0.1:0 --verbose 1 2>agent.log &
 pids+=($!)
@@ -68,13 +68,13 @@ here() {
         s#/var/lib/neuron-monitor#'"$state"'#g; s#/var/backups#'"$scratch"'/backups#g; s#(^|[^/])/usr/share/#\1'"$root"'/usr/share/#g
         /neuron-monitor .*--(prometheus|http) /s/--(prometheus :|http )[0-9]+/--once --\1127.0.0.1:0/; s/:127/127/
         s#(localhost|127\.0\.0\.1):9482#127.0.0.1:'"$(page_port)"'#g; s#(localhost|127\.0\.0\.1):8000#127.0.0.1:'"$(metrics_port)"'#g
-        s/^neuron-top$/neuron-top --once/; s/^neuron-top (--(hosts|from|connect|view) .*)/neuron-top --once \1/
+        s/^neuron-top$/neuron-top --once -d 200ms/; s/^neuron-top (--(hosts|from|connect|view) .*)/neuron-top --once -d 200ms \1/
         s/^(neuron-profile view (-n [^ ]+ )?-s [^ ]+)$/\1 --output-format summary-text/
         s/^(neuron-profile view -d [^ ]+)$/\1 --output-format summary-text/
         s/diag -r 3/diag -r 1/; s/^neuron-monitor slow$/neuron-monitor slow --for 1s/
         s/^(neuron-monitor (hang|health) 127.*)/\1 --timeout '"$patience"'s/
         s/(neuron-top --stdin|--connect trn[12])$/\1 --once/; s#--connect trn[12]#--connect 127.0.0.1:'"$(page_port)"'#g
-        s/^neuron-top --csv=.* -d 10/& --count 1/
+        s/^(neuron-top --csv=.*) -d 10/\1 -d 200ms --count 1/
         / query |^sqlite3 /s#(neuron|file)\.db#'"$state"'/monitor.db#; s/--model resnet/--model conv/; s/--duration 5s/--duration 1s/; s/--count 3 \|/--count 3 --period 200ms |/; s/^NEURON_SOFT_FAULT=.hbm-ue.*/& || [ $? = 1 ]/
         s#unix:/(tmp|run)/#unix:'"$scratch"'/#; s#0\.0\.0\.0:5555#unix:'"$scratch"'/neuron.sock1#; s#10\.0\.0\.7:5555#unix:'"$scratch"'/cli.sock#
         s#^(neuron-rtd .*unix:([^ ]+)) *&#\1 \& until [ -S \2 ]; do kill -0 $!; sleep 0.1; done#'

@@ -48,7 +48,7 @@ curl -sf "http://127.0.0.1:$port/" | grep 'id="health"' >/dev/null || fail "the 
 is_stored() { neuron-monitor query health --db t.db --csv 2>/dev/null | greps '^2,.*,unhealthy,hbm_repairable,reload_driver,' && echo yes; }
 wait_for is_stored
 
-neuron-top --once >top
+neuron-top --once -d 200ms >top
 grep -q 'ND2 unhealthy since .* (hbm_repairable: reload the driver' top || fail "unexpected output: $(head -5 top)"
 neuron-ls | greps '^Device 2 is unhealthy (hbm_repairable): ' || fail "unexpected output: $(neuron-ls)"
 

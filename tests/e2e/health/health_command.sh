@@ -67,10 +67,10 @@ jq -e '.hosts[0] | .source == "agent" and .action == "reload_driver" and ([.devi
     fail "unexpected output: $(cat text)"
 shows_source() { health 1 && greps '^source: the agent on this machine$' <text && echo yes; }
 wait_for shows_source
-top_asks() { neuron-top --once >text && greps '^ND[23] unhealthy since [0-9:]* .* and 1 more device$' <text && echo yes; }
+top_asks() { neuron-top --once -d 200ms >text && greps '^ND[23] unhealthy since [0-9:]* .* and 1 more device$' <text && echo yes; }
 wait_for top_asks
 mv "$NEURON_HOOKS_DIR/agent.sock" "$NEURON_HOOKS_DIR/away"
-neuron-top --once >text
+neuron-top --once -d 200ms >text
 greps '^ND2 unhealthy (hbm_repairable: ' <text || fail "neuron-top without an agent shows another verdict: $(cat text)"
 health 1 --for 10ms --json
 jq -e '.hosts[0] | .source == "segments" and (.devices | all(has("since_ns") | not)) and ([.devices[] | select(.verdict != "healthy") | .device] == [2])' <text >/dev/null ||

@@ -17,7 +17,7 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --duration 600s --rate 100 >/dev/null 2>&1 &
 template_job=$!
 pids+=("$template_job")
-has_executions() { neuron-top --once --json | jq -e '.models[0].executions > 20' >/dev/null && echo yes; }
+has_executions() { neuron-top --once -d 200ms --json | jq -e '.models[0].executions > 20' >/dev/null && echo yes; }
 wait_for has_executions
 cp "$(segment)" template
 kill -9 "$template_job"

@@ -59,7 +59,7 @@ same_memory() { # frame tag
 }
 screen_to() { tmx capture-pane -p -t top >"$1" 2>/dev/null; }
 on_screen() { screen_to "$scratch/screen" && grep -q -e "$1" "$scratch/screen" && echo yes; }
-in_frame() { neuron-top --once --expand >"$scratch/frame" && grep -q -e "$1" "$scratch/frame" && echo yes; }
+in_frame() { neuron-top --once -d 200ms --expand >"$scratch/frame" && grep -q -e "$1" "$scratch/frame" && echo yes; }
 
 run() { # physical cores per logical core, instance, cores of the first, of the second, row of a busy core
     local example

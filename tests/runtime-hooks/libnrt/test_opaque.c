@@ -108,7 +108,7 @@ static void a_vendors_binaries_are_refused_unless_asked_for(void **state)
 static void opaque_programs_give_zeros_and_every_tool_says_estimated(void **state)
 {
     static const char *const monitor[] = { "neuron-monitor", "--once", NULL };
-    static const char *const top[] = { "neuron-top", "--once", NULL };
+    static const char *const top[] = { "neuron-top", "--once", "-d", "200ms", NULL };
     struct loaded loaded;
     struct test_run run;
     size_t bytes;

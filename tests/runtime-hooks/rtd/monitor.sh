@@ -46,7 +46,7 @@ jq -es --arg tag "$tag" --argjson pid "$rtd" '[.[].neuron_runtime_data[]] | all(
     fail "reports name another process"
 
 # neuron-top, while the daemon runs.
-neuron-top --json --once >top.json
+neuron-top --json --once -d 200ms >top.json
 jq -e --arg tag "$tag" --argjson pid "$rtd" '.applications | length == 1 and (.[0] | .tag == $tag and .pid == $pid and .neuroncores == "0-15" and
     .model_count == 1 and .runtime_version == "1.6.24.0" and (.ended | not))' top.json >/dev/null || fail "neuron-top shows unexpected applications: $(jq -c .applications top.json)"
 jq -e '[.models[].name] == ["memcpy"]' top.json >/dev/null || fail "neuron-top shows unexpected models: $(jq -c .models top.json)"

@@ -20,7 +20,7 @@ if [ ! -e /sys/devices/virtual/neuron_device ]; then
     mkdir -m 700 first second
     NEURON_HOOKS_DIR=$scratch/first code 0 env NEURON_SOFT_INSTANCE=inf2.8xlarge neuron-ls
     grep -q 'instance-type: inf2.8xlarge' out || fail "unexpected instance type at the first look"
-    NEURON_HOOKS_DIR=$scratch/second code 0 env NEURON_SOFT_INSTANCE=trn1.2xlarge neuron-top --once
+    NEURON_HOOKS_DIR=$scratch/second code 0 env NEURON_SOFT_INSTANCE=trn1.2xlarge neuron-top --once -d 200ms
     grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "unexpected first screen"
 fi
 # Missing permission is not absence: every program names the folder that this user may not read.
@@ -36,7 +36,7 @@ if [ ! -e /sys/devices/virtual/neuron_device ] && [ "$(id -u)" = 0 ] && "${as_no
         "${as_nobody[@]}" neuron-monitor diag >out 2>err || true
         grep -qF "$denied" out || fail "unexpected result for diag: $(cat out err)"
         ! grep -q 'neuron-bench machine' out || fail "diag advises to create a machine"
-        "${as_nobody[@]}" env COLUMNS=200 neuron-top --once >out 2>err
+        "${as_nobody[@]}" env COLUMNS=200 neuron-top --once -d 200ms >out 2>err
         grep -qF "$denied" out || fail "unexpected result for neuron-top: $(cat out err)"
         ! grep -q 'neuron-bench machine' out || fail "neuron-top advises to create a machine"
         "${as_nobody[@]}" neuron-monitor --no-imds --once --period 100ms >out 2>err

@@ -2,6 +2,7 @@
 /* A recording as a source: the data that graphs get from before the shown moment. */
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/base/clock.h"
 #include "shared/store/retention.h"
@@ -68,6 +69,7 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
     assert_int_equal(ntk_top_source_replay_open(path, SHOWN, &source, &err), 0);
     assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
     assert_int_equal(snapshot->realtime_ns, SHOWN);
+    assert_null(strstr(ntk_top_source_note(source), " over "));
     from_ns -= snapshot->period_ns;
     ntk_snapshot_destroy(snapshot);
     while (ntk_top_source_before_shown(source, 0, &snapshot) > 0) {
@@ -88,6 +90,14 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
     assert_int_equal(minutes, 45);  /* the remaining part of the hour */
     assert_int_equal(hours, 2);
     assert_int_equal(ntk_top_source_before_shown(source, 0, &snapshot), 0); /* once is enough */
+    ntk_top_source_close(source);
+
+    /* An unusual period is named. */
+    assert_int_equal(ntk_top_source_replay_open(path, SHOWN - 30 * MINUTE, &source, &err), 0);
+    assert_int_equal(ntk_top_source_take(source, &snapshot, &err), 1);
+    assert_int_equal(snapshot->period_ns, MINUTE);
+    assert_non_null(strstr(ntk_top_source_note(source), " over 60 s"));
+    ntk_snapshot_destroy(snapshot);
     ntk_top_source_close(source);
     free(path);
     test_scratch_destroy(folder);

@@ -47,7 +47,7 @@ prints '0 1' ./both_fronts cnrt
 LD_LIBRARY_PATH=$lib ./queue_client model.mlu 1000000 >/dev/null 2>&1 &
 client=$!
 pids+=($client)
-is_shown() { neuron-top --once >top.log 2>&1 && grep -q slow_adder top.log && echo yes; }
+is_shown() { neuron-top --once -d 200ms >top.log 2>&1 && grep -q slow_adder top.log && echo yes; }
 wait_for is_shown
 grep -q 'mlu270' top.log || complain "neuron-top shows no mlu270"
 neuron-ls >ls.log 2>&1 || complain "neuron-ls failed"

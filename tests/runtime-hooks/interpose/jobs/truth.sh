@@ -66,7 +66,7 @@ run_all() {
         curl -s "http://127.0.0.1:$port/metrics" >metrics
         [ "$(grep -c '^neuron_model_loaded_info' metrics)" = 3 ] && greps 'incorrect_input".*} 3$' <metrics &&
             greps 'status_type="completed".*} 53$' <metrics &&
-            greps 'category="tensors".*runtime_tag="adder".*} 90112$' <metrics && neuron-top $tree --json --once >top &&
+            greps 'category="tensors".*runtime_tag="adder".*} 90112$' <metrics && neuron-top $tree --json --once -d 200ms >top &&
             [ "$(jq '.applications | length' top)" = 3 ] && echo yes
     }
     wait_for has_all

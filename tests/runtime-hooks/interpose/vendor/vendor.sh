@@ -42,5 +42,5 @@ segments=$(find "$NEURON_HOOKS_DIR" -maxdepth 1 -name '[0-9]*')
 [ -z "$segments" ] || fail "the stand-in has a segment: $segments"
 counted=$(cat "$NEURON_HOOKS_DIR/soft/sys/devices/virtual/neuron_device/neuron0/neuron_core0/stats/status/success/total")
 [ "$counted" = 30 ] || fail "the tree counts $counted executions of 30"
-model=$(neuron-top --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" --json --once | jq -r '.devices[0].name')
+model=$(neuron-top --sysfs-root "$NEURON_HOOKS_DIR/soft/sys" --json --once -d 200ms | jq -r '.devices[0].name')
 [ "$model" = Trainium1 ] || fail "the device of the tree is $model"
