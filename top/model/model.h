@@ -123,6 +123,7 @@ struct ntk_top_watch {
     struct ntk_top_errors errors;
     struct ntk_top_alerts alerts;
     struct ntk_top_peaks peaks;
+    struct ntk_top_pace *pace; /* model_pace.h; NULL: no ranks */
 };
 
 #define NTK_TOP_DEPTH_MAX 4 /* device, core, model, group */

@@ -6,14 +6,42 @@
 
 #include "shared/base/clock.h"
 #include "shared/metrics/ranks.h"
+#include "top/model/model_pace.h"
 #include "top/source/hosts.h"
 
 #define ROWS_MAX \
     4096u /* of a communicator; the worst verdicts come first, so the rest matters less */
 
+/* The words that `neuron-monitor hang` prints, too. */
+static const char *const state_words[NTK_COMM_VERDICT_COUNT] = {
+    [NTK_COMM_IDLE] = "idle",
+    [NTK_COMM_GOES_ON] = "progressing",
+    [NTK_COMM_HANGS] = "hangs",
+    [NTK_COMM_BROKE] = "broke",
+};
+
+/* The others wait for this rank of a communicator that progresses. */
+static bool is_slow(const struct ntk_top_model *model, const struct ntk_comm_verdict *verdict,
+                    const struct ntk_rank_verdict *rank)
+{
+    return verdict->kind == NTK_COMM_GOES_ON && rank->row &&
+           ntk_top_model_pace_is_slow(model, verdict->first->sample->key, rank->rank);
+}
+
+/* A rank that is not in the operation any more has passed it. */
+static const char *where_of(const struct ntk_comm_verdict *verdict,
+                            const struct ntk_rank_verdict *rank)
+{
+    bool is_outside = rank->row && rank->row->sample->in_flight == 0;
+
+    return verdict->kind == NTK_COMM_IDLE && rank->row     ? "idle"
+           : rank->where == NTK_RANK_ARRIVED && is_outside ? "passed"
+                                                           : ntk_rank_where_names[rank->where];
+}
+
 /* The worst is first; ranks that others wait for come before those that wait. */
 static double order_of(const struct ntk_comm_verdict *verdict, size_t at,
-                       const struct ntk_rank_verdict *rank)
+                       const struct ntk_rank_verdict *rank, bool is_slow)
 {
     static const double kinds[NTK_COMM_VERDICT_COUNT] = {
         [NTK_COMM_HANGS] = 0, [NTK_COMM_BROKE] = 1, [NTK_COMM_GOES_ON] = 2, [NTK_COMM_IDLE] = 3
@@ -21,8 +49,8 @@ static double order_of(const struct ntk_comm_verdict *verdict, size_t at,
     bool is_trouble = verdict->kind == NTK_COMM_HANGS || verdict->kind == NTK_COMM_BROKE;
     bool has_come = rank->where == NTK_RANK_ARRIVED;
 
-    return kinds[verdict->kind] * 1e12 + (double)at * 1e6 + (is_trouble && has_come ? 5e5 : 0) +
-           rank->rank;
+    return (kinds[verdict->kind] - 0.5 * is_slow) * 1e12 + (double)at * 1e6 +
+           (is_trouble && has_come ? 5e5 : 0) + rank->rank;
 }
 
 /* The period of the rank's report: its counts cover this time. */
@@ -75,13 +103,14 @@ static int add_rank(struct ntk_top_model *model, struct ntk_top_table *table,
 {
     bool is_trouble = verdict->kind == NTK_COMM_HANGS || verdict->kind == NTK_COMM_BROKE;
     bool has_come = rank->where == NTK_RANK_ARRIVED;
+    bool is_waited_for = is_slow(model, verdict, rank);
     const struct ntk_rank_sample *first = verdict->first->sample;
     struct ntk_top_cell *cells =
         ntk_top_table_add(table, first->key * UINT64_C(0x9e3779b97f4a7c15) + rank->rank + 1,
-                          is_trouble && !has_come ? NTK_TOP_ROW_ERROR
-                          : is_trouble            ? NTK_TOP_ROW_WARNING
-                          : !rank->row            ? NTK_TOP_ROW_DIM
-                                                  : NTK_TOP_ROW_NORMAL);
+                          is_trouble && !has_come       ? NTK_TOP_ROW_ERROR
+                          : is_trouble || is_waited_for ? NTK_TOP_ROW_WARNING
+                          : !rank->row                  ? NTK_TOP_ROW_DIM
+                                                        : NTK_TOP_ROW_NORMAL);
 
     if (!cells) {
         return -ENOMEM;
@@ -89,10 +118,10 @@ static int add_rank(struct ntk_top_model *model, struct ntk_top_table *table,
     cells[NTK_TOP_RANKS_RANK] =
         ntk_top_cell_text(ntk_top_table_text(table, "%u/%u", rank->rank, verdict->rank_count));
     cells[NTK_TOP_RANKS_RANK].value = rank->rank;
-    cells[NTK_TOP_RANKS_STATE] = ntk_top_cell_text(ntk_comm_verdict_names[verdict->kind]);
-    cells[NTK_TOP_RANKS_STATE].value = order_of(verdict, at, rank);
-    cells[NTK_TOP_RANKS_WHERE] = ntk_top_cell_text(
-        verdict->kind == NTK_COMM_IDLE && rank->row ? "idle" : ntk_rank_where_names[rank->where]);
+    cells[NTK_TOP_RANKS_STATE] =
+        ntk_top_cell_text(is_waited_for ? "slow" : state_words[verdict->kind]);
+    cells[NTK_TOP_RANKS_STATE].value = order_of(verdict, at, rank, is_waited_for);
+    cells[NTK_TOP_RANKS_WHERE] = ntk_top_cell_text(where_of(verdict, rank));
     cells[NTK_TOP_RANKS_PLACE] =
         ntk_top_cell_text(ntk_top_table_text(table, "%s", first->rendezvous));
     cells[NTK_TOP_RANKS_GROUP] = ntk_top_cell_text(ntk_top_table_text(table, "%s", first->members));

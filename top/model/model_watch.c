@@ -9,11 +9,13 @@
 #include "top/model/model_errors.h"
 #include "top/model/model_events.h"
 #include "top/model/model_hbm.h"
+#include "top/model/model_pace.h"
 
 void ntk_top_watch_fini(struct ntk_top_watch *watch)
 {
     ntk_top_model_errors_fini(&watch->errors);
     ntk_top_model_alerts_fini(&watch->alerts);
+    ntk_top_pace_fini(watch->pace);
     *watch = (struct ntk_top_watch){ 0 };
 }
 
@@ -22,7 +24,8 @@ static int dup_watch(const struct ntk_top_watch *from, struct ntk_top_watch *out
 {
     *out_copy = (struct ntk_top_watch){ .peaks = from->peaks };
     if (ntk_top_model_errors_dup(&from->errors, &out_copy->errors) == 0 &&
-        ntk_top_model_alerts_dup(&from->alerts, &out_copy->alerts) == 0) {
+        ntk_top_model_alerts_dup(&from->alerts, &out_copy->alerts) == 0 &&
+        ntk_top_pace_dup(from->pace, &out_copy->pace) == 0) {
         return 0;
     }
     ntk_top_watch_fini(out_copy);
@@ -43,6 +46,7 @@ static int observe(struct ntk_top_model *model)
     int ret = ntk_top_model_alerts_observe(model);
 
     ret = ret < 0 ? ret : ntk_top_model_errors_observe(model);
+    ret = ret < 0 ? ret : ntk_top_model_pace_observe(model);
     return ret < 0 ? ret : ntk_top_model_hbm_observe(model);
 }
 

@@ -7,8 +7,9 @@
 static const struct ntk_top_column items[] = {
     [NTK_TOP_RANKS_RANK] = { "RANK", "rank and size of the communicator", NTK_TOP_AS_TEXT, 8, 4,
                              NTK_TOP_COLUMN_BY_VALUE },
-    [NTK_TOP_RANKS_STATE] = { "STATE", "state of the communicator, worst first", NTK_TOP_AS_TEXT, 7,
-                              1, NTK_TOP_COLUMN_BY_VALUE },
+    [NTK_TOP_RANKS_STATE] = { "STATE",
+                              "state of the communicator, or slow: the others wait for this rank",
+                              NTK_TOP_AS_TEXT, 11, 1, NTK_TOP_COLUMN_BY_VALUE },
     [NTK_TOP_RANKS_WHERE] = { "WHERE", "whether it arrived at the operation, or where it is",
                               NTK_TOP_AS_TEXT, 9, 0, 0 },
     [NTK_TOP_RANKS_HOST] = { "HOST", "host of the agent that reports it", NTK_TOP_AS_TEXT, 4, 20,
