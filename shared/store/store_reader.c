@@ -123,7 +123,7 @@ int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
     reader->file.heeds_signals = true;
     int ret = open_somehow(reader, path, &is_empty, err);
     if (ret == 0 && is_empty) {
-        ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "an empty database");
+        ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "the database is empty");
     }
     if (ret == 0) {
         ret = ntk_tier_add_functions(reader->db, err);

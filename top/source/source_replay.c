@@ -297,7 +297,7 @@ static int find_start(struct replay_source *source, uint64_t at_ns, struct ntk_e
 
     if (ntk_store_reader_next(source->reader, at_ns > 0 ? at_ns - 1 : 0, &time_ns, NULL) < 0 &&
         ntk_store_reader_before(source->reader, at_ns, &time_ns, NULL) < 0) {
-        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "the recording is empty");
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "the database is empty");
     }
     go_to(source, time_ns);
     return 0;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A recording as a source: the data that graphs get from before the shown moment. */
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/clock.h"
 #include "shared/store/retention.h"
 #include "shared/store/store.h"
+#include "shared/store/store_reader.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/shared/store/tier_check.h"
 #include "tests/support/scratch.h"
@@ -173,9 +175,42 @@ static void a_skipped_stretch_is_reported_as_the_past(void **state)
     test_scratch_destroy(folder);
 }
 
+/* Method: a file without content, and one with tables but no rows. */
+static void every_empty_database_has_the_same_message(void **state)
+{
+    const struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    char *folder = test_scratch_create();
+    char *path = test_scratch_path(folder, "store.db");
+    struct ntk_top_source *source = NULL;
+    struct ntk_store_reader *reader = NULL;
+    struct ntk_store *store = NULL;
+    struct ntk_err err = { 0 };
+    uint64_t first_ns;
+    uint64_t last_ns;
+    FILE *file = fopen(path, "w");
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    assert_true(ntk_top_source_replay_open(path, 0, &source, &err) < 0);
+    assert_non_null(strstr(err.text, "store.db: the database is empty"));
+
+    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_true(ntk_top_source_replay_open(path, 0, &source, &err) < 0);
+    assert_non_null(strstr(err.text, "store.db: the database is empty"));
+    assert_int_equal(ntk_store_reader_open(path, &reader, NULL), 0);
+    assert_true(ntk_store_reader_span(reader, NTK_STORE_SECOND, &first_ns, &last_ns, &err) < 0);
+    assert_string_equal(err.text, "the database is empty");
+    ntk_store_reader_close(reader);
+    free(path);
+    test_scratch_destroy(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_empty_database_has_the_same_message),
         cmocka_unit_test(the_past_is_reported_without_gaps_in_ever_longer_steps),
         cmocka_unit_test(the_past_is_reported_as_far_as_needed_and_the_rest_later),
         cmocka_unit_test(a_skipped_stretch_is_reported_as_the_past),
