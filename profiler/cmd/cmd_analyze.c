@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/cmd/cmd.h"
+#include "profiler/cmd/cmd_analyze_names.h"
 #include "profiler/cmd/cmd_cut.h"
 #include "profiler/output/answers/analyses.h"
 #include "profiler/output/answers/output_analysis.h"
@@ -17,7 +18,6 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
-#include "shared/base/suggest.h"
 
 static const char *arg_neff;
 static const char *arg_session;
@@ -71,11 +71,9 @@ static const struct ntk_opt options[] = {
     { 0 },
 };
 
-static const char *analysis_name(size_t index);
-
 static const struct ntk_opt_program program_options = {
     .name = "neuron-profile analyze",
-    .operand_get = analysis_name,
+    .operand_get = ntk_analyze_name,
     .repeats_operands = true,
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
              "-d FOLDER [OPTION]... [NAME]...\n"
@@ -135,47 +133,10 @@ struct asked {
     struct ntk_system_asked folder;
 };
 
-static size_t info_count(bool is_system)
-{
-    return is_system ? ntk_system_analyses_count() : ntk_analyses_count();
-}
-
-static const struct ntk_analysis_info *info_get(bool is_system, size_t index)
-{
-    return is_system ? ntk_system_analyses_info(index) : ntk_analyses_info(index);
-}
-
-static bool has_name(bool is_system, const char *name)
-{
-    for (size_t i = 0; i < info_count(is_system); i++) {
-        if (strcmp(info_get(is_system, i)->name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Those of a capture, then those of a folder only. */
-static const char *analysis_name(size_t index)
-{
-    if (index < info_count(false)) {
-        return info_get(false, index)->name;
-    }
-    index -= info_count(false);
-    for (size_t i = 0; i < info_count(true); i++) {
-        const char *name = info_get(true, i)->name;
-
-        if (!has_name(false, name) && index-- == 0) {
-            return name;
-        }
-    }
-    return NULL;
-}
-
 static bool is_chosen(size_t index, char *const *names, int name_count, bool is_system)
 {
     for (int n = 0; n < name_count; n++) {
-        if (strcmp(names[n], info_get(is_system, index)->name) == 0) {
+        if (strcmp(names[n], ntk_analyze_info(is_system, index)->name) == 0) {
             return true;
         }
     }
@@ -186,7 +147,7 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
                    struct ntk_json *json)
 {
     struct ntk_buf *out = &sink->buf;
-    const struct ntk_analysis_info *info = info_get(asked->is_system, index);
+    const struct ntk_analysis_info *info = ntk_analyze_info(asked->is_system, index);
     int ret;
 
     if (json) {
@@ -195,7 +156,7 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
         if (sink->flushed_bytes + out->bytes_count > 0) {
             ntk_buf_add_char(out, '\n');
         }
-        ntk_buf_add_format(out, "== %s ==\n", info->title);
+        ntk_analyze_heading(info, out);
     }
     size_t title_end = out->bytes_count;
     if (!json && !asked->is_system) {
@@ -241,7 +202,7 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
         ntk_output_part_text(asked->part, &sink->buf);
         ntk_buf_add_char(&sink->buf, '\n');
     }
-    for (size_t i = 0; i < info_count(asked->is_system) && ret == 0; i++) {
+    for (size_t i = 0; i < ntk_analyze_count(asked->is_system) && ret == 0; i++) {
         if (is_chosen(i, names, name_count, asked->is_system)) {
             ret = run_one(asked, i, sink, arg_json ? &json : NULL);
             ret = ret ? ret : ntk_sink_step(sink);
@@ -258,8 +219,8 @@ static unsigned uses_of(char *const *names, int name_count)
 {
     unsigned uses = 0;
 
-    for (size_t i = 0; i < info_count(false); i++) {
-        uses |= is_chosen(i, names, name_count, false) ? info_get(false, i)->uses : 0;
+    for (size_t i = 0; i < ntk_analyze_count(false); i++) {
+        uses |= is_chosen(i, names, name_count, false) ? ntk_analyze_info(false, i)->uses : 0;
     }
     return uses;
 }
@@ -411,18 +372,6 @@ static int run_folder(char *const *names, int name_count)
     return code;
 }
 
-static void print_list(void)
-{
-    for (int is_system = 0; is_system < 2; is_system++) {
-        printf(is_system ? "\n"
-                           "For a folder (-d):\n"
-                         : "For a capture (-s):\n");
-        for (size_t i = 0; i < info_count(is_system); i++) {
-            printf("  %-14s %s\n", info_get(is_system, i)->name, info_get(is_system, i)->help);
-        }
-    }
-}
-
 static bool is_named(int argc, char **argv, const char *name)
 {
     bool found = argc == 0;
@@ -465,7 +414,7 @@ int ntk_cmd_analyze(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (arg_list) {
-        print_list();
+        ntk_analyze_print_list();
         return 0;
     }
     if (arg_folder && (arg_session || arg_neff)) {
@@ -475,23 +424,15 @@ int ntk_cmd_analyze(int argc, char **argv)
     if (changes_read(&err) < 0) {
         return ntk_opt_usage_error(&program_options, "--what-if: %s", err.text);
     }
+    struct ntk_analyze_near near;
     int code = check_options(argc - first, argv + first);
     if (code) {
         return code;
     }
     for (int i = first; i < argc; i++) {
-        struct ntk_suggest near = ntk_suggest_begin(argv[i]);
-        for (size_t a = 0; a < info_count(arg_folder != NULL); a++) {
-            ntk_suggest_add(&near, info_get(arg_folder != NULL, a)->name);
-        }
-        if (!ntk_suggest_is_known(&near)) {
-            return ntk_opt_usage_error(
-                &program_options,
-                has_name(!arg_folder, argv[i])
-                    ? "analysis '%s' does not apply to this kind of input%s; --list shows which "
-                      "analyses require -s or -d"
-                    : "unknown analysis '%s'%s: --list shows the analyses; pass a capture with -s",
-                argv[i], ntk_suggest_text(&near));
+        const char *wrong = ntk_analyze_wrong(arg_folder != NULL, argv[i], &near);
+        if (wrong) {
+            return ntk_opt_usage_error(&program_options, wrong, argv[i], near.text);
         }
     }
     if (!arg_session && !arg_folder) {

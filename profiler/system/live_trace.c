@@ -119,6 +119,7 @@ static int info_write(const struct ntk_live_records *records, const char *folder
     ntk_host_get(&host);
     info.boot_id = host.boot_id;
     info.host_name = host.name;
+    info.software_cores = (records->process.flags & NTK_PROCESS_SOFTWARE_CORE) != 0;
     info.version = NTK_NTRACE_VERSION;
     info.instance_id = "i-local";
     info.instance_type = (char *)records->process.instance_type;

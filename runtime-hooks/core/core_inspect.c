@@ -122,6 +122,7 @@ int ntk_core_inspect_info_save(const struct ntk_core *core,
     ntk_host_get(&host);
     message.boot_id = host.boot_id;
     message.host_name = host.name;
+    message.software_cores = true;
     message.version = NTK_NTRACE_VERSION;
     message.instance_id = (char *)info->instance_id;
     message.instance_type = (char *)ntk_core_machine_get(core)->instance;

@@ -133,12 +133,16 @@ neuron-profile inspect -o out -- sh -c 'for core in 0 1; do
 analyze 0 -d out --json
 keys_are_documented
 holds '."host-gaps" | length == 2 and all(.[].cores[]; .run_count == 4 and .gap_count == 3)'
+holds 'all(."host-gaps"[]; .software_cores == true)'
 holds 'all(."host-gaps"[].cores[]; ([.causes_ns[]] | add) == .gap_ns and .gap_ns + .run_ns == .span_ns)'
 holds 'all(.memory[]; .peak_bytes == ([.uses[].peak_bytes] | add) and .end_bytes == 0)'
 holds 'all(.memory[]; any(.uses[]; .name == "tensors" and .peak_bytes == 2 * 3 * 64 * 512 + 4 * 64 * 512))'
 holds '.ranks[0] | .type == "nc_exec_running" and .step_count == 4 and (.workers | length) == 2'
 analyze 0 -d out host-gaps
 [ "$(grep -c '^== ' printed)" = 1 ] || complain "one analysis was asked for"
+grep -q '^Software cores: RUNNING is the time that the chip would need' printed || complain "the gaps of software cores are not marked"
+analyze 0 -d out executions
+grep -q '^Software cores: DEVICE is the time that the chip would need' printed || complain "executions on software cores are not marked"
 analyze 0 -d "$(dirname out/*/*/ntrace.pb | head -1)" ranks
 grep -q '^Unavailable: requires executions by at least two workers' printed || complain "no message that ranks require two workers"
 analyze 2 -s a.ntff --limit 0 bubbles
@@ -252,6 +256,11 @@ grep -Eq '^The execution became significantly faster: -[0-9.]+ us \(-[0-9.]+%\),
     complain "the diff has no verdict"
 grep -Eq '^execution .* 0.029  significant$' printed || complain "four executions: expected no significance"
 grep -q 'Mann-Whitney' printed || complain "does not name the test"
+# Without spills, the softmax no longer repeats. The layer is still there.
+diff_ 0 -n slow.neff --neff-after a.neff slow/1.ntff a.ntff
+grep -Eq '^softmax +[0-9.]+ +[0-9.]+% +[0-9.]+ ' printed || complain "the layer softmax is not on both sides"
+grep -Eq '^NC 0 all layer softmax +[0-9.]+ +- +- +only before$' printed || complain "a region of one side is not marked"
+! grep -Eq '^NC .*(gone|new)$' printed || complain "a region of one side counts as gone or new"
 diff_ 0 fast fast --json
 keys_are_documented
 holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false)'
@@ -275,6 +284,15 @@ diff_ 2 fast fast fast
 
 analyze 2 -s a.ntff nosuch
 grep -q "unknown analysis 'nosuch'" err || complain "what is wrong with nosuch"
+analyze 2 -s a.ntff engines
+grep -q "unknown analysis 'engines' (did you mean 'idle'?)" err || complain "the word of a heading does not lead to its name"
+analyze 2 -s a.ntff 'On the chip'
+grep -q "(did you mean 'on-chip'?)" err || complain "the words of a heading do not lead to its name"
+analyze 0 -s a.ntff idle top on-chip dma
+[ "$(grep '^== ' printed)" = "== Engines (idle) ==
+== Costs (top) ==
+== DMA ==
+== On the chip (on-chip) ==" ] || complain "headings without the names to type: $(grep '^== ' printed)"
 analyze 2
 analyze 1 -s a.neff
 analyze 1 -s /nonexistent.ntff

@@ -87,9 +87,16 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison 
     ntk_text_table_text(table, ntk_comparison_shown(row));
     side_cells(table, comparison, row, false);
     side_cells(table, comparison, row, true);
-    change_cell(table, row->kind, change);
+    if (!is_on_both && row->kind == NTK_MEASURE_REGION) {
+        ntk_text_table_text(table, "-");
+    } else {
+        change_cell(table, row->kind, change);
+    }
     if (!is_on_both && matched_cell(table, matched, row)) {
         /* replaces "gone" or "new" */
+    } else if (!is_on_both && row->kind == NTK_MEASURE_REGION) {
+        /* Its layers may still be there, without enough repetitions. */
+        ntk_text_table_text(table, row->has_before ? "only before" : "only after");
     } else if (!row->has_after) {
         ntk_text_table_text(table, "gone");
     } else if (row->before > 0) {
@@ -139,6 +146,10 @@ static bool has_changed(const struct ntk_comparison_row *row)
     return row->before < row->after || row->before > row->after;
 }
 
+static const char region_note[] = "A region is a part that repeats; its time includes waits. only "
+                                  "before, only after: no repetition "
+                                  "on the other side,\nbut its layers may still be there\n";
+
 static void kind_text(const struct ntk_comparison *comparison,
                       const struct ntk_output_matched *matched, enum ntk_measure_kind kind,
                       struct ntk_buf *out)
@@ -171,6 +182,9 @@ static void kind_text(const struct ntk_comparison *comparison,
         ntk_buf_add_char(out, '\n');
         ntk_text_table_put(&table, out);
         ntk_output_more(out, changed);
+        if (kind == NTK_MEASURE_REGION && shown) {
+            ntk_buf_add_text(out, region_note);
+        }
         if (all > changed && kind != NTK_MEASURE_TOTAL) {
             ntk_buf_add_format(out, "%zu unchanged\n", all - changed);
         }

@@ -85,6 +85,7 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
             ntk_buf_add_format(out, " to %" PRIu32,
                                trace->info->first_core + trace->info->core_count - 1);
         }
+        ntk_buf_add_text(out, trace->info->software_cores ? " (software cores)" : "");
         ntk_buf_add_char(out, '\n');
     } else if (trace->span_count > 0) {
         ntk_buf_add_text(out, "Process   unknown: the folder has no trace_info.pb\n");

@@ -40,12 +40,33 @@ static void cell_process(struct ntk_text_table *table, const struct ntk_system_t
     ntk_text_table_text(table, ntk_output_system_process(trace, process, sizeof process));
 }
 
+/* Old files and those of the vendor's layout do not record it. */
+static bool is_software(const struct ntk_system_trace *trace)
+{
+    return trace->info && trace->info->software_cores;
+}
+
 static void process_begin(const struct ntk_system_trace *trace, struct ntk_json *json)
 {
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "session", trace->folder);
     if (ntk_rows_system_process(trace) != NTK_ABSENT_I64) {
         ntk_json_key_i64(json, "process_id", ntk_rows_system_process(trace));
+    }
+    if (is_software(trace)) {
+        ntk_json_key_bool(json, "software_cores", true);
+    }
+}
+
+/* Device time and host time differ a lot there; without the note, figures look wrong. */
+static void software_note(const struct ntk_system_asked *asked, const char *note,
+                          struct ntk_buf *text)
+{
+    for (size_t t = 0; t < asked->trace_count; t++) {
+        if (is_software(asked->traces[t])) {
+            ntk_buf_add_format(text, "Software cores: %s\n", note);
+            return;
+        }
     }
 }
 
@@ -117,6 +138,11 @@ static int answer_gaps(const struct ntk_system_asked *asked, struct ntk_buf *tex
     } else {
         ntk_buf_add_text(text, "Time between executions in which a core is idle, and the activity "
                                "of the host in that time\n");
+        software_note(
+            asked,
+            "RUNNING is the time that the chip would need (cost model); the host computes "
+            "the results in EXECUTE",
+            text);
     }
     ntk_text_table_init(&table, 13, 0, heads);
     for (size_t t = 0; t < trace_count && ret == 0; t++) {
@@ -328,6 +354,10 @@ static int answer_executions(const struct ntk_system_asked *asked, struct ntk_bu
                            "which the core ran other executions\n"
                            "TOTAL is from the start of kbl_exec_pre to the end of kbl_exec_post; "
                            "CALL of show-session is all of nrt_execute\n");
+    software_note(asked,
+                  "DEVICE is the time that the chip would need (cost model); NOTIFY contains the "
+                  "time in which the host computes the results",
+                  text);
     ntk_text_table_init(&table, 14, 1u << 3 | 1u << 4, heads);
     for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
         struct ntk_execution_split split;

@@ -223,6 +223,7 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     assert_int_equal(count[4], 2);
     assert_int_equal(count[5], 2);
     assert_int_equal(count[6], 2);
+    assert_false(trace->info->software_cores); /* the job has only the hooks */
     assert_true(trace->info->boot_id[0] && trace->info->host_name[0]);
     ntk_system_trace_close(trace);
     free(result.folder);
