@@ -118,7 +118,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
       "show this metric (series); 'help' lists them", .word_get = metric_name },
     { 0, "kind", NTK_OPT_LIST, NTK_OPT_CALL, CALL(call_kinds),
-      "show only these events: start, end, load, unload, error, alloc, free, model_start, "
+      "show only these events: first_seen, end, load, unload, error, alloc, free, model_start, "
       "model_stop, mark, or all (default: all but alloc, free and mark)",
       .word_get = kind_name },
     { 0, "newest", "N", NTK_OPT_U64, &query.filter.newest_events,
@@ -151,8 +151,9 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
     .epilogue =
         "Questions:\n  latency      latency percentiles of each model\n  executions   executions "
-        "and their results\n  errors       errors by class\n  events       starts, exits, loads, "
-        "errors, the memory log\n  memory       the highest memory use of each process\n  cores    "
+        "and their results\n  errors       errors by class\n  events       processes first seen "
+        "and ended, loads, errors, the memory log\n  memory       the highest memory use of each "
+        "process\n  cores    "
         "    how busy each core and its engines were\n  processes    the processes that ran\n  "
         "ranks        what each rank of a job did, and how long it waited\n  verdicts     which "
         "ranks hung, broke or were slow, when, and why\n  idle         why cores were idle: what "
@@ -175,8 +176,14 @@ static bool wants_metrics(int argc, char **argv)
 
 static void print_metrics(void)
 {
+    int width = 0;
+
     for (int i = 0; i < NTK_STORE_METRIC_COUNT; i++) {
-        printf("%-18s %-8s %s\n", ntk_store_metrics[i].name, ntk_store_metrics[i].unit,
+        int length = (int)strlen(ntk_store_metrics[i].name);
+        width = length > width ? length : width;
+    }
+    for (int i = 0; i < NTK_STORE_METRIC_COUNT; i++) {
+        printf("%-*s  %-7s  %s\n", width, ntk_store_metrics[i].name, ntk_store_metrics[i].unit,
                ntk_store_metrics[i].help);
     }
 }

@@ -85,7 +85,7 @@ int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct n
                                   NTK_STORE_EVENT_COUNT, out_kinds);
     }
     return bad ? ntk_err_set(err, -EINVAL, (uint64_t)(bad - value),
-                             "expected start, end, load, unload, error, alloc, free, "
+                             "expected first_seen, end, load, unload, error, alloc, free, "
                              "model_start, model_stop, mark, separated by commas, or all")
                : 0;
 }

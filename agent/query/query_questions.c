@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "agent/query/query.h"
+#include "agent/query/query_figures.h"
 #include "agent/query/query_states.h"
+#include "agent/query/query_steps.h"
+#include "shared/base/buf.h"
 #include "shared/base/clock.h"
-
-/* Limit of cores listed one by one: more than the largest machine has. */
-#define CORES_MAX 1024
 
 /* An answer being built. */
 struct answer {
@@ -23,23 +23,6 @@ struct answer {
     const char *model; /* of the current rows */
     struct ntk_err *err;
 };
-
-/* ---- steps ---- */
-
-static void add_step_columns(struct ntk_query_table *table)
-{
-    ntk_query_table_add_column(table, NTK_QUERY_TIME, "from");
-    ntk_query_table_add_column(table, NTK_QUERY_TIME, "to");
-    ntk_query_table_add_column(table, NTK_QUERY_SECONDS, "watched_seconds");
-}
-
-static void add_step(struct ntk_query_table *table, uint64_t start_ns, uint64_t end_ns,
-                     uint64_t covered_ns)
-{
-    ntk_query_table_add_count(table, true, start_ns);
-    ntk_query_table_add_count(table, true, end_ns);
-    ntk_query_table_add_count(table, true, covered_ns);
-}
 
 /* ---- latency ---- */
 
@@ -56,7 +39,7 @@ static int add_latency(const struct ntk_store_executions *step, void *ctx)
         ntk_histogram_percentiles(histogram, query->percentiles, query->percentile_count, values);
 
     ntk_query_table_add_text(answer->table, answer->model);
-    add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
+    ntk_query_add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
     ntk_query_table_add_count(answer->table, counted, step->completed);
     ntk_query_table_add_count(answer->table, counted, step->failed);
     ntk_query_table_add_count(answer->table, counted && step->has_outcomes, step->unwatched);
@@ -113,7 +96,7 @@ static int answer_latency(const struct ntk_query *query, struct ntk_query_table 
     int ret = 0;
 
     ntk_query_table_add_column(table, NTK_QUERY_TEXT, "model");
-    add_step_columns(table);
+    ntk_query_step_columns(table);
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "completed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "failed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "unwatched");
@@ -143,12 +126,16 @@ static int add_executions(const struct ntk_store_executions *step, void *ctx)
     bool watched = step->covered_ns > 0;
     bool counted = watched && step->is_counted;
     bool detailed = counted && step->has_outcomes;
-    uint64_t all = step->completed + step->failed - step->unwatched; /* of watched_seconds */
+    uint64_t all = step->completed + step->failed - step->unwatched;
+    bool has_rate =
+        counted && (!ntk_query_has_running(answer->query) || step->is_running || all > 0);
 
-    add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
+    ntk_query_add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
+    ntk_query_add_running(answer->query, answer->table, watched, step->is_running,
+                          step->running_ns);
     ntk_query_table_add_number(
-        answer->table, counted,
-        counted ? (double)all * (double)NTK_NS_PER_SECOND / (double)step->counted_ns : 0);
+        answer->table, has_rate,
+        has_rate ? (double)all * (double)NTK_NS_PER_SECOND / (double)step->running_ns : 0);
     ntk_query_table_add_count(answer->table, counted, step->completed);
     ntk_query_table_add_count(answer->table, counted, step->failed);
     ntk_query_table_add_count(answer->table, detailed, step->unwatched);
@@ -166,7 +153,7 @@ static int answer_executions(const struct ntk_query *query, struct ntk_query_tab
 {
     struct answer answer = { .query = query, .table = table, .err = err };
 
-    add_step_columns(table);
+    ntk_query_rate_columns(query, table);
     ntk_query_table_add_column(table, NTK_QUERY_NUMBER, "per_second");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "completed");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "failed");
@@ -187,7 +174,7 @@ static int add_errors(const struct ntk_store_executions *step, void *ctx)
     bool watched = step->covered_ns > 0;
     bool known = watched && step->is_counted && step->has_outcomes;
 
-    add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
+    ntk_query_add_step(answer->table, step->start_ns, step->end_ns, step->covered_ns);
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         ntk_query_table_add_count(answer->table, known, step->error_class[i]);
     }
@@ -200,7 +187,7 @@ static int answer_errors(const struct ntk_query *query, struct ntk_query_table *
 {
     struct answer answer = { .query = query, .table = table, .err = err };
 
-    add_step_columns(table);
+    ntk_query_step_columns(table);
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         ntk_query_table_add_column(table, NTK_QUERY_COUNT, ntk_error_class_names[i]);
     }
@@ -210,6 +197,30 @@ static int answer_errors(const struct ntk_query *query, struct ntk_query_table *
 }
 
 /* ---- processes and their memory ---- */
+
+/* "4,5,6,12" becomes "4-6,12". */
+static void add_core_ranges(struct ntk_query_table *table, const char *cores)
+{
+    struct ntk_buf text = { 0 };
+    char *at = (char *)(uintptr_t)(cores ? cores : "");
+
+    while (*at) {
+        unsigned long first = strtoul(at, &at, 10);
+        unsigned long last = first;
+        char *next = at;
+        while (*next == ',' && strtoul(next + 1, &next, 10) == last + 1) {
+            last++;
+            at = next;
+        }
+        ntk_buf_add_format(&text, last > first ? "%s%lu-%lu" : "%s%lu",
+                           text.bytes_count > 0 ? "," : "", first, last);
+        at += strcspn(at, ",");
+        at += *at == ',';
+    }
+    ntk_query_table_add_text(table, ntk_buf_ok(&text) ? ntk_buf_text_get(&text) : NULL);
+    table->failed |= !ntk_buf_ok(&text);
+    ntk_buf_fini(&text);
+}
 
 static int add_process(const struct ntk_store_process *process, void *ctx)
 {
@@ -224,6 +235,7 @@ static int add_process(const struct ntk_store_process *process, void *ctx)
     ntk_query_table_add_count(table, process->exit.kind == NTK_EXIT_CODE, process->exit.value);
     ntk_query_table_add_count(table, process->exit.kind == NTK_EXIT_SIGNAL, process->exit.value);
     ntk_query_table_add_count(table, true, process->core_count);
+    add_core_ranges(table, process->cores);
     const char *counted = process->executions_counted;
     bool is_counted = process->has_samples && !(counted && strcmp(counted, "none") == 0);
     ntk_query_table_add_count(table, is_counted, process->completed);
@@ -242,14 +254,23 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
 {
     struct answer answer = { .query = query, .table = table, .err = err };
     static const struct ntk_query_heading columns[] = {
-        { NTK_QUERY_TEXT, "tag" },          { NTK_QUERY_COUNT, "pid" },
-        { NTK_QUERY_TIME, "first_seen" },   { NTK_QUERY_TIME, "last_seen" },
-        { NTK_QUERY_TIME, "ended" },        { NTK_QUERY_COUNT, "exit_code" },
-        { NTK_QUERY_COUNT, "exit_signal" }, { NTK_QUERY_COUNT, "cores" },
-        { NTK_QUERY_COUNT, "completed" },   { NTK_QUERY_COUNT, "failed" },
-        { NTK_QUERY_COUNT, "unwatched" },   { NTK_QUERY_TEXT, "executions_counted" },
-        { NTK_QUERY_TEXT, "hooks" },        { NTK_QUERY_TEXT, "user" },
-        { NTK_QUERY_TEXT, "container_id" }, { NTK_QUERY_TEXT, "command" },
+        { NTK_QUERY_TEXT, "tag" },
+        { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_TIME, "first_seen" },
+        { NTK_QUERY_TIME, "last_seen" },
+        { NTK_QUERY_TIME, "ended" },
+        { NTK_QUERY_COUNT, "exit_code" },
+        { NTK_QUERY_COUNT, "exit_signal" },
+        { NTK_QUERY_COUNT, "cores" },
+        { NTK_QUERY_TEXT, "core_list" },
+        { NTK_QUERY_COUNT, "completed" },
+        { NTK_QUERY_COUNT, "failed" },
+        { NTK_QUERY_COUNT, "unwatched" },
+        { NTK_QUERY_TEXT, "executions_counted" },
+        { NTK_QUERY_TEXT, "hooks" },
+        { NTK_QUERY_TEXT, "user" },
+        { NTK_QUERY_TEXT, "container_id" },
+        { NTK_QUERY_TEXT, "command" },
     };
 
     ntk_query_table_add_columns(table, columns, sizeof columns / sizeof *columns);
@@ -336,137 +357,6 @@ static int answer_events(const struct ntk_query *query, struct ntk_query_table *
                                    query->event_kinds, add_event, &answer, err);
 }
 
-/* ---- cores ---- */
-
-static const struct {
-    enum ntk_store_metric metric;
-    enum ntk_query_kind kind;
-    const char *name;
-} core_columns[] = {
-    { NTK_STORE_UTILIZATION, NTK_QUERY_RATIO, "busy_ratio" },
-    { NTK_STORE_PE_BUSY, NTK_QUERY_RATIO, "pe_busy_ratio" },
-    { NTK_STORE_ACT_BUSY, NTK_QUERY_RATIO, "act_busy_ratio" },
-    { NTK_STORE_POOL_BUSY, NTK_QUERY_RATIO, "pool_busy_ratio" },
-    { NTK_STORE_DVE_BUSY, NTK_QUERY_RATIO, "dve_busy_ratio" },
-    { NTK_STORE_SP_BUSY, NTK_QUERY_RATIO, "sp_busy_ratio" },
-    { NTK_STORE_DMA_BUSY, NTK_QUERY_RATIO, "dma_busy_ratio" },
-    { NTK_STORE_FLOPS, NTK_QUERY_NUMBER, "effective_flops_per_second" },
-};
-#define CORE_COLUMNS (sizeof core_columns / sizeof *core_columns)
-
-static int add_core(const struct ntk_query *query, uint32_t core, struct ntk_query_table *table,
-                    struct ntk_err *err)
-{
-    struct ntk_store_point *points[CORE_COLUMNS] = { NULL };
-    struct ntk_store_filter filter = query->filter;
-    size_t count = SIZE_MAX; /* of the shortest */
-    int ret = 0;
-
-    filter.has_core = true;
-    filter.core = core;
-    for (size_t c = 0; ret == 0 && c < CORE_COLUMNS; c++) {
-        size_t found = 0;
-        ret = ntk_store_reader_series(query->reader, core_columns[c].metric, &filter,
-                                      &query->window, &points[c], &found, err);
-        count = found < count ? found : count;
-    }
-    for (size_t i = 0; ret == 0 && i < count; i++) {
-        const struct ntk_store_point *busy = &points[0][i];
-        ntk_query_table_add_count(table, true, core);
-        add_step(table, busy->start_ns, busy->end_ns, busy->covered_ns);
-        ntk_query_table_add_number(table, busy->has_value, busy->value);
-        ntk_query_table_add_number(table, busy->has_largest, busy->largest);
-        for (size_t c = 1; c < CORE_COLUMNS; c++) {
-            const struct ntk_store_point *point = &points[c][i];
-            bool is_same = point->start_ns == busy->start_ns && point->end_ns == busy->end_ns;
-            ntk_query_table_add_number(table, is_same && point->has_value, point->value);
-        }
-    }
-    for (size_t c = 0; c < CORE_COLUMNS; c++) {
-        free(points[c]);
-    }
-    return ret;
-}
-
-struct core_list {
-    uint32_t cores[CORES_MAX];
-    size_t count;
-};
-
-static int take_core(size_t column_count, const char *const *names, const char *const *values,
-                     void *ctx)
-{
-    struct core_list *list = ctx;
-    (void)column_count;
-    (void)names;
-
-    if (list->count < CORES_MAX && values[0]) {
-        list->cores[list->count++] = (uint32_t)strtoul(values[0], NULL, 10);
-    }
-    return 0;
-}
-
-static int answer_cores(const struct ntk_query *query, struct ntk_query_table *table,
-                        struct ntk_err *err)
-{
-    struct core_list list = { .cores = { query->filter.core }, .count = 1 };
-    int ret = 0;
-
-    ntk_query_table_add_column(table, NTK_QUERY_COUNT, "core");
-    add_step_columns(table);
-    for (size_t c = 0; c < CORE_COLUMNS; c++) {
-        ntk_query_table_add_column(table, core_columns[c].kind, core_columns[c].name);
-        if (c == 0) {
-            ntk_query_table_add_column(table, NTK_QUERY_RATIO, "busiest_second_ratio");
-        }
-    }
-    if (!query->filter.has_core) {
-        list.count = 0;
-        ret = ntk_store_reader_query(query->reader,
-                                     "SELECT DISTINCT core FROM core_total ORDER BY core",
-                                     take_core, &list, err);
-    }
-    for (size_t i = 0; ret == 0 && i < list.count; i++) {
-        ret = add_core(query, list.cores[i], table, err);
-    }
-    return ret;
-}
-
-/* ---- any figure ---- */
-
-static enum ntk_query_kind kind_of(const char *unit)
-{
-    return strcmp(unit, "ratio") == 0   ? NTK_QUERY_RATIO
-           : strcmp(unit, "bytes") == 0 ? NTK_QUERY_BYTES
-                                        : NTK_QUERY_NUMBER;
-}
-
-static int answer_series(const struct ntk_query *query, struct ntk_query_table *table,
-                         struct ntk_err *err)
-{
-    const struct ntk_store_metric_info *info = &ntk_store_metrics[query->metric];
-    struct ntk_store_point *points;
-    char name[NTK_QUERY_NAME_BYTES];
-    size_t count;
-
-    add_step_columns(table);
-    ntk_query_table_add_column(table, kind_of(info->unit), info->name);
-    snprintf(name, sizeof name, "largest_%s", info->name);
-    ntk_query_table_add_column(table, kind_of(info->unit), name);
-    int ret = ntk_store_reader_series(query->reader, query->metric, &query->filter, &query->window,
-                                      &points, &count, err);
-    if (ret < 0) {
-        return ret;
-    }
-    for (size_t i = 0; i < count; i++) {
-        add_step(table, points[i].start_ns, points[i].end_ns, points[i].covered_ns);
-        ntk_query_table_add_number(table, points[i].has_value, points[i].value);
-        ntk_query_table_add_number(table, points[i].has_largest, points[i].largest);
-    }
-    free(points);
-    return 0;
-}
-
 #define OF_EACH (NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_MODEL | NTK_QUERY_OF_CORE)
 /* Models have no figures per core. */
 #define OF_EXECUTIONS (OF_EACH | NTK_QUERY_MODEL_OR_CORE | NTK_QUERY_OF_STEP)
@@ -476,11 +366,11 @@ const struct ntk_query_question ntk_query_questions[] = {
       OF_EXECUTIONS | NTK_QUERY_OF_PERCENTILES | NTK_QUERY_OF_LATENCY, answer_latency },
     { "executions", "executions and their results", NULL, OF_EXECUTIONS, answer_executions },
     { "errors", "errors by class", NULL, OF_EXECUTIONS, answer_errors },
-    { "events", "starts, exits, loads, errors, the memory log", NULL,
+    { "events", "processes first seen and ended, loads, errors, the memory log", NULL,
       OF_EACH | NTK_QUERY_OF_KIND | NTK_QUERY_OF_NEWEST, answer_events },
     { "memory", "the highest memory use of each process", NULL, OF_EACH, answer_memory },
     { "cores", "how busy each core and its engines were", NULL,
-      NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_CORE | NTK_QUERY_OF_STEP, answer_cores },
+      NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_CORE | NTK_QUERY_OF_STEP, ntk_query_answer_cores },
     { "processes", "the processes that ran", NULL, OF_EACH, answer_processes },
     { "ranks", "what each rank of a job did, and how long it waited", "rank_history",
       NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_STEP, ntk_query_answer_ranks },
@@ -491,6 +381,6 @@ const struct ntk_query_question ntk_query_questions[] = {
     { "health", "the health of each device, and why", NULL, NTK_QUERY_OF_DEVICE,
       ntk_query_answer_health },
     { "series", "one metric over time, see --metric", NULL, NTK_QUERY_OF_METRIC | NTK_QUERY_OF_STEP,
-      answer_series },
+      ntk_query_answer_series },
     { NULL, NULL, NULL, 0, NULL },
 };

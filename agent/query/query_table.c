@@ -45,9 +45,17 @@ void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_ki
                                 const char *name)
 {
     assert(table->column_count < NTK_QUERY_COLUMNS_MAX && table->cells.count == 0);
+    assert(strlen(name) < NTK_QUERY_NAME_BYTES);
     struct ntk_query_column *column = &table->columns[table->column_count++];
     column->kind = kind;
     ntk_str_copy(column->name, sizeof column->name, name);
+}
+
+void ntk_query_table_add_optional_column(struct ntk_query_table *table, enum ntk_query_kind kind,
+                                         const char *name)
+{
+    ntk_query_table_add_column(table, kind, name);
+    table->columns[table->column_count - 1].is_optional = true;
 }
 
 void ntk_query_table_add_columns(struct ntk_query_table *table,
@@ -184,18 +192,17 @@ size_t ntk_query_table_row_count(const struct ntk_query_table *table)
     return table->column_count > 0 ? table->cells.count / table->column_count : 0;
 }
 
-static void add_heading(char *buf, size_t buf_bytes, const char *name)
+/* The name without its unit, because each value has one. */
+static void shorten(char *buf, size_t buf_bytes, const char *name)
 {
     static const char *const units[] = { "_ns", "_seconds", "_bytes", "_ratio" };
 
     ntk_str_copy(buf, buf_bytes, name);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (ntk_str_ends_with(buf, units[i])) {
-            buf[strlen(buf) - strlen(units[i])] = '\0'; /* each value has its unit */
+            buf[strlen(buf) - strlen(units[i])] = '\0';
+            return;
         }
-    }
-    for (char *c = buf; *c; c++) {
-        *c = *c == '_' ? ' ' : *c;
     }
 }
 
@@ -204,16 +211,38 @@ static bool is_mark(const struct ntk_query_table *table, size_t column)
     return column < table->column_count && table->columns[column].kind == NTK_QUERY_ESTIMATED;
 }
 
-/* A heading, or a cell with the mark of an estimate. */
+/* Columns that people do not see. */
+static bool is_hidden(const struct ntk_query_table *table, size_t column)
+{
+    bool has_value = !table->columns[column].is_optional;
+
+    for (size_t r = 0; !has_value && r < ntk_query_table_row_count(table); r++) {
+        has_value = cell_at(table, r, column)->known;
+    }
+    return !has_value || is_mark(table, column);
+}
+
+/* A heading that an earlier column has keeps its unit: "wait" and "wait ratio". */
 static void put_heading(const struct ntk_query_table *table, size_t column,
                         struct ntk_text_table *lines)
 {
-    char text[CELL_BYTES];
+    char text[NTK_QUERY_NAME_BYTES];
+    char earlier[NTK_QUERY_NAME_BYTES];
 
-    add_heading(text, sizeof text, table->columns[column].name);
+    shorten(text, sizeof text, table->columns[column].name);
+    for (size_t c = 0; c < column; c++) {
+        shorten(earlier, sizeof earlier, table->columns[c].name);
+        if (strcmp(text, earlier) == 0) {
+            ntk_str_copy(text, sizeof text, table->columns[column].name);
+        }
+    }
+    for (char *c = text; *c; c++) {
+        *c = *c == '_' ? ' ' : *c;
+    }
     ntk_text_table_text(lines, text);
 }
 
+/* A cell with the mark of an estimate. */
 static void put_cell(const struct ntk_query_table *table, size_t row, size_t column,
                      struct ntk_text_table *lines)
 {
@@ -230,22 +259,24 @@ static void write_table(const struct ntk_query_table *table, struct ntk_buf *out
     struct ntk_text_table lines;
     uint32_t left = 0;
     size_t columns = 0;
+    bool hidden[NTK_QUERY_COLUMNS_MAX];
 
     for (size_t c = 0; c < table->column_count; c++) {
+        hidden[c] = is_hidden(table, c);
         enum ntk_query_kind kind = table->columns[c].kind;
         left |= (uint32_t)(kind == NTK_QUERY_TEXT || kind == NTK_QUERY_TIME) << columns;
-        columns += !is_mark(table, c);
+        columns += !hidden[c];
     }
     ntk_text_table_init(&lines, columns, left, NULL);
     lines.cell_bytes = 1 + CELL_BYTES;
     for (size_t c = 0; c < table->column_count; c++) {
-        if (!is_mark(table, c)) {
+        if (!hidden[c]) {
             put_heading(table, c, &lines);
         }
     }
     for (size_t r = 0; r < ntk_query_table_row_count(table); r++) {
         for (size_t c = 0; c < table->column_count; c++) {
-            if (!is_mark(table, c)) {
+            if (!hidden[c]) {
                 put_cell(table, r, c, &lines);
             }
         }
@@ -263,7 +294,7 @@ static void write_list(const struct ntk_query_table *table, struct ntk_buf *out)
         ntk_text_table_init(&lines, 2, 3, NULL);
         lines.cell_bytes = 1 + CELL_BYTES;
         for (size_t c = 0; c < table->column_count; c++) {
-            if (!is_mark(table, c)) {
+            if (!is_hidden(table, c)) {
                 put_heading(table, c, &lines);
                 put_cell(table, r, c, &lines);
             }

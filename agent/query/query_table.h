@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define NTK_QUERY_COLUMNS_MAX 32
-#define NTK_QUERY_NAME_BYTES 32
+#define NTK_QUERY_NAME_BYTES 64
 
 enum ntk_query_kind {
     NTK_QUERY_TEXT,
@@ -51,6 +51,7 @@ enum ntk_query_form {
 struct ntk_query_column {
     char name[NTK_QUERY_NAME_BYTES];
     enum ntk_query_kind kind;
+    bool is_optional;
 };
 
 struct ntk_query_table {
@@ -68,6 +69,9 @@ void ntk_query_table_fini(struct ntk_query_table *table);
 /* Add all columns before the first cell. */
 void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_kind kind,
                                 const char *name);
+/* The same; people see it only if a row has a value. */
+void ntk_query_table_add_optional_column(struct ntk_query_table *table, enum ntk_query_kind kind,
+                                         const char *name);
 struct ntk_query_heading {
     enum ntk_query_kind kind;
     const char *name;

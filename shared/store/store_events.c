@@ -51,7 +51,8 @@ static const char *const sources[NTK_STORE_EVENT_COUNT] = {
 };
 
 const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT] = {
-    "start", "end", "load", "unload", "error", "alloc", "free", "model_start", "model_stop", "mark",
+    "first_seen", "end",  "load",        "unload",     "error",
+    "alloc",      "free", "model_start", "model_stop", "mark",
 };
 
 /* The columns of an event. An answer has many events, so columns are found by enum. */

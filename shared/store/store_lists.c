@@ -139,6 +139,8 @@ static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container_id, p.first_seen_ns, p.last_seen_ns,"
     " p.ended_ns, p.exit_code, p.exit_signal, (SELECT count(DISTINCT t.core) FROM core_total t"
     "  WHERE t.process_id = p.process_id) AS cores,"
+    " (SELECT group_concat(core) FROM (SELECT DISTINCT t.core FROM core_total t"
+    "  WHERE t.process_id = p.process_id ORDER BY t.core)) AS core_numbers,"
     " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched, p.hooks, p.executions_counted,"
     " m.process_id AS sampled_id, EXISTS (SELECT 1 FROM model o WHERE o.process_id = p.process_id"
     "  AND o.memory_estimated) AS device_estimated"
@@ -165,6 +167,7 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
         .ended_ns = ntk_store_sql_u64(statement, "ended_ns"),
         .exit = ntk_store_sql_exit(statement),
         .core_count = (uint32_t)ntk_store_sql_u64(statement, "cores"),
+        .cores = ntk_store_sql_word(statement, "core_numbers"),
         .has_samples = ntk_store_sql_known(statement, "sampled_id"),
         .has_host = ntk_store_sql_known(statement, "host"),
         .host_bytes_max = ntk_store_sql_u64(statement, "host"),

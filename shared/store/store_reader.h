@@ -144,12 +144,15 @@ struct ntk_store_point {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t covered_ns; /* the part that the agent watched */
-    /* the total length of the periods that end in it, which may begin before it: the divisor of
-     * rates */
+    /* the total length of the periods that end in it, which may begin before it */
     uint64_t counted_ns;
+    /* the part of it in which a process of the filter ran, the divisor of shares and rates; all of
+     * it if none ran, or without a process, user or model in the filter */
+    uint64_t running_ns;
+    bool is_running; /* a process of the filter ran */
     bool has_value;
     bool has_largest;
-    double value;   /* shares and rates over counted_ns; sizes: the last; several cores or
+    double value;   /* shares and rates over running_ns; sizes: the last; several cores or
                      * processes are added */
     double largest; /* of a second; only for a single core or process */
 };
@@ -168,8 +171,10 @@ struct ntk_store_executions {
     uint64_t end_ns;
     uint64_t covered_ns; /* 0: a gap, the counts have no meaning */
     uint64_t counted_ns; /* see a point */
-    uint64_t uncounted;  /* processes with executions that are not, or only partly, included */
-    bool is_counted;     /* else all processes are uncounted, and the counts have no meaning */
+    uint64_t running_ns; /* see a point */
+    bool is_running;
+    uint64_t uncounted; /* processes with executions that are not, or only partly, included */
+    bool is_counted;    /* else all processes are uncounted, and the counts have no meaning */
     /* With filter.model only completed and failed ones are known. */
     bool has_outcomes;
     uint64_t completed;
@@ -202,8 +207,9 @@ struct ntk_store_process {
     uint64_t ended_ns; /* 0: its end was not seen */
     struct ntk_exit exit;
     uint32_t core_count;
-    bool has_samples; /* it was watched */
-    bool has_host;    /* unknown if no source reports it */
+    const char *cores; /* their global physical numbers in order: "4,5"; NULL: none */
+    bool has_samples;  /* it was watched */
+    bool has_host;     /* unknown if no source reports it */
     uint64_t host_bytes_max;
     bool has_device;
     bool device_estimated; /* a model's memory is the difference around its load */
@@ -246,7 +252,7 @@ enum ntk_store_event_kind {
                                * those of memory */
     NTK_STORE_EVENT_COUNT
 };
-extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "start" ... */
+extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "first_seen" ... */
 /* Masks of kinds, a bit each. */
 #define NTK_STORE_EVENTS_ALL ((1u << NTK_STORE_EVENT_COUNT) - 1)
 #define NTK_STORE_EVENTS_MEMORY (1u << NTK_STORE_EVENT_ALLOC | 1u << NTK_STORE_EVENT_FREE)

@@ -146,6 +146,18 @@ static int load_coverage(struct query *query, struct ntk_err *err)
     return ret;
 }
 
+/* The processes that loaded the model of the filter. */
+static void add_model_processes(struct ntk_buf *sql, const struct ntk_store_filter *filter,
+                                const char *separator)
+{
+    if (filter->model) {
+        ntk_buf_add_format(sql,
+                           "%s process_id IN (SELECT process_id FROM model"
+                           " WHERE name = :name OR name = :name || '.neff')",
+                           separator);
+    }
+}
+
 /* The number of processes in each step that count executions, and of those that do not. */
 static int load_counting(struct query *query, struct ntk_err *err)
 {
@@ -164,10 +176,7 @@ static int load_counting(struct query *query, struct ntk_err *err)
                               query->filter->has_core ? NTK_FAMILY_CORE : NTK_FAMILY_PROCESS,
                               query->filter);
     ntk_buf_add_text(&sql, " JOIN process p USING (process_id)");
-    if (query->filter->model) {
-        ntk_buf_add_text(&sql, " WHERE process_id IN (SELECT process_id FROM model"
-                               " WHERE name = :name OR name = :name || '.neff')");
-    }
+    add_model_processes(&sql, query->filter, " WHERE");
     ntk_buf_add_text(&sql, " GROUP BY 1");
     int ret = prepare(query, &sql, &statement, err);
     if (ret < 0) {
@@ -176,6 +185,45 @@ static int load_counting(struct query *query, struct ntk_err *err)
     while (next_row(query, statement, &i, &ret, err)) {
         query->steps[i].uncounted = ntk_store_sql_u64(statement, "uncounted");
         query->steps[i].counting = ntk_store_sql_u64(statement, "counting");
+    }
+    sqlite3_finalize(statement);
+    return ret;
+}
+
+static bool selects_processes(const struct ntk_store_filter *filter)
+{
+    return filter->process || filter->user || filter->model;
+}
+
+/* The part of each step in which a process of the filter ran. Rows of seconds have the same
+ * period; a longer row has at most the time from the first to the last process in it. */
+static int load_running(struct query *query, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *statement = NULL;
+    size_t i;
+
+    if (!selects_processes(query->filter)) {
+        return 0;
+    }
+    ntk_buf_add_text(&sql, "SELECT bucket, add_up(ns) AS running_ns FROM (SELECT ");
+    add_bucket(&sql, query);
+    ntk_buf_add_format(&sql,
+                       ", min(add_up(period_ns), max(max(period_ns), CASE WHEN row_step_ns > %llu"
+                       " THEN min(time_ns, max(p.last_seen_ns))"
+                       " - max(time_ns - row_step_ns, min(p.first_seen_ns)) ELSE 0 END)) AS ns"
+                       " FROM ",
+                       (unsigned long long)NTK_NS_PER_SECOND);
+    ntk_store_window_add_rows(&sql, &query->pieces, NTK_FAMILY_PROCESS, query->filter);
+    ntk_buf_add_text(&sql, " JOIN process p USING (process_id)");
+    add_model_processes(&sql, query->filter, " WHERE");
+    ntk_buf_add_text(&sql, " GROUP BY time_ns, row_step_ns) GROUP BY bucket");
+    int ret = prepare(query, &sql, &statement, err);
+    if (ret < 0) {
+        return ret;
+    }
+    while (next_row(query, statement, &i, &ret, err)) {
+        query->steps[i].point.running_ns = ntk_store_sql_u64(statement, "running_ns");
     }
     sqlite3_finalize(statement);
     return ret;
@@ -218,7 +266,8 @@ static int init(struct query *query, struct ntk_store_reader *reader,
         query->steps[i].point.start_ns = query->window.from_ns + i * query->window.step_ns;
         query->steps[i].point.end_ns = query->steps[i].point.start_ns + query->window.step_ns;
     }
-    return load_coverage(query, err);
+    ret = load_coverage(query, err);
+    return ret < 0 ? ret : load_running(query, err);
 }
 
 /* Rows longer than a step replace the steps before theirs; covered is at most the length. */
@@ -234,6 +283,10 @@ static void widen(struct query *query)
             step.point.start_ns = query->steps[--kept].point.start_ns;
         }
         step.point.counted_ns = step.point.covered_ns;
+        step.point.is_running = step.point.running_ns > 0;
+        if (!step.point.is_running || step.point.running_ns > step.point.counted_ns) {
+            step.point.running_ns = step.point.counted_ns;
+        }
         if (step.point.covered_ns > step.point.end_ns - step.point.start_ns) {
             step.point.covered_ns = step.point.end_ns - step.point.start_ns;
         }
@@ -290,10 +343,7 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
     ntk_buf_add_text(&sql, "SELECT min(first_seen_ns) AS first_ns, max(last_seen_ns) AS last_ns"
                            " FROM process WHERE 1");
     ntk_store_window_add_process(&sql, "", query->filter);
-    if (query->filter->model) {
-        ntk_buf_add_text(&sql, " AND process_id IN (SELECT process_id FROM model"
-                               " WHERE name = :name OR name = :name || '.neff')");
-    }
+    add_model_processes(&sql, query->filter, " AND");
     int ret = prepare(query, &sql, &statement, err);
     if (ret < 0) {
         return ret;
@@ -377,12 +427,12 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
             points[i].has_value = false;
             points[i].has_largest = false;
         } else if (forms[metric].kind == SHARE) {
-            points[i].value /= (double)points[i].counted_ns;
+            points[i].value /= (double)points[i].running_ns;
             if (filter->has_core && points[i].value > 1) { /* see BUSY_PERIOD in tier.c */
                 points[i].value = 1;
             }
         } else if (forms[metric].kind == RATE) {
-            points[i].value *= (double)NTK_NS_PER_SECOND / (double)points[i].counted_ns;
+            points[i].value *= (double)NTK_NS_PER_SECOND / (double)points[i].running_ns;
         }
     }
     *out_points = points;
@@ -522,6 +572,8 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt
                                                  .end_ns = point->end_ns,
                                                  .covered_ns = point->covered_ns,
                                                  .counted_ns = point->counted_ns,
+                                                 .running_ns = point->running_ns,
+                                                 .is_running = point->is_running,
                                                  .uncounted = query->steps[i].uncounted,
                                                  .has_outcomes = !of_model };
         bool is_its =

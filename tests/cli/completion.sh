@@ -90,7 +90,7 @@ done
 [ "$(ask neuron-monitor --omit v)" = v3d ] || fail "neuron-monitor --omit v<tab>"
 [ "$(ask neuron-monitor --omit v3d,us | tr '\n' ' ')" = 'v3d,usage_breakdown v3d,usage_data ' ] || fail "neuron-monitor --omit v3d,us<tab>"
 [ "$(ask neuron-monitor --capture-on = hang,slow,s)" = hang,slow,stuck ] || fail "neuron-monitor --capture-on=hang,slow,s<tab>"
-[ "$(ask neuron-monitor query --kind start,en)" = start,end ] || fail "neuron-monitor query --kind start,en<tab>"
+[ "$(ask neuron-monitor query --kind first_seen,en)" = first_seen,end ] || fail "neuron-monitor query --kind first_seen,en<tab>"
 [ "$(ask neuron-profile analyze --engine tensor,vec)" = tensor,vector ] || fail "neuron-profile analyze --engine tensor,vec<tab>"
 
 # A subcommand has no separate script: its name is not a command of the shell.
@@ -130,8 +130,8 @@ if command -v fish >/dev/null; then
     [ "$(fished neuron-bench exec --fill=z)" = --fill=zeros ] || fail "fish: neuron-bench exec --fill=z<tab>"
     [ "$(fished neuron-monitor --capture-on=hang,sl)" = --capture-on=hang,slow ] || fail "fish: neuron-monitor --capture-on=hang,sl<tab>: $(fished neuron-monitor --capture-on=hang,sl)"
     [ "$(fished neuron-monitor --capture-on hang,slow,s)" = hang,slow,stuck ] || fail "fish: neuron-monitor --capture-on hang,slow,s<tab>"
-    [ "$(fished neuron-monitor query --kind start,en)" = start,end ] || fail "fish: neuron-monitor query --kind start,en<tab>"
-    [ "$(fished neuron-monitor query --kind=start,en)" = --kind=start,end ] || fail "fish: neuron-monitor query --kind=start,en<tab>"
+    [ "$(fished neuron-monitor query --kind first_seen,en)" = first_seen,end ] || fail "fish: neuron-monitor query --kind first_seen,en<tab>"
+    [ "$(fished neuron-monitor query --kind=first_seen,en)" = --kind=first_seen,end ] || fail "fish: neuron-monitor query --kind=first_seen,en<tab>"
     options_of neuron-bench exec >want
     fished neuron-bench exec -- | { grep '^--' || true; } | sort -u >offered
     [ -z "$(comm -23 want offered)" ] || fail "fish: neuron-bench exec --<tab> lacks $(comm -23 want offered)"
@@ -175,8 +175,8 @@ ZSH
     typed "neuron-profile view --output-format par" '^% neuron-profile view --output-format parquet *$'
     typed "neuron-monitor --capture-on hang,slow,s" '^% neuron-monitor --capture-on hang,slow,stuck,* *$'
     typed "neuron-monitor --capture-on=hang,sl" '^% neuron-monitor --capture-on=hang,slow,* *$'
-    typed "neuron-monitor query --kind start,en" '^% neuron-monitor query --kind start,end,* *$'
-    typed "neuron-monitor query --kind=start,en" '^% neuron-monitor query --kind=start,end,* *$'
+    typed "neuron-monitor query --kind first_seen,en" '^% neuron-monitor query --kind first_seen,end,* *$'
+    typed "neuron-monitor query --kind=first_seen,en" '^% neuron-monitor query --kind=first_seen,end,* *$'
     typed "neuron-top --" '^--expand  *-- start with the whole tree expanded'
 else
     echo "zsh or tmux is not installed: the completion of zsh was not tried"

@@ -196,8 +196,9 @@ static void hostile_parameters_get_one_message_and_status_400(void **state)
         { "processes?process=", "process: expected a name" },
         { "events?newest=0", "newest: expected a number from 1 to 30000" },
         { "events?newest=30001", "newest: expected a number from 1 to 30000" },
-        { "events?kind=error,%27", "kind: expected start, end, load, unload, error, alloc, free, "
-                                   "model_start, model_stop, mark, separated by commas, or all" },
+        { "events?kind=error,%27",
+          "kind: expected first_seen, end, load, unload, error, alloc, free, "
+          "model_start, model_stop, mark, separated by commas, or all" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

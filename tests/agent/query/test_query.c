@@ -102,10 +102,10 @@ static void people_read_a_table(void **state)
            "trainer  1077               9.0MB                0B         -\n",
            "memory", "--db", f->path);
     EXPECT("tag       pid  first seen            last seen             ended  exit code  "
-           "exit signal  cores  completed  "
+           "exit signal  cores  core list  completed  "
            "failed  unwatched  executions counted  hooks  user  container id  command\n"
            "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -              -  "
-           "          -      2        600  "
+           "          -      2  4-5              600  "
            "     0          0  -                   -      -     -             python train.py\n",
            "processes", "--db", f->path);
 }
@@ -266,7 +266,7 @@ static void uncounted_executions_are_reported_and_are_not_zero(void **state)
         }
         struct test_run run =
             RUN("series", "--metric", metrics[i], "--csv", "--db", path, "--process", "attached");
-        assert_non_null(strstr(run.out, "Z,3,,"));
+        assert_non_null(strstr(run.out, "Z,3,3,,"));
         test_run_fini(&run);
     }
     free(path);
@@ -345,10 +345,10 @@ static void a_gap_is_shown_as_a_gap(void **state)
         "4,2023-11-14T22:17:30Z,2023-11-14T22:18:00Z,30,0.5,0.5,,,,,,,\r\n",
         "cores", "--db", f->path, "--csv", "--core", "4", "--last", "2m", "--step", "30s");
     /* Idle counts as zero, unwatched as absent. */
-    EXPECT("from                  to                    watched  executions  largest executions\n"
-           "2023-11-14T22:15:00Z  2023-11-14T22:16:00Z      60s           4                   -\n"
-           "2023-11-14T22:16:00Z  2023-11-14T22:17:00Z      30s           4                   -\n"
-           "2023-11-14T22:17:00Z  2023-11-14T22:18:00Z      30s           0                   -\n",
+    EXPECT("from                  to                    watched  executions\n"
+           "2023-11-14T22:15:00Z  2023-11-14T22:16:00Z      60s           4\n"
+           "2023-11-14T22:16:00Z  2023-11-14T22:17:00Z      30s           4\n"
+           "2023-11-14T22:17:00Z  2023-11-14T22:18:00Z      30s           0\n",
            "series", "--metric", "executions", "--db", f->path, "--from", "2023-11-14T22:15:00Z",
            "--step", "1m");
 }
@@ -385,15 +385,16 @@ static void events_are_listed_in_order(void **state)
 {
     const struct fixture *f = *state;
 
-    EXPECT("time                      kind   tag       pid  core  model     what   nrt status  "
-           "execution id  bytes  duration  address  name             value\n"
-           "2023-11-14T22:14:01Z      start  trainer  1077     -  -         -               -  "
-           "           -      -         -  -        python train.py      -\n"
-           "2023-11-14T22:14:19.999Z  load   trainer  1077     1  mlp.neff  -            1006  "
-           "           -  4.0KB       0ns  -        weights              -\n"
-           "2023-11-14T22:14:19.999Z  error  trainer  1077     1  mlp.neff  model        1006  "
-           "           0      -         -  -        -                    -\n",
-           "events", "--db", f->path);
+    EXPECT(
+        "time                      kind        tag       pid  core  model     what   nrt status  "
+        "execution id  bytes  duration  address  name             value\n"
+        "2023-11-14T22:14:01Z      first_seen  trainer  1077     -  -         -               -  "
+        "           -      -         -  -        python train.py      -\n"
+        "2023-11-14T22:14:19.999Z  load        trainer  1077     1  mlp.neff  -            1006  "
+        "           -  4.0KB       0ns  -        weights              -\n"
+        "2023-11-14T22:14:19.999Z  error       trainer  1077     1  mlp.neff  model        1006  "
+        "           0      -         -  -        -                    -\n",
+        "events", "--db", f->path);
     EXPECT("time,kind,tag,pid,core,model,what,nrt_status,execution_id,bytes,duration_ns,"
            "address,name,value\r\n"
            "2023-11-14T22:14:20Z,alloc,trainer,1077,1,mlp.neff,tensors,,,4096,,0x0,weights,\r\n",
@@ -405,15 +406,16 @@ static void events_are_listed_in_order(void **state)
     EXPECT("[]\n", "events", "--db", f->path, "--json", "--core", "5", "--kind", "error");
     EXPECT_ERROR(2,
                  "neuron-monitor query: invalid value 'errors' for --kind (did you mean 'error'?): "
-                 "expected start, end, "
+                 "expected first_seen, end, "
                  "load, unload, error, alloc, free, model_start, model_stop, mark, separated by "
                  "commas, or all\n" TRY,
                  "events", "--db", f->path, "--kind", "errors");
     EXPECT_ERROR(2,
                  "neuron-monitor query: invalid value 'x' for --kind: "
-                 "expected start, end, load, unload, error, alloc, free, model_start, "
+                 "expected first_seen, end, load, unload, error, alloc, free, model_start, "
                  "model_stop, mark, separated by commas, or all\n" TRY,
-                 "events", "--db", f->path, "--kind", "start,end,load,unload,error,alloc,free,x");
+                 "events", "--db", f->path, "--kind",
+                 "first_seen,end,load,unload,error,alloc,free,x");
 }
 
 static void invalid_queries_get_one_message(void **state)
@@ -520,8 +522,16 @@ static void every_metric_is_listed_and_can_be_queried(void **state)
     struct test_run run = RUN("--metric", "help");
 
     assert_int_equal(run.exit_code, 0);
+    /* The units are below each other. */
+    size_t unit_at = strcspn(run.out, " ") + strspn(strchr(run.out, ' '), " ");
     for (int i = 0; i < NTK_STORE_METRIC_COUNT; i++) {
-        assert_non_null(strstr(run.out, ntk_store_metrics[i].name));
+        char start[64];
+        snprintf(start, sizeof start, "\n%s ", ntk_store_metrics[i].name);
+        const char *line = i == 0 ? run.out : strstr(run.out, start) + 1;
+        assert_memory_equal(line, start + 1, strlen(start + 1));
+        assert_int_equal(line[unit_at - 1], ' ');
+        assert_memory_equal(line + unit_at, ntk_store_metrics[i].unit,
+                            strlen(ntk_store_metrics[i].unit));
         struct test_run asked =
             RUN("series", "--metric", ntk_store_metrics[i].name, "--db", f->path);
         assert_int_equal(asked.exit_code, 0);
@@ -529,6 +539,163 @@ static void every_metric_is_listed_and_can_be_queried(void **state)
         test_run_fini(&asked);
     }
     test_run_fini(&run);
+}
+
+/* The record of a fault has no class, because the failed execution counts. */
+static void an_error_without_a_class_has_that_of_its_status_or_the_outcome(void **state)
+{
+    static const struct {
+        uint32_t status;
+        const char *expected;
+    } rows[] = { { 5, "runtime" }, { 1201, "hardware" }, { 1002, "incorrect_input" } };
+    const struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    struct test_period period = { .with_events = true };
+    char *path = test_scratch_path(f->folder, "classless.db");
+    struct ntk_store *store = NULL;
+
+    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        period.time_ns = T0 + (i + 1) * SECOND;
+        struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+        snapshot->events[1].error_class = NTK_ERROR_CLASS_NONE;
+        snapshot->events[1].status = rows[i].status;
+        test_store_put(store, snapshot);
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    struct test_run run = RUN("events", "--kind", "error", "--json", "--db", path);
+    json_t *errors = json_loads(run.out, 0, NULL);
+    assert_int_equal(json_array_size(errors), sizeof rows / sizeof *rows);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_string_equal(json_string_value(json_object_get(json_array_get(errors, i), "what")),
+                            rows[i].expected);
+    }
+    json_decref(errors);
+    test_run_fini(&run);
+    free(path);
+}
+
+/* Method: the headings of each question and metric, which are at least two blanks apart. */
+static void no_heading_repeats(void **state)
+{
+    const struct fixture *f = *state;
+    size_t metric = 0;
+
+    for (const struct ntk_query_question *q = ntk_query_questions; q->name; q++) {
+        bool is_series = strcmp(q->name, "series") == 0;
+        struct test_run run =
+            is_series ? RUN(q->name, "--db", f->path, "--metric", ntk_store_metrics[metric].name)
+                      : RUN(q->name, "--db", f->path);
+        char *headings[NTK_QUERY_COLUMNS_MAX];
+        size_t count = 0;
+
+        assert_int_equal(run.exit_code, 0);
+        run.out[strcspn(run.out, "\n")] = '\0';
+        for (char *at = run.out + strspn(run.out, " "); *at;) {
+            char *end = strstr(at, "  ");
+            char *next = end ? end + strspn(end, " ") : at + strlen(at);
+            if (end) {
+                *end = '\0';
+            }
+            for (size_t i = 0; i < count; i++) {
+                if (strcmp(headings[i], at) == 0) {
+                    fail_msg("question '%s' has two columns named '%s'", q->name, at);
+                }
+            }
+            assert_true(count < NTK_QUERY_COLUMNS_MAX);
+            headings[count++] = at;
+            at = next;
+        }
+        assert_true(count > 2);
+        test_run_fini(&run);
+        q -= is_series && ++metric < NTK_STORE_METRIC_COUNT;
+    }
+    assert_int_equal(metric, NTK_STORE_METRIC_COUNT);
+}
+
+/* Names are never cut: keys of programs and headings of people are whole. */
+static void the_longest_metric_has_its_whole_name(void **state)
+{
+    const struct fixture *f = *state;
+
+    for (int i = 0; i < NTK_STORE_METRIC_COUNT; i++) {
+        char key[128];
+        struct test_run run =
+            RUN("series", "--metric", ntk_store_metrics[i].name, "--db", f->path, "--csv");
+        snprintf(key, sizeof key, ",%s,largest_%s\r\n", ntk_store_metrics[i].name,
+                 ntk_store_metrics[i].name);
+        assert_non_null(strstr(run.out, key));
+        test_run_fini(&run);
+    }
+}
+
+/* The largest second of several cores is unknown: people see the column for one core only. */
+static void a_column_without_any_value_is_not_shown(void **state)
+{
+    const struct fixture *f = *state;
+
+    EXPECT("from                  to                    watched  utilization\n"
+           "2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s       100.0%\n",
+           "series", "--metric", "utilization", "--db", f->path);
+    EXPECT(
+        "from                  to                    watched  utilization  largest utilization\n"
+        "2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        50.0%                50.0%\n",
+        "series", "--metric", "utilization", "--db", f->path, "--core", "4");
+    struct test_run run = RUN("series", "--metric", "utilization", "--db", f->path, "--json");
+    assert_non_null(strstr(run.out, "\"largest_utilization\""));
+    test_run_fini(&run);
+}
+
+/* The agent watches for 100 s, and the process runs for 20 s of them, across a minute. */
+static void rates_of_a_process_are_over_the_time_in_which_it_ran(void **state)
+{
+    static const struct {
+        const char *question;
+        const char *key;
+        double value;
+    } rows[] = {
+        { "executions", "per_second", 2 * 3 },
+        { "cores", "busy_ratio", 0.5 },
+        { "executions", "running_seconds", 20 },
+        { "executions", "watched_seconds", 100 },
+    };
+    const struct fixture *f = *state;
+    struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
+    struct test_period period = { .latency_ns = 2000000, .completed = 3 };
+    char *path = test_scratch_path(f->folder, "short.db");
+    struct ntk_store *store = NULL;
+
+    assert_int_equal(ntk_store_open(path, &options, &store, NULL), 0);
+    for (uint64_t i = 1; i <= 100; i++) {
+        period.time_ns = T0 + i * SECOND;
+        struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+        snapshot->runtime_count = i > 50 && i <= 70;
+        test_store_put(store, snapshot);
+    }
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *row = ask_first_row(rows[i].question, path, "trainer");
+        double value = json_number_value(json_object_get(row, rows[i].key));
+        if (value != rows[i].value) {
+            fail_msg("%s: %s is %g, not %g", rows[i].question, rows[i].key, value, rows[i].value);
+        }
+        json_decref(row);
+    }
+    /* Over all processes the divisor is the time of the agent. */
+    json_t *row = ask_last_row("executions", path);
+    assert_true(json_number_value(json_object_get(row, "per_second")) == 1.2);
+    assert_null(json_object_get(row, "running_seconds"));
+    json_decref(row);
+    /* A step without the process has no rate. */
+    EXPECT("from                  to                    watched  running  executions\n"
+           "2023-11-14T22:14:00Z  2023-11-14T22:14:20Z      20s       0s           -\n"
+           "2023-11-14T22:14:20Z  2023-11-14T22:14:40Z      20s       0s           -\n"
+           "2023-11-14T22:14:40Z  2023-11-14T22:15:00Z      20s      10s           6\n"
+           "2023-11-14T22:15:00Z  2023-11-14T22:15:20Z      20s      10s           6\n"
+           "2023-11-14T22:15:20Z  2023-11-14T22:15:40Z      20s       0s           -\n",
+           "series", "--metric", "executions", "--db", path, "--step", "20s", "--process",
+           "trainer");
+    free(path);
 }
 
 static void texts_of_other_users_stay_texts(void **state)
@@ -598,6 +765,11 @@ int main(void)
         cmocka_unit_test(an_option_that_does_not_apply_to_the_query_is_rejected),
         cmocka_unit_test(every_metric_is_listed_and_can_be_queried),
         cmocka_unit_test(texts_of_other_users_stay_texts),
+        cmocka_unit_test(no_heading_repeats),
+        cmocka_unit_test(an_error_without_a_class_has_that_of_its_status_or_the_outcome),
+        cmocka_unit_test(the_longest_metric_has_its_whole_name),
+        cmocka_unit_test(a_column_without_any_value_is_not_shown),
+        cmocka_unit_test(rates_of_a_process_are_over_the_time_in_which_it_ran),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -132,7 +132,7 @@ def check_history(browser):
                      "(document.querySelectorAll('#charts canvas')[1].focus(), false)")
     equal('note', browser.evaluate("document.querySelector('#history-note').hidden"), True)
     happened = "[...document.querySelectorAll('#events tbody tr')].map((row) => row.cells[1]?.textContent)"
-    for event in ('start', 'load', 'error'):
+    for event in ('first_seen', 'load', 'error'):
         browser.wait_for(f"{happened}.includes('{event}')")
 
 

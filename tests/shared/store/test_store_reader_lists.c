@@ -317,7 +317,7 @@ static void events_are_reported_by_time_kind_and_filter(void **state)
     start_reading(f);
 
     assert_string_equal(events(f, &seen, 0, 60, &all, NTK_STORE_EVENTS_ALL),
-                        "start load error alloc end");
+                        "first_seen load error alloc end");
     assert_string_equal(events(f, &seen, 0, 60, &all, 1u << NTK_STORE_EVENT_ERROR), "error");
     assert_string_equal(events(f, &seen, 0, 60, &all, 0), "");
     assert_string_equal(events(f, &seen, 10, 30, &all, NTK_STORE_EVENTS_ALL),
@@ -333,7 +333,7 @@ static void events_are_reported_by_time_kind_and_filter(void **state)
     assert_string_equal(events(f, &seen, 0, 29, &all, NTK_STORE_EVENTS_ALL), "load error alloc");
     all.newest_events = 100;
     assert_string_equal(events(f, &seen, 0, 60, &all, NTK_STORE_EVENTS_ALL),
-                        "start load error alloc end");
+                        "first_seen load error alloc end");
 }
 
 /* Method: one in each second; the recording returns them unchanged. */
@@ -354,7 +354,7 @@ static void starts_and_stops_of_models_are_kept(void **state)
     start_reading(f);
 
     assert_string_equal(events(f, &seen, 0, 60, &all, of_models),
-                        "load start model_start model_stop unload");
+                        "load first_seen model_start model_stop unload");
     assert_string_equal(events(f, &seen, 0, 60, &all, 1u << NTK_STORE_EVENT_MODEL_STOP),
                         "model_stop");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -263,6 +263,40 @@ static void periods_that_end_in_one_step_do_not_raise_the_rate(void **state)
     assert_int_equal(step.counted_ns, 2 * SECOND);
 }
 
+/* Method: a process that runs for 90 s of two hours, read from the rows of hours. */
+static void rates_of_processes_are_for_the_time_in_which_they_ran(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_store_filter filters[] = { { .process = "trainer" },
+                                                { .model = "mlp" },
+                                                { 0 } };
+    struct ntk_store_window window = { HOUR_0, HOUR_0 + 7200 * SECOND, 0 };
+    size_t count;
+
+    f->period.completed = 2;
+    f->period.latency_ns = 1000;
+    for (uint64_t i = 1; i <= 7260; i++) {
+        f->period.time_ns = HOUR_0 + i * SECOND;
+        struct ntk_snapshot *snapshot = test_make_snapshot(&f->period);
+        snapshot->runtime_count = i > 100 && i <= 190;
+        put(f, snapshot);
+    }
+    start_reading(f);
+    for (size_t i = 0; i < 3; i++) {
+        struct ntk_store_executions step = { 0 };
+        assert_int_equal(
+            ntk_store_reader_executions(f->reader, &filters[i], &window, take_counted, &step, NULL),
+            0);
+        assert_int_equal(step.is_running, i < 2);
+        assert_int_equal(step.running_ns, (i < 2 ? 90 : 7200) * SECOND);
+        assert_int_equal(step.counted_ns, 7200 * SECOND);
+    }
+    struct ntk_store_point *points =
+        series(f, NTK_STORE_EXECUTIONS, &filters[0], 0, 7200, 0, &count);
+    assert_close(points[0].value, 4); /* two cores */
+    free(points);
+}
+
 /* Method: rejected calls count as errors of their model, and not as executions. */
 static void a_model_that_only_refused_completed_nothing(void **state)
 {
@@ -316,6 +350,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_tier_gives_the_same_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(periods_that_end_in_one_step_do_not_raise_the_rate, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(rates_of_processes_are_for_the_time_in_which_they_ran,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_that_only_refused_completed_nothing, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),
