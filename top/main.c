@@ -302,8 +302,9 @@ static int open_source(struct ntk_top_source **out_source, struct ntk_err *err)
     if (arg_stdin) {
         return ntk_top_source_stream_open(STDIN_FILENO, out_source, err);
     }
-    if (!arg_sysfs_root) {
-        ntk_device_soft_make();
+    int ret = arg_sysfs_root ? 0 : ntk_device_soft_make(err);
+    if (ret < 0) {
+        return ret;
     }
     return ntk_top_source_live_open(arg_sysfs_root, out_source, err);
 }

@@ -435,13 +435,13 @@ static int diagnose(struct ntk_device_source *source)
 static int options_check(void)
 {
     if (arg_level > NTK_DIAG_LEVEL_MAX) {
-        return ntk_opt_usage_error(&program, "--level must be between 1 and 4");
+        return ntk_opt_usage_error(&program, "--level (-r) must be between 1 and 4");
     }
     if (diag.plan.duration_ns && arg_level < 4) {
-        return ntk_opt_usage_error(&program, "--duration requires -r 4 (burn-in)");
+        return ntk_opt_usage_error(&program, "--duration requires --level 4 (burn-in)");
     }
     if (diag.plan.neff && arg_level < 2 && !arg_canary) {
-        return ntk_opt_usage_error(&program, "--neff requires -r 2 or more, or --canary");
+        return ntk_opt_usage_error(&program, "--neff requires --level 2 or more, or --canary");
     }
     if ((arg_interval_ns || arg_rounds) && !arg_canary) {
         return ntk_opt_usage_error(&program, "--interval and --rounds require --canary");
@@ -478,10 +478,8 @@ int ntk_diag_main(int argc, char **argv)
     diag.plan.duration_ns = diag.plan.duration_ns ? diag.plan.duration_ns : BURN_IN_DEFAULT_NS;
     ntk_vec_init(&diag.results, sizeof(struct ntk_diag_result));
     struct ntk_device_options device_options = { .sysfs_root = diag.plan.sysfs_root };
-    if (!diag.plan.sysfs_root) {
-        ntk_device_soft_make();
-    }
-    if (ntk_diag_thresholds_init(&diag.thresholds, &err) < 0 ||
+    if ((!diag.plan.sysfs_root && ntk_device_soft_make(&err) < 0) ||
+        ntk_diag_thresholds_init(&diag.thresholds, &err) < 0 ||
         (arg_thresholds && ntk_diag_thresholds_read(&diag.thresholds, arg_thresholds, &err) < 0) ||
         ntk_device_source_open(&device_options, &source, &err) < 0) {
         code = ntk_log_failure(NULL, &err);

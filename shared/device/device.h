@@ -212,8 +212,9 @@ void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_byt
 int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes);
 /* If NEURON_SOFT_INSTANCE names a machine that no process has built yet, builds it with the
  * neuron-bench next to this program, so that there are devices to show. Does nothing on a machine
- * with a driver or a software machine. A failure is not reported: the source then finds no tree. */
-void ntk_device_soft_make(void);
+ * with a driver or a software machine, or without neuron-bench. -EINVAL and the message of
+ * neuron-bench if it fails, for example because the type is unknown. */
+int ntk_device_soft_make(struct ntk_err *err);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 #include "shared/base/str.h"
 #include "shared/device/device_sysfs.h"
 
+#define SAID_BYTES 4096
+
 int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes)
 {
     int length = hooks_dir ? ntk_paths_checked(snprintf(buf, buf_bytes, "%s/soft/sys", hooks_dir),
@@ -25,28 +28,57 @@ int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes)
     return length < 0 ? -ENAMETOOLONG : 0;
 }
 
-void ntk_device_soft_make(void)
+/* The last line of what neuron-bench printed, without its name. */
+static int fail_with(int file, struct ntk_err *err)
+{
+    static const char name[] = "neuron-bench: ";
+    char text[SAID_BYTES];
+    ssize_t bytes = pread(file, text, sizeof text - 1, 0);
+    const char *line = text;
+
+    text[bytes > 0 ? bytes : 0] = '\0';
+    for (char *end = strchr(text, '\n'); end; end = strchr(line, '\n')) {
+        *end = '\0';
+        if (!end[1]) {
+            break;
+        }
+        line = end + 1;
+    }
+    line += strncmp(line, name, sizeof name - 1) == 0 ? sizeof name - 1 : 0;
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "cannot create the software machine: %s",
+                       line[0] ? line : "neuron-bench failed");
+}
+
+int ntk_device_soft_make(struct ntk_err *err)
 {
     const char *instance = getenv("NEURON_SOFT_INSTANCE");
     char root[NTK_PATH_BYTES];
     char program[NTK_PATH_BYTES];
     char *argv[] = { program, (char *)"machine", NULL };
     struct ntk_child child = { .argv = argv, .has_files = true, .takes_errors = true };
+    int status = 0;
+    int ret = 0;
     pid_t pid;
 
     if (!instance || !instance[0] || ntk_driver_is_loaded("/sys") ||
-        ntk_device_soft_root(NULL, root, sizeof root) < 0 || access(root, F_OK) == 0) {
-        return;
+        ntk_device_soft_root(NULL, root, sizeof root) < 0 || access(root, F_OK) == 0 ||
+        errno != ENOENT) { /* the source reports a tree that this user may not read */
+        return 0;
     }
     ntk_child_program_beside("neuron-bench", program, sizeof program);
-    child.output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    child.output = memfd_create("neuron-bench", MFD_CLOEXEC);
+    /* Without the program there is no machine, which the source reports. */
     if (child.output >= 0 && ntk_child_start(&child, &pid) == 0) {
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+        }
+        if (status != 0 && access(root, F_OK) != 0) { /* another process may have built it */
+            ret = fail_with(child.output, err);
         }
     }
     if (child.output >= 0) {
         (void)close(child.output);
     }
+    return ret;
 }
 
 /* The default place is in /tmp, where another user can create the folder first, so it must be ours

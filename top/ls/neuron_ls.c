@@ -278,8 +278,9 @@ int main(int argc, char **argv)
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
         (void)setlocale(LC_CTYPE, "");
     }
-    if (!arg_sysfs_root) {
-        ntk_device_soft_make();
+    struct ntk_err err = { 0 };
+    if (!arg_sysfs_root && ntk_device_soft_make(&err) < 0) {
+        return ntk_log_failure(NULL, &err);
     }
     if (arg_why) {
         return why(output == OUTPUT_OBJECT);

@@ -22,6 +22,13 @@ if [ ! -e /sys/devices/virtual/neuron_device ]; then
     grep -q 'instance-type: inf2.8xlarge' out || fail "unexpected instance type at the first look"
     NEURON_HOOKS_DIR=$scratch/second code 0 env NEURON_SOFT_INSTANCE=trn1.2xlarge neuron-top --once -d 200ms
     grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "unexpected first screen"
+    # A machine that cannot be built has the reason of neuron-bench.
+    mkdir -m 700 third
+    for command in neuron-ls "neuron-top --once" "neuron-monitor diag"; do
+        NEURON_HOOKS_DIR=$scratch/third code 1 env NEURON_SOFT_INSTANCE=foo $command
+        [ ! -s out ] && grep -q "^${command% --once}: cannot create the software machine: .*unknown machine 'foo'" err ||
+            fail "$command: $(cat out err)"
+    done
 fi
 # Missing permission is not absence: every program names the folder that this user may not read.
 if [ ! -e /sys/devices/virtual/neuron_device ] && [ "$(id -u)" = 0 ] && "${as_nobody[@]}" true; then
