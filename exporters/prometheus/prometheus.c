@@ -48,8 +48,8 @@ static int (*const call_address)(const char *, struct ntk_err *) = set_address;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "prometheus", "[ADDRESS]:PORT", NTK_OPT_CALL, (void *)(uintptr_t)&call_address,
-      "serve metrics for Prometheus on / and /metrics, usually on port " NTK_HTTP_PORT_TEXT(
-          NTK_HTTP_PORT_METRICS) },
+      "serve metrics for Prometheus on every path, such as /metrics, usually on "
+      "port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_METRICS) },
     { 0 },
 };
 

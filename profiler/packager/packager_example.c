@@ -148,8 +148,11 @@ int packager_example(int argc, char **argv)
         print_list();
         return 0;
     }
+    if (argc == first) {
+        return ntk_opt_usage_error(&program, "missing argument NAME: --list shows the examples");
+    }
     if (argc - first != 1) {
-        return ntk_opt_argument_error(&program, "NAME", argc == first ? NULL : argv[first + 1]);
+        return ntk_opt_argument_error(&program, NULL, argv[first + 1]);
     }
     example = ntk_example_find(argv[first]);
     if (!example) {

@@ -152,8 +152,11 @@ int make_example(int argc, char **argv)
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
+    if (argc == first) {
+        return ntk_opt_usage_error(&program, "missing argument NAME: expected add or accumulate");
+    }
     if (argc - first != 1) {
-        return ntk_opt_argument_error(&program, "NAME", argc == first ? NULL : argv[first + 1]);
+        return ntk_opt_argument_error(&program, NULL, argv[first + 1]);
     }
     const struct example *example = example_find(argv[first]);
     if (!example) {

@@ -54,6 +54,7 @@ row 2 "unknown command 'dance'" neuron-bench dance
 row 2 "dance" neuron-packager dance
 row 2 "dance" neuron-profile dance
 row 2 "stray" neuron-monitor stray
+row 2 "--level \(-r\) must be between 1 and 4" neuron-monitor diag -r 9
 row 2 "use either --pid PID or --job NAME" neuron-profile idle
 row 2 "expected auto, bpf or proc" neuron-profile idle --pid 1 --method ptrace
 row 1 "no process of job 'gone' found" neuron-profile idle --job gone

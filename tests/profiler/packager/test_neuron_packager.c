@@ -311,6 +311,8 @@ static void optimize_omits_debug_files_and_compression(void **state)
     assert_int_equal(ntk_neff_open(kept, &after, NULL), 0);
     assert_true(has_member(after, debug[0]));
     ntk_neff_close(after);
+    check_error(2, "neuron-packager example: missing argument NAME: --list shows the examples",
+                "example", "-o", lean, NULL, NULL);
     check_error(2, "neuron-packager optimize: no output: use --output FILE", "optimize", packed,
                 NULL, NULL, NULL);
     check_error(2, "neuron-packager optimize: missing argument FILE", "optimize", "-o", lean, NULL,
