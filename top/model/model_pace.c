@@ -8,7 +8,7 @@
 #include "shared/base/clock.h"
 #include "shared/metrics/ranks_pace.h"
 
-#define WINDOW_NS (10 * NTK_NS_PER_SECOND)
+#define WINDOW_NS (5 * NTK_NS_PER_SECOND) /* the default of neuron-monitor slow */
 #define SLOW_MAX 64 /* slow ranks, one per communicator; further ones have no mark */
 
 struct slow_rank {

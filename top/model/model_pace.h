@@ -2,7 +2,8 @@
 /*
  * model_pace - ranks of this machine that the others of their communicator repeatedly wait for.
  *
- * Judged over windows of ten seconds, as the agent does; a verdict holds until the next window.
+ * Judged over windows of five seconds, as `neuron-monitor slow` does; a verdict holds until the next
+ * one.
  *
  * Owner:   the watch of the model; ntk_top_pace_fini() frees. NULL: no rank was seen.
  * Threads: one.
