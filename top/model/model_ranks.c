@@ -20,12 +20,36 @@ static const char *const state_words[NTK_COMM_VERDICT_COUNT] = {
     [NTK_COMM_BROKE] = "broke",
 };
 
+/* An agent found the rank slow. */
+static bool has_trouble(const struct ntk_snapshot *snapshot, uint64_t key, uint32_t rank)
+{
+    for (size_t i = 0; snapshot && i < snapshot->trouble_count; i++) {
+        const struct ntk_rank_trouble *trouble = &snapshot->troubles[i];
+
+        if (trouble->kind == NTK_TROUBLE_SLOW && trouble->has_rank && trouble->key == key &&
+            trouble->rank == rank) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The others wait for this rank of a communicator that progresses. */
 static bool is_slow(const struct ntk_top_model *model, const struct ntk_comm_verdict *verdict,
                     const struct ntk_rank_verdict *rank)
 {
-    return verdict->kind == NTK_COMM_GOES_ON && rank->row &&
-           ntk_top_model_pace_is_slow(model, verdict->first->sample->key, rank->rank);
+    uint64_t key = verdict->first->sample->key;
+
+    if (verdict->kind != NTK_COMM_GOES_ON || !rank->row) {
+        return false;
+    }
+    for (size_t i = 0; model->hosts && i < model->hosts->count; i++) {
+        if (has_trouble(model->hosts->items[i].state.snapshot, key, rank->rank)) {
+            return true;
+        }
+    }
+    return has_trouble(model->snapshot, key, rank->rank) ||
+           ntk_top_model_pace_is_slow(model, key, rank->rank);
 }
 
 /* A rank that is not in the operation any more has passed it. */

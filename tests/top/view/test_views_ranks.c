@@ -115,10 +115,33 @@ static void the_rank_that_others_wait_for_is_slow_and_first(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Method: a report of an agent that judged; the ranks themselves are equal. */
+static void a_rank_that_an_agent_finds_slow_is_slow(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_RANKS);
+    struct ntk_snapshot *snapshot = second(1, 2, false);
+
+    (void)state;
+    snapshot->troubles = ntk_snapshot_alloc(snapshot, 2, sizeof *snapshot->troubles);
+    assert_non_null(snapshot->troubles);
+    snapshot->troubles[0] = (struct ntk_rank_trouble){
+        .kind = NTK_TROUBLE_SLOW, .key = 5, .rank_count = 2, .has_rank = true, .rank = 1
+    };
+    snapshot->troubles[1] = (struct ntk_rank_trouble){
+        .kind = NTK_TROUBLE_SLOWER, .key = 5, .rank_count = 2, .has_rank = true, .rank = 0
+    };
+    snapshot->trouble_count = 2;
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    assert_rank(model, "0/2", "progressing", "passed");
+    assert_rank(model, "1/2", "slow", "passed");
+    ntk_top_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_that_left_the_operation_has_passed_it),
+        cmocka_unit_test(a_rank_that_an_agent_finds_slow_is_slow),
         cmocka_unit_test(the_rank_that_others_wait_for_is_slow_and_first),
     };
 
