@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_analyze_names.h"
@@ -75,8 +76,8 @@ static const struct ntk_opt_program program_options = {
     .name = "neuron-profile analyze",
     .operand_get = ntk_analyze_name,
     .repeats_operands = true,
-    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
-             "-d FOLDER [OPTION]... [NAME]...\n"
+    .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
+             "[-d] FOLDER [OPTION]... [NAME]...\n"
              "--list",
     .summary = "Answers questions about a capture, or about the activity of the host. Runs the "
                "analyses named NAME, by default all.",
@@ -406,6 +407,21 @@ static int check_options(int name_count, char **names)
     return 0;
 }
 
+/* An input before the names, without -s or -d; a word that is an analysis is not an input. */
+static int take_input(int first, int argc, char **argv)
+{
+    struct ntk_analyze_near near;
+    struct stat status;
+
+    if (arg_session || arg_folder || first == argc ||
+        !ntk_analyze_wrong(false, argv[first], &near) ||
+        !ntk_analyze_wrong(true, argv[first], &near) || stat(argv[first], &status) != 0) {
+        return first;
+    }
+    *(S_ISDIR(status.st_mode) ? &arg_folder : &arg_session) = argv[first];
+    return first + 1;
+}
+
 int ntk_cmd_analyze(int argc, char **argv)
 {
     int first = ntk_opt_parse(&program_options, argc, argv);
@@ -417,6 +433,7 @@ int ntk_cmd_analyze(int argc, char **argv)
         ntk_analyze_print_list();
         return 0;
     }
+    first = take_input(first, argc, argv);
     if (arg_folder && (arg_session || arg_neff)) {
         return ntk_opt_usage_error(&program_options, "-d cannot be combined with -s or -n");
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
@@ -50,8 +51,8 @@ static const struct ntk_opt options[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-profile query",
-    .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... SELECT\n"
-             "-d FOLDER [OPTION]... SELECT\n"
+    .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]... SELECT\n"
+             "[-d] FOLDER [OPTION]... SELECT\n"
              "--tables [-d FOLDER] [NAME]",
     .summary = "Runs an SQLite SELECT on the tables of a capture, without writing a database\n"
                "first. SELECT - reads the query from stdin.",
@@ -154,6 +155,19 @@ static char *statement_of(const char *operand)
     return NULL;
 }
 
+/* An input before the query, without -s or -d. */
+static int take_input(int first, int argc, char **argv)
+{
+    struct stat status;
+
+    if (arg_session || arg_folder || arg_tables || argc - first != 2 ||
+        stat(argv[first], &status) != 0) {
+        return first;
+    }
+    *(S_ISDIR(status.st_mode) ? &arg_folder : &arg_session) = argv[first];
+    return first + 1;
+}
+
 int ntk_cmd_query(int argc, char **argv)
 {
     int first = ntk_opt_parse(&program, argc, argv);
@@ -161,6 +175,7 @@ int ntk_cmd_query(int argc, char **argv)
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
+    first = take_input(first, argc, argv);
     if (argc - first > 1) {
         return ntk_opt_usage_error(&program,
                                    "unexpected argument '%s': put the query in quotes, and pass a "

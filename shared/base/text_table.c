@@ -53,8 +53,7 @@ void ntk_text_table_format(struct ntk_text_table *table, const char *format, ...
 void ntk_text_table_us(struct ntk_text_table *table, uint64_t ns, bool is_present)
 {
     if (is_present) {
-        ntk_text_table_format(table, "%llu.%llu", (unsigned long long)(ns / 1000),
-                              (unsigned long long)(ns % 1000 / 100));
+        ntk_text_table_format(table, "%.1f", (double)ns / 1e3);
     } else {
         ntk_text_table_text(table, "-");
     }

@@ -45,7 +45,7 @@ void ntk_text_table_text(struct ntk_text_table *table, const char *text);
 void ntk_text_table_colour(struct ntk_text_table *table, const char *colour, const char *text);
 void ntk_text_table_format(struct ntk_text_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Nanoseconds as microseconds with one digit; "-" for none. */
+/* Nanoseconds as microseconds, rounded to one digit; "-" for none. */
 void ntk_text_table_us(struct ntk_text_table *table, uint64_t ns, bool is_present);
 /* Adds a line of the frame below the last full row, or above the first. */
 void ntk_text_table_rule(struct ntk_text_table *table);

@@ -284,6 +284,12 @@ diff_ 2 fast fast fast
 
 analyze 2 -s a.ntff nosuch
 grep -q "unknown analysis 'nosuch'" err || complain "what is wrong with nosuch"
+analyze 0 a.ntff dma
+grep -q '^== DMA ==$' printed || complain "a capture without -s is not read"
+analyze 0 out memory
+grep -q '^== Device memory (memory) ==$' printed || complain "a folder without -d is not read"
+analyze 2 nosuch.ntff dma
+grep -q "unknown analysis 'nosuch.ntff'.*: --list shows the analyses; pass a capture with -s" err || complain "what is wrong with nosuch.ntff"
 analyze 2 -s a.ntff engines
 grep -q "unknown analysis 'engines' (did you mean 'idle'?)" err || complain "the word of a heading does not lead to its name"
 analyze 2 -s a.ntff 'On the chip'
@@ -293,6 +299,13 @@ analyze 0 -s a.ntff idle top on-chip dma
 == Costs (top) ==
 == DMA ==
 == On the chip (on-chip) ==" ] || complain "headings without the names to type: $(grep '^== ' printed)"
+grep -q '^Device memory: .* The program has no spill queues$' printed || complain "dma does not say that there are no spill queues"
+grep -q '^MEAN and SMALL are of data packets; PACKETS and BYTES include writes of semaphores' printed || complain "dma does not say which packets count"
+grep -q '^Values of each space, the greatest product of BYTES' printed || complain "on-chip does not give the order of its rows"
+grep -q '^EVENT_SEMAPHORE only waits' printed || complain "top does not say why EVENT_SEMAPHORE takes no time"
+analyze 0 -s a.ntff roofline
+grep -q '^Layers: TIME is the part of the critical path' printed && grep -q '^Regions: TIME is all time that' printed ||
+    complain "roofline does not say how layers and regions differ"
 analyze 2
 analyze 1 -s a.neff
 analyze 1 -s /nonexistent.ntff

@@ -73,6 +73,21 @@ static bool is_shown(const struct ntk_program *program, size_t part)
     return parts[part].name != layer_name || program->has_layers;
 }
 
+static const char waits_note[] = "EVENT_SEMAPHORE only waits, so its time counts as idle; "
+                                 "OpcodeSummary and show-session count it\n";
+
+/* Of shown rows. */
+static bool has_waits_only(const struct ntk_cost_list *list)
+{
+    for (size_t i = 0; i < list->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
+        if (list->rows[i].opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE &&
+            list->rows[i].instruction_ps == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ntk_output_costs_text(const struct ntk_program *program, const struct ntk_cost_table *costs,
                            struct ntk_buf *out)
 {
@@ -114,6 +129,9 @@ void ntk_output_costs_text(const struct ntk_program *program, const struct ntk_c
         ntk_text_table_put(&table, out);
         ntk_text_table_fini(&table);
         ntk_output_more(out, list->count);
+        if (has_waits_only(list)) {
+            ntk_buf_add_text(out, waits_note);
+        }
     }
 }
 

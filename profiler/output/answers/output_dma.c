@@ -63,12 +63,20 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
                          "least these\n");
     }
     ntk_buf_add_format(
-        out,
-        "Device memory: %s read, %s written. Spill queues move spilled values, inputs and "
-        "constants: %s without semaphore changes\n",
+        out, "Device memory: %s read, %s written. ",
         hbm->is_known ? ntk_units_bytes(read, sizeof read, hbm->read_bytes) : "unknown",
-        hbm->is_known ? ntk_units_bytes(written, sizeof written, hbm->write_bytes) : "unknown",
-        dma->has_spill ? ntk_units_bytes(spill, sizeof spill, dma->spill_bytes) : "none");
+        hbm->is_known ? ntk_units_bytes(written, sizeof written, hbm->write_bytes) : "unknown");
+    if (dma->has_spill) {
+        ntk_buf_add_format(
+            out, "Spill queues (spilled values, inputs and constants): %s of data moved\n",
+            ntk_units_bytes(spill, sizeof spill, dma->spill_bytes));
+    } else {
+        ntk_buf_add_text(out, "The program has no spill queues\n");
+    }
+    ntk_buf_add_format(out,
+                       "MEAN and SMALL are of data packets; PACKETS and BYTES include writes of "
+                       "semaphores (packets of at most %u bytes)\n",
+                       NTK_DMA_SEMAPHORE_BYTES);
     if (dma->engine_bytes_per_second > 0) {
         ntk_buf_add_format(out,
                            "Efficiency: share of what the active engines can move, %.0f GB/s each. "

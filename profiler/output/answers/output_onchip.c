@@ -114,6 +114,9 @@ void ntk_output_onchip_text(const struct ntk_program *program, const struct ntk_
                                          "FROM US", "UNTIL US", "MADE BY", "NAME" };
     struct ntk_text_table table;
 
+    ntk_buf_add_text(out,
+                     "Values of each space, the greatest product of BYTES (of a partition) and "
+                     "time first\n");
     ntk_text_table_init(&table, 8, 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7, heads);
     for (size_t s = 0; s < chip->space_count; s++) {
         space_cells(program, &chip->spaces[s], &table);

@@ -91,6 +91,10 @@ static void cell_number(struct ntk_text_table *table, const struct ntk_summary_v
 {
     if (is_whole(value)) {
         ntk_text_table_format(table, "%llu", (unsigned long long)value->count);
+    } else if (value->kind == NTK_SUMMARY_KIND_SECONDS) { /* as for a single capture */
+        char number[64];
+        size_t bytes = ntk_json_format_double(number, sizeof number, value->number);
+        ntk_text_table_format(table, "%.*s", (int)bytes, number);
     } else {
         ntk_text_table_format(table, "%.6g", value->number);
     }

@@ -129,6 +129,10 @@ void ntk_output_roofline_text(const struct ntk_program *program,
     static const struct ntk_roofline_list none = { 0 };
 
     ceilings_text(program->trace, roofline, out);
+    ntk_buf_add_text(out, program->has_layers
+                              ? "Layers: TIME is the part of the critical path, and "
+                                "the work is that of the layer's instructions\n"
+                              : "");
     list_text(program, "LAYER", &roofline->total, program->has_layers ? &roofline->layers : &none,
               out);
     if (!program->has_layers) {
@@ -136,8 +140,11 @@ void ntk_output_roofline_text(const struct ntk_program *program,
     }
     if (roofline->regions.count) {
         ntk_buf_add_char(out, '\n');
-        ntk_buf_add_text(out, "Each region has the work of its engine; regions contain other "
-                              "regions, so their work does not add up\n");
+        ntk_buf_add_text(out,
+                         "Regions: TIME is all time that the repetitions cover, and the work is "
+                         "what their engines (all: every engine)\n"
+                         "begin in it, of any layer. So a region differs from the layer of its "
+                         "name, and the work of regions does not add up\n");
         list_text(program, "REGION", NULL, &roofline->regions, out);
     }
     if (roofline->lines.count) {

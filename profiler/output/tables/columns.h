@@ -16,6 +16,9 @@
     {                                                                                          \
         name, NTK_COLUMN_##kind, NTK_COLUMN_MAYBE, offsetof(struct row, member), unit, meaning \
     }
+#define NTK_CORE_INDEX_MEANING \
+    "core of the capture, from 0: 0 is the lowest of the numbers that text output and --core use"
+
 #define NEVER(name, kind, unit, meaning)                            \
     {                                                               \
         name, NTK_COLUMN_##kind, NTK_COLUMN_NEVER, 0, unit, meaning \

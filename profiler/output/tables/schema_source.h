@@ -44,10 +44,8 @@
 #define LEVEL_FLOW NEVER("modular_flow_invocation_idx", I64, "", "call of a shared function")
 
 static const struct ntk_column bir_instruction[] = {
-    LEVEL_IDS,
-    ALWAYS(ntk_level_row, name, "bir_name", TEXT, "", "name in the back end"),
-    LEVEL_FLOW,
-    ALWAYS(ntk_level_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"),
+    LEVEL_IDS,  ALWAYS(ntk_level_row, name, "bir_name", TEXT, "", "name in the back end"),
+    LEVEL_FLOW, ALWAYS(ntk_level_row, core_index, "pcore_idx", I64, "", NTK_CORE_INDEX_MEANING),
     LEVEL_SUMS,
 };
 
@@ -135,7 +133,7 @@ static const struct ntk_column framework_node[] = {
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64, "",
           "partitions that its instructions on the vector engine use, in total"),
     /* Not in the schema. */
-    ALWAYS(ntk_node_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"),
+    ALWAYS(ntk_node_row, core_index, "pcore_idx", I64, "", NTK_CORE_INDEX_MEANING),
 };
 
 static const struct ntk_column flow[] = {
@@ -152,10 +150,10 @@ static const struct ntk_column flow[] = {
 
 /* ---- the kernel tree, calls of the framework ---- */
 
-#define KERNEL_PLACE                                                                        \
-    MAYBE(ntk_kernel_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"), \
-        MAYBE(ntk_kernel_row, file, "file_path", TEXT, "",                                  \
-              "file on the machine where the compiler ran"),                                \
+#define KERNEL_PLACE                                                                 \
+    MAYBE(ntk_kernel_row, core_index, "pcore_idx", I64, "", NTK_CORE_INDEX_MEANING), \
+        MAYBE(ntk_kernel_row, file, "file_path", TEXT, "",                           \
+              "file on the machine where the compiler ran"),                         \
         MAYBE(ntk_kernel_row, line, "line_number", I64, "", "line, from 1")
 
 static const struct ntk_column kernel_instructions[] = {

@@ -9,7 +9,7 @@
 #include "profiler/output/tables/schema_source.h"
 #include "profiler/output/tables/tables.h"
 
-#define CORE_INDEX(row) ALWAYS(row, core_index, "pcore_idx", I64, "", "core of the capture, from 0")
+#define CORE_INDEX(row) ALWAYS(row, core_index, "pcore_idx", I64, "", NTK_CORE_INDEX_MEANING)
 
 static const struct ntk_column active_time[] = {
     ALWAYS(ntk_span_row, start_ns, "start_ts", I64, "ns", "start"),
@@ -327,7 +327,7 @@ static const struct ntk_column opcode_summary[] = {
     ALWAYS(ntk_opcode_summary_row, opcode, "opcode", TEXT, "", "operation"),
     ALWAYS(ntk_opcode_summary_row, count, "instruction_count", I64, "", "number of instructions"),
     ALWAYS(ntk_opcode_summary_row, instruction_ns, "instruction_time_ns", I64, "ns",
-           "sum of the lengths"),
+           "sum of the lengths, with EVENT_SEMAPHORE, which analyze counts as waiting"),
     ALWAYS(ntk_opcode_summary_row, active_ns, "active_time_ns", I64, "ns", "union of their times"),
     MAYBE(ntk_opcode_summary_row, active_ratio, "active_time_percent", F64, "%",
           "active time divided by the duration of the execution"),

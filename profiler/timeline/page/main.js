@@ -52,7 +52,7 @@ function head() {
   setText(byId('title'), meta.title);
   document.title = `${meta.title} - neuron-profile`;
   setText(byId('facts'), meta.compares ? `before: ${first.name} (${duration(first.total ?? 0)}) · after: ${meta.sources[1].name} (${duration(meta.sources[1].total ?? 0)}) · ${first.instance}${meta.part ? ` · ${meta.part}` : ''}` : [meta.note, first?.neff.slice(first.neff.lastIndexOf('/') + 1), first?.instance, meta.sources.length > 1 ? `${meta.sources.length} captures` : '',
-    first?.total !== undefined && meta.sources.length === 1 ? `execution ${duration(first.total)}` : '', `${whole(meta.slices)} events`, meta.part].filter(Boolean).join(' · '));
+    first?.total !== undefined && meta.sources.length === 1 ? `execution ${duration(first.total)}` : '', `${whole(meta.slices)} records`, meta.part].filter(Boolean).join(' · '));
   byId('facts').title = meta.note ? meta.note_more : byId('facts').textContent;
 }
 

@@ -275,7 +275,7 @@ def check_counts(page, summary):
     browser = page.browser
     events = page.run('return state.meta.slices;')
     equal('events', events, summary['trace_count'] - summary['dma_transfer_count'])
-    assert f'{events:,} events' in page.text('#facts'), page.text('#facts')
+    assert f'{events:,} records' in page.text('#facts'), page.text('#facts')
     regions = page.run("return state.meta.tracks.reduce((sum, { kind, slices }) => sum + (kind === 'region' ? slices : 0), 0);")
     assert regions > 0, 'nothing repeats'
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '.'; s.dispatchEvent(new Event('input')); })()")

@@ -82,8 +82,15 @@ ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents
 # As users see it, and as scripts call it.
 [ "$(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')" = "$(printf 'one  none\n  1     -')" ] || fail "unexpected text: $(neuron-profile query -s m.ntff 'SELECT 1 AS one, NULL AS none')"
 echo 'SELECT 7 AS seven;' | neuron-profile query -s m.ntff --json - | jq -e '. == [{ "seven": 7 }]' >/dev/null || fail "a query from stdin failed"
+[ "$(neuron-profile query m.ntff --csv 'SELECT count(*) FROM Instruction')" = "$(neuron-profile query -s m.ntff --csv 'SELECT count(*) FROM Instruction')" ] ||
+    fail "a capture before the query is not read"
+[ "$(neuron-profile query folder --csv 'SELECT count(*) > 0 FROM SystemProfileEvents' | tail -n 1)" = 1 ] || fail "a folder before the query is not read"
 neuron-profile query --tables | greps '^Instruction ' || fail "--tables lacks Instruction"
 neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction lacks duration_ns"
+neuron-profile query --tables instruction | greps '^Always NULL (.*: .*spill_save_bytes, spill_reload_bytes' || fail "--tables instruction does not list the columns without data"
+neuron-profile query --tables instruction | greps '^pcore_idx .*0 is the lowest of the numbers that text output' || fail "pcore_idx is not explained"
+neuron-profile query --tables OpcodeSummary | greps '^instruction_time_ns .* with EVENT_SEMAPHORE' || fail "OpcodeSummary does not say that it counts EVENT_SEMAPHORE"
+neuron-profile query --tables KernelIterationVariables | greps 'Always NULL' && fail "a table with all columns lists empty ones"
 neuron-profile query --tables --json -d folder | jq -e 'any(.table == "SystemProfileEvents" and (.columns | length > 5))' >/dev/null || fail "--tables --json lacks SystemProfileEvents"
 
 # refused TEXT SQL...: a message with TEXT, exit code 1, nothing on stdout.

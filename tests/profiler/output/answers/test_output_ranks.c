@@ -55,10 +55,10 @@ static void each_metric_names_its_largest_contributor(void **state)
         "run_rank_1    9.000      25.0         -         -         -       -      -\n"
         "run_rank_2    4.000      50.0         -         -         -       -      -\n"
         "\n"
-        "METRIC                             MINIMUM  MEDIAN  MAXIMUM  OF\n"
-        "total_time                           3e-06   4e-06    9e-06  run_rank_1\n"
-        "event_count                              7       7        7  all the same\n"
-        "tensor_engine_active_time_percent     0.25    0.25      0.5  run_rank_2\n";
+        "METRIC                              MINIMUM    MEDIAN   MAXIMUM  OF\n"
+        "total_time                         0.000003  0.000004  0.000009  run_rank_1\n"
+        "event_count                               7         7         7  all the same\n"
+        "tensor_engine_active_time_percent      0.25      0.25       0.5  run_rank_2\n";
     struct ntk_buf text = { 0 };
 
     ntk_output_ranks_text(ranks, 3, &text);
