@@ -102,7 +102,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err);
 void ntk_top_run_set_tree(struct ntk_top_run *run);
 /* Applies the stored columns and order of the lists. */
 void ntk_top_run_set_lists(struct ntk_top_run *run);
-/* Stores the changes of the page of settings and of the lists; an error becomes the message. */
+/* Stores changed settings and lists. If that fails, the screen shows the error. */
 void ntk_top_run_save_settings(struct ntk_top_run *run);
 
 #endif

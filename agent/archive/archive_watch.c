@@ -264,7 +264,7 @@ static int look(struct ntk_archive_watch *watch, struct ntk_err *err)
     return ret;
 }
 
-/* Once per spell. */
+/* Logs each failure and each recovery once. */
 static void say(struct ntk_archive_watch *watch, int ret, const struct ntk_err *err)
 {
     uint64_t parts = atomic_load(&watch->parts);

@@ -32,7 +32,7 @@ struct ended {
     struct ntk_idle_cause causes[NTK_SNAPSHOT_IDLE_CAUSES_MAX];
 };
 
-/* Of a segment, in the map by its serial. */
+/* What the log has about a segment. The map finds it by the serial. */
 enum said { SAID_OBSERVED = 1, SAID_REFUSED };
 
 struct ntk_idle_watch {
@@ -154,7 +154,7 @@ static void begin(struct ntk_idle_watch *watch, struct ntk_ring_segment *segment
     }
 }
 
-/* Of segments that are gone nothing is kept. */
+/* Drops the entries of segments that no longer exist. */
 static void forget(struct ntk_idle_watch *watch)
 {
     struct ntk_map kept = { 0 };

@@ -341,7 +341,7 @@ static int take_text(const char *text, char **out, struct ntk_err *err)
     return !text || *out ? 0 : ntk_err_no_memory(err);
 }
 
-/* From options, environment and files; what is still unknown is looked up when sending. */
+/* Reads options, environment and files. Sending looks up what is still unknown. */
 static int configure(struct ntk_cloudwatch *c, const struct ntk_cloudwatch_options *options,
                      struct ntk_err *err)
 {

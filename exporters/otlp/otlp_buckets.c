@@ -4,7 +4,7 @@
 
 #include "exporters/otlp/otlp_encode.h"
 
-/* From the first used bucket to the last. */
+/* Counts buckets from the first used one to the last. */
 static int64_t width(const struct ntk_points_buckets *sparse)
 {
     return (int64_t)sparse->bucket[sparse->bucket_count - 1].index - sparse->bucket[0].index + 1;

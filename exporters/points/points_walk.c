@@ -20,7 +20,7 @@ const struct ntk_metric_row *ntk_points_family_get(size_t family)
                : &ntk_name_get(family - NTK_POINTS_OWN_FAMILIES)->metric;
 }
 
-/* For the program that serves the page, not of the machine. */
+/* True if the family describes the program that serves the page, not the machine. */
 static bool is_of_program(size_t family)
 {
     switch (family) {

@@ -387,7 +387,7 @@ static void set_defaults(struct ntk_outbox_options *options)
     }
 }
 
-/* For the page of the process. */
+/* Reads the counts for the page of the process. */
 static void read_counts(void *ctx, struct ntk_output_counts *counts)
 {
     struct ntk_outbox *outbox = ctx;

@@ -55,7 +55,7 @@ static void add_transfer(const struct ntk_transfer *transfer, const struct ntk_n
     }
 }
 
-/* For all transfers with known packets and lines. */
+/* Adds all transfers with known packets and lines. */
 static void add_transfers(struct ntk_advice_list *list, struct queue_lines *queues,
                           struct ntk_line_costs *spill)
 {

@@ -98,7 +98,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
     }
 }
 
-/* For the lines of the tensor engine: transposes and the time of its instructions. */
+/* Adds the transposes of the tensor engine and the time of its instructions, by line. */
 static void add_tensor_lines(const struct ntk_advice_list *list, struct ntk_line_costs *moved,
                              struct ntk_line_costs *busy)
 {

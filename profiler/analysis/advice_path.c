@@ -140,7 +140,7 @@ struct path_sum {
     struct ntk_line_costs lines;
 };
 
-/* For the instruction of a step; NULL: no instruction, or no line. */
+/* Finds the line of the instruction of a step. NULL: no instruction, or no line. */
 static const struct ntk_neff_position *position_of(const struct ntk_advice_list *list, size_t step)
 {
     const struct ntk_critical_path *path = list->input->path;

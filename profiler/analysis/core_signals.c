@@ -182,7 +182,7 @@ static bool fits(const struct finding *f, const struct write *writes, size_t cou
     return is_before;
 }
 
-/* Of one semaphore. */
+/* All writes are to one semaphore. */
 static void match(struct finding *f, const struct write *writes, size_t count)
 {
     const struct ntk_vec *changes = &f->changes[writes[0].number & (NUMBERS - 1)];

@@ -44,7 +44,7 @@ struct ntk_path_step {
     const char *queue;    /* TRANSFER, as in the NEFF; NULL: unknown */
     uint32_t layer;
     uint16_t core;       /* of the instruction: index in the trace */
-    bool is_arrival : 1; /* LATENCY: up to the change; else from the change to the waiter */
+    bool is_arrival : 1; /* LATENCY: it ends with the change; else it starts there */
     bool is_foreign : 1; /* WAIT: for DMA that no captured instruction started */
     bool loads_code : 1; /* TRANSFER: the runtime loads the program's code (code_load.h) */
 };

@@ -214,7 +214,7 @@ static const char *keep_name(struct flame *f, const char *name, size_t length)
     return kept;
 }
 
-/* The frame in parent (1 + index), added if new; 1 + index, 0 on failure. */
+/* Finds the frame in parent (1 + index), or adds it. Returns 1 + index; 0 on failure. */
 static uint32_t frame_in(struct flame *f, uint32_t parent, const char *name, size_t length,
                          const char *file, uint32_t line)
 {

@@ -4,7 +4,7 @@
 #include "profiler/analysis/dropped.h"
 #include "shared/base/units.h"
 
-/* For the program that ran. */
+/* Checks only instructions that ran. */
 static bool any_waits(const struct ntk_program *program)
 {
     for (size_t c = 0; c < program->trace->core_count; c++) {

@@ -289,7 +289,7 @@ bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode)
            (fact->is_transfer || (!ntk_activity_sets_up(opcode) && !is_control[opcode]));
 }
 
-/* Of facts[index]. */
+/* The number of slots of facts[index]. */
 static size_t slot_count(const struct ntk_program *program, size_t index)
 {
     const struct ntk_trace_core *core = &program->trace->cores[index / NTK_NTFF_ENGINE_COUNT];

@@ -42,7 +42,7 @@ static bool is_held(const struct ntk_retime *r, uint32_t item, unsigned engine)
            (item == last || item == ntk_holder_of(r->to->dependencies, last));
 }
 
-/* Of its place in recent another one becomes the moment. */
+/* Reuses the place of the item in recent. An older moment moves to kept while it is held. */
 static struct ntk_moment *take_place(struct ntk_retime *r, uint32_t item)
 {
     struct ntk_moment *moment = &r->recent[item % NTK_RETIME_RECENT];

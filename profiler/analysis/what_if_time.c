@@ -44,7 +44,7 @@ static void walk(struct ntk_retime *r)
     ntk_retime_finish_until(r, INT64_MAX);
 }
 
-/* Of all rows, what the walk found on its way. */
+/* Stores what the walk found in all rows. */
 static void put_ends(struct ntk_retime *r)
 {
     struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];

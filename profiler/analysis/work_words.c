@@ -321,7 +321,7 @@ static uint32_t output_of(struct ntk_work_words *w, const struct deed *deed, uin
     return deed->passes_on ? sources : text_number(w, deed->op);
 }
 
-/* At the first execution of a slot. */
+/* Runs at the first execution of a slot. */
 static uint32_t find(struct ntk_work_words *w, const struct ntk_trace_instruction *of,
                      const struct ntk_slot_fact *fact, int *failed)
 {

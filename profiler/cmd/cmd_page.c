@@ -726,7 +726,7 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 
-/* With several captures, the build time is from the first one's NEFF. */
+/* If there are several captures, the NEFF of the first has the build time. */
 static int open_text(struct shown *shown)
 {
     static const struct ntk_profile none;

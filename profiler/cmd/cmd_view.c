@@ -395,7 +395,7 @@ static int view_folder(bool is_json)
     return is_of_neff ? ntk_profile_ranks(&wanted, arg_neff) : ntk_profile_folder(&wanted);
 }
 
-/* Without an option: a capture, or a folder of captures. 0, or the exit code. */
+/* Takes an argument without an option: a capture, or a folder of captures. 0, or the exit code. */
 static int take_operand(int count, char **operands)
 {
     struct stat status;

@@ -268,7 +268,7 @@ static void anchors_section(struct dump *dump, size_t file)
 
 /* ---- blobs of data ---- */
 
-/* Before the first blob of a section in this file. */
+/* Prints the heading before the first blob of a section in this file. */
 static bool enter(struct dump *dump, const struct popef_blob *blob, size_t file, const char *title,
                   bool *has_heading)
 {

@@ -83,7 +83,7 @@ static void model_put(struct ntk_live_records *records, uint32_t id, uint32_t na
     }
 }
 
-/* For a model that was loaded or unloaded meanwhile. */
+/* The name of a model that was loaded or unloaded meanwhile. */
 static uint32_t loaded_name(struct ntk_live_records *records, uint32_t model_id, uint32_t text_id)
 {
     char text[256];

@@ -308,7 +308,7 @@ static int nest(struct ntk_system_trace *trace)
     return ret;
 }
 
-/* Of the inspection, or of the events if trace_info.pb does not record it. */
+/* Takes the bounds of the inspection, or of the events if trace_info.pb has none. */
 static void bounds_find(struct ntk_system_trace *trace)
 {
     if (trace->info) {

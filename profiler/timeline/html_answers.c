@@ -146,7 +146,7 @@ static int put_host_answer(const struct ntk_system_asked *asked, const char *joi
     return ret == -ENODATA ? 0 : ret;
 }
 
-/* By name, as the tab Host requests them; nothing without a host. */
+/* Writes the answers under the names that the tab Host requests; nothing without a host. */
 int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options)
 {
     static const char *const names[] = { "host-gaps", "host-threads", "memory", "ranks", "joined" };

@@ -207,7 +207,7 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analy
     ntk_json_object_end(json);
 }
 
-/* For a vendor's instruction; those of ours are in its slice. */
+/* Writes the operands of a vendor's instruction. The slice has those of the open encoding. */
 static void put_operands(size_t core, const struct ntk_trace_instruction *instruction,
                          const struct ntk_slot_fact *fact, struct ntk_operands *operands,
                          struct ntk_json *json)

@@ -491,7 +491,7 @@ static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
     return ret;
 }
 
-/* For a given folder with a machine of another user: our own machine below it. */
+/* Sets up this user's machine below a given folder that has the machine of another user. */
 static int setup_aside(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     char folder[NTK_PATH_BYTES];

@@ -26,7 +26,7 @@ uint64_t engine_dma_memory_bytes(const struct ntk_engine_builder *b,
 int engine_dma_memory_bound(const struct ntk_engine_builder *b, const struct ntk_engine_side *to,
                             struct ntk_err *err);
 bool engine_dma_side_is_hbm(const struct ntk_engine_side *side);
-/* Sums and cost figures once all sides are known. */
+/* Computes the sums and cost figures once all sides are known. */
 void engine_dma_transfer_finish(struct ntk_engine_builder *b, struct ntk_engine_transfer *transfer);
 /* Adds a transfer of a descriptor group to the program. -EBADMSG, -ENOTSUP, -ENOMEM. */
 int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_neff_transfer *from,

@@ -76,7 +76,7 @@ static uint64_t group_left(const char *folder, const char *limit_name, const cha
     return limit - less(limit, usage);
 }
 
-/* For the group in a line of /proc/self/cgroup and the groups above it. */
+/* The least memory that this process's group and the groups above it leave. */
 static uint64_t groups_left(void)
 {
     uint64_t left = group_left(GROUP_ROOT "/memory", "memory.limit_in_bytes",

@@ -46,7 +46,7 @@ struct job {
     const struct ntk_http_route *route;
     const struct ntk_http_upload *upload; /* or what is PUT */
     void *upload_state;                   /* NULL: turned away */
-    bool is_answered;                     /* of an upload */
+    bool is_answered;                     /* the upload has its answer */
     struct ntk_http_response answer;
     char *user;
     char *password;

@@ -28,7 +28,7 @@ struct ntk_rpc_server {
     grpc_completion_queue *queue;
     const struct ntk_rpc_method *methods;
     void *ctx;
-    bool is_deaf; /* out of memory when the next call should be accepted */
+    bool is_deaf; /* there was no memory to accept the next call */
     struct tag shut;
 };
 

@@ -15,8 +15,8 @@ static void add_period(struct ntk_buf *blob, const struct ntk_histogram *period)
     }
 }
 
-/* Only known values: a period, or with the state totals, which stay while the count is unknown for
- * a period. */
+/* Binds only known values: those of a period, or totals if there is a state. A total stays the same
+ * while its count in the period is unknown. */
 static void bind_counts(const struct ntk_store_rows *rows, enum ntk_rows_statement id,
                         const struct ntk_core_sample *core, struct ntk_rows_core *state)
 {

@@ -28,7 +28,7 @@ void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts);
 int ntk_top_model_alerts_dup(const struct ntk_top_alerts *alerts, struct ntk_top_alerts *out_copy);
 /* Checks the snapshot of the model. 0 or -ENOMEM. */
 int ntk_top_model_alerts_observe(struct ntk_top_model *model);
-/* Writes the line of the model: all applications, for any tab. */
+/* Writes the alert line of the model. It covers all applications, whichever tab is shown. */
 void ntk_top_model_alerts_project(struct ntk_top_model *model);
 enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *model,
                                                   uint32_t logical);

@@ -2,9 +2,9 @@
 /*
  * output_analysis - the results of analyses, each as text for a person and as one JSON value.
  *
- * Text: times in us, shares in percent of the execution. JSON: ns and fractions; the usual names.
- * Unknown values are "-" in text and null in JSON. The same trace gives the same bytes. Every
- * function appends; an allocation that fails shows in ntk_buf_ok().
+ * Text has times in us and shares in percent of the execution. JSON has ns, fractions and the usual
+ * names. Unknown values are "-" in text and null in JSON. The same trace gives the same bytes. Every
+ * function appends; ntk_buf_ok() reports a failed allocation.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H

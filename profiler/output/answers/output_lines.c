@@ -98,7 +98,7 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
                        is_of_loops ? "span" : "active");
 }
 
-/* Of ntk_source_blocker_reason(). */
+/* The text of a reason from ntk_source_blocker_reason(). */
 static const char *blocker_text(const char *reason)
 {
     return strcmp(reason, "no_condition") == 0    ? "no semaphore"

@@ -72,7 +72,7 @@ static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
     ntk_buf_add_text(out, "CYCLES: the execution time in ps, as in the tool of the vendor\n");
 }
 
-/* For cores with several executions. */
+/* Lists the executions of cores with several. */
 static void add_executions(const struct ntk_trace *trace, struct ntk_buf *out)
 {
     static const char *const heads[] = { "EXECUTOR", "EXECUTION", "START (NS)", "TIME (NS)" };

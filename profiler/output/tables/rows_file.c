@@ -80,7 +80,7 @@ static bool is_file_of(const char *file_name, const char *name)
            strncmp(file_name + 6, name, length) == 0 && strcmp(file_name + 6 + length, ".npy") == 0;
 }
 
-/* By its name; constants have a different one there. */
+/* Finds a variable by its name. Constants have a different name there. */
 static const struct ntk_neff_mapped_tensor *find_mapped(const struct ntk_neff_subgraph *subgraph,
                                                         const struct ntk_neff_var *var)
 {

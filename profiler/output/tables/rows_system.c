@@ -314,7 +314,7 @@ static int64_t ultraserver_index_of(const struct ntk_system_trace *trace)
                : NTK_ABSENT_I64;
 }
 
-/* Of all processors at one moment. */
+/* The average of all processors at one moment. */
 static double average_of(const NtkNtracePb__HostSamples *samples, size_t i)
 {
     double sum = 0;

@@ -33,7 +33,7 @@ static struct span span_of(const struct ntk_trace_instruction *instruction)
                           start_ns + ntk_rows_ns(instruction->end_ps - instruction->start_ps) };
 }
 
-/* From the transfer; false if it would start before its end. */
+/* Starts the arrow at the transfer. False if it would start before its end. */
 static bool leads_from_transfer(const struct ntk_arrows *arrows, struct span to,
                                 struct ntk_arrow *arrow)
 {

@@ -210,7 +210,7 @@ unsigned ntk_vendor_slot_channels(const uint8_t slot[NTK_VENDOR_SLOT_BYTES])
     return at ? slot[at] : 0;
 }
 
-/* From its lowest byte to its highest; false: it has no element. */
+/* Finds the range from the lowest byte to the highest. False if the tile has no element. */
 static bool tile_range(const uint8_t *slot, unsigned offset, unsigned dims, int64_t size,
                        struct ntk_vendor_range *range)
 {

@@ -16,7 +16,7 @@ metric() { curl -sf "http://127.0.0.1:$(port)/metrics" | sed -n "s/^$1{.*$2.*} /
 is_up() { [ -s out.jsonl ] && [ -n "$(port)" ] && echo yes; }
 
 neuron-packager example memcpy -o memcpy.neff
-# The tree must exist before the agent's first look, because differences start from there.
+# The agent counts from its first reading, so the tree must exist before that.
 neuron-bench machine
 cat >config.json <<'END'
 {"period": "200ms",

@@ -264,7 +264,7 @@ def reflection(c):
         pool = descriptor_pool.DescriptorPool()
         known = set()
         for service in SERVICES:
-            # The file comes first, then its imports: in reverse order they can be added.
+            # The reply lists a file before its imports, but the pool needs the imports first.
             for data in reversed(r.ask(file_containing_symbol=service).file_descriptor_response.file_descriptor_proto):
                 file = descriptor_pb2.FileDescriptorProto.FromString(data)
                 if file.name not in known:

@@ -401,7 +401,7 @@ static void play(uint64_t seed, bool is_heart_only)
         happen(f);
         check(f, collector, seed);
     }
-    /* From now on everything is healthy, and reported so after a while. */
+    /* From now on everything is healthy, and the collector must report it after a while. */
     if (f->is_away) {
         move(f, false);
     }
