@@ -75,7 +75,7 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
                       "is not a test (neuron-monitor diag --list shows the tests)");
     }
     if (ntk_diag_tests[test].unit == NTK_DIAG_NONE) {
-        return refuse(err, line, words[1], "is a test without a figure");
+        return refuse(err, line, words[1], "has no measured value, so it cannot have a threshold");
     }
     if (strcmp(words[2], "warn") != 0 && strcmp(words[2], "fail") != 0) {
         return refuse(err, line, words[2], "is invalid: expected warn or fail");
@@ -164,7 +164,7 @@ int ntk_diag_thresholds_parse(struct ntk_diag_thresholds *thresholds, const char
         if (ret == 0 && is_row) {
             replace(&thresholds->rows, &first, &row);
             if (thresholds->rows.count == NTK_DIAG_THRESHOLDS_MAX) {
-                ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %u lines",
+                ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many lines (at most %u)",
                                   NTK_DIAG_THRESHOLDS_MAX);
             } else if (ntk_vec_push(&thresholds->rows, &row) < 0) {
                 ret = ntk_err_no_memory(err);

@@ -30,8 +30,8 @@ struct ntk_query_span {
       "TIME",                                                                                   \
       NTK_OPT_TEXT,                                                                             \
       &(span).from,                                                                             \
-      "begin at TIME: 2026-11-21T07:30:00Z, local time without the Z, or seconds since 1970 "   \
-      "(default: the first row)" },                                                             \
+      "begin at TIME: 2026-11-21T07:30:00Z, local time without the Z, or seconds since the "    \
+      "Unix epoch (default: the first row)" },                                                  \
         { 0, "to", "TIME", NTK_OPT_TEXT, &(span).to, "end at TIME (default: the last row)" },   \
     {                                                                                           \
         0, "last", "TIME", NTK_OPT_DURATION, &(span).last_ns,                                   \

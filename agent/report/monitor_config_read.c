@@ -155,7 +155,7 @@ static int period_index(const struct reader *r, uint64_t period_ns, const char *
         }
     }
     if (config->period_count == NTK_MONITOR_PERIODS_MAX) {
-        return refuse(r, where, "more than %d different periods", NTK_MONITOR_PERIODS_MAX);
+        return refuse(r, where, "too many different periods (at most %d)", NTK_MONITOR_PERIODS_MAX);
     }
     config->periods_ns[config->period_count] = period_ns;
     return (int)config->period_count++;
@@ -301,7 +301,7 @@ static int read_runtime(const struct reader *r, json_t *entry, size_t index, uin
         return refuse(r, where, "expected an object");
     }
     if (config->filter_count == NTK_MONITOR_FILTERS_MAX) {
-        return refuse(r, where, "more than %d entries", NTK_MONITOR_FILTERS_MAX);
+        return refuse(r, where, "too many entries (at most %d)", NTK_MONITOR_FILTERS_MAX);
     }
     int ret = check_keys(r, entry, known, where);
     if (ret < 0) {

@@ -272,8 +272,8 @@ int ntk_cloudwatch_encode(struct ntk_cloudwatch_data *data, const struct ntk_sna
     if (adder.has_failed) {
         return ntk_err_no_memory(err);
     }
-    return adder.unlisted
-               ? ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET,
-                             "more than %u series; ignoring the rest", NTK_CLOUDWATCH_SERIES_MAX)
-               : 0;
+    return adder.unlisted ? ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET,
+                                        "too many series (at most %u); ignoring the rest",
+                                        NTK_CLOUDWATCH_SERIES_MAX)
+                          : 0;
 }

@@ -92,7 +92,8 @@ int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *
         }
     }
     if (labels->count == NTK_LABELS_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d labels", NTK_LABELS_MAX);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many labels (at most %d)",
+                           NTK_LABELS_MAX);
     }
     labels->rows[labels->count++] = row;
     qsort(labels->rows, labels->count, sizeof *labels->rows, by_name);

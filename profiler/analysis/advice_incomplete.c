@@ -36,8 +36,8 @@ void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input
 
     if (unknown > 0) {
         ntk_buf_add_format(&text,
-                           "%sthe critical path waits for changes that were not recorded for "
-                           "%.1f%% of the execution",
+                           "%sthe critical path waits for unrecorded changes during %.1f%% of "
+                           "the execution",
                            count++ ? ", " : "", 100 * unknown);
     }
     ntk_advice_judge(list, NTK_ADVICE_INCOMPLETE, count, 1, "the capture is incomplete: %s",

@@ -54,7 +54,8 @@ static size_t arg_type_count;
 static int type_add(const char *value, struct ntk_err *err)
 {
     if (arg_type_count == TYPES_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d event types", TYPES_MAX);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many event types (at most %d)",
+                           TYPES_MAX);
     }
     arg_types[arg_type_count++] = value;
     return 0;
@@ -174,7 +175,7 @@ static char *numbered_path(const char *path, const char *what, uint64_t number)
     return numbered;
 }
 
-/* For the execution with this number. */
+/* The path of the execution with this number. */
 static char *capture_path(const char *path, uint64_t number)
 {
     return number == 1 ? strdup(path) : numbered_path(path, "exec", number);

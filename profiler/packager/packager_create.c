@@ -46,7 +46,7 @@ static const struct ntk_opt options[] = {
     { 'e', "features", "MASK", NTK_OPT_TEXT, &features,
       "set the feature bits, a number such as 0xc00" },
     { 0, "lnc", "N", NTK_OPT_U64, &lnc,
-      "set the physical cores per logical core, 1 or 2 (default 1)" },
+      "set the number of physical cores per logical core: 1 or 2 (default 1)" },
     { 0, "uncompressed", 0, NTK_OPT_FLAG, &uncompressed, "write a plain tar payload" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,

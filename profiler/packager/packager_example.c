@@ -35,8 +35,8 @@ static const struct ntk_opt options[] = {
       "--list shows the others (default: a generation that the machine named by "
       "NEURON_SOFT_INSTANCE can run)" },
     { 0, "lnc", "N", NTK_OPT_U64, &lnc,
-      "set the physical cores per logical core, 1 or 2 (default: as on the machine named by "
-      "NEURON_SOFT_INSTANCE, else 1)",
+      "set the number of physical cores per logical core: 1 or 2 (default: as on the machine named "
+      "by NEURON_SOFT_INSTANCE, else 1)",
       .is_above_zero = true },
     { 'l', "list", 0, NTK_OPT_FLAG, &list, "list the examples and exit" },
     NTK_OPT_COMMON,

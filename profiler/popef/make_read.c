@@ -127,7 +127,7 @@ static int shape_get(const json_t *item, const char *what, struct popef_tensor_i
         return BAD("%s: \"shape\": expected a list of dimensions", what);
     }
     if (json_array_size(shape) > POPEF_RANK_MAX) {
-        return BAD("%s: more than %d dimensions", what, POPEF_RANK_MAX);
+        return BAD("%s: too many dimensions (at most %d)", what, POPEF_RANK_MAX);
     }
     info->rank = (uint32_t)json_array_size(shape);
     json_array_foreach((json_t *)shape, i, dim)

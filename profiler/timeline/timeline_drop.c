@@ -83,7 +83,7 @@ static int add_file(const char *name, const char *value, void *ctx)
                            "%s is neither a capture (*.ntff) nor a NEFF (*.neff)", base);
     }
     if (upload->file_count == NTK_TIMELINE_DROP_FILES_MAX) {
-        return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d files",
+        return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "too many files (at most %d)",
                            NTK_TIMELINE_DROP_FILES_MAX);
     }
     for (size_t i = 0; i < upload->file_count; i++) {

@@ -468,7 +468,7 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         break;
     }
     if (transfer->move != NTK_ENGINE_MOVE_COMPUTE && from->source_count != 1) {
-        return BAD("%u sources for an operation that takes one", from->source_count);
+        return BAD("expected one source, found %u", from->source_count);
     }
     if (transfer->move == NTK_ENGINE_MOVE_COMPUTE) {
         /* A list of sources is combined and written to the destination; a single source is combined

@@ -48,7 +48,7 @@ static int function_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
         return BAD("a function with an empty name");
     }
     if (functions->count - b->first_function >= FUNCTIONS_MAX) {
-        return BAD("more than %d functions", FUNCTIONS_MAX);
+        return BAD("too many functions (at most %d)", FUNCTIONS_MAX);
     }
     function = ntk_vec_add(functions);
     if (!function) {
@@ -162,7 +162,7 @@ static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_inst
             continue;
         }
         if (function->depth + 1 > NTK_ENGINE_CALLS_MAX) {
-            return BAD("more than %d nested calls", NTK_ENGINE_CALLS_MAX);
+            return BAD("too many nested calls (at most %d)", NTK_ENGINE_CALLS_MAX);
         }
         *depth = function->depth + 1 > *depth ? function->depth + 1 : *depth;
         instr->first = (uint32_t)f;

@@ -41,7 +41,7 @@ int mlu_params_add(struct mlu_params *params, const char *name, struct mlu_array
     } else if (ntk_map_get(&params->arrays, name)) {
         ret = ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET, "duplicate array '%s'", name);
     } else if (params->arrays.count == MLU_PARAMS_COUNT_MAX) {
-        ret = ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "more than %d arrays",
+        ret = ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "too many arrays (at most %d)",
                           MLU_PARAMS_COUNT_MAX);
     } else {
         kept = malloc(sizeof *kept);

@@ -481,7 +481,7 @@ static int read_nodes(struct reader *r, const json_t *root)
     }
     size_t count = json_array_size(nodes);
     if (count > MLU_SYMBOL_NODES_MAX) {
-        return TOO_MANY("%zu nodes (at most %d are supported)", count, MLU_SYMBOL_NODES_MAX);
+        return TOO_MANY("too many nodes: %zu (at most %d)", count, MLU_SYMBOL_NODES_MAX);
     }
     if (count == 0) {
         return BAD("no nodes");
@@ -542,7 +542,7 @@ static int read_heads(struct reader *r, const json_t *root)
     }
     size_t count = json_array_size(heads);
     if (count > MLU_SYMBOL_ENTRIES_MAX) {
-        return TOO_MANY("%zu heads (at most %d are supported)", count, MLU_SYMBOL_ENTRIES_MAX);
+        return TOO_MANY("too many heads: %zu (at most %d)", count, MLU_SYMBOL_ENTRIES_MAX);
     }
     symbol->heads = calloc(count + 1, sizeof *symbol->heads);
     if (!symbol->heads) {

@@ -40,7 +40,8 @@ static int input_add(const char *value, struct ntk_err *err)
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not NAME=FILE");
     }
     if (given_count == GIVEN_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d inputs", GIVEN_MAX);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many inputs (at most %d)",
+                           GIVEN_MAX);
     }
     char *name = strndup(value, (size_t)(at - value)); /* until the program exits */
     if (!name) {

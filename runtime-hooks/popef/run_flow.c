@@ -191,8 +191,8 @@ static int inputs_check(const struct flow *flow, struct ntk_err *err)
             }
             if (!is_fed) {
                 return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                                   "input %s of program %u has no source: no input anchor that "
-                                   "load or main moves has this handle",
+                                   "input %s of program %u has no source: neither load nor main "
+                                   "moves an input anchor with this handle",
                                    info->name, model->program->index);
             }
         }

@@ -39,7 +39,7 @@ int rtd_devices_add_bdf(struct rtd_devices *devices, const char *text, struct nt
                            "'%.60s': not a PCI address such as 0000:10:1c.0", text);
     }
     if (devices->count >= RTD_DEVICES_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %d devices",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many devices (at most %d)",
                            RTD_DEVICES_MAX);
     }
     (void)snprintf(devices->bdfs[devices->count], NTK_CORE_BDF_BYTES, "%04x:%02x:%02x.%x",

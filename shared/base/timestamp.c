@@ -17,7 +17,7 @@
 static int bad(struct ntk_err *err)
 {
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "expected 2026-11-21T07:30:00Z, or seconds since 1970");
+                       "expected 2026-11-21T07:30:00Z, or seconds since the Unix epoch");
 }
 
 /* Parses the digits after the point as ns; returns the rest of the text. */

@@ -25,7 +25,7 @@ int ntk_top_host_list_add(struct ntk_top_host_list *list, const char *name, stru
         }
     }
     if (list->count == NTK_HOSTS_WATCH_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %u hosts",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many hosts (at most %u)",
                            NTK_HOSTS_WATCH_MAX);
     }
     char **names = realloc(list->names, (list->count + 1) * sizeof *names);

@@ -24,8 +24,8 @@
     ALWAYS(ntk_level_row, start_ns, "start_ts", I64, "ns", "start of the first row"),           \
         ALWAYS(ntk_level_row, end_ns, "end_ts", I64, "ns", "end of the last row"),              \
         ALWAYS(ntk_level_row, intervals, "time_intervals", TEXT, "",                            \
-               "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 contains all that " \
-               "follow"),                                                                       \
+               "intervals in which rows ran, in ns, such as [[1, 10], [20, 50]]; at most "      \
+               "1024, and the last one covers all later rows"),                                 \
         ALWAYS(ntk_level_row, elements, "element_count_per_interval", TEXT, "",                 \
                "MATMUL multiply-adds in each interval"),                                        \
         ALWAYS(ntk_level_row, transposed, "transpose_element_count_per_interval", TEXT, "",     \
@@ -95,7 +95,8 @@ static const struct ntk_column framework_node[] = {
     ALWAYS(ntk_node_row, start_ns, "start_ts", I64, "ns", "start of the first row"),
     ALWAYS(ntk_node_row, end_ns, "end_ts", I64, "ns", "end of the last row"),
     ALWAYS(ntk_node_row, intervals, "time_intervals", TEXT, "",
-           "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 contains all that follow"),
+           "intervals in which rows ran, in ns, such as [[1, 10], [20, 50]]; at most 1024, and the "
+           "last one covers all later rows"),
     MAYBE(ntk_node_row, elements, "element_count_per_interval", TEXT, "",
           "MATMUL multiply-adds in each interval"),
     MAYBE(ntk_node_row, transposed, "transpose_element_count_per_interval", TEXT, "",
@@ -158,7 +159,7 @@ static const struct ntk_column flow[] = {
 
 static const struct ntk_column kernel_instructions[] = {
     ALWAYS(ntk_kernel_row, name, "kernel_instruction_name", TEXT, "",
-           "instruction of the kernel : Penguin id of the kernel"),
+           "text of the form INSTRUCTION:PENGUIN-ID"),
     MAYBE(ntk_kernel_row, function_id, "stack_frame_id", I64, "", "innermost function"),
     ALWAYS(ntk_kernel_row, function_depth, "stack_frame_depth", I64, "",
            "number of enclosing functions"),

@@ -7,7 +7,7 @@
 #include "profiler/output/tables/tables.h"
 
 static const struct ntk_column cpu_usage[] = {
-    ALWAYS(ntk_cpu_row, time_ns, "timestamp", I64, "ns", "time since 1970"),
+    ALWAYS(ntk_cpu_row, time_ns, "timestamp", I64, "ns", "time since the Unix epoch"),
     ALWAYS(ntk_cpu_row, percent, "util_percent", F64, "",
            "percentage of time that the processor was busy since the previous sample, 0 to 100"),
     ALWAYS(ntk_cpu_row, cpu, "cpu_id", TEXT, "", "processor, from 0; average: mean of all"),
@@ -80,7 +80,8 @@ static const struct ntk_column load[] = {
 };
 
 static const struct ntk_column out_of_memory[] = {
-    ALWAYS(ntk_oom_row, time_ns, "timestamp", I64, "ns", "time of the failure, since 1970"),
+    ALWAYS(ntk_oom_row, time_ns, "timestamp", I64, "ns",
+           "time of the failure, since the Unix epoch"),
     ALWAYS(ntk_oom_row, nc, "nc_idx", I64, "", "logical core of the process"),
     MAYBE(ntk_oom_row, hbm, "hbm_idx", I64, "", "memory stack of the device"),
     MAYBE(ntk_oom_row, device, "device_idx", I64, "", "device of the machine"),
@@ -112,7 +113,7 @@ static const struct ntk_column out_of_memory[] = {
 };
 
 static const struct ntk_column host_mem_usage[] = {
-    ALWAYS(ntk_host_memory_row, time_ns, "timestamp", I64, "ns", "time since 1970"),
+    ALWAYS(ntk_host_memory_row, time_ns, "timestamp", I64, "ns", "time since the Unix epoch"),
     ALWAYS(ntk_host_memory_row, used_bytes, "used_bytes", I64, "B", "in use on the machine"),
     MAYBE(ntk_host_memory_row, used_percent, "used_percent", F64, "",
           "share of the total, 0 to 100"),
@@ -127,7 +128,7 @@ static const struct ntk_column system_profile_events[] = {
     ALWAYS(ntk_system_event_row, id, "id", I64, "", "unique in the profile"),
     ALWAYS(ntk_system_event_row, name, "name", TEXT, "", "type of the event"),
     ALWAYS(ntk_system_event_row, start_ns, "start_ts", I64, "ns", "start, since the Unix epoch"),
-    ALWAYS(ntk_system_event_row, end_ns, "end_ts", I64, "ns", "end, since 1970"),
+    ALWAYS(ntk_system_event_row, end_ns, "end_ts", I64, "ns", "end, since the Unix epoch"),
     ALWAYS(ntk_system_event_row, duration_ns, "duration_ns", I64, "ns",
            "duration; for neuron_hw, measured by the clock of the core"),
     ALWAYS(ntk_system_event_row, source, "trace_event_source", TEXT, "",
@@ -151,7 +152,7 @@ static const struct ntk_column system_profile_events[] = {
 
 static const struct ntk_column system_profile_hbm_usage[] = {
     ALWAYS(ntk_hbm_row, time_ns, "timestamp", I64, "ns",
-           "time from which the values apply, since 1970"),
+           "time from which the values apply, since the Unix epoch"),
     ALWAYS(ntk_hbm_row, total_bytes, "total_bytes", I64, "B",
            "bytes of all processes in this memory"),
 #define NTK_MEMORY_USE(symbol, name, vendor, ours, meaning) \
@@ -166,9 +167,9 @@ static const struct ntk_column system_profile_metadata[] = {
     MAYBE(ntk_system_metadata_row, first, "first_ts", TEXT, "", "time of the first event"),
     MAYBE(ntk_system_metadata_row, last, "last_ts", TEXT, "", "time of the last event"),
     MAYBE(ntk_system_metadata_row, first_ns, "first_ts_ns", TEXT, "ns",
-          "time of the first event, since 1970"),
+          "time of the first event, since the Unix epoch"),
     MAYBE(ntk_system_metadata_row, last_ns, "last_ts_ns", TEXT, "ns",
-          "time of the last event, since 1970"),
+          "time of the last event, since the Unix epoch"),
     MAYBE(ntk_system_metadata_row, ntff_version, "ntff_version", I64, "",
           "NTFF version of the captures"),
     NEVER("hbm_capacity_bytes", I64, "B", "device memory of the machine"),

@@ -240,7 +240,7 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
                            name);
     }
     if (r->members.count >= limits->member_count) {
-        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "more than %zu members",
+        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "too many members (at most %zu)",
                            limits->member_count);
     }
     if (size < 0 || (uint64_t)size > r->left) {

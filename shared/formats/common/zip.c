@@ -96,7 +96,7 @@ static int read_member(struct archive *archive, struct archive_entry *entry,
         return BAD("member '%s' is encrypted or not a regular file", name);
     }
     if (members->count == limits->member_count) {
-        return TOO_MUCH("more than %zu members", limits->member_count);
+        return TOO_MUCH("too many members (at most %zu)", limits->member_count);
     }
     struct ntk_zip_member *member = ntk_vec_add(members);
     if (!member) {

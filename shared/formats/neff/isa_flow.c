@@ -39,7 +39,7 @@ static int check_scalar(const struct ntk_isa_op_info *info, const struct ntk_isa
                         struct ntk_err *err)
 {
     if (ntk_isa_operand_elements(operand) != 1) {
-        return BAD("%s: %llu elements for one register", info->name,
+        return BAD("%s: expected one element, found %llu", info->name,
                    (unsigned long long)ntk_isa_operand_elements(operand));
     }
     switch (operand->dtype) {

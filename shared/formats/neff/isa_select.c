@@ -200,8 +200,8 @@ static int check_topk(const struct ntk_isa_op_info *info, const struct ntk_isa_i
                    (unsigned long long)row(src));
     }
     if (row(src) > TOPK_MAX / GROUP || k < 1 || k > n || k > GROUP * row(dst)) {
-        return BAD("%s: cannot write the %u largest of %u elements to 16 rows of %llu", info->name,
-                   k, n, (unsigned long long)row(dst));
+        return BAD("%s: cannot write the %u largest of %u elements to 16 rows of %llu elements",
+                   info->name, k, n, (unsigned long long)row(dst));
     }
     return 0;
 }

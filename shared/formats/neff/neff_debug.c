@@ -168,7 +168,7 @@ static int add_predecessors(struct debug_reader *r, const struct ntk_protobuf_fi
                                       "the numbers of predecessors and of their kinds differ");
         }
         if (r->predecessors.count == NTK_NEFF_DEBUG_PREDECESSORS_MAX) {
-            return neff_debug_damaged(r, ids->bytes, "more than 67108864 predecessors");
+            return neff_debug_damaged(r, ids->bytes, "too many predecessors (at most 67108864)");
         }
         if (ntk_vec_push(&r->predecessors, &one) < 0) {
             return ntk_err_no_memory(r->err);

@@ -60,7 +60,7 @@ static int parse_shape(const char *text, struct ntk_neff_npy *npy, struct ntk_er
             text++;
         }
         if (npy->dim_count == NTK_NEFF_DIMS_MAX) {
-            return BAD("more than %d dimensions", NTK_NEFF_DIMS_MAX);
+            return BAD("too many dimensions (at most %d)", NTK_NEFF_DIMS_MAX);
         }
         npy->dims[npy->dim_count++] = value;
     }
@@ -144,7 +144,7 @@ int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t byte
         }
     }
     if (total > bytes_count - cursor.position) {
-        return BAD("the array ends after %llu of its bytes",
+        return BAD("the array is truncated after %llu bytes",
                    (unsigned long long)(bytes_count - cursor.position));
     }
     npy.data_bytes = (size_t)total;

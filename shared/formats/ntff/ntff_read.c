@@ -354,7 +354,8 @@ static int read_subgraph(struct reader *r, const NtkNtffPb__Subgraph *from)
 
     if (ntff->subgraph_count >= NTK_NTFF_SUBGRAPHS_MAX) {
         if (ntff->subgraph_count == NTK_NTFF_SUBGRAPHS_MAX) {
-            warn(ntff, "more than %d subgraphs; ignoring the rest", NTK_NTFF_SUBGRAPHS_MAX);
+            warn(ntff, "too many subgraphs (at most %d); ignoring the rest",
+                 NTK_NTFF_SUBGRAPHS_MAX);
         }
         return 0;
     }

@@ -436,7 +436,7 @@ static void invalid_queries_get_one_message(void **state)
                  "latency", "--csv", "--json", "--db", f->path);
     EXPECT_ERROR(2,
                  "neuron-monitor query: invalid value 'noon' for --from: expected "
-                 "2026-11-21T07:30:00Z, or seconds since 1970\n" TRY,
+                 "2026-11-21T07:30:00Z, or seconds since the Unix epoch\n" TRY,
                  "latency", "--from", "noon", "--db", f->path);
     EXPECT_ERROR(2, "neuron-monitor query: no metric: use --metric NAME\n" TRY, "series", "--db",
                  f->path);

@@ -59,7 +59,7 @@ def check_server(address, folder):
             ('another kind', [('a.ntff', ntff), ('a.txt', b'x')], 400, 'a.txt is neither a capture (*.ntff) nor a NEFF (*.neff)'),
             ('two captures', [('a.ntff', ntff), ('b.ntff', ntff)], 400, 'a.ntff and b.ntff are two captures'),
             ('one name', [('a.ntff', ntff), ('a.neff', neff), ('a.neff', neff)], 400, 'duplicate file \'a.neff\''),
-            ('many files', [('a.ntff', ntff)] + [(f'{i}.neff', b'') for i in range(16)], 400, 'more than 16 files'),
+            ('many files', [('a.ntff', ntff)] + [(f'{i}.neff', b'') for i in range(16)], 400, 'too many files (at most 16)'),
             ('a path', [('../a.ntff', ntff)], 400, 'invalid file: expected SIZE,NAME'),
             ('a hidden file', [('.ntff', ntff)], 400, 'invalid file: expected SIZE,NAME'),
             ('a line break', [('a\n.ntff', ntff)], 400, 'invalid file: expected SIZE,NAME'),

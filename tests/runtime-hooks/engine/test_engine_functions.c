@@ -77,7 +77,7 @@ static void calls_go_as_deep_as_the_core_remembers(void **state)
             assert_int_equal(f->result.instruction_count[NTK_ENGINE_SP], 17);
         } else {
             assert_int_equal(engine_fixture_make(f), -EBADMSG);
-            assert_string_equal(f->err.text, "SP slot 0: more than 16 nested calls");
+            assert_string_equal(f->err.text, "SP slot 0: too many nested calls (at most 16)");
         }
     }
 }

@@ -136,10 +136,10 @@ static void topk_puts_nan_first_and_keeps_to_its_list(void **state)
     bad = instr;
     bad.imm[0] = 17;
     instr_refused(s, NTK_ISA_ENGINE_POOL, &bad,
-                  "topk: cannot write the 17 largest of 16 elements to 16 rows of 1");
+                  "topk: cannot write the 17 largest of 16 elements to 16 rows of 1 elements");
     bad.imm[0] = 0;
     instr_refused(s, NTK_ISA_ENGINE_POOL, &bad,
-                  "topk: cannot write the 0 largest of 16 elements to 16 rows of 1");
+                  "topk: cannot write the 0 largest of 16 elements to 16 rows of 1 elements");
     bad = instr;
     bad.operand[NTK_ISA_SRC0].partition_count = 15;
     instr_refused(s, NTK_ISA_ENGINE_POOL, &bad,

@@ -113,7 +113,7 @@ static void other_texts_are_not_addresses(void **state)
         assert_int_equal(rtd_devices_add_bdf(&devices, "10:1c.0", &err), 0);
     }
     assert_int_equal(rtd_devices_add_bdf(&devices, "10:1c.0", &err), -EINVAL);
-    assert_string_equal(err.text, "more than 64 devices");
+    assert_string_equal(err.text, "too many devices (at most 64)");
 }
 
 int main(void)

@@ -90,7 +90,7 @@ static void steering_is_checked(void **state)
         { "compare_branch ra=r1 op0=add to=1", "compare_branch: add is not a comparison" },
         { "compare_branch op0=less imm0=4 to=1", "compare_branch: missing register" },
         { "register_load rd=r1 A=sbuf(0:1):int32[2]",
-          "register_load: 2 elements for one register" },
+          "register_load: expected one element, found 2" },
         { "register_load rd=r1 A=sbuf(0:1):int64[1]",
           "register_load: a register cannot hold int64" },
         { "register_load rd=r1 A=var3:int32[1]",

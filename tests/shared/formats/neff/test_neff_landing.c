@@ -299,7 +299,7 @@ static void false_sizes_get_no_memory(void **state)
     ground_fini(&ground);
     memmove(shape, (const char[]){ '(', '1', '0', '0', '0', '0', '1', ',', ')' }, 9);
     assert_int_equal(open_on(&ground, bytes, count, false, &neff, &err), -EBADMSG);
-    assert_non_null(strstr(err.text, "the array ends after 100000 of its bytes"));
+    assert_non_null(strstr(err.text, "the array is truncated after 100000 bytes"));
     ground_fini(&ground);
     free(bytes);
 }
