@@ -71,7 +71,7 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
             out, "Spill queues (spilled values, inputs and constants): %s of data moved\n",
             ntk_units_bytes(spill, sizeof spill, dma->spill_bytes));
     } else {
-        ntk_buf_add_text(out, "The program has no spill queues\n");
+        ntk_buf_add_text(out, "The capture has no spill queues\n");
     }
     ntk_buf_add_format(out,
                        "MEAN and SMALL are of data packets; PACKETS and BYTES include writes of "
