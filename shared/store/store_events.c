@@ -105,6 +105,19 @@ static bool is_known(sqlite3_stmt *statement, int column)
     return sqlite3_column_type(statement, column) != SQLITE_NULL;
 }
 
+/* A record of a fault has no class, because its execution counts: it shows that of its status, or
+ * the outcome if the status has none. */
+static const char *class_or_outcome(const char *stored, uint32_t status)
+{
+    enum ntk_error_class error_class = ntk_error_class_of_status(status);
+
+    if (!stored || strcmp(stored, "none") != 0) {
+        return stored;
+    }
+    return error_class < NTK_ERROR_CLASS_COUNT ? ntk_error_class_names[error_class]
+                                               : ntk_outcome_names[ntk_outcome_of_status(status)];
+}
+
 static void take_event(sqlite3_stmt *statement, struct ntk_store_event *event)
 {
     int64_t core = sqlite3_column_int64(statement, CORE);
@@ -133,6 +146,9 @@ static void take_event(sqlite3_stmt *statement, struct ntk_store_event *event)
         .has_value = is_known(statement, VALUE),
         .value = (uint64_t)sqlite3_column_int64(statement, VALUE),
     };
+    if (event->kind == NTK_STORE_EVENT_ERROR) {
+        event->what = class_or_outcome(event->what, event->status);
+    }
 }
 
 int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,

@@ -4,18 +4,14 @@
 #include "shared/store/store_sql.h"
 
 /* The hardware error, else the class of the execution. The record of a fault has no class, because
- * its execution counts; here it has that of its status, or the outcome if the status has none. */
+ * its execution counts. */
 static const char *error_name(const struct ntk_event_sample *event)
 {
     if (event->error_code > 0 && event->error_code < NTK_ERROR_CODE_COUNT) {
         return ntk_error_code_names[event->error_code];
     }
-    enum ntk_error_class error_class = event->error_class < NTK_ERROR_CLASS_COUNT
-                                           ? (enum ntk_error_class)event->error_class
-                                           : ntk_error_class_of_status(event->status);
-    return error_class < NTK_ERROR_CLASS_COUNT
-               ? ntk_error_class_names[error_class]
-               : ntk_outcome_names[ntk_outcome_of_status(event->status)];
+    return event->error_class < NTK_ERROR_CLASS_COUNT ? ntk_error_class_names[event->error_class]
+                                                      : "none";
 }
 
 int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,

@@ -71,9 +71,9 @@ gone() { [ "$(tail -1 reports.jsonl | jq '.neuron_runtime_data | length')" = 0 ]
 wait_for gone
 kill "$monitor"
 wait "$monitor" || true
-neuron-monitor query events --db monitor.db --kind start,load,model_start,model_stop,unload,end --json >events.json
+neuron-monitor query events --db monitor.db --kind first_seen,load,model_start,model_stop,unload,end --json >events.json
 jq -e --arg tag "$tag" 'all(.[]; .tag == $tag) and [.[].kind] ==
-    ["start", "load", "model_start", "model_stop", "model_start", "model_stop", "unload", "end"]' events.json >/dev/null ||
+    ["first_seen", "load", "model_start", "model_stop", "model_start", "model_stop", "unload", "end"]' events.json >/dev/null ||
     fail "unexpected events: $(jq -c '[.[] | {kind, tag}]' events.json)"
 neuron-monitor query errors --db monitor.db --process "$tag" --json >errors.json
 [ "$(jq '.[0].runtime' errors.json)" = "$(jq '.["1004"]' codes.json)" ] || fail "unexpected errors: $(cat errors.json)"
