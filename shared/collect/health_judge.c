@@ -101,15 +101,6 @@ static bool has_signals(const struct device_state *device)
     return device->evidence & ~(1u << NTK_HEALTH_BY_HEARTBEAT);
 }
 
-/* The better reason began with the first sign, whichever of the two leaves was read first. */
-static void explain(struct judged *reason, struct judged *by)
-{
-    if (by->is_on && reason->is_on && reason->sample.since_ns < by->sample.since_ns) {
-        by->sample.since_ns = reason->sample.since_ns;
-    }
-    reason->is_on = reason->is_on && !by->is_on;
-}
-
 static void find_reasons(struct device_state *device, struct judged *reasons,
                          struct ntk_health_time now)
 {
@@ -120,8 +111,9 @@ static void find_reasons(struct device_state *device, struct judged *reasons,
         }
     }
     for (size_t i = 0; i < sizeof explained / sizeof *explained; i++) {
-        explain(&reasons[explained[i].reason], &reasons[explained[i].by[0]]);
-        explain(&reasons[explained[i].reason], &reasons[explained[i].by[1]]);
+        if (reasons[explained[i].by[0]].is_on || reasons[explained[i].by[1]].is_on) {
+            reasons[explained[i].reason].is_on = false;
+        }
     }
     if (device->is_gone) {
         add_state(reasons, NTK_HEALTH_REASON_TREE_GONE, device->gone_since_ns);

@@ -111,17 +111,26 @@ int ntk_store_health_write(struct ntk_store_health *health, sqlite3 *db,
     return ret;
 }
 
-/* A verdict began with the newest of the reasons that it had first. */
+/* The rows of the last time, and those of the first time of their verdict. */
 static const char stored_sql[] =
     "WITH boot AS (SELECT coalesce(min(since_ns), 9223372036854775807) AS begin_ns FROM machine"
     "  WHERE boot_id = :boot_id),"
     " ours AS (SELECT * FROM device_health, boot WHERE device = :device AND time_ns >= begin_ns),"
     " last AS (SELECT max(time_ns) AS time_ns FROM ours)"
-    " SELECT h.verdict, h.reason, h.core, h.since_ns, (SELECT max(f.since_ns) FROM ours f WHERE "
-    "f.time_ns ="
-    "  (SELECT min(v.time_ns) FROM ours v WHERE v.time_ns > coalesce((SELECT max(o.time_ns)"
-    "   FROM ours o WHERE o.verdict <> h.verdict), 0))) AS verdict_since_ns"
-    " FROM ours h, last WHERE h.time_ns = last.time_ns";
+    " SELECT h.verdict, h.reason, h.core, h.since_ns, h.time_ns = last.time_ns AS is_last"
+    " FROM ours h, last WHERE h.time_ns = last.time_ns OR h.time_ns = (SELECT min(v.time_ns)"
+    "  FROM ours v WHERE v.time_ns > coalesce((SELECT max(o.time_ns) FROM ours o WHERE o.verdict <>"
+    "   (SELECT n.verdict FROM ours n WHERE n.time_ns = last.time_ns LIMIT 1)), 0))";
+
+/* A verdict began with the first of the reasons that cause it. */
+static void take_verdict_since(struct ntk_health_stored *stored, int reason, uint64_t since_ns)
+{
+    bool is_cause = reason < 0 || ntk_health_reasons[reason].verdict == stored->verdict;
+
+    if (is_cause && (stored->since_ns == 0 || since_ns < stored->since_ns)) {
+        stored->since_ns = since_ns;
+    }
+}
 
 bool ntk_store_health_read(sqlite3 *db, const char *boot_id, uint32_t device,
                            struct ntk_health_stored *out)
@@ -140,10 +149,10 @@ bool ntk_store_health_read(sqlite3 *db, const char *boot_id, uint32_t device,
                                        ntk_health_verdict_names, NTK_HEALTH_VERDICT_COUNT);
         int reason = ntk_health_reason_of(ntk_store_sql_text(statement, "reason"));
 
-        is_stored = verdict < NTK_HEALTH_VERDICT_COUNT;
-        out->verdict = (uint32_t)verdict;
-        out->since_ns = ntk_store_sql_u64(statement, "verdict_since_ns");
-        if (reason >= 0) {
+        out->verdict = (uint32_t)verdict; /* the same in all rows */
+        take_verdict_since(out, reason, ntk_store_sql_u64(statement, "since_ns"));
+        is_stored = verdict < NTK_HEALTH_VERDICT_COUNT && out->since_ns > 0;
+        if (reason >= 0 && ntk_store_sql_u64(statement, "is_last")) {
             uint64_t core = ntk_store_sql_u64(statement, "core");
 
             out->reasons[reason].since_ns = ntk_store_sql_u64(statement, "since_ns");

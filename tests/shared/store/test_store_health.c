@@ -26,6 +26,10 @@ static struct ntk_snapshot *second(uint64_t i, const char *boot_id, uint32_t ver
     for (size_t k = 0; k < device->health_count; k++) {
         device->health[k].since_ns = snapshot->realtime_ns;
     }
+    if (device->health_count > 0) { /* found a moment after the failed execution */
+        device->health[0].reason = NTK_HEALTH_REASON_HBM_REPAIRABLE;
+        device->health[0].since_ns += SECOND / 1000;
+    }
     return snapshot;
 }
 
