@@ -138,7 +138,8 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
                                                .items = "events",
                                                .send = send_message,
                                                .cancel = cancel,
-                                               .ctx = state };
+                                               .ctx = state,
+                                               .puts_again = true };
     state->socket = strdup(arg_socket[0] ? arg_socket : SOCKET_DEFAULT);
     state->client = ntk_http_client_create();
     if (!state->socket || !state->client) {

@@ -147,17 +147,28 @@ struct channel {
     struct ntk_otlp_peer peer;
     struct ntk_push_sender *sender; /* NULL: not requested, or disabled */
     char *spool_folder;
+    /* Items that no request has, in addition to those that the outbox counts as lost. */
+    _Atomic uint64_t lost_items;
+    struct ntk_output_source source;
 };
+
+static void read_counts(void *ctx, struct ntk_output_counts *counts)
+{
+    const struct channel *channel = ctx;
+
+    counts->lost_items += atomic_load(&channel->lost_items);
+}
 
 static void close_channel(struct channel *channel)
 {
+    ntk_output_source_remove(&channel->source);
     ntk_push_sender_destroy(channel->sender);
     ntk_otlp_peer_fini(&channel->peer);
     free(channel->spool_folder);
 }
 
 static int open_channel(struct channel *channel, enum ntk_otlp_signal signal, const char *name,
-                        const char *items, struct ntk_err *err)
+                        const char *items, bool puts_again, struct ntk_err *err)
 {
     const char *spool = ntk_otlp_target.spool_folder;
     int ret = ntk_otlp_peer_init(&channel->peer, signal, ntk_otlp_target.url, err);
@@ -171,9 +182,16 @@ static int open_channel(struct channel *channel, enum ntk_otlp_signal signal, co
         channel->spool_folder = NULL;
         return ntk_err_no_memory(err);
     }
-    const struct ntk_push_receiver receiver =
+    struct ntk_push_receiver receiver =
         ntk_otlp_peer_receiver(&channel->peer, name, items, channel->spool_folder);
-    return ntk_push_sender_create(&receiver, &channel->sender, err);
+    receiver.puts_again = puts_again;
+    ret = ntk_push_sender_create(&receiver, &channel->sender, err);
+    if (ret >= 0) {
+        channel->source =
+            (struct ntk_output_source){ .name = name, .read = read_counts, .ctx = channel };
+        ntk_output_source_add(&channel->source);
+    }
+    return ret;
 }
 
 /* 1 if there is nothing to wait for. */
@@ -189,11 +207,10 @@ static int drain_channel(struct channel *channel, bool in_haste, struct ntk_err 
 struct otlp {
     void *metrics; /* of ntk_push_create() */
     struct channel logs;
-    struct ntk_otlp_health health;
+    struct ntk_otlp_health health; /* as log records have it */
+    struct ntk_otlp_health seen;   /* in the last snapshot, if records could not be put */
+    uint64_t records_delayed;      /* changes from one to the other */
     struct channel traces;
-    /* Spans that no request has, in addition to those that the outbox counts as lost. */
-    _Atomic uint64_t spans_lost;
-    struct ntk_output_source source;
     /* The machine, as far as snapshots have described it. */
     char host_name[NTK_PUSH_HOST_BYTES];
     char instance[MACHINE_TEXTS][NTK_PUSH_HOST_BYTES];
@@ -210,32 +227,9 @@ static void destroy(void *ctx)
     if (state->metrics) {
         ntk_push_destroy(state->metrics);
     }
-    ntk_output_source_remove(&state->source);
     close_channel(&state->logs);
     close_channel(&state->traces);
     free(state);
-}
-
-/* The name of the queue of spans, whose counts these are added to. */
-#define TRACES_NAME "otlp traces"
-
-static void read_counts(void *ctx, struct ntk_output_counts *counts)
-{
-    const struct otlp *state = ctx;
-
-    counts->lost_items += atomic_load(&state->spans_lost);
-}
-
-static int open_traces(struct otlp *state, struct ntk_err *err)
-{
-    int ret = open_channel(&state->traces, NTK_OTLP_TRACES, TRACES_NAME, "spans", err);
-
-    if (ret >= 0 && state->traces.sender) {
-        state->source =
-            (struct ntk_output_source){ .name = TRACES_NAME, .read = read_counts, .ctx = state };
-        ntk_output_source_add(&state->source);
-    }
-    return ret;
 }
 
 static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
@@ -248,10 +242,10 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     ntk_push_host_name(state->host_name);
     int ret = create_metrics(options, &state->metrics, err);
     if (ret >= 0 && ntk_otlp_target.has_logs) {
-        ret = open_channel(&state->logs, NTK_OTLP_LOGS, "otlp logs", "log records", err);
+        ret = open_channel(&state->logs, NTK_OTLP_LOGS, "otlp logs", "log records", true, err);
     }
     if (ret >= 0 && ntk_otlp_target.traces) {
-        ret = open_traces(state, err);
+        ret = open_channel(&state->traces, NTK_OTLP_TRACES, "otlp traces", "spans", false, err);
     }
     if (ret < 0) {
         destroy(state);
@@ -285,13 +279,32 @@ static struct ntk_otlp_machine see_machine(struct otlp *state, const struct ntk_
                                       .availability_zone = state->instance[3] };
 }
 
+/* Changes since the last snapshot while earlier ones are delayed: some of them may end unrecorded.
+ * Negative: out of memory. */
+static int count_delayed(struct otlp *state, const struct ntk_snapshot *snapshot,
+                         const struct ntk_otlp_machine *machine, uint64_t now_ns)
+{
+    struct ntk_buf request = { 0 };
+    int count = ntk_otlp_health_encode(&state->seen, snapshot, machine, NULL, now_ns, &request);
+
+    ntk_buf_fini(&request);
+    state->records_delayed += count > 0 ? (uint64_t)count : 0;
+    return count;
+}
+
+/* Changes that could not be put are put with those of the next snapshot. Those that were undone
+ * meanwhile, as a reason that has ended, are lost. */
 static int put_logs(struct otlp *state, const struct ntk_snapshot *snapshot,
                     const struct ntk_otlp_machine *machine, struct ntk_err *err)
 {
-    const struct ntk_otlp_health before = state->health;
     uint64_t now_ns = snapshot->realtime_ns ? snapshot->realtime_ns : ntk_clock_realtime_ns();
+    struct ntk_otlp_health after = state->health;
     struct ntk_buf request = { 0 };
-    int count = ntk_otlp_health_encode(&state->health, snapshot, machine,
+
+    if (state->records_delayed > 0 && count_delayed(state, snapshot, machine, now_ns) < 0) {
+        return ntk_err_no_memory(err);
+    }
+    int count = ntk_otlp_health_encode(&after, snapshot, machine,
                                        &state->logs.peer.config.attributes, now_ns, &request);
     int ret = count < 0   ? ntk_err_no_memory(err)
               : count > 0 ? ntk_push_sender_put(state->logs.sender, &request, (uint64_t)count, err)
@@ -299,9 +312,18 @@ static int put_logs(struct otlp *state, const struct ntk_snapshot *snapshot,
 
     ntk_buf_fini(&request);
     if (ret < 0) {
-        state->health = before; /* the next snapshot brings these changes again */
+        if (count > 0 && state->records_delayed == 0) {
+            state->records_delayed = (uint64_t)count;
+            state->seen = after;
+        }
+        return ret;
     }
-    return ret;
+    state->health = after;
+    if (state->records_delayed > 0) {
+        atomic_fetch_add(&state->logs.lost_items, state->records_delayed - (uint64_t)count);
+        state->records_delayed = 0;
+    }
+    return 0;
 }
 
 static int emit_spans(struct ntk_buf *request, uint64_t span_count, void *ctx, struct ntk_err *err)
@@ -318,7 +340,7 @@ static int put_traces(struct otlp *state, const struct ntk_snapshot *snapshot,
     int ret = ntk_otlp_spans_encode(snapshot, machine, &state->traces.peer.config.attributes,
                                     emit_spans, state, &lost, err);
 
-    atomic_fetch_add(&state->spans_lost, lost + snapshot->spans_lost);
+    atomic_fetch_add(&state->traces.lost_items, lost + snapshot->spans_lost);
     return ret;
 }
 

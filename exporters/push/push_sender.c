@@ -97,6 +97,7 @@ int ntk_push_sender_create(const struct ntk_push_receiver *receiver,
                                                .send = send_request,
                                                .cancel = cancel,
                                                .ctx = sender,
+                                               .puts_again = receiver->puts_again,
                                                .spool_folder = receiver->spool_folder };
 
     if (!sender) {
@@ -122,11 +123,7 @@ int ntk_push_sender_put(struct ntk_push_sender *sender, struct ntk_buf *message,
     if (!sender->receiver.has_gzip) {
         return ntk_outbox_put(sender->outbox, message, item_count, err);
     }
-    int ret = ntk_http_gzip(message->bytes, message->bytes_count, &packed);
-    if (ret < 0) {
-        ntk_buf_fini(&packed);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot compress a request");
-    }
+    packed.failed = ntk_http_gzip(message->bytes, message->bytes_count, &packed) < 0;
     return ntk_outbox_put(sender->outbox, &packed, item_count, err);
 }
 

@@ -32,6 +32,7 @@ struct ntk_push_receiver {
     const char *name;          /* of the outbox; static */
     const char *items;         /* unit of the counts, in messages: "samples"; borrowed */
     const char *spool_folder;  /* NULL: memory only */
+    bool puts_again;           /* as in struct ntk_outbox_options */
     bool has_gzip;             /* of requests */
     bool refuses_long_answers; /* drop a request whose answer is too long, instead of retrying it */
     /* Fills the request. Its body is the message, unless it sets another form; headers end with
@@ -51,7 +52,7 @@ int ntk_push_sender_create(const struct ntk_push_receiver *receiver,
                            struct ntk_push_sender **out_sender, struct ntk_err *err);
 /* NULL is fine. */
 void ntk_push_sender_destroy(struct ntk_push_sender *sender);
-/* Takes the bytes of the message. If it fails, the items count as lost. */
+/* As ntk_outbox_put(). */
 int ntk_push_sender_put(struct ntk_push_sender *sender, struct ntk_buf *message,
                         uint64_t item_count, struct ntk_err *err);
 /* As ntk_outbox_drain(). */

@@ -98,14 +98,21 @@ static uint64_t memory_items(const struct ntk_outbox *outbox)
     return items;
 }
 
-/* Moves the message to the spool and frees it; its items are lost if the spool rejects it. */
+/* Of a put that failed. The lock is held. */
+static void count_unput(struct ntk_outbox *outbox, uint64_t item_count)
+{
+    outbox->counts.lost_items += outbox->options.puts_again ? 0 : item_count;
+}
+
+/* Moves the message to the spool, which may reject it, and frees it. */
 static int spool_message(struct ntk_outbox *outbox, struct message *message, struct ntk_err *err)
 {
     uint64_t lost = 0;
 
     int ret = ntk_spool_put(outbox->spool, message->bytes, message->bytes_count,
                             message->item_count, &lost, err);
-    outbox->counts.lost_items += lost + (ret < 0 ? message->item_count : 0);
+    outbox->counts.lost_items += lost;
+    count_unput(outbox, ret < 0 ? message->item_count : 0);
     message_free(message);
     return ret;
 }
@@ -461,12 +468,12 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
         free(message);
         ntk_buf_fini(buf);
         pthread_mutex_lock(&outbox->lock);
-        outbox->counts.lost_items += item_count;
+        count_unput(outbox, item_count);
         pthread_mutex_unlock(&outbox->lock);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: %s, %llu %s lost",
-                           outbox->options.name,
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: %s, %llu %s %s", outbox->options.name,
                            ret == -ENOMEM ? "out of memory" : "a message is too long",
-                           (unsigned long long)item_count, items_name(outbox));
+                           (unsigned long long)item_count, items_name(outbox),
+                           outbox->options.puts_again ? "delayed" : "lost");
     }
     message->item_count = item_count;
     message->bytes = ntk_buf_take(buf, &message->bytes_count);

@@ -63,6 +63,7 @@ struct ntk_outbox_options {
                  struct ntk_outbox_answer *answer);
     void (*cancel)(void *ctx); /* from another thread; NULL if send() never waits long */
     void *ctx;
+    bool puts_again; /* the caller puts failed items again; put() does not count them as lost */
     size_t memory_bytes_max;  /* 0: NTK_OUTBOX_MEMORY_BYTES */
     const char *spool_folder; /* created if missing, mode 0700; NULL: none */
     uint64_t spool_bytes_max; /* 0: NTK_OUTBOX_SPOOL_BYTES */
@@ -91,8 +92,8 @@ int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbo
 /* Stops sending. Messages in memory go to the spool, or are lost. NULL is fine. */
 void ntk_outbox_destroy(struct ntk_outbox *outbox);
 
-/* Takes the bytes of buf, which is empty afterwards. 0; -ENOMEM, -EMSGSIZE: the items are counted
- * as lost. */
+/* Takes the bytes of buf, which is empty afterwards. 0; Negative, e.g. -ENOMEM, -EMSGSIZE: the
+ * items are counted as lost, unless the caller puts them again. */
 int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item_count,
                    struct ntk_err *err);
 /* At the end of a program, after the last put: 1 if nothing waits; 0 while messages may still be

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of the exporter, with two signals.
+ * The exporter with two signals, while the disk is full and at its end.
  *
  * Method: no collector, so both signals wait in their spools. A limit on the size of files
- * simulates a full disk while the last page of metrics is put.
+ * simulates a full disk.
  */
 #include "exporters/otlp/otlp.h"
 
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "exporters/transport/output_counts.h"
 #include "shared/base/clock.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/process.h"
@@ -78,7 +79,6 @@ static void the_failure_of_a_signal_is_reported_after_the_others_are_done(void *
     assert_true(test_wait_until(is_there, metrics));
     assert_true(test_wait_until(is_there, logs));
     put_at(otlp, 1001); /* held back: the interval is not over */
-    (void)signal(SIGXFSZ, SIG_IGN);
     limit_files(0);
     int ret = ntk_exporter_otlp.drain(otlp, false, &err);
     limit_files(RLIM_INFINITY);
@@ -101,11 +101,99 @@ static void what_waits_in_spools_is_not_lost(void **state)
     ntk_exporter_otlp.destroy(otlp);
 }
 
+static struct ntk_output_counts log_counts(void)
+{
+    struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
+    size_t count = ntk_output_counts_read(rows);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].name, "otlp logs") == 0) {
+            return rows[i];
+        }
+    }
+    fail_msg("the output of logs has no counts");
+    return (struct ntk_output_counts){ 0 };
+}
+
+/* Devices keep the first reasons of the sample. */
+static int put_reasons(void *otlp, size_t reasons_max)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_err err = { 0 };
+
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        struct ntk_device_sample *device = &snapshot->devices[i];
+        device->health_count =
+            device->health_count < reasons_max ? device->health_count : reasons_max;
+    }
+    int ret = ntk_exporter_otlp.put(otlp, snapshot, &err);
+    ntk_snapshot_destroy(snapshot);
+    return ret;
+}
+
+static void records_that_a_full_disk_delays_are_not_lost(void **state)
+{
+    char *logs = test_scratch_path(test_scratch_folder, "logs/*.msg");
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    setenv("OTEL_METRICS_EXPORTER", "none", 1);
+    void *otlp = create(test_scratch_folder);
+    assert_int_equal(put_reasons(otlp, 0), 0);
+    assert_true(test_wait_until(is_there, logs));
+    struct ntk_output_counts before = log_counts();
+    limit_files(0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(put_reasons(otlp, 1), -EFBIG);
+    }
+    assert_int_equal(put_reasons(otlp, 2), -EFBIG);
+    assert_int_equal(log_counts().lost_items, 0);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(put_reasons(otlp, 2), 0);
+    struct ntk_output_counts after = log_counts();
+    assert_int_equal(after.lost_items, 0);
+    assert_int_equal(after.memory_items + after.spool_items,
+                     before.memory_items + before.spool_items + 2);
+    assert_int_equal(ntk_exporter_otlp.drain(otlp, true, &err), 1);
+    ntk_exporter_otlp.destroy(otlp);
+    unsetenv("OTEL_METRICS_EXPORTER");
+    free(logs);
+}
+
+static void records_of_a_change_that_ends_while_the_disk_is_full_are_lost_once(void **state)
+{
+    char *logs = test_scratch_path(test_scratch_folder, "logs/*.msg");
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    setenv("OTEL_METRICS_EXPORTER", "none", 1);
+    void *otlp = create(test_scratch_folder);
+    assert_int_equal(put_reasons(otlp, 1), 0);
+    assert_true(test_wait_until(is_there, logs));
+    limit_files(0);
+    assert_int_equal(put_reasons(otlp, 2), -EFBIG); /* a reason started */
+    assert_int_equal(put_reasons(otlp, 2), -EFBIG);
+    assert_int_equal(put_reasons(otlp, 0), -EFBIG); /* two reasons ended */
+    assert_int_equal(log_counts().lost_items, 0);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(put_reasons(otlp, 0), 0); /* one reason, which has a record, has ended */
+    assert_int_equal(log_counts().lost_items, 2);
+    assert_int_equal(put_reasons(otlp, 0), 0);
+    assert_int_equal(log_counts().lost_items, 2);
+    assert_int_equal(ntk_exporter_otlp.drain(otlp, true, &err), 1);
+    ntk_exporter_otlp.destroy(otlp);
+    unsetenv("OTEL_METRICS_EXPORTER");
+    free(logs);
+}
+
 int main(void)
 {
+    (void)signal(SIGXFSZ, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_failure_of_a_signal_is_reported_after_the_others_are_done),
         cmocka_unit_test(what_waits_in_spools_is_not_lost),
+        cmocka_unit_test(records_that_a_full_disk_delays_are_not_lost),
+        cmocka_unit_test(records_of_a_change_that_ends_while_the_disk_is_full_are_lost_once),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
