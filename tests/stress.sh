@@ -34,7 +34,7 @@ done
 while :; do dd if=/dev/zero of="$out/written" bs=1M count=256 conv=fsync 2>/dev/null; done &
 load+=($!)
 
-jobs=$((4 * $(nproc))) # as ./dev test does
+jobs=$((8 * $(nproc))) # as ./dev test does
 jobs=$((jobs < 32 ? jobs : 32))
 selection=()
 [ $# = 0 ] || selection=(-R "$(IFS='|'; echo "$*")")
