@@ -66,6 +66,8 @@ run_all() {
         curl -s "http://127.0.0.1:$port/metrics" >metrics
         [ "$(grep -c '^neuron_model_loaded_info' metrics)" = 3 ] && greps 'incorrect_input".*} 3$' <metrics &&
             greps 'status_type="completed".*} 53$' <metrics &&
+            greps 'runtime_tag="nan".*status_type="completed_with_num_err".*} 8$' <metrics &&
+            greps 'runtime_tag="oob".*status_type="completed_with_err".*} 4$' <metrics &&
             greps 'category="tensors".*runtime_tag="adder".*} 90112$' <metrics && neuron-top $tree --json --once -d 200ms >top &&
             [ "$(jq '.applications | length' top)" = 3 ] && echo yes
     }
