@@ -10,13 +10,6 @@
 #include "shared/base/timestamp.h"
 #include "shared/report/report_json.h"
 
-#define LOCAL_CORES_MAX 32u /* bits of ntk_health_sample.cores */
-
-static uint32_t core_number(const struct ntk_device_sample *device, uint32_t local_core)
-{
-    return device->index * device->core_count + local_core;
-}
-
 /* ---- for people ---- */
 
 enum { HOST, DEVICE, VERDICT, SINCE, REASON, CORES, COUNT, ACTION, COLUMNS };
@@ -26,12 +19,12 @@ static void add_cores(struct ntk_text_table *table, const struct ntk_device_samp
 {
     char text[128] = "";
 
-    for (uint32_t i = 0; i < LOCAL_CORES_MAX; i++) {
+    for (uint32_t i = 0; i < NTK_HEALTH_CORES_MAX; i++) {
         size_t used = strlen(text);
 
         if (cores & 1u << i) {
             snprintf(text + used, sizeof text - used, "%s%u", used > 0 ? "," : "",
-                     core_number(device, i));
+                     ntk_health_core_number(device, i));
         }
     }
     ntk_text_table_text(table, text[0] ? text : "-");
@@ -182,9 +175,9 @@ static void write_reason(struct ntk_json *json, const struct ntk_device_sample *
         ntk_json_key_text(json, "detail", health->detail);
     }
     ntk_json_key_array_begin(json, "cores");
-    for (uint32_t i = 0; i < LOCAL_CORES_MAX; i++) {
+    for (uint32_t i = 0; i < NTK_HEALTH_CORES_MAX; i++) {
         if (health->cores & 1u << i) {
-            ntk_json_u64(json, core_number(device, i));
+            ntk_json_u64(json, ntk_health_core_number(device, i));
         }
     }
     ntk_json_array_end(json);
@@ -224,9 +217,9 @@ static void write_device(struct ntk_json *json, const struct ntk_device_sample *
     }
     ntk_json_array_end(json);
     ntk_json_key_array_begin(json, "cores");
-    for (uint32_t i = 0; i < device->core_count && i < LOCAL_CORES_MAX; i++) {
+    for (uint32_t i = 0; i < device->core_count && i < NTK_HEALTH_CORES_MAX; i++) {
         ntk_json_object_begin(json);
-        ntk_json_key_u64(json, "core", core_number(device, i));
+        ntk_json_key_u64(json, "core", ntk_health_core_number(device, i));
         ntk_json_key_text(json, "verdict", ntk_health_verdict_names[core_verdict(device, i)]);
         ntk_json_object_end(json);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime-hooks/hooks/hooks.h"
+#include "shared/abi/result.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff_layout.h"
 
@@ -180,7 +181,7 @@ static void begin(struct ntk_attach_models *models, const struct ntk_attach_even
 /* No runtime was open to reject it: nrt_init is later, or nrt_close was before. */
 static bool is_no_execution(uint32_t status)
 {
-    return status == 13 || status == 14;
+    return status == NTK_RESULT_UNINITIALIZED || status == NTK_RESULT_CLOSED;
 }
 
 void ntk_attach_models_execute(struct ntk_attach_models *models,

@@ -15,6 +15,7 @@
 #include "runtime-hooks/core/core_publish.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "shared/base/buf.h"
+#include "shared/abi/core_number.h"
 #include "shared/base/clock.h"
 #include "shared/base/process.h"
 #include "shared/base/str.h"
@@ -135,7 +136,7 @@ int ntk_core_machine_holder(const struct ntk_core_machine *machine, uint32_t dev
         return 0;
     }
     for (uint32_t i = 0; i < machine->cores_per_device && pid == 0; i++) {
-        pid = ntk_core_soft_holder(soft, device * machine->cores_per_device + i);
+        pid = ntk_core_soft_holder(soft, ntk_core_number(device, machine->cores_per_device, i));
     }
     ntk_core_soft_close(soft);
     return pid > 0 ? pid : 0;

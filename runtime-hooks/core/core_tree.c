@@ -11,6 +11,7 @@
 
 #include "runtime-hooks/core/core_publish.h"
 #include "shared/base/clock.h"
+#include "shared/abi/core_number.h"
 #include "shared/base/map.h"
 
 static const char *const driver_versions[] = { "2.30.2.0", "2.31.0.0" };
@@ -237,7 +238,8 @@ static void core_leaves_add(struct core_tree *tree, uint32_t device, uint32_t lo
 #undef NTK_STATUS
     };
     const struct ntk_core_machine *facts = &tree->row->facts;
-    struct ntk_soft_core *core = &tree->soft->state->core[device * facts->cores_per_device + local];
+    struct ntk_soft_core *core =
+        &tree->soft->state->core[ntk_core_number(device, facts->cores_per_device, local)];
     const struct {
         const char *name;
         const struct ntk_soft_count *count;

@@ -10,6 +10,7 @@
 
 #include "runtime-hooks/hooks/hooks_state.h"
 #include "shared/abi/raw_clock.h"
+#include "shared/abi/result.h"
 
 struct hooks_state hooks = { .segment = { .fd = -1 } };
 uint32_t hooks_mask;
@@ -607,8 +608,6 @@ static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_spa
     }
 }
 
-#define STATUS_CORE_DEAD 101 /* a hardware error came before */
-
 void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t now)
 {
     uint64_t since = ntk_abi_load(&block->failing_since_ticks);
@@ -617,7 +616,7 @@ void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t no
         if (hooks_unlikely(since != 0)) {
             ntk_abi_store(&block->failing_since_ticks, 0);
         }
-    } else if (since == 0 && (status == STATUS_CORE_DEAD ||
+    } else if (since == 0 && (status == NTK_RESULT_DEAD ||
                               ntk_error_class_of_status(status) == NTK_ERROR_HARDWARE ||
                               ntk_outcome_of_status(status) == NTK_OUTCOME_TIMED_OUT)) {
         ntk_abi_store(&block->failing_since_ticks, now);
@@ -854,14 +853,14 @@ struct ntk_segment_trigger *ntk_hooks_trigger(void)
 int ntk_hooks_is_refusal(uint32_t status)
 {
     switch (status) {
-    case 2:    /* invalid */
-    case 3:    /* invalid handle */
-    case 4:    /* no memory, or another resource */
-    case 7:    /* the queue is full */
-    case 13:   /* not initialized */
-    case 14:   /* closed */
-    case 1002: /* bad input */
-    case 1005: /* the core is another's */
+    case NTK_RESULT_INVALID:
+    case NTK_RESULT_BAD_HANDLE:
+    case NTK_RESULT_NO_MEMORY:
+    case NTK_RESULT_QUEUE_FULL:
+    case NTK_RESULT_UNINITIALIZED:
+    case NTK_RESULT_CLOSED:
+    case NTK_RESULT_BAD_INPUT:
+    case NTK_RESULT_NC_BUSY:
         return 1;
     default:
         return 0;

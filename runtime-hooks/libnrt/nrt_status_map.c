@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
+#include "shared/abi/result.h"
+
 #include <assert.h>
 #include <stddef.h>
 
@@ -37,12 +39,9 @@ static const NRT_STATUS statuses[] = {
 static_assert(sizeof statuses / sizeof *statuses == NTK_CORE_OUTCOMES, "a row for each outcome");
 
 /* The status for callers follows from that of the record. */
-enum {
-#define NTK_RESULT(symbol, status, outcome, error_class, counter) RECORDED_##symbol = (status),
-#include "shared/abi/result.def"
-};
-#define SAME(outcome, status) \
-    static_assert((int)(status) == (int)RECORDED_##outcome, "result.def has a different number");
+#define SAME(outcome, status)                                                               \
+    static_assert((int)(status) == (int)NTK_RESULT_##outcome, "result.def has a different " \
+                                                              "number");
 MAP(SAME)
 
 NRT_STATUS nrt_status_from_outcome(enum ntk_core_outcome outcome)

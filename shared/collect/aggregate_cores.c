@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/abi/core_number.h"
+
 void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[NTK_CORE_COUNTS])
 {
     out[AT_BUSY] = core->busy_ns;
@@ -199,7 +201,7 @@ uint8_t ntk_aggregate_cores_at_work(const struct ntk_aggregate *aggregate, uint3
 
     static_assert(NTK_DEVICE_CORES_MAX <= 8, "a bit for each core");
     for (uint32_t c = 0; c < cores_per_device && c < NTK_DEVICE_CORES_MAX; c++) {
-        uint32_t core = device * cores_per_device + c;
+        uint32_t core = ntk_core_number(device, cores_per_device, c);
 
         if (core < NTK_AGGREGATE_CORES_MAX && aggregate->cores[core].busy) {
             cores |= (uint8_t)(1u << c);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "shared/abi/core_number.h"
 #include "shared/base/str.h"
 #include "shared/collect/aggregate_state.h"
 
@@ -95,7 +96,7 @@ void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_dev
             }
         }
         for (uint32_t c = 0; c < tree->cores_per_device && c < NTK_DEVICE_CORES_MAX; c++) {
-            uint32_t core = index * tree->cores_per_device + c;
+            uint32_t core = ntk_core_number(index, tree->cores_per_device, c);
 
             if (core < NTK_AGGREGATE_CORES_MAX) {
                 ntk_aggregate_take_tree_core(&aggregate->cores[core], &readings[i].cores[c],
@@ -301,7 +302,7 @@ static void build_stacks(const struct ntk_aggregate *aggregate, const struct ntk
                          struct ntk_device_sample *device)
 {
     const struct ntk_hardware *hardware = &snapshot->hardware;
-    uint32_t first = device->index * hardware->cores_per_device;
+    uint32_t first = ntk_core_number(device->index, hardware->cores_per_device, 0);
 
     if (!(hardware->has & NTK_HARDWARE_HAS_MEMORY)) {
         return;

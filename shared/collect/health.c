@@ -2,10 +2,11 @@
 /* health - the sources of device and process health, and the verdict. */
 #include "shared/collect/health.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/abi/core_number.h"
+#include "shared/abi/result.h"
 #include "shared/collect/health_state.h"
 
 struct ntk_health *ntk_health_create(void)
@@ -78,15 +79,12 @@ static struct core_state *core_of(struct ntk_health *health, uint32_t device, ui
 
 static int signal_of_status(uint32_t status)
 {
-    char key[16];
-
     if (ntk_error_class_of_status(status) == NTK_ERROR_HARDWARE) {
         return SIGNAL_P_HARDWARE;
     }
-    snprintf(key, sizeof key, "%u", (unsigned)status);
     for (int s = 0; s < SIGNAL_COUNT; s++) {
         if (ntk_health_signals[s].origin == ORIGIN_PROCESS &&
-            strcmp(ntk_health_signals[s].key, key) == 0) {
+            ntk_health_signals[s].status == status) {
             return s;
         }
     }
@@ -159,7 +157,7 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
         uint64_t count;
         uint32_t status;
     } ends[] = { { SIGNAL_P_HARDWARE, work->hardware_errors, 0 },
-                 { SIGNAL_P_TIMEOUT, work->timeouts, 5 } };
+                 { SIGNAL_P_TIMEOUT, work->timeouts, NTK_RESULT_TIMED_OUT } };
     struct core_state *core = core_of(health, device, local_core);
     bool is_worse = false;
     bool changed = false;
@@ -240,7 +238,8 @@ void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
             continue;
         }
         samples[count] = device->reasons[r].sample;
-        samples[count].core = first_core_of(&samples[count], out->index * health->cores_per_device);
+        samples[count].core = first_core_of(
+            &samples[count], ntk_core_number(out->index, health->cores_per_device, 0));
         samples[count].detail = r == NTK_HEALTH_REASON_COMPONENT_OTHER
                                     ? ntk_snapshot_text(snapshot, device->other)
                                     : "";

@@ -4,6 +4,8 @@
 
 #include "shared/collect/health_state.h"
 
+#include "shared/abi/core_number.h"
+
 /* Component names that an error counted elsewhere explains better. */
 static const struct {
     enum ntk_health_reason reason;
@@ -198,7 +200,7 @@ void ntk_health_continue(struct ntk_health *health, uint32_t index,
         stored->since_ns >= device->verdict_since_ns) {
         return;
     }
-    const uint32_t first = index * health->cores_per_device;
+    const uint32_t first = ntk_core_number(index, health->cores_per_device, 0);
     device->verdict_since_ns = stored->since_ns;
     continue_signs(device->signs, stored);
     for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {

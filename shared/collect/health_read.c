@@ -3,11 +3,18 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "shared/abi/result.h"
 #include "shared/collect/health_state.h"
+
+#define KEY_ECC(text) 0, text
+#define KEY_COMPONENT(text) 0, text
+#define KEY_DIAG(text) 0, text
+#define KEY_STATUS(symbol) NTK_STATUS_##symbol, NULL
+#define KEY_PROCESS(symbol) NTK_RESULT_##symbol, NULL
 
 const struct health_signal_row ntk_health_signals[SIGNAL_COUNT] = {
 #define NTK_HEALTH_SIGNAL(symbol, origin, key, reason, clears) \
-    { ORIGIN_##origin, key, NTK_HEALTH_REASON_##reason, CLEARS_##clears },
+    { ORIGIN_##origin, KEY_##origin(key), NTK_HEALTH_REASON_##reason, CLEARS_##clears },
 #include "shared/metrics/health.def"
 };
 
@@ -265,24 +272,6 @@ static bool read_heart(struct device_state *device, const struct ntk_device_valu
     return true;
 }
 
-static enum ntk_status_counter status_of(enum signal signal)
-{
-    switch (signal) {
-    case SIGNAL_S_COLLECTIVES:
-        return NTK_STATUS_HW_COLLECTIVES;
-    case SIGNAL_S_HBM:
-        return NTK_STATUS_HW_HBM_UE;
-    case SIGNAL_S_SRAM:
-        return NTK_STATUS_HW_NC_UE;
-    case SIGNAL_S_DMA:
-        return NTK_STATUS_HW_DMA_ABORT;
-    case SIGNAL_S_OVERFLOW:
-        return NTK_STATUS_SW_NQ_OVERFLOW;
-    default:
-        return NTK_STATUS_HW_REPAIRABLE_HBM_UE;
-    }
-}
-
 static void read_status(struct device_state *device, struct core_state *core,
                         const struct ntk_device_core_reading *reading, bool counts_from_zero,
                         struct ntk_health_time now)
@@ -297,7 +286,7 @@ static void read_status(struct device_state *device, struct core_state *core,
         if (ntk_health_signals[s].origin != ORIGIN_STATUS) {
             continue;
         }
-        value = &reading->status[status_of((enum signal)s)];
+        value = &reading->status[ntk_health_signals[s].status];
         if (!value->present) {
             miss_sign(sign, now);
             continue;

@@ -93,7 +93,8 @@ struct ntk_health {
 /* The rows of NTK_HEALTH_SIGNAL. */
 struct health_signal_row {
     enum origin origin;
-    const char *key;
+    uint32_t status; /* STATUS: enum ntk_status_counter; PROCESS: enum ntk_result */
+    const char *key; /* of the other origins */
     enum ntk_health_reason reason;
     enum clears clears;
 };

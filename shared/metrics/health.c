@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/abi/core_number.h"
 #include "shared/metrics/snapshot.h"
 
 const char *const ntk_health_verdict_names[NTK_HEALTH_VERDICT_COUNT] = {
@@ -102,6 +103,18 @@ enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *devi
     return action;
 }
 
+uint32_t ntk_health_core_number(const struct ntk_device_sample *device, uint32_t bit)
+{
+    return ntk_core_number(device->index, device->core_count, bit);
+}
+
+uint32_t ntk_health_core_bit(const struct ntk_device_sample *device, uint64_t core)
+{
+    uint64_t bit = core - ntk_health_core_number(device, 0);
+
+    return bit < NTK_HEALTH_CORES_MAX ? 1u << bit : 0;
+}
+
 static void forget_since(uint64_t *since_ns, uint64_t from_ns, uint64_t to_ns)
 {
     if (*since_ns >= from_ns && *since_ns <= to_ns) {
@@ -148,7 +161,7 @@ enum ntk_health_verdict ntk_health_core_verdict(const struct ntk_device_sample *
 {
     enum ntk_health_verdict verdict = NTK_HEALTH_HEALTHY;
 
-    for (size_t i = 0; i < device->health_count && local_core < 32; i++) {
+    for (size_t i = 0; i < device->health_count && local_core < NTK_HEALTH_CORES_MAX; i++) {
         enum ntk_health_verdict of = ntk_health_reasons[device->health[i].reason].verdict;
 
         if (device->health[i].cores & 1u << local_core && of > verdict) {

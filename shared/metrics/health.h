@@ -80,6 +80,12 @@ enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample
 /* The greatest action among its reasons. */
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);
 
+/* Bits of struct ntk_health_sample.cores, and the numbers of these cores on the machine. */
+#define NTK_HEALTH_CORES_MAX 32u
+uint32_t ntk_health_core_number(const struct ntk_device_sample *device, uint32_t bit);
+/* A word with the bit of the core; 0 if the core is of another device. */
+uint32_t ntk_health_core_bit(const struct ntk_device_sample *device, uint64_t core);
+
 /* What was stored of a device. */
 struct ntk_health_stored {
     uint32_t verdict; /* enum ntk_health_verdict */

@@ -196,9 +196,9 @@ static void write_reason_cores(struct report_writer *w, const struct ntk_device_
         return;
     }
     ntk_json_key_array_begin(&w->json, "cores");
-    for (uint32_t i = 0; i < 32; i++) {
+    for (uint32_t i = 0; i < NTK_HEALTH_CORES_MAX; i++) {
         if (cores & 1u << i) {
-            report_value_u64(w, device->index * device->core_count + i);
+            report_value_u64(w, ntk_health_core_number(device, i));
         }
     }
     ntk_json_array_end(&w->json);
@@ -270,15 +270,10 @@ static void read_ecc_totals(struct ntk_device_sample *device, const json_t *tota
 
 static uint32_t read_reason_cores(const struct ntk_device_sample *device, const json_t *cores)
 {
-    uint64_t first = (uint64_t)device->index * device->core_count;
     uint32_t bits = 0;
 
-    for (size_t i = 0; i < json_array_size(cores) && i < 32; i++) {
-        uint64_t core = report_item_u64(cores, i);
-
-        if (core >= first && core - first < 32) {
-            bits |= 1u << (core - first);
-        }
+    for (size_t i = 0; i < json_array_size(cores) && i < NTK_HEALTH_CORES_MAX; i++) {
+        bits |= ntk_health_core_bit(device, report_item_u64(cores, i));
     }
     return bits;
 }

@@ -7,47 +7,46 @@
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
-/* The source of each kind; add_sql() names the columns. */
-#define FROM_TO(time) time " > :from_ns AND " time " <= :to_ns"
+/* The source of each kind: the columns after time, kind and process_id, which add_sql() names; and
+ * the rows. */
+struct source {
+    const char *time, *columns, *rows;
+};
 
-static const char *const sources[NTK_STORE_EVENT_COUNT] = {
-    [NTK_STORE_EVENT_START] = "SELECT first_seen_ns, 0, process_id, -1, 0, '', command, NULL, "
-                              "NULL, NULL, NULL, NULL, NULL, 0"
-                              " FROM process"
-                              " WHERE " FROM_TO("first_seen_ns"),
-    [NTK_STORE_EVENT_END] =
-        "SELECT ended_ns, 1, process_id, -1, 0, '', '', NULL, NULL, NULL, NULL, NULL, NULL, 0"
-        " FROM process WHERE " FROM_TO("ended_ns"),
-    [NTK_STORE_EVENT_LOAD] =
-        "SELECT time_ns, 2, process_id, core, model_id, '', name, nrt_status, bytes, duration_ns,"
-        " NULL, NULL, NULL, event_id FROM model_log WHERE kind = 'load' AND " FROM_TO("time_ns"),
-    [NTK_STORE_EVENT_UNLOAD] =
-        "SELECT time_ns, 3, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, NULL, event_id FROM model_log WHERE kind = 'unload' AND " FROM_TO("time_ns"),
-    [NTK_STORE_EVENT_ERROR] =
-        "SELECT time_ns, 4, process_id, core, model_id, error_class, '', nrt_status, NULL, NULL,"
-        " NULL, execution_id, NULL, event_id FROM error_log WHERE " FROM_TO("time_ns"),
-    [NTK_STORE_EVENT_ALLOC] =
-        "SELECT time_ns, 5, process_id, core, model_id, k.name, memory_log.name, NULL, bytes, "
-        "NULL, address,"
-        " NULL, NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
-        " WHERE kind = 'alloc' AND " FROM_TO("time_ns"),
-    [NTK_STORE_EVENT_FREE] =
-        "SELECT time_ns, 6, process_id, core, model_id, k.name, memory_log.name, NULL, bytes, "
-        "NULL, address,"
-        " NULL, NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
-        " WHERE kind = 'free' AND " FROM_TO("time_ns"),
-    [NTK_STORE_EVENT_MODEL_START] =
-        "SELECT time_ns, 7, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, NULL, event_id FROM model_log WHERE kind = 'model_start' AND " FROM_TO(
-            "time_ns"),
-    [NTK_STORE_EVENT_MODEL_STOP] =
-        "SELECT time_ns, 8, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, NULL, event_id FROM model_log WHERE kind = 'model_stop' AND " FROM_TO(
-            "time_ns"),
-    [NTK_STORE_EVENT_MARK] =
-        "SELECT time_ns, 9, process_id, -1, 0, name, '', NULL, NULL, duration_ns, NULL, NULL,"
-        " value, event_id FROM mark_log WHERE " FROM_TO("time_ns"),
+#define MODEL_LOG(kind, bytes)                                                          \
+    {                                                                                   \
+        "time_ns",                                                                      \
+            "core, model_id, '', name, nrt_status, " bytes ", duration_ns, NULL, NULL," \
+            " NULL, event_id",                                                          \
+            "model_log WHERE kind = '" kind "' AND"                                     \
+    }
+#define MEMORY_LOG(kind)                                                                          \
+    {                                                                                             \
+        "time_ns",                                                                                \
+            "core, model_id, k.name, memory_log.name, NULL, bytes, NULL, address, NULL,"          \
+            " NULL, event_id",                                                                    \
+            "memory_log LEFT JOIN memory_category k USING (category) WHERE kind = '" kind "' AND" \
+    }
+static const struct source sources[NTK_STORE_EVENT_COUNT] = {
+    [NTK_STORE_EVENT_START] = { "first_seen_ns",
+                                "-1, 0, '', command, NULL, NULL, NULL, NULL, NULL, NULL, 0",
+                                "process WHERE" },
+    [NTK_STORE_EVENT_END] = { "ended_ns", "-1, 0, '', '', NULL, NULL, NULL, NULL, NULL, NULL, 0",
+                              "process WHERE" },
+    [NTK_STORE_EVENT_LOAD] = MODEL_LOG("load", "bytes"),
+    [NTK_STORE_EVENT_UNLOAD] = MODEL_LOG("unload", "NULL"),
+    [NTK_STORE_EVENT_ERROR] = { "time_ns",
+                                "core, model_id, error_class, '', nrt_status, NULL, NULL, NULL,"
+                                " execution_id, NULL, event_id",
+                                "error_log WHERE" },
+    [NTK_STORE_EVENT_ALLOC] = MEMORY_LOG("alloc"),
+    [NTK_STORE_EVENT_FREE] = MEMORY_LOG("free"),
+    [NTK_STORE_EVENT_MODEL_START] = MODEL_LOG("model_start", "NULL"),
+    [NTK_STORE_EVENT_MODEL_STOP] = MODEL_LOG("model_stop", "NULL"),
+    [NTK_STORE_EVENT_MARK] = { "time_ns",
+                               "-1, 0, name, '', NULL, NULL, duration_ns, NULL, NULL, value,"
+                               " event_id",
+                               "mark_log WHERE" },
 };
 
 const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT] = {
@@ -75,7 +74,13 @@ static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, 
     const char *separator = "";
     for (int kind = 0; kind < NTK_STORE_EVENT_COUNT; kind++) {
         if (kinds >> kind & 1) {
-            ntk_buf_add_format(sql, "%s%s", separator, sources[kind]);
+            const struct source *source = &sources[kind];
+
+            ntk_buf_add_format(sql,
+                               "%sSELECT %s, %d, process_id, %s FROM %s %s > :from_ns"
+                               " AND %s <= :to_ns",
+                               separator, source->time, kind, source->columns, source->rows,
+                               source->time, source->time);
             separator = " UNION ALL ";
         }
     }

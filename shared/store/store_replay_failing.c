@@ -2,13 +2,14 @@
 /* store_replay_failing - the time since which the cores of a past moment have failed, from the
  * error log, and for how long their executions have been running, from samples. */
 #include "shared/store/store_reader_state.h"
+#include "shared/abi/result.h"
 #include "shared/store/store_sql.h"
 
 /* The limit for errors: a running agent has seconds, and executions, for longer. */
 #define REACH_NS (UINT64_C(24) * 3600 * 1000000000)
 
 /*
- * The same errors as in the hooks: of hardware, timeouts (5), calls to a dead core (101). The first
+ * The same errors as in the hooks: of hardware, timeouts, calls to a dead core. The first
  * one after the last period with a completed execution. In that period itself their order is
  * unknown: its errors count, too. A timeout without a class was detected while its execution still
  * occupies the core.
@@ -17,7 +18,7 @@ static const char failing_sql[] =
     "WITH failed AS (SELECT time_ns, process_id, core FROM error_log WHERE time_ns > :from_ns"
     "  AND time_ns > (SELECT first_ns FROM tier WHERE tier = 'second') AND time_ns <= :time_ns"
     "  AND (error_class = :hardware OR"
-    "  (nrt_status IN (5, 101) AND error_class <> 'none'))),"
+    "  (nrt_status IN (:timed_out, :dead) AND error_class <> 'none'))),"
     " good AS (SELECT process_id, core, coalesce((SELECT e.time_ns - coalesce(m.period_ns, 0)"
     "  FROM execution_sample e LEFT JOIN machine_sample m USING (time_ns)"
     "  WHERE e.process_id = f.process_id AND e.core = f.core AND e.completed > 0"
@@ -137,6 +138,8 @@ int ntk_store_reader_load_failing(struct ntk_store_reader *reader, struct ntk_sn
     ntk_store_sql_bind(statement, "time_ns", time_ns);
     ntk_store_sql_bind(statement, "from_ns", time_ns > REACH_NS ? time_ns - REACH_NS : 0);
     ntk_store_sql_bind_text(statement, "hardware", ntk_error_class_names[NTK_ERROR_HARDWARE]);
+    ntk_store_sql_bind(statement, "timed_out", NTK_RESULT_TIMED_OUT);
+    ntk_store_sql_bind(statement, "dead", NTK_RESULT_DEAD);
     while (ntk_store_sql_next(reader->db, statement, &ret, err)) {
         take(snapshot, statement);
     }

@@ -153,8 +153,7 @@ static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement
     if (ntk_store_sql_known(statement, "core") &&
         ntk_store_sql_u64(statement, "core") < CORES_MAX) {
         health->core = (uint16_t)ntk_store_sql_u64(statement, "core");
-        uint32_t local = health->core - device->index * device->core_count;
-        health->cores = local < 32 ? 1u << local : 0;
+        health->cores = ntk_health_core_bit(device, health->core);
     }
 }
 

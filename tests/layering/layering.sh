@@ -1,6 +1,7 @@
 #!/bin/bash
 # layering - derives which folder uses which from the #include lines. Fails if an arrow is not in allowed.txt, if
-# folders use one another in a circle, or if the table in docs/architecture.md differs. --update rewrites that table.
+# allowed.txt has a folder or an arrow that does not exist, if folders use one another in a circle, or if the table in
+# docs/architecture.md differs. --update rewrites that table.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
 doc=docs/architecture.md
@@ -36,7 +37,7 @@ draw() {
             complain("no row for " folder_of(file) " in " allowed_file)
             next
         }
-        if (to == "" && target ~ /^nrt\/|^ndl\/|^neuron\//) to = "runtime-hooks/include"
+        if (to == "" && target ~ /^(nrt|ndl|neuron|neuware)\//) to = "runtime-hooks/include"
         if (to == "") next
         if (folder_of(file) != folder_of(target)) print folder_of(file), folder_of(target) > arrows
         if (to == from) next
@@ -49,6 +50,17 @@ draw() {
         arrow[from, to] = 1
     }
     END {
+        for (i = 1; i <= count && NR > 1; i++) { # a single line is a self-test
+            if (system("[ -d " names[i] " ]") != 0) complain("no folder: " names[i] " in " allowed_file)
+            n = split(may[names[i]], list, " ")
+            for (j = 1; j <= n; j++) {
+                used = 0
+                for (k = 1; k <= count; k++)
+                    if ((names[i], names[k]) in arrow && (names[k] == list[j] || index(names[k], list[j] "/") == 1))
+                        used = 1
+                if (!used) complain(names[i] " does not use " list[j] ": " allowed_file)
+            }
+        }
         print "| Folder | Uses |"; print "|---|---|"
         for (i = 1; i <= count; i++) {
             row = ""
@@ -82,13 +94,18 @@ profiler/analysis/summary.c:#include "profiler/output/output.h"
 profiler/trace/walk.c:#include "profiler/system/system_trace.h"
 shared/metrics/snapshot.c:#include "shared/collect/collect.h"
 END
+two='shared/device/device.c:#include "shared/base/str.h"'
+if ! { draw "$scratch/planted" <<<"$two"$'\n'"$two" 2>&1 || true; } | grep -q 'shared/device does not use shared/abi'; then
+    echo "an unused row would not be found"
+    exit 1
+fi
 if printf 'a b\nb c\nc a\n' | tsort >/dev/null 2>&1; then
     echo "a circle would not be found"
     exit 1
 fi
 
 find shared runtime-hooks exporters agent top profiler -name "*.[ch]" -o -name "*.def" | LC_ALL=C sort |
-    xargs grep -HE '^#include "[^"]+/' | draw "$scratch/arrows" >"$scratch/table"
+    xargs grep -HE '^#include ["<][^">]+/' | sed -E 's/#include <(.*)>/#include "\1"/' | draw "$scratch/arrows" >"$scratch/table"
 sort -u "$scratch/arrows" | tsort >/dev/null || { echo "folders use one another in a circle"; exit 1; }
 
 if [ "${1:-}" = --update ]; then

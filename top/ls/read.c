@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/abi/core_number.h"
 #include "shared/abi/paths.h"
 #include "shared/base/str.h"
 #include "shared/metrics/snapshot.h"
@@ -45,7 +46,7 @@ static void number_cores(struct ntk_ls_machine *machine, const struct ntk_machin
         struct ntk_ls_device *device = &machine->devices[i];
 
         device->core_count = device->info.core_count / machine->lnc;
-        device->first_core = device->info.index * device->core_count;
+        device->first_core = ntk_core_number(device->info.index, device->core_count, 0);
         device->memory_bytes = row ? row->stack_bytes * row->stack_count : 0;
     }
 }

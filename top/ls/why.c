@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/abi/core_number.h"
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 #include "shared/base/process.h"
@@ -57,8 +58,8 @@ static void core_look(const struct ntk_ls_read_options *options,
     uint32_t mask = ((1u << machine->lnc) - 1) << first;
 
     for (uint32_t i = 0; machine->is_software && i < machine->lnc; i++) {
-        struct ntk_soft_holder locked =
-            ntk_soft_holder_of(options->hooks_dir, device->index * device->core_count + first + i);
+        struct ntk_soft_holder locked = ntk_soft_holder_of(
+            options->hooks_dir, ntk_core_number(device->index, device->core_count, first + i));
 
         if (locked.pid != 0) {
             holder_add(core, &(struct holder){ locked.pid, locked.since_ns, NULL, "lock" });

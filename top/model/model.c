@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/abi/core_number.h"
 #include "shared/base/str.h"
 #include "top/model/model_alerts.h"
 #include "top/model/model_errors.h"
@@ -677,7 +678,8 @@ bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t 
 
 struct ntk_top_number ntk_top_model_device_busy(const struct ntk_top_model *model, uint32_t device)
 {
-    const struct ntk_top_core *cores = &model->cores[device * model->cores_per_device];
+    const struct ntk_top_core *cores =
+        &model->cores[ntk_core_number(device, model->cores_per_device, 0)];
     struct ntk_top_number mean = { 0, false, false };
     uint32_t known = 0;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "shared/abi/core_number.h"
 #include "shared/base/buf.h"
 #include "shared/base/str.h"
 #include "top/base/format.h"
@@ -243,7 +244,7 @@ static void add_cores(const struct ntk_top_model *model, enum ntk_top_core_state
 static bool has_dead_core(const struct ntk_top_model *model, uint32_t device)
 {
     for (uint32_t i = 0; i < model->cores_per_device; i++) {
-        if (ntk_top_model_alerts_core(model, device * model->cores_per_device + i) ==
+        if (ntk_top_model_alerts_core(model, ntk_core_number(device, model->cores_per_device, i)) ==
             NTK_TOP_CORE_DEAD) {
             return true;
         }

@@ -2,6 +2,8 @@
 /* model_topology - the load of each device as a share of its maximum, from the snapshot. */
 #include "top/model/model_topology.h"
 
+#include "shared/abi/core_number.h"
+
 bool ntk_top_model_topology_act(struct ntk_top_model *model, int action, int argument)
 {
     if (action != NTK_TOP_ACTION_QUANTITY) {
@@ -37,7 +39,7 @@ static struct ntk_top_number busy_of(const struct ntk_top_model *model, uint32_t
 
     for (uint32_t c = 0; c < model->cores_per_device; c++) {
         const struct ntk_top_number *busy =
-            &model->cores[device * model->cores_per_device + c].busy_percent;
+            &model->cores[ntk_core_number(device, model->cores_per_device, c)].busy_percent;
 
         sum += busy->present ? busy->value : 0;
         count += busy->present;

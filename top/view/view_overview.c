@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/abi/core_number.h"
 #include "top/base/format.h"
 #include "top/model/model_alerts.h"
 #include "top/model/model_hbm.h"
@@ -311,7 +312,7 @@ static void draw_device(const struct ntk_top_model *model, struct ntk_screen *sc
                         const struct ntk_runtime_sample *selected)
 {
     const char *mark = ntk_top_model_alerts_mark(model, device);
-    uint32_t first = device * model->cores_per_device;
+    uint32_t first = ntk_core_number(device, model->cores_per_device, 0);
     char text[NTK_TOP_FORMAT_BYTES];
 
     ntk_screen_format(screen, row, left, LABEL_CELLS,

@@ -5,18 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/abi/event_abi.h"
+#include "shared/abi/result.h"
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/metrics/health.h"
 #include "tests/support/unit.h"
 
+static const char *const status_folders[NTK_STATUS_COUNT] = {
+#define NTK_STATUS(id, symbol, folder, datastore_id) [id] = (folder),
+#include "shared/abi/status.def"
+#undef NTK_STATUS
+};
+
+#define KEY_ECC(text) (text), 0
+#define KEY_COMPONENT(text) (text), 0
+#define KEY_DIAG(text) (text), 0
+#define KEY_STATUS(symbol) NULL, NTK_STATUS_##symbol
+#define KEY_PROCESS(symbol) NULL, NTK_RESULT_##symbol
 static const struct {
     const char *origin;
     const char *key;
+    uint32_t status; /* STATUS, PROCESS */
     enum ntk_health_reason reason;
 } signs[] = {
 #define NTK_HEALTH_SIGNAL(symbol, origin, key, reason, clears) \
-    { #origin, key, NTK_HEALTH_REASON_##reason },
+    { #origin, KEY_##origin(key), NTK_HEALTH_REASON_##reason },
 #include "shared/metrics/health.def"
 };
 
@@ -30,7 +44,14 @@ static void add_signs(struct ntk_buf *text, enum ntk_health_reason reason)
         }
         ntk_buf_add_text(text, count++ > 0 ? ", " : "");
         if (strcmp(signs[i].origin, "PROCESS") == 0) {
-            ntk_buf_add_format(text, "execution: %s", signs[i].key);
+            ntk_buf_add_text(text, "execution: ");
+            if (signs[i].status == NTK_RESULT_HARDWARE_ERROR) {
+                ntk_buf_add_text(text, "hardware");
+            } else {
+                ntk_buf_add_u64(text, signs[i].status);
+            }
+        } else if (strcmp(signs[i].origin, "STATUS") == 0) {
+            ntk_buf_add_format(text, "`%s`", status_folders[signs[i].status]);
         } else if (strcmp(signs[i].origin, "DIAG") == 0) {
             ntk_buf_add_format(text, "diagnosis: %s", signs[i].key);
         } else if (strcmp(signs[i].key, "*") == 0) {

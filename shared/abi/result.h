@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* result - the numbers of result.def as names: NTK_RESULT_TIMED_OUT and the others. */
+#ifndef NTK_SHARED_ABI_RESULT_H
+#define NTK_SHARED_ABI_RESULT_H
+
+enum ntk_result {
+#define NTK_RESULT(symbol, status, outcome, error_class, counter) NTK_RESULT_##symbol = (status),
+#include "shared/abi/result.def"
+#undef NTK_RESULT
+    /* No row: a call before initialization, from runtimes that record it as GENERIC. */
+    NTK_RESULT_UNINITIALIZED = 13
+};
+
+#endif
