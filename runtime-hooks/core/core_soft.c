@@ -21,7 +21,8 @@
 /* The part that every process accesses; a slot is reserved when it is taken. */
 #define COMMON_BYTES offsetof(struct ntk_soft_state, process)
 #define NEW_STATE_NAME NTK_SOFT_STATE_NAME ".new"
-#define SETUP_PAUSE_NS 500000
+#define SETUP_PAUSE_MIN_NS UINT64_C(500000)
+#define SETUP_PAUSE_MAX_NS UINT64_C(32000000)
 #define SETUP_ATTEMPTS 100u
 
 static int lock_change(int fd, short type, uint32_t byte)
@@ -426,6 +427,7 @@ static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_opt
 static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
 {
     uint64_t end_ns = ntk_clock_now_ns(soft->clock) + NTK_CORE_SOFT_WAIT_NS;
+    uint64_t pause_ns = SETUP_PAUSE_MIN_NS;
     int ret;
 
     while ((ret = lock_change(soft->lock_fd, F_WRLCK, NTK_SOFT_LOCK_SETUP)) == 0) {
@@ -436,7 +438,8 @@ static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
                                lock_holder(soft->lock_fd, NTK_SOFT_LOCK_SETUP, 1), soft->folder,
                                (unsigned)(NTK_CORE_SOFT_WAIT_NS / NTK_NS_PER_SECOND));
         }
-        ntk_cond_sleep(soft->clock, now_ns + SETUP_PAUSE_NS);
+        ntk_cond_sleep(soft->clock, end_ns - now_ns < pause_ns ? end_ns : now_ns + pause_ns);
+        pause_ns = pause_ns < SETUP_PAUSE_MAX_NS ? pause_ns * 2 : pause_ns;
     }
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock soft.lock in %s: %s",
                                  soft->folder, strerror(-ret))
