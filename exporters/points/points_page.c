@@ -121,6 +121,18 @@ bool ntk_points_page_delivered(struct ntk_points_page *page)
     return points_tags_forget(page, page->now_ns);
 }
 
+int ntk_points_page_freeze(const struct ntk_points_page *page, struct ntk_points_page *out)
+{
+    *out = *page;
+    out->tags = out->others = out->shown_users = (struct ntk_map){ 0 };
+    out->fine_count = 0;
+    int ret = points_tags_copy(page, out);
+    if (ret < 0) {
+        ntk_points_page_fini(out);
+    }
+    return ret;
+}
+
 void ntk_points_page_fini(struct ntk_points_page *page)
 {
     points_tags_fini(page);

@@ -301,6 +301,9 @@ int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapsh
 bool ntk_points_page_delivered(struct ntk_points_page *page);
 /* Fills the metrics of this process: page->process from /proc/self, page->outputs. */
 void ntk_points_page_update_process(struct ntk_points_page *page);
+/* A copy of the values, for a reader that continues while the page changes: applications keep their
+ * places, but have no whole histograms. Zeroed or ntk_points_page_fini()ed before; 0 or -ENOMEM. */
+int ntk_points_page_freeze(const struct ntk_points_page *page, struct ntk_points_page *out);
 void ntk_points_page_fini(struct ntk_points_page *page);
 
 #ifdef __cplusplus

@@ -45,6 +45,9 @@ void points_tags_begin(struct ntk_points_page *page);
 void points_tags_end(struct ntk_points_page *page, uint64_t now_ns);
 /* Drops last counts that were scraped often enough; returns whether there were any. */
 bool points_tags_forget(struct ntk_points_page *page, uint64_t now_ns);
+/* Copies the applications to a page without any, for series of text: without whole histograms. 0 or
+ * -ENOMEM. */
+int points_tags_copy(const struct ntk_points_page *page, struct ntk_points_page *out);
 void points_tags_fini(struct ntk_points_page *page);
 
 /* -- points_page_runtime, points_page_host ----------------------------------------------------- */

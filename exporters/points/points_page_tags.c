@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* points_page_tags - selects the applications on the page: with their own series, or in "other". */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -239,6 +240,55 @@ void points_tags_end(struct ntk_points_page *page, uint64_t now_ns)
         }
     }
     (void)points_tags_forget(page, now_ns);
+}
+
+/* Without room for more. */
+static int copy_list(struct ntk_vec *to, const struct ntk_vec *from)
+{
+    if (from->count == 0) {
+        return 0;
+    }
+    to->items = malloc(from->count * from->item_bytes);
+    if (!to->items) {
+        return -ENOMEM;
+    }
+    memcpy(to->items, from->items, from->count * from->item_bytes);
+    to->count = to->capacity = from->count;
+    return 0;
+}
+
+static int copy_lists(struct ntk_points_tag *to, const struct ntk_points_tag *from)
+{
+    int ret = copy_list(&to->cores, &from->cores);
+
+    ret = ret < 0 ? ret : copy_list(&to->memory, &from->memory);
+    ret = ret < 0 ? ret : copy_list(&to->models, &from->models);
+    ret = ret < 0 ? ret : copy_list(&to->latencies, &from->latencies);
+    ntk_vec_each(struct ntk_points_latency, latency, &to->latencies) {
+        latency->total.fine = latency->device.fine = NULL;
+    }
+    return ret;
+}
+
+int points_tags_copy(const struct ntk_points_page *page, struct ntk_points_page *out)
+{
+    ntk_map_each(entry, &page->tags) {
+        const struct ntk_points_tag *tag = entry->value;
+        struct ntk_points_tag *copy = calloc(1, sizeof *copy);
+        if (!copy) {
+            return -ENOMEM;
+        }
+        memcpy(copy, tag, offsetof(struct ntk_points_tag, cores));
+        points_tag_clear(out, copy);
+        if (ntk_map_put(&out->tags, entry->key, copy) < 0) {
+            tag_destroy(out, copy);
+            return -ENOMEM;
+        }
+        if (copy_lists(copy, tag) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
 }
 
 void points_tags_fini(struct ntk_points_page *page)

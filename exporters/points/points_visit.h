@@ -31,6 +31,7 @@ struct points_visit {
     const struct ntk_metric_row *row; /* of the family */
     void (*visit)(const struct ntk_point *point, void *ctx);
     void *ctx;
+    struct ntk_points_part *part;                      /* NULL: the whole family */
     struct ntk_points_label shared[POINTS_SHARED_MAX]; /* sorted by name */
     size_t shared_count;
     bool is_of_program;     /* about this process: without the labels of the instance */
@@ -71,6 +72,19 @@ void points_each_tag(const struct points_visit *v,
                      void (*visit)(const struct points_visit *v, const struct ntk_points_tag *tag,
                                    const void *arg),
                      const void *arg);
+
+/* Whether this is the first part of the family; whether its applications have all been visited. A
+ * family has at most one points_each_tag(): what comes before it belongs to the first part, what
+ * comes after it to the last. */
+static inline bool points_is_first(const struct points_visit *v)
+{
+    return !v->part || v->part->next == 0;
+}
+
+static inline bool points_is_last(const struct points_visit *v)
+{
+    return !v->part || !v->part->is_stopped;
+}
 
 /* Each visits the points of its families only: plain members (a row each), lists of applications,
  * the machine, batch jobs. */

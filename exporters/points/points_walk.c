@@ -89,11 +89,11 @@ size_t ntk_points_instance_get(const struct ntk_points_page *page,
     return count;
 }
 
-void ntk_points_walk(const struct ntk_points_page *page, size_t family,
-                     void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
+static void walk(const struct ntk_points_page *page, size_t family, struct ntk_points_part *part,
+                 void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
 {
     const struct points_visit v = {
-        .page = page, .row = ntk_points_family_get(family), .visit = visit, .ctx = ctx
+        .page = page, .row = ntk_points_family_get(family), .visit = visit, .ctx = ctx, .part = part
     };
 
     if (family >= NTK_POINTS_OWN_FAMILIES && family < NTK_POINTS_FAMILIES) {
@@ -101,9 +101,29 @@ void ntk_points_walk(const struct ntk_points_page *page, size_t family,
         return;
     }
     points_figures_walk(&v, family);
-    if (family < NTK_METRIC_COUNT || family >= NTK_POINTS_FAMILIES) {
+    if (family >= NTK_METRIC_COUNT && family < NTK_POINTS_FAMILIES) {
+        return;
+    }
+    if (points_is_last(&v)) {
         points_applications_walk(&v, family);
+    }
+    if (points_is_last(&v)) {
         points_machine_walk(&v, family);
         points_jobs_walk(&v, family);
     }
+}
+
+void ntk_points_walk(const struct ntk_points_page *page, size_t family,
+                     void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
+{
+    walk(page, family, NULL, visit, ctx);
+}
+
+bool ntk_points_walk_part(const struct ntk_points_page *page, size_t family,
+                          struct ntk_points_part *part,
+                          void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
+{
+    part->is_stopped = false;
+    walk(page, family, part, visit, ctx);
+    return part->is_stopped;
 }

@@ -67,6 +67,18 @@ size_t ntk_points_instance_get(const struct ntk_points_page *page,
 void ntk_points_walk(const struct ntk_points_page *page, size_t family,
                      void (*visit)(const struct ntk_point *point, void *ctx), void *ctx);
 
+/* A family in parts, which are the points of one or more applications each. The page must not
+ * change in between. Zeroed before the first part, except for is_full. */
+struct ntk_points_part {
+    bool (*is_full)(void *ctx); /* asked after each application: ends the part */
+    size_t next;                /* the application with which the next part begins */
+    bool is_stopped;            /* the part has ended before the family */
+};
+/* Visits the next part; false after the last one. */
+bool ntk_points_walk_part(const struct ntk_points_page *page, size_t family,
+                          struct ntk_points_part *part,
+                          void (*visit)(const struct ntk_point *point, void *ctx), void *ctx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,13 +12,20 @@ void points_each_tag(const struct points_visit *v,
     bool is_counted =
         v->row->kind == NTK_METRIC_KIND_COUNTER || v->row->kind == NTK_METRIC_KIND_HISTOGRAM;
 
-    ntk_map_each(entry, &v->page->tags) {
-        const struct ntk_points_tag *tag = entry->value;
+    const struct ntk_map *tags = &v->page->tags;
+
+    for (size_t i = v->part ? v->part->next : 0; i < tags->count; i++) {
+        const struct ntk_points_tag *tag = tags->entries[i].value;
         /* Counters include processes that exited, as long as their last counts are exported. */
         if (tag->is_live || (is_counted && tag->is_leaving)) {
             struct points_visit of_tag = points_owned(v, &tag->owner);
             points_share(&of_tag, "runtime_tag", tag->tag);
             visit(&of_tag, tag, arg);
+        }
+        if (v->part && i + 1 < tags->count && v->part->is_full(v->ctx)) {
+            v->part->next = i + 1;
+            v->part->is_stopped = true;
+            return;
         }
     }
 }
@@ -92,7 +99,7 @@ static void fill_zeros(const struct points_visit *v, bool is_memory)
     bool shown[NTK_POINTS_CORES_MAX] = { false };
     size_t count = (size_t)page->device_count * page->cores_per_device;
 
-    if (!page->fills_zeros) {
+    if (!page->fills_zeros || !points_is_last(v)) {
         return;
     }
     count = count < NTK_POINTS_CORES_MAX ? count : NTK_POINTS_CORES_MAX;

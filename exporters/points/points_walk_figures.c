@@ -213,9 +213,14 @@ void points_figures_walk(const struct points_visit *v, size_t family)
     const struct ntk_points_page *page = v->page;
     struct points_visit of_program = *v;
 
-    put_figures(v, family, PAGE, page);
+    if (points_is_first(v)) {
+        put_figures(v, family, PAGE, page);
+    }
     if (has_rows(family, TAG)) {
         points_each_tag(v, of_tag, &family);
+    }
+    if (!points_is_last(v)) {
+        return;
     }
     of_program.is_of_program = true;
     put_figures(&of_program, family, PROGRAM, page);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * prometheus - serves the page, encoded on request, on every path of its own port and where the
- * agent mounts answer(). Requests within TEXT_NS get the same bytes. Without a scraper, a period
- * only costs the addition.
+ * agent mounts answer(). Requests within TEXT_NS get the same bytes. A page of more than
+ * WHOLE_BYTES is encoded while it is sent, and not kept. Without a scraper, a period only costs the
+ * addition.
  *
  * A page never shows old values as new: it asks its source for newer ones if possible, it includes
  * their age, and after three periods without a report it has no values.
@@ -14,6 +15,7 @@
 
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_negotiate.h"
+#include "exporters/prometheus/prometheus_stream.h"
 #include "exporters/points/points_page.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -27,6 +29,7 @@
 
 /* A text is served for this time, unless a snapshot arrives. */
 #define TEXT_NS (250 * NTK_NS_PER_MS)
+#define WHOLE_BYTES ((size_t)4 << 20)
 /* Missed reports before the page is stale. A period counts as at least a second, because reading a
  * machine may take that long. */
 #define STALE_PERIODS 3
@@ -66,6 +69,7 @@ struct prometheus {
     struct ntk_http_route routes[5];
     pthread_mutex_t lock; /* everything below */
     struct ntk_points_page page;
+    struct prometheus_streams streams;
     bool has_snapshot;
     uint64_t put_ns;         /* when it came */
     uint64_t gap_ns;         /* between the last two; 0: only one so far */
@@ -105,26 +109,50 @@ static void update_age(struct prometheus *prometheus, uint64_t now_ns)
     };
 }
 
-/* The lock is held. NULL if out of memory. */
-static struct ntk_http_body *text_get(struct prometheus *prometheus,
-                                      enum ntk_prometheus_format format, bool gzip)
+/* Encodes the whole page, or the first part of a large one. Then *out_rest encodes the others. */
+static void encode(const struct prometheus *prometheus, enum ntk_prometheus_format format,
+                   struct ntk_buf *out, struct ntk_prometheus_parts **out_rest)
+{
+    if (format == NTK_PROMETHEUS_PROTOBUF) {
+        ntk_prometheus_encode(&prometheus->page, format, prometheus->vendor_only, out);
+        return;
+    }
+    struct ntk_prometheus_parts *parts =
+        ntk_prometheus_parts_create(&prometheus->page, format, prometheus->vendor_only);
+    out->failed = !parts;
+    if (parts && ntk_prometheus_parts_next(parts, WHOLE_BYTES, out) && ntk_buf_ok(out)) {
+        *out_rest = parts;
+        parts = NULL;
+    }
+    ntk_prometheus_parts_destroy(parts);
+}
+
+/* The lock is held. Sets the body or the source of the answer; neither if out of memory. */
+static void text_put(struct prometheus *prometheus, enum ntk_prometheus_format format, bool gzip,
+                     struct ntk_http_response *response)
 {
     struct ntk_http_body **text = prometheus->text[format];
 
     if (!text[0]) {
         struct ntk_buf buf = { 0 };
+        struct ntk_prometheus_parts *rest = NULL;
         if (!prometheus->text_ns) {
             prometheus->text_ns = ntk_clock_now_ns(prometheus->clock);
             update_age(prometheus, prometheus->text_ns);
             ntk_points_page_update_process(&prometheus->page);
         }
-        ntk_prometheus_encode(&prometheus->page, format, prometheus->vendor_only, &buf);
+        encode(prometheus, format, &buf, &rest);
+        if (rest) {
+            prometheus_stream_start(&prometheus->streams, rest, &buf, &response->source);
+            response->source.is_gzip = gzip;
+            return;
+        }
         text[0] = ntk_http_body_create(&buf);
     }
     if (gzip && text[0] && !text[1]) {
         text[1] = ntk_http_body_gzip(text[0]);
     }
-    return ntk_http_body_ref(text[gzip]);
+    response->body = ntk_http_body_ref(text[gzip]);
 }
 
 /* The lock is held. */
@@ -156,13 +184,19 @@ static void answer_metrics(void *state, const struct ntk_http_request *request,
     if (ntk_clock_now_ns(prometheus->clock) - prometheus->text_ns > TEXT_NS) {
         text_forget(prometheus);
     }
-    response->body = has_snapshot ? text_get(prometheus, format, gzip) : NULL;
-    if (response->body && ntk_points_page_delivered(&prometheus->page)) {
+    if (has_snapshot) {
+        text_put(prometheus, format, gzip, response);
+    }
+    if (response->body) {
+        prometheus_stream_delivered(&prometheus->streams);
+    }
+    if (prometheus->streams.has_left) {
+        prometheus->streams.has_left = false;
         text_forget(prometheus); /* the answer holds its own reference */
     }
     pthread_mutex_unlock(&prometheus->lock);
     response->vary = "Accept, Accept-Encoding";
-    if (response->body) {
+    if (response->body || response->source.next) {
         response->content_type = ntk_prometheus_content_type_get(format);
         response->content_encoding = gzip ? "gzip" : NULL;
     } else {
@@ -237,6 +271,8 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         return ntk_err_no_memory(err);
     }
     pthread_mutex_init(&prometheus->lock, NULL);
+    prometheus->streams.lock = &prometheus->lock;
+    prometheus->streams.page = &prometheus->page;
     prometheus->vendor_only = options->vendor_only;
     prometheus->refresh = options->refresh;
     prometheus->refresh_ctx = options->refresh_ctx;
@@ -286,6 +322,7 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
     struct prometheus *state = ctx;
 
     pthread_mutex_lock(&state->lock);
+    prometheus_stream_freeze(&state->streams);
     int ret = ntk_points_page_resume(&state->page, totals);
     pthread_mutex_unlock(&state->lock);
     return ret < 0 ? ntk_err_no_memory(err) : 0;
@@ -297,6 +334,7 @@ static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err 
     uint64_t now_ns = ntk_clock_now_ns(prometheus->clock);
 
     pthread_mutex_lock(&prometheus->lock);
+    prometheus_stream_freeze(&prometheus->streams);
     int ret = ntk_points_page_update(&prometheus->page, snapshot);
     text_forget(prometheus);
     prometheus->gap_ns = prometheus->has_snapshot ? now_ns - prometheus->put_ns : 0;

@@ -2,7 +2,9 @@
 /* prometheus_encode - the page as text for a scraper. */
 #include "exporters/prometheus/prometheus_encode.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exporters/points/points_buckets.h"
@@ -28,17 +30,23 @@ static const char *const cut_names[CUT_COUNT] = { "instance_id", "region", "subn
 /* Which samples of a counter with a start time to write. */
 enum counter_part { COUNTER_TOTAL = 1, COUNTER_CREATED = 2 };
 
-struct encoder {
+/* An encoder. */
+struct ntk_prometheus_parts {
     const struct ntk_points_page *page;
     enum ntk_prometheus_format format;
+    bool vendor_only;
     struct ntk_buf *out;
-    unsigned counter_parts;
+    size_t full_bytes;                /* of out, after which a part ends */
+    size_t family;                    /* NTK_POINTS_FAMILIES: the end */
+    struct ntk_points_part walked;    /* of the family */
+    unsigned counter_parts;           /* 0: the family has not started */
     const struct ntk_metric_row *row; /* of the family */
     bool has_header;
     bool has_created;
     struct ntk_buf part[CUT_COUNT]; /* text before cut i, each label followed by a comma */
     struct ntk_buf bucket;          /* the line of a histogram's buckets, with EDGE in it */
     size_t edge_at;
+    char edges[NTK_LATENCY_EDGE_COUNT][NTK_POINTS_EDGE_BYTES];
 };
 
 /* -- pieces ------------------------------------------------------------------------------------ */
@@ -69,7 +77,7 @@ static void add_label(struct ntk_buf *buf, const char *name, const char *value)
     buf->bytes_count -= most - (size_t)(at - begin);
 }
 
-static void make_parts(struct encoder *e)
+static void make_parts(struct ntk_prometheus_parts *e)
 {
     struct ntk_points_label labels[NTK_INSTANCE_TEXTS + 1];
     size_t count = ntk_points_instance_get(e->page, labels);
@@ -94,7 +102,7 @@ static void add_value(struct ntk_buf *buf, double value)
     ntk_buf_add(buf, text, ntk_json_format_double(text, sizeof text, value));
 }
 
-static bool is_open(const struct encoder *e)
+static bool is_open(const struct ntk_prometheus_parts *e)
 {
     return e->format == NTK_PROMETHEUS_OPENMETRICS_1_0_0;
 }
@@ -119,7 +127,7 @@ static const struct kind {
     [NTK_METRIC_KIND_INFO] = { "gauge", "info", "_info" },
 };
 
-static void add_header(struct encoder *e, const char *name, enum ntk_metric_kind kind,
+static void add_header(struct ntk_prometheus_parts *e, const char *name, enum ntk_metric_kind kind,
                        const char *help)
 {
     const struct kind *row = &kinds[kind];
@@ -136,7 +144,7 @@ static void add_header(struct encoder *e, const char *name, enum ntk_metric_kind
     }
 }
 
-static void begin_family(struct encoder *e)
+static void begin_family(struct ntk_prometheus_parts *e)
 {
     if (!e->has_header) {
         add_header(e, e->row->name, e->row->kind, e->row->help);
@@ -144,15 +152,15 @@ static void begin_family(struct encoder *e)
     }
 }
 
-static void begin_sample(struct encoder *e, const char *suffix)
+static void begin_sample(struct ntk_prometheus_parts *e, const char *suffix)
 {
     begin_family(e);
     ntk_buf_add_text(e->out, e->row->name);
     ntk_buf_add_text(e->out, suffix);
 }
 
-static void add_labels_before(struct encoder *e, const struct ntk_points_label **labels,
-                              const char *end)
+static void add_labels_before(struct ntk_prometheus_parts *e,
+                              const struct ntk_points_label **labels, const char *end)
 {
     for (; (*labels)->name && strcmp((*labels)->name, end) < 0; (*labels)++) {
         add_label(e->out, (*labels)->name, (*labels)->value);
@@ -160,7 +168,7 @@ static void add_labels_before(struct encoder *e, const struct ntk_points_label *
 }
 
 /* Replaces the last comma. */
-static void end_labels(struct encoder *e)
+static void end_labels(struct ntk_prometheus_parts *e)
 {
     if (e->out->bytes_count > 0 && ntk_buf_ok(e->out)) {
         e->out->bytes[e->out->bytes_count - 1] = '}';
@@ -168,7 +176,7 @@ static void end_labels(struct encoder *e)
 }
 
 /* {instance labels and extra ones}; extra is sorted by name and ends with a NULL name. */
-static void add_labels(struct encoder *e, const struct ntk_points_label *extra)
+static void add_labels(struct ntk_prometheus_parts *e, const struct ntk_points_label *extra)
 {
     ntk_buf_add_char(e->out, '{');
     add_labels_before(e, &extra, "availability_zone");
@@ -180,7 +188,7 @@ static void add_labels(struct encoder *e, const struct ntk_points_label *extra)
     ntk_buf_add_char(e->out, ' ');
 }
 
-static void add_point_labels(struct encoder *e, const struct ntk_point *point)
+static void add_point_labels(struct ntk_prometheus_parts *e, const struct ntk_point *point)
 {
     if (point->has_instance_labels) {
         add_labels(e, point->labels);
@@ -201,7 +209,7 @@ static void add_point_labels(struct encoder *e, const struct ntk_point *point)
 /* -- points ------------------------------------------------------------------------------------ */
 
 /* Between the two parts of a line. */
-static void add_bucket(struct encoder *e, const char *edge, uint64_t count)
+static void add_bucket(struct ntk_prometheus_parts *e, const char *edge, uint64_t count)
 {
     const char *end = ntk_buf_text_get(&e->bucket) + e->edge_at + strlen(EDGE);
 
@@ -213,7 +221,7 @@ static void add_bucket(struct encoder *e, const char *edge, uint64_t count)
 }
 
 /* The line of all buckets of a series, with EDGE where they differ. False if out of memory. */
-static bool make_bucket(struct encoder *e, const struct ntk_points_label *labels)
+static bool make_bucket(struct ntk_prometheus_parts *e, const struct ntk_points_label *labels)
 {
     struct ntk_buf *out = e->out;
     struct ntk_points_label with_edge[NTK_POINTS_LABELS_MAX + 2] = { { 0 } };
@@ -237,17 +245,15 @@ static bool make_bucket(struct encoder *e, const struct ntk_points_label *labels
     return ntk_buf_ok(out);
 }
 
-static void add_latency(struct encoder *e, const struct ntk_point *point)
+static void add_latency(struct ntk_prometheus_parts *e, const struct ntk_point *point)
 {
     const struct ntk_latency_series *series = &point->latency->edges;
-    char edge[NTK_POINTS_EDGE_BYTES];
 
     if (!make_bucket(e, point->labels)) {
         return;
     }
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
-        ntk_points_edge_format(i, edge);
-        add_bucket(e, edge, series->below[i]);
+        add_bucket(e, e->edges[i], series->below[i]);
     }
     add_bucket(e, "+Inf", series->count);
     begin_sample(e, "_sum");
@@ -261,7 +267,7 @@ static void add_latency(struct encoder *e, const struct ntk_point *point)
 }
 
 /* The start time of a counter: the counter's name with another suffix. */
-static void add_created(struct encoder *e, const struct ntk_point *point)
+static void add_created(struct ntk_prometheus_parts *e, const struct ntk_point *point)
 {
     char name[NTK_POINTS_NAME_BYTES];
 
@@ -274,7 +280,7 @@ static void add_created(struct encoder *e, const struct ntk_point *point)
 
 static void visit(const struct ntk_point *point, void *ctx)
 {
-    struct encoder *e = ctx;
+    struct ntk_prometheus_parts *e = ctx;
 
     if (point->latency) {
         add_latency(e, point);
@@ -296,48 +302,128 @@ static void visit(const struct ntk_point *point, void *ctx)
     }
 }
 
+/* -- the page ---------------------------------------------------------------------------------- */
+
+static bool is_full(void *ctx)
+{
+    const struct ntk_prometheus_parts *e = ctx;
+
+    return e->out->bytes_count >= e->full_bytes || !ntk_buf_ok(e->out);
+}
+
+static void begin_walk(struct ntk_prometheus_parts *e, unsigned counter_parts)
+{
+    e->counter_parts = counter_parts;
+    e->walked = (struct ntk_points_part){ .is_full = is_full };
+}
+
 /* OpenMetrics has the start time after each counter; in the older format the vendor's exporter has
- * a separate family. */
-static void encode_family(struct encoder *e, size_t family)
+ * a separate family. False if it is not complete. */
+static bool encode_family(struct ntk_prometheus_parts *e)
 {
     char name[NTK_POINTS_NAME_BYTES];
 
-    e->row = ntk_points_family_get(family);
-    e->has_header = e->has_created = false;
-    e->counter_parts = is_open(e) ? COUNTER_TOTAL | COUNTER_CREATED : COUNTER_TOTAL;
-    ntk_points_walk(e->page, family, visit, e);
-    if (is_open(e) || !e->has_created) {
-        return;
+    if (e->counter_parts == 0) {
+        e->row = ntk_points_family_get(e->family);
+        e->has_header = e->has_created = false;
+        begin_walk(e, is_open(e) ? COUNTER_TOTAL | COUNTER_CREATED : COUNTER_TOTAL);
+    }
+    if (ntk_points_walk_part(e->page, e->family, &e->walked, visit, e)) {
+        return false;
+    }
+    if (is_open(e) || !e->has_created || e->counter_parts == COUNTER_CREATED) {
+        return true;
     }
     ntk_points_created_name(e->row, name);
     add_header(e, name, NTK_METRIC_KIND_GAUGE, e->row->help);
-    e->counter_parts = COUNTER_CREATED;
-    ntk_points_walk(e->page, family, visit, e);
+    begin_walk(e, COUNTER_CREATED);
+    return !ntk_points_walk_part(e->page, e->family, &e->walked, visit, e);
+}
+
+static void begin_page(struct ntk_prometheus_parts *e)
+{
+    make_parts(e);
+    for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
+        ntk_points_edge_format(i, e->edges[i]);
+    }
+}
+
+static void end_page(struct ntk_prometheus_parts *e)
+{
+    for (int i = 0; i < CUT_COUNT; i++) {
+        ntk_buf_fini(&e->part[i]);
+    }
+    ntk_buf_fini(&e->bucket);
+}
+
+bool ntk_prometheus_parts_next(struct ntk_prometheus_parts *e, size_t bytes_min,
+                               struct ntk_buf *out)
+{
+    e->out = out;
+    e->full_bytes =
+        bytes_min < SIZE_MAX - out->bytes_count ? out->bytes_count + bytes_min : SIZE_MAX;
+    for (int i = 0; i < CUT_COUNT; i++) {
+        out->failed = out->failed || !ntk_buf_ok(&e->part[i]);
+    }
+    while (e->family < NTK_POINTS_FAMILIES && !is_full(e)) {
+        if (!ntk_points_is_shown(e->page, e->vendor_only, e->family) || encode_family(e)) {
+            e->family++;
+            e->counter_parts = 0;
+        }
+    }
+    if (e->family < NTK_POINTS_FAMILIES) {
+        return true;
+    }
+    if (is_open(e)) {
+        ntk_buf_add_text(out, "# EOF\n");
+    }
+    return false;
+}
+
+struct ntk_prometheus_parts *ntk_prometheus_parts_create(const struct ntk_points_page *page,
+                                                         enum ntk_prometheus_format format,
+                                                         bool vendor_only)
+{
+    struct ntk_prometheus_parts *parts = calloc(1, sizeof *parts);
+
+    assert(format != NTK_PROMETHEUS_PROTOBUF);
+    if (parts) {
+        parts->page = page;
+        parts->format = format;
+        parts->vendor_only = vendor_only;
+        begin_page(parts);
+    }
+    return parts;
+}
+
+void ntk_prometheus_parts_move(struct ntk_prometheus_parts *parts,
+                               const struct ntk_points_page *page)
+{
+    parts->page = page;
+}
+
+void ntk_prometheus_parts_destroy(struct ntk_prometheus_parts *parts)
+{
+    if (parts) {
+        end_page(parts);
+        free(parts);
+    }
 }
 
 void ntk_prometheus_encode(const struct ntk_points_page *page, enum ntk_prometheus_format format,
                            bool vendor_only, struct ntk_buf *out)
 {
-    struct encoder e = { .page = page, .format = format, .out = out };
+    struct ntk_prometheus_parts whole = { .page = page,
+                                          .format = format,
+                                          .vendor_only = vendor_only };
 
     if (format == NTK_PROMETHEUS_PROTOBUF) {
         ntk_prometheus_protobuf_encode(page, vendor_only, out);
         return;
     }
-    make_parts(&e);
-    for (size_t i = 0; i < NTK_POINTS_FAMILIES; i++) {
-        if (ntk_points_is_shown(page, vendor_only, i)) {
-            encode_family(&e, i);
-        }
-    }
-    if (is_open(&e)) {
-        ntk_buf_add_text(out, "# EOF\n");
-    }
-    for (int i = 0; i < CUT_COUNT; i++) {
-        out->failed = out->failed || !ntk_buf_ok(&e.part[i]);
-        ntk_buf_fini(&e.part[i]);
-    }
-    ntk_buf_fini(&e.bucket);
+    begin_page(&whole);
+    (void)ntk_prometheus_parts_next(&whole, SIZE_MAX, out);
+    end_page(&whole);
 }
 
 const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format)

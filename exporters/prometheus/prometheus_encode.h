@@ -25,9 +25,29 @@ enum ntk_prometheus_format {
     NTK_PROMETHEUS_FORMAT_COUNT
 };
 
-/* Appends; check ntk_buf_ok(out). */
+/* Appends the whole page; check ntk_buf_ok(out). */
 void ntk_prometheus_encode(const struct ntk_points_page *page, enum ntk_prometheus_format format,
                            bool vendor_only, struct ntk_buf *out);
+/*
+ * A page of text in parts, so that a large page is never in memory as a whole.
+ *
+ * Owner: ntk_prometheus_parts_create() / _destroy(), which accepts NULL; the page is borrowed for
+ *        that time.
+ */
+struct ntk_prometheus_parts;
+
+/* Not for NTK_PROMETHEUS_PROTOBUF. NULL if out of memory. */
+struct ntk_prometheus_parts *ntk_prometheus_parts_create(const struct ntk_points_page *page,
+                                                         enum ntk_prometheus_format format,
+                                                         bool vendor_only);
+void ntk_prometheus_parts_destroy(struct ntk_prometheus_parts *parts);
+/* Appends a part of at least bytes_min bytes, which ends after an application. False after the last
+ * one; check ntk_buf_ok(out). */
+bool ntk_prometheus_parts_next(struct ntk_prometheus_parts *parts, size_t bytes_min,
+                               struct ntk_buf *out);
+/* Continues with a copy of the page (ntk_points_page_freeze()). */
+void ntk_prometheus_parts_move(struct ntk_prometheus_parts *parts,
+                               const struct ntk_points_page *page);
 /* The Content-Type of a format. Static. */
 const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format);
 

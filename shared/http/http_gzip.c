@@ -12,15 +12,23 @@
 #define LEVEL 1
 #define WINDOW_BITS_GZIP (15 + 16)
 
+int ntk_http_gzip_begin(z_stream *stream)
+{
+    *stream = (z_stream){ 0 };
+    return deflateInit2(stream, LEVEL, Z_DEFLATED, WINDOW_BITS_GZIP, 8, Z_DEFAULT_STRATEGY) == Z_OK
+               ? 0
+               : -ENOMEM;
+}
+
 int ntk_http_gzip(const void *bytes, size_t bytes_count, struct ntk_buf *out)
 {
-    z_stream stream = { 0 };
+    z_stream stream;
     size_t before = out->bytes_count;
 
     if (bytes_count > UINT32_MAX / 2) {
         return -EMSGSIZE;
     }
-    if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (ntk_http_gzip_begin(&stream) < 0) {
         return -ENOMEM;
     }
     size_t room = deflateBound(&stream, (uLong)bytes_count);

@@ -23,6 +23,7 @@
 #include "shared/http/http_guard.h"
 #include "shared/http/http_listen.h"
 #include "shared/http/http_security.h"
+#include "shared/http/http_source.h"
 #include "shared/http/http_tls.h"
 #include "shared/http/http_worker.h"
 
@@ -177,6 +178,9 @@ static struct MHD_Response *make_response(const struct ntk_http_response *answer
             ntk_http_body_unref(answer->body);
         }
         return response;
+    }
+    if (answer->source.next) {
+        return http_source_response(&answer->source);
     }
     if (answer->feed) {
         return ntk_http_feed_response(answer->feed, connection);

@@ -83,8 +83,19 @@ bool ntk_http_request_takes_gzip(const struct ntk_http_request *request);
 
 struct ntk_http_feed;
 
-/* Filled by a handler; zeroed before. Exactly one of body, text, feed is the content, in this order
- * of preference. */
+/* Content that is made while it is sent, for an answer that is too large to keep. Not in slow
+ * routes. */
+struct ntk_http_source {
+    /* Appends the next part to out. 1: more follow; 0: it was the last one; negative: the answer
+     * breaks off, so that the client sees that it is incomplete. On the server's thread. */
+    int (*next)(void *ctx, struct ntk_buf *out);
+    void (*end)(void *ctx); /* called once, even if the client went away before */
+    void *ctx;
+    bool is_gzip; /* compress the parts; content_encoding is "gzip" */
+};
+
+/* Filled by a handler; zeroed before. Exactly one of body, source, feed and text is the content, in
+ * this order of preference. */
 struct ntk_http_response {
     int status;                   /* 0 is 200 */
     const char *content_type;     /* static; NULL is "text/plain; charset=utf-8" */
@@ -97,6 +108,7 @@ struct ntk_http_response {
     struct ntk_http_body *body; /* one reference, which the server takes */
     const char *text;           /* static */
     struct ntk_http_feed *feed; /* endless; created on the same server */
+    struct ntk_http_source source;
 };
 
 /* The content is the bytes of buf, which is empty afterwards; if out of memory, the answer is
