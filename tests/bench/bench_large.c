@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     double query = ask((const char *[]){ "query", "-s", path, QUERY, NULL });
     print("opening", opening, 0);
     print("sums of a table, after opening", query - opening, 1);
-    print("page", serve_page(), 6);
+    print("page", serve_page(), 4);
     analyze_each();
     /* Of two captures. */
     print("diff", ask((const char *[]){ "diff", path, path, NULL }), 10);

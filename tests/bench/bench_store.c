@@ -38,8 +38,8 @@
 #define DAY_MINUTES ROUNDS_SIZE(24 * 60, 6)
 #define DAY_SECONDS ROUNDS_SIZE(120, 30) /* at each end */
 #define SPEED_TARGET (1 / 0.7)           /* at least 0.7 of the bare loop's speed */
-#define ROWS_TARGET 200000
-#define VALUE_BYTES_TARGET 6
+#define ROWS_TARGET 300000
+#define VALUE_BYTES_TARGET 4
 
 static struct ntk_err err; /* of the last call */
 
@@ -182,7 +182,11 @@ static sqlite3 *open_database(const char *path)
 {
     sqlite3 *db;
 
-    rounds_require(sqlite3_open(path, &db) == SQLITE_OK, path);
+    /* Without mutexes, as the agent does. */
+    rounds_require(sqlite3_open_v2(path, &db,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                                   NULL) == SQLITE_OK,
+                   path);
     must(ntk_store_schema_make(db, &err));
     must(ntk_tier_add_functions(db, &err));
     must_run(db, "PRAGMA synchronous = FULL; PRAGMA cache_size = -4096");
@@ -391,7 +395,7 @@ static void bench_writing(const char *folder)
     rounds_print_ratio("A3 store vs bare loop", &subjects[0], &subjects[1], SPEED_TARGET);
     /* The best of all rounds, so that a missed target is not caused by other load on the
      * machine. */
-    rounds_print_exact("A3 a row, best round (200,000 rows/s)", rounds_min(&subjects[0]), "ns",
+    rounds_print_exact("A3 a row, best round (300,000 rows/s)", rounds_min(&subjects[0]), "ns",
                        1e9 / ROWS_TARGET);
     double rows_per_second = (double)writer.row_count / (double)writer.sequence;
     rounds_print_value("rows of a second", rows_per_second, "rows", 0, 0);
