@@ -150,6 +150,19 @@ static bool is_of_device(const struct view *view)
     return view->component == COMPONENT_CARD || view->component == COMPONENT_DEVICE;
 }
 
+static void add_port_key(struct view *view, const struct ntk_point *point)
+{
+    static const char *const ends[] = { "device", "port" };
+    char label[NTK_POINTS_LABEL_BYTES];
+
+    for (size_t f = 0; f < NTK_ADAPTER_COUNT; f++) {
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+            (void)snprintf(label, sizeof label, "%s_%s", ntk_adapter_words[f], ends[i]);
+            add_key(view, ntk_points_label_get(point, label, strlen(label)));
+        }
+    }
+}
+
 static bool make_key(struct view *view, const struct ntk_point *point)
 {
     const char *at = view->row->labels;
@@ -166,8 +179,7 @@ static bool make_key(struct view *view, const struct ntk_point *point)
         snprintf(number, sizeof number, "%u", (unsigned)card);
         add_key(view, number);
     } else if (view->component == COMPONENT_PORT) {
-        add_key(view, ntk_points_label_get(point, "efa_device", strlen("efa_device")));
-        add_key(view, ntk_points_label_get(point, "efa_port", strlen("efa_port")));
+        add_port_key(view, point);
     }
     while (next_spec(&at, &spec)) {
         if (spec.is_value) {
@@ -414,15 +426,23 @@ static void emit(const struct view *view, char *key, const struct group *group,
     visit(&point, ctx);
 }
 
+static bool is_of_adapter(enum ntk_metric metric)
+{
+    for (size_t i = 0; i < NTK_ADAPTER_COUNTERS; i++) {
+        if (ntk_adapter_rows[i].metric == metric) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum component component_of(const struct ntk_name_row *row)
 {
     switch (row->list) {
     case NTK_NAME_LIST_MLU:
         return row->labels[0] == '-' ? COMPONENT_NONE : COMPONENT_CARD;
     case NTK_NAME_LIST_OTEL:
-        return row->source == NTK_METRIC_EFA_BYTES || row->source == NTK_METRIC_EFA_EVENTS
-                   ? COMPONENT_PORT
-                   : COMPONENT_DEVICE;
+        return is_of_adapter(row->source) ? COMPONENT_PORT : COMPONENT_DEVICE;
     default:
         return COMPONENT_NONE;
     }
