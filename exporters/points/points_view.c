@@ -150,16 +150,26 @@ static bool is_of_device(const struct view *view)
     return view->component == COMPONENT_CARD || view->component == COMPONENT_DEVICE;
 }
 
+/* NULL: the metric is of no adapter. */
+static const struct ntk_adapter_row *adapter_of(enum ntk_metric metric)
+{
+    for (size_t i = 0; i < NTK_ADAPTER_COUNTERS; i++) {
+        if (ntk_adapter_rows[i].metric == metric) {
+            return &ntk_adapter_rows[i];
+        }
+    }
+    return NULL;
+}
+
 static void add_port_key(struct view *view, const struct ntk_point *point)
 {
     static const char *const ends[] = { "device", "port" };
+    const char *word = ntk_adapter_words[adapter_of(view->row->source)->family];
     char label[NTK_POINTS_LABEL_BYTES];
 
-    for (size_t f = 0; f < NTK_ADAPTER_COUNT; f++) {
-        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-            (void)snprintf(label, sizeof label, "%s_%s", ntk_adapter_words[f], ends[i]);
-            add_key(view, ntk_points_label_get(point, label, strlen(label)));
-        }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        (void)snprintf(label, sizeof label, "%s_%s", word, ends[i]);
+        add_key(view, ntk_points_label_get(point, label, strlen(label)));
     }
 }
 
@@ -426,23 +436,13 @@ static void emit(const struct view *view, char *key, const struct group *group,
     visit(&point, ctx);
 }
 
-static bool is_of_adapter(enum ntk_metric metric)
-{
-    for (size_t i = 0; i < NTK_ADAPTER_COUNTERS; i++) {
-        if (ntk_adapter_rows[i].metric == metric) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static enum component component_of(const struct ntk_name_row *row)
 {
     switch (row->list) {
     case NTK_NAME_LIST_MLU:
         return row->labels[0] == '-' ? COMPONENT_NONE : COMPONENT_CARD;
     case NTK_NAME_LIST_OTEL:
-        return is_of_adapter(row->source) ? COMPONENT_PORT : COMPONENT_DEVICE;
+        return adapter_of(row->source) ? COMPONENT_PORT : COMPONENT_DEVICE;
     default:
         return COMPONENT_NONE;
     }
