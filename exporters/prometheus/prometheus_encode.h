@@ -31,8 +31,8 @@ void ntk_prometheus_encode(const struct ntk_points_page *page, enum ntk_promethe
 /*
  * A page of text in parts, so that a large page is never in memory as a whole.
  *
- * Owner: ntk_prometheus_parts_create() / _destroy(), which accepts NULL; the page is borrowed for
- *        that time.
+ * Owner:   ntk_prometheus_parts_create() / _destroy(), which accepts NULL; the page is borrowed for
+ *          that time.
  */
 struct ntk_prometheus_parts;
 
