@@ -3,6 +3,7 @@
 #include "shared/store/store_histogram.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define BLOB_VERSION 1
 #define VARINT_BYTES 10
@@ -18,7 +19,7 @@ static size_t put_varint(uint8_t *at, uint64_t value)
     return count;
 }
 
-static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
+static bool take_long_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
 {
     *out = 0;
     for (unsigned int shift = 0; shift < 64 && *at < end; shift += 7) {
@@ -30,6 +31,16 @@ static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
         }
     }
     return false;
+}
+
+/* Most have one byte. */
+static inline bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *out)
+{
+    if (*at < end && **at < 0x80) {
+        *out = *(*at)++;
+        return true;
+    }
+    return take_long_varint(at, end, out);
 }
 
 void ntk_store_histogram_encode(const struct ntk_histogram *histogram, struct ntk_buf *buf)
@@ -62,9 +73,9 @@ void ntk_store_histogram_encode_dense(const struct ntk_histogram_dense *dense, s
     ntk_store_histogram_encode(&histogram, buf);
 }
 
-/* entries has room for NTK_HISTOGRAM_BUCKETS; on failure, out is unchanged. */
-static int decode(const void *bytes, size_t bytes_count, struct ntk_histogram_entry *entries,
-                  struct ntk_histogram *out)
+int ntk_store_histogram_read(const void *bytes, size_t bytes_count,
+                             struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS],
+                             struct ntk_histogram *out)
 {
     const uint8_t *at = bytes;
     const uint8_t *end = at + bytes_count;
@@ -103,7 +114,7 @@ int ntk_store_histogram_decode(const void *bytes, size_t bytes_count,
 {
     struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
     struct ntk_histogram histogram;
-    int ret = decode(bytes, bytes_count, entries, &histogram);
+    int ret = ntk_store_histogram_read(bytes, bytes_count, entries, &histogram);
 
     if (ret == 0) {
         ntk_histogram_dense_merge(dense, &histogram);
@@ -111,27 +122,146 @@ int ntk_store_histogram_decode(const void *bytes, size_t bytes_count,
     return ret;
 }
 
+/* -- addition ---------------------------------------------------------------------------------- */
+
+#define HEAD_BYTES_MAX (1 + 2 * VARINT_BYTES)
+#define ENTRY_BYTES_MAX (2 * VARINT_BYTES)
+
+/* Entries of a BLOB and of a histogram, merged. Stored entries that stay the same are copied with
+ * their neighbours, not decoded: they are most of a total. */
+struct merge {
+    const struct ntk_histogram *more;
+    size_t taken;  /* of its entries */
+    uint32_t next; /* bucket of its next entry; NTK_HISTOGRAM_BUCKETS: there is none */
+    uint8_t *to;
+    uint32_t bucket; /* of the last entry */
+    uint64_t entry_count;
+};
+
+static void find_next(struct merge *merge)
+{
+    const struct ntk_histogram *more = merge->more;
+
+    merge->next = merge->taken < more->entry_count &&
+                          more->entries[merge->taken].bucket < NTK_HISTOGRAM_BUCKETS
+                      ? more->entries[merge->taken].bucket
+                      : NTK_HISTOGRAM_BUCKETS;
+}
+
+static uint64_t take_next(struct merge *merge)
+{
+    uint64_t count = merge->more->entries[merge->taken++].count;
+
+    find_next(merge);
+    return count;
+}
+
+static void put_entry(struct merge *merge, uint32_t bucket, uint64_t count)
+{
+    merge->to += put_varint(merge->to, bucket - merge->bucket);
+    merge->to += put_varint(merge->to, count);
+    merge->bucket = bucket;
+    merge->entry_count++;
+}
+
+/* New buckets before an end. */
+static void put_new(struct merge *merge, uint32_t end)
+{
+    while (merge->next < end) {
+        uint32_t bucket = merge->next;
+
+        put_entry(merge, bucket, take_next(merge));
+    }
+}
+
+static void put_bytes(struct merge *merge, const uint8_t *from, const uint8_t *end)
+{
+    memcpy(merge->to, from, (size_t)(end - from));
+    merge->to += end - from;
+}
+
+/* False if the stored bytes are invalid. */
+static bool merge_entries(struct merge *merge, const uint8_t *at, const uint8_t *end, uint64_t left)
+{
+    const uint8_t *unchanged = at; /* from here on, not copied yet */
+    uint64_t bucket = 0;
+    uint64_t distance;
+    uint64_t count;
+
+    for (uint64_t i = 0; i < left; i++) {
+        const uint8_t *entry = at;
+
+        if (!take_varint(&at, end, &distance) || !take_varint(&at, end, &count) || count == 0 ||
+            distance >= NTK_HISTOGRAM_BUCKETS || (i > 0 && distance == 0)) {
+            return false;
+        }
+        bucket += distance;
+        if (bucket >= NTK_HISTOGRAM_BUCKETS) {
+            return false;
+        }
+        if (bucket < merge->next) {
+            merge->bucket = (uint32_t)bucket;
+            merge->entry_count++;
+            continue;
+        }
+        put_bytes(merge, unchanged, entry);
+        put_new(merge, (uint32_t)bucket);
+        put_entry(merge, (uint32_t)bucket, count + (merge->next == bucket ? take_next(merge) : 0));
+        unchanged = at;
+    }
+    put_bytes(merge, unchanged, end);
+    put_new(merge, NTK_HISTOGRAM_BUCKETS);
+    return at == end;
+}
+
+/* Adds more to a stored histogram in `sum`. False if the stored bytes are invalid, or out of
+ * memory. */
+static bool add_to(struct ntk_buf *sum, const struct ntk_buf *blob,
+                   const struct ntk_histogram *more)
+{
+    const uint8_t *at = (const uint8_t *)blob->bytes;
+    const uint8_t *end = at + blob->bytes_count;
+    uint8_t head[HEAD_BYTES_MAX] = { BLOB_VERSION };
+    size_t head_bytes = 1;
+    uint64_t sum_ns;
+    uint64_t left;
+
+    if (at == end || *at++ != BLOB_VERSION || !take_varint(&at, end, &sum_ns) ||
+        !take_varint(&at, end, &left) || left > NTK_HISTOGRAM_BUCKETS ||
+        more->entry_count > NTK_HISTOGRAM_BUCKETS) {
+        return false;
+    }
+    /* Each entry adds one, or changes one; one that follows it changes, too. */
+    uint8_t *begin = ntk_buf_extend(sum, HEAD_BYTES_MAX + blob->bytes_count +
+                                             2 * ENTRY_BYTES_MAX * more->entry_count);
+    if (!begin) {
+        return false;
+    }
+    uint8_t *entries = begin + HEAD_BYTES_MAX;
+    struct merge merge = { .more = more, .to = entries };
+    find_next(&merge);
+    if (!merge_entries(&merge, at, end, left)) {
+        return false;
+    }
+    head_bytes += put_varint(head + head_bytes, sum_ns + more->sum_ns);
+    head_bytes += put_varint(head + head_bytes, merge.entry_count);
+    memcpy(begin, head, head_bytes);
+    memmove(begin + head_bytes, entries, (size_t)(merge.to - entries));
+    sum->bytes_count = head_bytes + (size_t)(merge.to - entries);
+    return true;
+}
+
+/* Stored bytes that are not a histogram count as an empty one. */
 void ntk_store_histogram_add(struct ntk_buf *blob, const struct ntk_histogram *more)
 {
-    struct ntk_histogram_entry stored[NTK_HISTOGRAM_BUCKETS];
-    struct ntk_histogram_entry sums[NTK_HISTOGRAM_BUCKETS];
-    struct ntk_histogram old = { 0 };
-    size_t o = 0;
-    size_t m = 0;
+    struct ntk_buf sum = { 0 };
 
-    (void)decode(blob->bytes, blob->bytes_count, stored, &old);
-    struct ntk_histogram sum = { .sum_ns = old.sum_ns + more->sum_ns, .entries = sums };
-    while (sum.entry_count < NTK_HISTOGRAM_BUCKETS &&
-           (o < old.entry_count || m < more->entry_count)) {
-        uint32_t old_bucket = o < old.entry_count ? stored[o].bucket : UINT32_MAX;
-        uint32_t new_bucket = m < more->entry_count ? more->entries[m].bucket : UINT32_MAX;
-        struct ntk_histogram_entry *entry = &sums[sum.entry_count++];
-
-        *entry = (struct ntk_histogram_entry){ .bucket = old_bucket < new_bucket ? old_bucket
-                                                                                 : new_bucket };
-        entry->count += old_bucket <= new_bucket ? stored[o++].count : 0;
-        entry->count += new_bucket <= old_bucket ? more->entries[m++].count : 0;
-    }
+    bool is_added = add_to(&sum, blob, more);
     ntk_buf_reset(blob);
-    ntk_store_histogram_encode(&sum, blob);
+    if (is_added) {
+        ntk_buf_add(blob, sum.bytes, sum.bytes_count);
+    } else {
+        ntk_store_histogram_encode(more, blob);
+    }
+    ntk_buf_fini(&sum);
 }

@@ -23,6 +23,11 @@ extern "C" {
 /* Appends to buf. */
 void ntk_store_histogram_encode(const struct ntk_histogram *histogram, struct ntk_buf *buf);
 void ntk_store_histogram_encode_dense(const struct ntk_histogram_dense *dense, struct ntk_buf *buf);
+/* Reads a BLOB into entries, which out borrows. 0, or -EBADMSG for anything malformed, which leaves
+ * out unchanged. */
+int ntk_store_histogram_read(const void *bytes, size_t bytes_count,
+                             struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS],
+                             struct ntk_histogram *out);
 /* Adds the values of a BLOB to dense. 0, or -EBADMSG for anything malformed, which leaves dense
  * unchanged. */
 int ntk_store_histogram_decode(const void *bytes, size_t bytes_count,

@@ -148,19 +148,19 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
     struct ntk_memory_total device;
 
     ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
-    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
-    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-    ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
+    ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
+    ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
+    ntk_rows_bind(rows, row, "period_ns", snapshot->period_ns);
 #define NTK_PROCESS_SHARE(name, key) \
     ntk_store_sql_bind_double(row, #name "_ratio", has_cpu, runtime->name);
 #define NTK_PROCESS_BYTES(name, group, ...) \
-    ntk_store_sql_bind_known(row, #name, runtime->has &NTK_RUNTIME_HAS_##group, runtime->name);
+    ntk_rows_bind_known(rows, row, #name, runtime->has &NTK_RUNTIME_HAS_##group, runtime->name);
 #include "shared/metrics/process.def"
-    ntk_store_sql_bind_known(row, "host_memory_bytes", host.known && !unseen, host.bytes);
-    ntk_store_sql_bind_known(row, "device_memory_bytes", device.known && !unseen, device.bytes);
-    ntk_store_sql_bind_known(row, "in_flight", runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT,
-                             runtime->in_flight);
-    ntk_store_sql_bind(row, "events_lost", runtime->events_lost.period);
+    ntk_rows_bind_known(rows, row, "host_memory_bytes", host.known && !unseen, host.bytes);
+    ntk_rows_bind_known(rows, row, "device_memory_bytes", device.known && !unseen, device.bytes);
+    ntk_rows_bind_known(rows, row, "in_flight", runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT,
+                        runtime->in_flight);
+    ntk_rows_bind(rows, row, "events_lost", runtime->events_lost.period);
     return ntk_rows_finish(rows, row, err);
 }
 
@@ -171,24 +171,24 @@ static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *
     for (size_t i = 0; i < runtime->model_count; i++) {
         const struct ntk_model_sample *model = &runtime->models[i];
         sqlite3_stmt *row = rows->statements[PUT_MODEL];
-        ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-        ntk_store_sql_bind(row, "model_id", model->id);
+        ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
+        ntk_rows_bind(rows, row, "model_id", model->id);
         ntk_store_sql_bind_text(row, "name", model->name);
         ntk_store_sql_bind_text(row, "neff_path", model->neff_path);
         ntk_store_sql_bind_text(row, "uuid", model->uuid);
         ntk_rows_bind_core(row, "core", model->core);
-        ntk_store_sql_bind(row, "core_count", model->core_count);
-        ntk_store_sql_bind(row, "first_seen_ns", snapshot->realtime_ns);
-        ntk_store_sql_bind(row, "last_seen_ns", snapshot->realtime_ns);
+        ntk_rows_bind(rows, row, "core_count", model->core_count);
+        ntk_rows_bind(rows, row, "first_seen_ns", snapshot->realtime_ns);
+        ntk_rows_bind(rows, row, "last_seen_ns", snapshot->realtime_ns);
         bool is_counted = model->has & NTK_MODEL_HAS_EXECUTIONS;
-        ntk_store_sql_bind_known(row, "executions_total", is_counted, model->executions.total);
-        ntk_store_sql_bind_known(row, "errors_total", is_counted, model->errors.total);
-        ntk_store_sql_bind(row, "estimated", model->estimated);
-        ntk_store_sql_bind(row, "memory_estimated", model->memory_estimated);
-        ntk_store_sql_bind_known(row, "load_timestamp_ns", model->load_timestamp_ns,
-                                 model->load_timestamp_ns);
-        ntk_store_sql_bind_known(row, "load_ns", model->load_timestamp_ns, model->load_ns);
-        ntk_store_sql_bind_known(row, "unloaded_ns", !model->loaded, snapshot->realtime_ns);
+        ntk_rows_bind_known(rows, row, "executions_total", is_counted, model->executions.total);
+        ntk_rows_bind_known(rows, row, "errors_total", is_counted, model->errors.total);
+        ntk_rows_bind(rows, row, "estimated", model->estimated);
+        ntk_rows_bind(rows, row, "memory_estimated", model->memory_estimated);
+        ntk_rows_bind_known(rows, row, "load_timestamp_ns", model->load_timestamp_ns,
+                            model->load_timestamp_ns);
+        ntk_rows_bind_known(rows, row, "load_ns", model->load_timestamp_ns, model->load_ns);
+        ntk_rows_bind_known(rows, row, "unloaded_ns", !model->loaded, snapshot->realtime_ns);
         int ret = ntk_rows_finish(rows, row, err);
         if (ret < 0) {
             return ret;
@@ -197,17 +197,17 @@ static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *
             continue;
         }
         row = rows->statements[ADD_MODEL_SAMPLE];
-        ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
-        ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-        ntk_store_sql_bind(row, "model_id", model->id);
-        ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
-        ntk_store_sql_bind(row, "executions", model->executions.period);
-        ntk_store_sql_bind(row, "errors", model->errors.period);
-        ntk_rows_bind_percentiles(row, &model->total_latency, "total_latency_p50_ns",
+        ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
+        ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
+        ntk_rows_bind(rows, row, "model_id", model->id);
+        ntk_rows_bind(rows, row, "period_ns", snapshot->period_ns);
+        ntk_rows_bind(rows, row, "executions", model->executions.period);
+        ntk_rows_bind(rows, row, "errors", model->errors.period);
+        ntk_rows_bind_percentiles(rows, row, &model->total_latency, "total_latency_p50_ns",
                                   "total_latency_p99_ns", NULL);
-        ntk_rows_bind_histogram(row, "total_latency_histogram", &model->total_latency,
+        ntk_rows_bind_histogram(rows, row, "total_latency_histogram", &model->total_latency,
                                 &rows->scratch);
-        ntk_rows_bind_histogram(row, "device_latency_histogram", &model->device_latency,
+        ntk_rows_bind_histogram(rows, row, "device_latency_histogram", &model->device_latency,
                                 &rows->scratch_2);
         ret = ntk_rows_finish(rows, row, err);
         if (ret < 0) {
@@ -228,14 +228,14 @@ static int write_runtime(struct ntk_store_rows *rows, const struct ntk_snapshot 
         return ret;
     }
     sqlite3_stmt *row = rows->statements[SEE_PROCESS];
-    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-    ntk_store_sql_bind(row, "last_seen_ns", snapshot->realtime_ns);
-    ntk_store_sql_bind_known(row, "ended_ns", runtime->ended, snapshot->realtime_ns);
-    ntk_store_sql_bind_known(row, "killed", runtime->ended, runtime->killed);
-    ntk_store_sql_bind_known(row, "exit_code", runtime->exit.kind == NTK_EXIT_CODE,
-                             runtime->exit.value);
-    ntk_store_sql_bind_known(row, "exit_signal", runtime->exit.kind == NTK_EXIT_SIGNAL,
-                             runtime->exit.value);
+    ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
+    ntk_rows_bind(rows, row, "last_seen_ns", snapshot->realtime_ns);
+    ntk_rows_bind_known(rows, row, "ended_ns", runtime->ended, snapshot->realtime_ns);
+    ntk_rows_bind_known(rows, row, "killed", runtime->ended, runtime->killed);
+    ntk_rows_bind_known(rows, row, "exit_code", runtime->exit.kind == NTK_EXIT_CODE,
+                        runtime->exit.value);
+    ntk_rows_bind_known(rows, row, "exit_signal", runtime->exit.kind == NTK_EXIT_SIGNAL,
+                        runtime->exit.value);
     ntk_rows_bind_hooks(row, runtime);
     ret = ntk_rows_finish(rows, row, err);
     if (ret == 0) {
@@ -264,8 +264,8 @@ static int write_machine(struct ntk_store_rows *rows, const struct ntk_snapshot 
     bool has_cpu = system->has & NTK_SYSTEM_HAS_CPU;
     const double *average = system->average;
 
-    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
-    ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
+    ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
+    ntk_rows_bind(rows, row, "period_ns", snapshot->period_ns);
     ntk_store_sql_bind_double(row, "vcpu_user_ratio", has_cpu,
                               average[NTK_CPU_USER] + average[NTK_CPU_NICE]);
     ntk_store_sql_bind_double(row, "vcpu_system_ratio", has_cpu,
@@ -273,12 +273,12 @@ static int write_machine(struct ntk_store_rows *rows, const struct ntk_snapshot 
                                   average[NTK_CPU_SOFT_IRQ]);
     ntk_store_sql_bind_double(row, "vcpu_io_wait_ratio", has_cpu, average[NTK_CPU_IO_WAIT]);
     for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
-        ntk_store_sql_bind_known(row, ntk_system_rows[i].name, system->has & ntk_system_rows[i].has,
-                                 system->figures[i]);
+        ntk_rows_bind_known(rows, row, ntk_system_rows[i].name,
+                            system->has & ntk_system_rows[i].has, system->figures[i]);
     }
-    ntk_store_sql_bind(row, "events_read", snapshot->events_read.period);
-    ntk_store_sql_bind(row, "events_lost", snapshot->events_lost.period);
-    ntk_store_sql_bind(row, "events_unlisted", snapshot->events_unlisted);
+    ntk_rows_bind(rows, row, "events_read", snapshot->events_read.period);
+    ntk_rows_bind(rows, row, "events_lost", snapshot->events_lost.period);
+    ntk_rows_bind(rows, row, "events_unlisted", snapshot->events_unlisted);
     return ntk_rows_finish(rows, row, err);
 }
 
@@ -288,10 +288,11 @@ static int write_devices(struct ntk_store_rows *rows, const struct ntk_snapshot 
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
         sqlite3_stmt *row = rows->statements[ADD_DEVICE];
-        ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
-        ntk_store_sql_bind(row, "device", device->index);
-        ntk_store_sql_bind_known(row, "memory_used_bytes", device->has & NTK_DEVICE_HAS_MEMORY_USED,
-                                 ntk_device_sum(device, device->memory_used_bytes));
+        ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
+        ntk_rows_bind(rows, row, "device", device->index);
+        ntk_rows_bind_known(rows, row, "memory_used_bytes",
+                            device->has & NTK_DEVICE_HAS_MEMORY_USED,
+                            ntk_device_sum(device, device->memory_used_bytes));
         for (size_t s = 0; s < NTK_SNAPSHOT_STACKS_MAX; s++) {
             char name[32];
             (void)snprintf(name, sizeof name, "stack_%zu_memory_used_bytes", s);
@@ -301,12 +302,12 @@ static int write_devices(struct ntk_store_rows *rows, const struct ntk_snapshot 
         }
         for (size_t e = 0; e < NTK_ECC_COUNT; e++) {
             bool known = (device->has & NTK_DEVICE_HAS_ECC) && (device->ecc_has >> e & 1);
-            ntk_store_sql_bind_known(row, ntk_ecc_names[e], known,
-                                     device->ecc[e].period + device->ecc_unwatched[e]);
+            ntk_rows_bind_known(rows, row, ntk_ecc_names[e], known,
+                                device->ecc[e].period + device->ecc_unwatched[e]);
         }
         bool has_power = device->has & NTK_DEVICE_HAS_POWER;
         double power = device->power_average > 0 ? device->power_average : 0;
-        ntk_store_sql_bind_known(row, "power_period_ns", has_power, snapshot->period_ns);
+        ntk_rows_bind_known(rows, row, "power_period_ns", has_power, snapshot->period_ns);
         ntk_store_sql_bind_known(
             row, "power_ns", has_power,
             (uint64_t)((power < 1 ? power : 1) * (double)snapshot->period_ns + 0.5));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* store_rows_bind - parts of a row that need several columns, or a sentinel. */
+#include <assert.h>
+
 #include "shared/store/columns.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_rows_state.h"
@@ -21,8 +23,41 @@ void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core)
     ntk_store_sql_bind(row, name, core == NTK_NO_CORE ? UINT64_MAX : core); /* -1 in the file */
 }
 
-void ntk_rows_bind_percentiles(sqlite3_stmt *row, const struct ntk_histogram *histogram,
-                               const char *p50, const char *p99, const char *largest)
+static int place_of(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name)
+{
+    uintptr_t hash = (uintptr_t)row / 64 * 31 + (uintptr_t)name;
+    struct ntk_rows_place *place = &rows->places[hash % NTK_ROWS_PLACES];
+
+    if (place->row != row || place->name != name) {
+        *place = (struct ntk_rows_place){ row, name, ntk_store_sql_parameter(row, name) };
+        assert(place->at > 0);
+    }
+    return place->at;
+}
+
+void ntk_rows_bind(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name, uint64_t value)
+{
+    sqlite3_bind_int64(row, place_of(rows, row, name), (sqlite3_int64)value);
+}
+
+void ntk_rows_bind_known(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
+                         bool is_known, uint64_t value)
+{
+    if (is_known) {
+        ntk_rows_bind(rows, row, name, value);
+    }
+}
+
+void ntk_rows_bind_blob(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
+                        const struct ntk_buf *blob)
+{
+    sqlite3_bind_blob64(row, place_of(rows, row, name), blob->bytes, blob->bytes_count,
+                        SQLITE_STATIC);
+}
+
+void ntk_rows_bind_percentiles(struct ntk_store_rows *rows, sqlite3_stmt *row,
+                               const struct ntk_histogram *histogram, const char *p50,
+                               const char *p99, const char *largest)
 {
     static const double percents[] = { 50, 99, 100 };
     const char *const names[] = { p50, p99, largest };
@@ -32,17 +67,17 @@ void ntk_rows_bind_percentiles(sqlite3_stmt *row, const struct ntk_histogram *hi
         return;
     }
     for (size_t i = 0; i < 3 && names[i]; i++) {
-        ntk_store_sql_bind(row, names[i], (uint64_t)values[i]);
+        ntk_rows_bind(rows, row, names[i], (uint64_t)values[i]);
     }
 }
 
-void ntk_rows_bind_histogram(sqlite3_stmt *row, const char *name,
+void ntk_rows_bind_histogram(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
                              const struct ntk_histogram *histogram, struct ntk_buf *scratch)
 {
     if (histogram->count > 0) {
         ntk_buf_reset(scratch);
         ntk_store_histogram_encode(histogram, scratch);
-        ntk_store_sql_bind_blob(row, name, scratch);
+        ntk_rows_bind_blob(rows, row, name, scratch);
     }
 }
 

@@ -56,13 +56,13 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     add_period(&state->device_latency, &core->device_latency);
 
     sqlite3_stmt *row = rows->statements[PUT_CORE_TOTAL];
-    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-    ntk_store_sql_bind(row, "core", core->core);
-    ntk_store_sql_bind(row, "began_ns", core->began_ns);
-    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
+    ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
+    ntk_rows_bind(rows, row, "core", core->core);
+    ntk_rows_bind(rows, row, "began_ns", core->began_ns);
+    ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
     bind_counts(rows, PUT_CORE_TOTAL, core, state);
-    ntk_store_sql_bind_blob(row, "total_latency_histogram", &state->total_latency);
-    ntk_store_sql_bind_blob(row, "device_latency_histogram", &state->device_latency);
+    ntk_rows_bind_blob(rows, row, "total_latency_histogram", &state->total_latency);
+    ntk_rows_bind_blob(rows, row, "device_latency_histogram", &state->device_latency);
     return ntk_rows_finish(rows, row, err);
 }
 
@@ -72,17 +72,17 @@ static int write_core_sample(struct ntk_store_rows *rows, const struct ntk_snaps
 {
     sqlite3_stmt *row = rows->statements[ADD_CORE];
 
-    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
-    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-    ntk_store_sql_bind(row, "core", core->core);
-    ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
+    ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
+    ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
+    ntk_rows_bind(rows, row, "core", core->core);
+    ntk_rows_bind(rows, row, "period_ns", snapshot->period_ns);
     bind_counts(rows, ADD_CORE, core, NULL);
-    ntk_store_sql_bind_known(row, "busy_of_calls_ns", core->has & NTK_CORE_HAS_BUSY,
-                             core->busy_of_calls ? core->busy_ns.period : 0);
-    ntk_store_sql_bind_known(row, "in_flight", core->has & NTK_CORE_HAS_EXECUTIONS,
-                             core->in_flight);
-    ntk_store_sql_bind_known(row, "busy_total_ns", core->has & NTK_CORE_HAS_BUSY,
-                             core->busy_ns.total);
+    ntk_rows_bind_known(rows, row, "busy_of_calls_ns", core->has & NTK_CORE_HAS_BUSY,
+                        core->busy_of_calls ? core->busy_ns.period : 0);
+    ntk_rows_bind_known(rows, row, "in_flight", core->has & NTK_CORE_HAS_EXECUTIONS,
+                        core->in_flight);
+    ntk_rows_bind_known(rows, row, "busy_total_ns", core->has & NTK_CORE_HAS_BUSY,
+                        core->busy_ns.total);
     return ntk_rows_finish(rows, row, err);
 }
 
@@ -102,17 +102,18 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
     if (!any || !(core->has & NTK_CORE_HAS_EXECUTIONS)) {
         return 0;
     }
-    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
-    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-    ntk_store_sql_bind(row, "core", core->core);
-    ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
+    ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
+    ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
+    ntk_rows_bind(rows, row, "core", core->core);
+    ntk_rows_bind(rows, row, "period_ns", snapshot->period_ns);
     bind_counts(rows, ADD_EXECUTION, core, NULL);
-    ntk_rows_bind_percentiles(row, &core->total_latency, "total_latency_p50_ns",
+    ntk_rows_bind_percentiles(rows, row, &core->total_latency, "total_latency_p50_ns",
                               "total_latency_p99_ns", "total_latency_max_ns");
-    ntk_rows_bind_percentiles(row, &core->device_latency, "device_latency_p50_ns",
+    ntk_rows_bind_percentiles(rows, row, &core->device_latency, "device_latency_p50_ns",
                               "device_latency_p99_ns", NULL);
-    ntk_rows_bind_histogram(row, "total_latency_histogram", &core->total_latency, &rows->scratch);
-    ntk_rows_bind_histogram(row, "device_latency_histogram", &core->device_latency,
+    ntk_rows_bind_histogram(rows, row, "total_latency_histogram", &core->total_latency,
+                            &rows->scratch);
+    ntk_rows_bind_histogram(rows, row, "device_latency_histogram", &core->device_latency,
                             &rows->scratch_2);
     return ntk_rows_finish(rows, row, err);
 }
@@ -170,14 +171,14 @@ static int write_unwatched(struct ntk_store_rows *rows, const struct ntk_snapsho
         return ret;
     }
     sqlite3_stmt *row = rows->statements[ADD_UNWATCHED];
-    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
-    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-    ntk_store_sql_bind(row, "core", core->core);
-    ntk_store_sql_bind_known(row, "since_ns", state->since_ns, state->since_ns);
+    ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
+    ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
+    ntk_rows_bind(rows, row, "core", core->core);
+    ntk_rows_bind_known(rows, row, "since_ns", state->since_ns, state->since_ns);
     bind_counts(rows, ADD_UNWATCHED, core->unwatched, NULL);
-    ntk_rows_bind_histogram(row, "total_latency_histogram", &core->unwatched->total_latency,
+    ntk_rows_bind_histogram(rows, row, "total_latency_histogram", &core->unwatched->total_latency,
                             &rows->scratch);
-    ntk_rows_bind_histogram(row, "device_latency_histogram", &core->unwatched->device_latency,
+    ntk_rows_bind_histogram(rows, row, "device_latency_histogram", &core->unwatched->device_latency,
                             &rows->scratch_2);
     return ntk_rows_finish(rows, row, err);
 }

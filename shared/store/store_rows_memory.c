@@ -55,13 +55,13 @@ static int write_memory_row(struct ntk_store_rows *rows, const struct ntk_snapsh
 
     for (size_t i = 0; i < 2; i++) {
         sqlite3_stmt *row = rows->statements[both[i]];
-        ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
-        ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+        ntk_rows_bind(rows, row, "time_ns", snapshot->realtime_ns);
+        ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);
         ntk_rows_bind_core(row, "core", (uint32_t)(key >> 48));
-        ntk_store_sql_bind(row, "category", key >> 32 & 0xffff);
-        ntk_store_sql_bind(row, "model_id", key & UINT32_MAX);
-        ntk_store_sql_bind(row, "current_bytes", state->current_bytes);
-        ntk_store_sql_bind(row, "peak_bytes", state->peak_bytes);
+        ntk_rows_bind(rows, row, "category", key >> 32 & 0xffff);
+        ntk_rows_bind(rows, row, "model_id", key & UINT32_MAX);
+        ntk_rows_bind(rows, row, "current_bytes", state->current_bytes);
+        ntk_rows_bind(rows, row, "peak_bytes", state->peak_bytes);
         int ret = ntk_rows_finish(rows, row, err);
         if (ret < 0) {
             return ret;

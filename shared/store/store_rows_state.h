@@ -75,9 +75,19 @@ struct ntk_rows_process {
     struct ntk_map memory; /* memory_key() -> struct ntk_rows_memory */
 };
 
+/* A parameter of a statement. */
+struct ntk_rows_place {
+    const sqlite3_stmt *row;
+    const char *name; /* by address */
+    int at;
+};
+
+#define NTK_ROWS_PLACES 256 /* by hash; others are searched for each time */
+
 struct ntk_store_rows {
     sqlite3 *db;
-    sqlite3_stmt *statements[STATEMENT_COUNT];
+    sqlite3_stmt *statements[STATEMENT_COUNT]; /* until destroy: places[] has their addresses */
+    struct ntk_rows_place places[NTK_ROWS_PLACES];
     int counts_at[STATEMENT_COUNT][NTK_CORE_COUNTS]; /* parameters of counts; 0: none */
     struct ntk_map processes;                        /* process_key() -> struct ntk_rows_process */
     struct ntk_store_machine machine;
@@ -94,10 +104,19 @@ struct ntk_store_rows {
 /* Values of a row by column name (store_sql.h). Three columns on how a process is watched. */
 void ntk_rows_bind_hooks(sqlite3_stmt *row, const struct ntk_runtime_sample *runtime);
 void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core);
+/* The same for rows that are many, of statements[]: the place of a name, which must be static, is
+ * searched once. */
+void ntk_rows_bind(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
+                   uint64_t value);
+void ntk_rows_bind_known(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
+                         bool is_known, uint64_t value);
+void ntk_rows_bind_blob(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
+                        const struct ntk_buf *blob);
 /* largest: NULL if the table lacks that column. */
-void ntk_rows_bind_percentiles(sqlite3_stmt *row, const struct ntk_histogram *histogram,
-                               const char *p50, const char *p99, const char *largest);
-void ntk_rows_bind_histogram(sqlite3_stmt *row, const char *name,
+void ntk_rows_bind_percentiles(struct ntk_store_rows *rows, sqlite3_stmt *row,
+                               const struct ntk_histogram *histogram, const char *p50,
+                               const char *p99, const char *largest);
+void ntk_rows_bind_histogram(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
                              const struct ntk_histogram *histogram, struct ntk_buf *scratch);
 /* Runs the statement to its end: one row is written. */
 int ntk_rows_finish(struct ntk_store_rows *rows, sqlite3_stmt *row, struct ntk_err *err);

@@ -119,7 +119,8 @@ static void merge_final(sqlite3_context *context)
 
 static void percentile(sqlite3_context *context, int count, sqlite3_value **values)
 {
-    struct ntk_histogram_dense dense;
+    struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
+    struct ntk_histogram histogram;
     double percent = sqlite3_value_double(values[1]);
     double value_ns;
     (void)count;
@@ -127,10 +128,10 @@ static void percentile(sqlite3_context *context, int count, sqlite3_value **valu
     if (sqlite3_value_type(values[0]) != SQLITE_BLOB) {
         return;
     }
-    ntk_histogram_dense_reset(&dense);
     const void *bytes = sqlite3_value_blob(values[0]);
-    if (ntk_store_histogram_decode(bytes, (size_t)sqlite3_value_bytes(values[0]), &dense) == 0 &&
-        ntk_histogram_dense_percentiles(&dense, &percent, 1, &value_ns)) {
+    if (ntk_store_histogram_read(bytes, (size_t)sqlite3_value_bytes(values[0]), entries,
+                                 &histogram) == 0 &&
+        ntk_histogram_percentiles(&histogram, &percent, 1, &value_ns)) {
         sqlite3_result_int64(context, (sqlite3_int64)value_ns);
     }
 }
