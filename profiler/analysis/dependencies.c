@@ -24,7 +24,9 @@ struct recent {
         uint32_t item;
         int64_t free_ps; /* the engine executed earlier work until then */
     } items[RECENT];
-    size_t count; /* of all so far */
+    uint32_t slots[RECENT]; /* of the items */
+    uint32_t highest;       /* of these slots */
+    size_t count;           /* of all so far */
 };
 
 static uint32_t slot_of(const struct ntk_release_search *index, size_t item)
@@ -33,11 +35,10 @@ static uint32_t slot_of(const struct ntk_release_search *index, size_t item)
 }
 
 /* One of the last ones has this slot: the program repeats and did not overtake. */
-static bool has_slot(const struct ntk_release_search *index, const struct recent *recent,
-                     uint32_t slot)
+static bool has_slot(const struct recent *recent, uint32_t slot)
 {
     for (size_t i = 0; i < recent->count && i < RECENT; i++) {
-        if (slot_of(index, recent->items[i].item) == slot) {
+        if (recent->slots[i] == slot) {
             return true;
         }
     }
@@ -51,20 +52,39 @@ static int64_t change_ps(const struct ntk_release_search *index, const struct nt
                : ntk_change_at(index->core, index->dependencies, release->event)->time_ps;
 }
 
+static void recent_add(struct recent *recent, uint32_t item, uint32_t slot, int64_t free_ps)
+{
+    size_t at = recent->count++ % RECENT;
+    bool drops_highest = recent->slots[at] == recent->highest;
+
+    recent->slots[at] = slot;
+    recent->items[at].item = item;
+    recent->items[at].free_ps = free_ps;
+    if (slot >= recent->highest) {
+        recent->highest = slot;
+    } else if (drops_highest) {
+        recent->highest = 0;
+        for (size_t i = 0; i < RECENT; i++) {
+            uint32_t other = recent->slots[i];
+            recent->highest = other > recent->highest ? other : recent->highest;
+        }
+    }
+}
+
 /* An engine issues in program order. An instruction that starts before an earlier one of the
  * program was issued after that one had waited, so that wait is its own, too. */
 static void see_overtaken(struct ntk_release_search *index, uint32_t item, int64_t free_ps,
                           struct recent *recent, struct ntk_release *releases)
 {
     uint32_t slot = slot_of(index, item);
-    bool is_late = recent->count > 0 && !has_slot(index, recent, slot);
+    bool is_late = recent->count > 0 && slot <= recent->highest && !has_slot(recent, slot);
 
     for (size_t i = 0; is_late && i < recent->count && i < RECENT; i++) {
         uint32_t before = recent->items[i].item;
         struct ntk_release *own = &releases[before];
         struct ntk_release other = *own;
 
-        if (slot_of(index, before) < slot || slot_of(index, before) > slot + RECENT) {
+        if (recent->slots[i] < slot || recent->slots[i] > slot + RECENT) {
             continue;
         }
         other.event = NTK_NO_INDEX;
@@ -77,8 +97,7 @@ static void see_overtaken(struct ntk_release_search *index, uint32_t item, int64
             *own = other;
         }
     }
-    recent->items[recent->count % RECENT].item = item;
-    recent->items[recent->count++ % RECENT].free_ps = free_ps;
+    recent_add(recent, item, slot, free_ps);
 }
 
 /* ---- the pipeline of an engine ---- */

@@ -82,12 +82,8 @@ struct sums {
     struct ntk_cover *covers;
     struct ntk_cover spill;
     uint32_t *engines;
+    bool *are_spills;
 };
-
-static bool is_spill(const struct ntk_dma_queue_row *row)
-{
-    return row->name && strstr(row->name, "SpillReload");
-}
 
 static int sums_init(struct sums *sums, const struct ntk_trace *trace)
 {
@@ -99,12 +95,15 @@ static int sums_init(struct sums *sums, const struct ntk_trace *trace)
     sums->rows = calloc(sums->names.count + 1, sizeof *sums->rows);
     sums->covers = calloc(sums->names.count + 1, sizeof *sums->covers);
     sums->engines = calloc(sums->names.count + 1, sizeof *sums->engines);
-    if (!sums->rows || !sums->covers || !sums->engines) {
+    sums->are_spills = calloc(sums->names.count + 1, sizeof *sums->are_spills);
+    if (!sums->rows || !sums->covers || !sums->engines || !sums->are_spills) {
         return -ENOMEM;
     }
     for (size_t r = 0; r < sums->names.count; r++) {
+        const char *name = sums->names.items[r].name;
         sums->rows[r].core = sums->names.items[r].core;
-        sums->rows[r].name = sums->names.items[r].name;
+        sums->rows[r].name = name;
+        sums->are_spills[r] = name && strstr(name, "SpillReload");
     }
     return 0;
 }
@@ -131,7 +130,7 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
 
         add(&sums.rows[row], &sums.covers[row], span.packet);
         add(&result.total, &all, span.packet);
-        if (is_spill(&sums.rows[row])) {
+        if (sums.are_spills[row]) {
             ntk_cover_add(&sums.spill, span.packet->start_ps, span.packet->end_ps);
         }
         sums.engines[row] |= 1u << span.packet->engine % NTK_NTFF_DMA_ENGINES;
@@ -140,7 +139,7 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
     for (size_t r = 0; ret == 0 && r < sums.names.count; r++) {
         struct ntk_dma_queue_row *row = &sums.rows[r];
 
-        if (is_spill(row)) {
+        if (sums.are_spills[r]) {
             result.has_spill = true;
             result.spill_bytes += row->bytes_count - row->size_bytes[NTK_DMA_SIZE_SEMAPHORE];
         }
@@ -156,6 +155,7 @@ int ntk_analysis_dma_efficiency(const struct ntk_trace *trace,
     ntk_queue_names_fini(&sums.names);
     free(sums.covers);
     free(sums.engines);
+    free(sums.are_spills);
     if (ret < 0) {
         free(sums.rows);
         return ret;

@@ -14,6 +14,7 @@ struct node {
     int64_t start_ps, end_ps;
     uint32_t first, count;
     uint32_t body;       /* NTK_FOLD_NO_BODY: a token */
+    uint32_t last;       /* place in lasts */
     uint32_t before;     /* position of the previous node of the same kind; 0: none */
     uint32_t due_before; /* for a run: the next position in the list that due starts; 0: none */
     bool is_statement;
@@ -99,10 +100,26 @@ static uint64_t hash_between(const struct ntk_fold *fold, size_t place, size_t e
     return minus(node_at(fold, end)->sum, node_at(fold, place)->sum);
 }
 
-static int set_last(struct ntk_fold *fold, uint64_t kind, uint32_t place)
+static uint32_t *last_of(const struct ntk_fold *fold, uint32_t last)
 {
-    return ntk_map_put_number(&fold->last, kind,
-                              (void *)(uintptr_t)place); // NOLINT(performance-no-int-to-ptr)
+    return (uint32_t *)fold->lasts.items + last;
+}
+
+/* The place of a kind in lasts. */
+static int find_last(struct ntk_fold *fold, uint64_t kind, uint32_t *out_last)
+{
+    uintptr_t number = (uintptr_t)ntk_map_get_number(&fold->kinds, kind);
+
+    if (!number) {
+        const uint32_t none = 0;
+        number = fold->lasts.count + 1;
+        if (ntk_vec_push(&fold->lasts, &none) < 0 ||
+            ntk_map_put_number(&fold->kinds, kind, (void *)number) < 0) { // NOLINT
+            return -ENOMEM;
+        }
+    }
+    *out_last = (uint32_t)(number - 1);
+    return 0;
 }
 
 static int push(struct ntk_fold *fold, const struct node *from)
@@ -117,7 +134,11 @@ static int push(struct ntk_fold *fold, const struct node *from)
     *node = *from;
     node->power = times(node[-1].power, BASE);
     node->sum = plus(node[-1].sum, times(mix(node->kind), node->power));
-    node->before = (uint32_t)(uintptr_t)ntk_map_get_number(&fold->last, node->kind);
+    failed = find_last(fold, node->kind, &node->last);
+    if (failed) {
+        return failed;
+    }
+    node->before = *last_of(fold, node->last);
     fold->is_checked = false;
     if (fold->due.count <= place) {
         uint32_t *due = ntk_long_list_add(&fold->due, &failed);
@@ -126,20 +147,18 @@ static int push(struct ntk_fold *fold, const struct node *from)
         }
         *due = 0;
     }
-    return set_last(fold, node->kind, (uint32_t)place);
+    *last_of(fold, node->last) = (uint32_t)place;
+    return 0;
 }
 
 /* Removes the nodes above `place`. */
-static int drop(struct ntk_fold *fold, size_t place)
+static void drop(struct ntk_fold *fold, size_t place)
 {
-    int ret = 0;
-
-    while (top_of(fold) > place && ret == 0) {
+    while (top_of(fold) > place) {
         const struct node *node = node_at(fold, top_of(fold));
-        ret = set_last(fold, node->kind, node->before);
+        *last_of(fold, node->last) = node->before;
         fold->nodes.count--;
     }
-    return ret;
 }
 
 /* The run at `place` may continue at the end of its next iteration. */
@@ -226,7 +245,7 @@ static int extend(struct ntk_fold *fold, size_t place)
     run->count += next.count;
     fold->is_checked = false;
     int ret = put_iteration(fold, run->body, &next);
-    ret = ret ? ret : drop(fold, place);
+    drop(fold, place);
     return ret ? ret : expect(fold, place);
 }
 
@@ -259,7 +278,7 @@ static int fold_two(struct ntk_fold *fold, size_t node_count)
     }
     ret = ret ? ret : put_iteration(fold, body, &one);
     ret = ret ? ret : put_iteration(fold, body, &two);
-    ret = ret ? ret : drop(fold, place);
+    drop(fold, place);
     struct node run = { .kind = hash | RUN_BIT,
                         .start_ps = one.start_ps,
                         .end_ps = one.end_ps > two.end_ps ? one.end_ps : two.end_ps,
@@ -333,13 +352,12 @@ static int fold_singles(struct ntk_fold *fold)
 {
     struct node held[NTK_FOLD_SINGLES - 2];
     size_t count = NTK_FOLD_SINGLES - 2;
-    int ret;
 
     for (size_t i = 0; i < count; i++) {
         held[i] = *node_at(fold, top_of(fold) - count + 1 + i);
     }
-    ret = drop(fold, top_of(fold) - count);
-    ret = ret ? ret : fold_two(fold, 1);
+    drop(fold, top_of(fold) - count);
+    int ret = fold_two(fold, 1);
     size_t place = top_of(fold);
     bool is_folded = ret > 0;
     for (size_t i = 0; i < count && ret >= 0; i++) {
@@ -430,6 +448,7 @@ int ntk_fold_init(struct ntk_fold *fold, const struct ntk_trace *trace, size_t s
     ntk_long_list_init(&fold->nodes, trace, sizeof(struct node), 2 * share);
     ntk_long_list_init(&fold->due, trace, sizeof(uint32_t), 2 * share);
     ntk_vec_init(&fold->bodies, sizeof(struct ntk_fold_body));
+    ntk_vec_init(&fold->lasts, sizeof(uint32_t));
     int failed = 0;
     struct node *none = ntk_long_list_add(&fold->nodes, &failed);
     if (!none || !ntk_long_list_add(&fold->due, &failed)) {
@@ -444,7 +463,8 @@ void ntk_fold_fini(struct ntk_fold *fold)
 {
     ntk_long_list_fini(&fold->nodes);
     ntk_long_list_fini(&fold->due);
-    ntk_map_fini(&fold->last);
+    ntk_map_fini(&fold->kinds);
+    ntk_vec_fini(&fold->lasts);
     ntk_map_fini(&fold->body_of);
     ntk_vec_fini(&fold->bodies);
     *fold = (struct ntk_fold){ 0 };

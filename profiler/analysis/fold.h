@@ -74,7 +74,8 @@ typedef int ntk_fold_put(void *ctx, uint32_t body, const struct ntk_fold_token *
 struct ntk_fold {
     struct ntk_long_list nodes; /* struct node; the first is a placeholder */
     struct ntk_long_list due;   /* uint32_t: a run whose next iteration may end here; 0: none */
-    struct ntk_map last;        /* kind to the position of its last node */
+    struct ntk_map kinds;       /* kind to 1 + its place in lasts */
+    struct ntk_vec lasts;       /* uint32_t: position of the last node of a kind; 0: none */
     struct ntk_map body_of;     /* hash to 1 + body */
     struct ntk_vec bodies;      /* struct ntk_fold_body */
     uint64_t omitted;           /* repeats beyond NTK_FOLD_BODIES_MAX */

@@ -308,7 +308,8 @@ static uint32_t find_signaller(struct ntk_release_search *index, unsigned number
         return signals->items[signals->first[number] + change->value - 1];
     }
     uint32_t low = begun_until(index, signals, number, change->time_ps);
-    for (unsigned looked_at = 0; low > signals->first[number] && looked_at < 32; looked_at++) {
+    for (unsigned looked_at = 0; low > signals->first[number] && looked_at < 32 && best_ps > 0;
+         looked_at++) {
         uint32_t item = signals->items[--low];
         const struct ntk_trace_instruction *instruction = &index->core->instructions[item];
         int64_t distance_ps = instruction->end_ps > change->time_ps

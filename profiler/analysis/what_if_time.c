@@ -211,6 +211,10 @@ int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *prog
         size_t own_bytes = (count + 1) / 2 * 2 * sizeof(int32_t);
         ntk_long_list_init(&result.items, program->trace,
                            sizeof(struct ntk_retimed_item) + own_bytes, 1);
+        if (result.items.heap_bytes_max >= NTK_TRACE_LIST_BYTES_MAX) {
+            /* Memory is plenty, and a page of a file costs ten times as much CPU. */
+            result.items.heap_bytes_max *= NTK_TRACE_HEAP_LISTS;
+        }
         ntk_long_list_init(&result.bases, program->trace, sizeof(struct ntk_retimed_base),
                            SMALL_LISTS);
         ntk_long_list_init(&result.wide, program->trace, sizeof(struct ntk_lanes), SMALL_LISTS);

@@ -10,6 +10,13 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/work_words.h"
 
+/* Programs repeat: most items were found shortly before. */
+#define RECENT 1024
+struct recent_item {
+    uint64_t key;
+    uint32_t number; /* 0: none */
+};
+
 struct gathering {
     struct ntk_work_units *out;
     const struct ntk_program *program;
@@ -17,6 +24,11 @@ struct gathering {
     struct ntk_map item_numbers; /* unit << 32 | word to 1 + item */
     struct ntk_map word_numbers;
     uint32_t *regions; /* of each instruction of the core: 1 + region; 0: none */
+    /* The unit of each layer, region and, outside of regions, engine: 1 + index; 0: not looked for
+     * yet. Of the core. */
+    uint32_t *of_layers, *of_regions;
+    uint32_t of_engines[NTK_NTFF_ENGINE_COUNT];
+    struct recent_item recent[RECENT];
 };
 
 /* 1 + its index; 0 if out of memory. */
@@ -46,8 +58,13 @@ static int mark_regions(struct gathering *g, const struct ntk_regions *regions, 
     uint32_t deepest = 0;
 
     free(g->regions);
+    free(g->of_layers);
+    free(g->of_regions);
+    memset(g->of_engines, 0, sizeof g->of_engines);
     g->regions = calloc(core->instruction_count + 1, sizeof *g->regions);
-    if (!g->regions) {
+    g->of_layers = calloc(g->program->layer_count + 1, sizeof *g->of_layers);
+    g->of_regions = calloc(regions->region_count + 1, sizeof *g->of_regions);
+    if (!g->regions || !g->of_layers || !g->of_regions) {
         return -ENOMEM;
     }
     for (size_t r = 0; r < regions->region_count; r++) {
@@ -76,6 +93,7 @@ static int mark_regions(struct gathering *g, const struct ntk_regions *regions, 
     return 0;
 }
 
+/* 1 + its index; 0 if out of memory. */
 static uintptr_t unit_of(struct gathering *g, const struct ntk_regions *regions, size_t core_index,
                          size_t instruction)
 {
@@ -83,26 +101,37 @@ static uintptr_t unit_of(struct gathering *g, const struct ntk_regions *regions,
     const struct ntk_trace_instruction *of = &core->instructions[instruction];
     const struct ntk_slot_fact *fact = ntk_program_fact(g->program, core_index, of);
     uint32_t region = g->regions[instruction];
+    bool has_layer = fact->layer > NTK_LAYER_RUNTIME;
+    uint32_t *known = has_layer ? &g->of_layers[fact->layer]
+                      : region  ? &g->of_regions[region - 1]
+                                : &g->of_engines[of->engine];
     char name[128];
 
-    if (g->out->units.count < NTK_WORK_UNITS_MAX && fact->layer > NTK_LAYER_RUNTIME) {
+    if (*known) {
+        return *known;
+    }
+    if (g->out->units.count < NTK_WORK_UNITS_MAX && has_layer) {
         const char *layer = g->program->layers[fact->layer];
-        return unit_number(g, layer, layer, true);
-    }
-    if (g->out->units.count < NTK_WORK_UNITS_MAX && region) {
+        *known = (uint32_t)unit_number(g, layer, layer, true);
+    } else if (g->out->units.count < NTK_WORK_UNITS_MAX && region) {
         const struct ntk_region *one = &regions->regions[region - 1];
-        return unit_number(g, one->key, one->shown, false);
+        *known = (uint32_t)unit_number(g, one->key, one->shown, false);
+    } else {
+        snprintf(name, sizeof name, "NC %u %s outside of regions", core->ntff->core,
+                 ntk_ntff_engine_name(of->engine));
+        *known = (uint32_t)unit_number(g, name, name, false);
     }
-    snprintf(name, sizeof name, "NC %u %s outside of regions", core->ntff->core,
-             ntk_ntff_engine_name(of->engine));
-    return unit_number(g, name, name, false);
+    return *known;
 }
 
 static int item_add(struct gathering *g, uint32_t unit, uint32_t word,
                     const struct ntk_trace_instruction *of)
 {
     uint64_t key = (uint64_t)unit << 32 | word;
-    uintptr_t number = (uintptr_t)ntk_map_get_number(&g->item_numbers, key);
+    struct recent_item *recent = &g->recent[(unit * 31 + word) % RECENT];
+    uintptr_t number = recent->key == key && recent->number
+                           ? recent->number
+                           : (uintptr_t)ntk_map_get_number(&g->item_numbers, key);
     int64_t time_ps = of->end_ps > of->start_ps ? of->end_ps - of->start_ps : 0;
     struct ntk_work_unit *owner = ntk_vec_at(&g->out->units, unit);
 
@@ -116,6 +145,7 @@ static int item_add(struct gathering *g, uint32_t unit, uint32_t word,
             return -ENOMEM;
         }
     }
+    *recent = (struct recent_item){ key, (uint32_t)number };
     struct ntk_work_item *item = ntk_vec_at(&g->out->items, number - 1);
     item->time_ps = ntk_ps_sum(item->time_ps, time_ps);
     owner->time_ps = ntk_ps_sum(owner->time_ps, time_ps);
@@ -157,6 +187,8 @@ int ntk_work_units_init(struct ntk_work_units *units, const struct ntk_program *
     ntk_map_fini(&g.item_numbers);
     ntk_map_fini(&g.word_numbers);
     free(g.regions);
+    free(g.of_layers);
+    free(g.of_regions);
     if (ret < 0) {
         ntk_work_units_fini(units);
     }

@@ -17,6 +17,7 @@
 #include "profiler/output/tables/output_part.h"
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
+#include "shared/base/memory.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
 
@@ -455,6 +456,7 @@ int ntk_cmd_analyze(int argc, char **argv)
     if (!arg_session && !arg_folder) {
         return ntk_opt_usage_error(&program_options, "no capture: use -s FILE or -d FOLDER");
     }
+    ntk_memory_keep_freed();
     return arg_folder ? run_folder(argv + first, argc - first)
                       : run_capture(argv + first, argc - first);
 }

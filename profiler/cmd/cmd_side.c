@@ -10,6 +10,7 @@
 #include "profiler/output/answers/analyses.h"
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
+#include "shared/base/memory.h"
 #include "shared/base/str.h"
 
 /* The measures of an open capture. */
@@ -127,11 +128,12 @@ static int open_all(struct ntk_side *sides, const struct ntk_side_wanted *wanted
 
 int ntk_sides_open(struct ntk_side *sides, const struct ntk_side_wanted *wanted, size_t count)
 {
-    int code = open_all(sides, wanted, count, true);
     size_t neff_count = 0;
     size_t execution_count = 0;
     bool is_named = false;
 
+    ntk_memory_keep_freed(); /* captures are opened one after the other */
+    int code = open_all(sides, wanted, count, true);
     for (size_t s = 0; s < count; s++) {
         neff_count += sides[s].neff_count;
         execution_count += sides[s].measures.count;

@@ -6,19 +6,22 @@
  * NTK_BENCH_STEPS sets the number of steps of tests/support/ntff_big.h (default a million) with 20
  * events each.
  *
- * Where the time goes, by perf with a release build, 22.5 million events on two cores:
+ * Where the time goes, by perf and callgrind with a release build, 22.5 million events on two cores:
  *
- *   - A quarter to 40 % is the kernel, mostly zeroing fresh memory of lists (a virtual machine).
- *     A limit of 1 GB for lists on the heap changed nothing but the memory: only fewer bytes help.
- *   - What-if kept 152 bytes for each instruction, and each core got new memory. It now keeps 88
- *     bytes, and the second core uses the memory of the first one: 2 to 3 s of kernel, not 3 to 4.
- *   - The rest of what-if is spread: 27 % is the walk, 11 % opening, 9 % dependencies, 9 % paths,
- *     without the kernel's part. No function takes more than 5 %.
- *   - In diff, no function of ours takes more than 7 %: both captures are opened, and the
- *     dependencies, costs and regions of both are found.
+ *   - New memory was a third of it. A guest that reports free memory to its host pays 2.2 s per GB
+ *     for large pages and 0.4 s for small ones (shared/base/memory.c asks for large ones elsewhere).
+ *     A page of a temporary file costs 4 s per GB: the items of what-if, 450 MB, are on the heap if
+ *     the machine has memory. diff opens one capture after the other and uses memory again.
+ *   - What-if keeps 88 bytes for each instruction, and the second core uses the memory of the first
+ *     one. Now 40 % is the walk with 16 times per instruction, 15 % opening, 15 % dependencies,
+ *     10 % paths, 15 % the kernel. No function takes more than 6 %.
+ *   - Dependencies compared 16 earlier slots and 32 signals for each instruction: now only where an
+ *     instruction may have overtaken, and until one ends at the change.
+ *   - In diff, a fourth is opening, a fifth dependencies, a tenth each regions, activity and units of
+ *     work, 10 % the kernel. Units and folds looked names and kinds up for each instruction.
  *
- * At load 15 to 35: opening 2.2 to 2.6 s, idle 2.8, critical-path 2.7, advice 2.9 to 3.8, what-if
- * 6.6 to 8.6 (before: 7.6 to 9.7), page 3.8 to 5.3, html 9.8 to 12.2, diff 7.1 to 9.5.
+ * At load 5 to 10, before: opening 2.2 s, what-if 6.9, diff 7.4. Now: opening 1.3, idle 2.0,
+ * critical-path 1.9, advice 2.7, what-if 4.6, diff 4.7.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +137,7 @@ int main(int argc, char **argv)
     print("page", serve_page(), 4);
     analyze_each();
     /* Of two captures. */
-    print("diff", ask((const char *[]){ "diff", path, path, NULL }), 10);
+    print("diff", ask((const char *[]){ "diff", path, path, NULL }), 5);
     char *html = test_scratch_path(folder, "page.html");
     print("html",
           ask((const char *[]){ "view", "-s", path, "--output-format", "html", "--output-file",
