@@ -100,10 +100,14 @@ static uint64_t period_ns(const struct prometheus *prometheus)
 static void update_age(struct prometheus *prometheus, uint64_t now_ns)
 {
     uint64_t age_ns = prometheus->has_snapshot ? now_ns - prometheus->put_ns : 0;
+    bool is_stale = age_ns > STALE_PERIODS * period_ns(prometheus);
 
+    if (is_stale != prometheus->page.age.is_stale) {
+        prometheus_stream_freeze(&prometheus->streams); /* a stale page has no values */
+    }
     prometheus->page.age = (struct ntk_points_age){
         .is_known = prometheus->has_snapshot,
-        .is_stale = age_ns > STALE_PERIODS * period_ns(prometheus),
+        .is_stale = is_stale,
         .seconds = (double)age_ns / (double)NTK_NS_PER_SECOND,
         .period_seconds = (double)period_ns(prometheus) / (double)NTK_NS_PER_SECOND,
     };

@@ -9,6 +9,7 @@
 #include "exporters/prometheus/prometheus.h"
 #include "shared/http/http_client.h"
 #include "tests/exporters/prometheus/prometheus_fixture.h"
+#include "tests/support/clock.h"
 #include "tests/support/mixed_snapshot.h"
 #include "tests/support/process.h"
 
@@ -264,18 +265,23 @@ static void assert_scrape(void *exporter, const char *encoding, const char *coun
     ntk_http_client_destroy(client);
 }
 
+/* Method: a clock that does not advance, so that the page never becomes stale. */
 static void a_large_page_has_the_values_of_one_time(void **state)
 {
-    const struct ntk_exporter_options options = { .application_max = 4 * APPLICATIONS };
+    struct test_clock clock;
+    const struct ntk_exporter_options options = { .application_max = 4 * APPLICATIONS,
+                                                  .clock = &clock.clock };
     void *exporter;
 
     (void)state;
+    test_clock_init(&clock);
     ntk_prometheus_address = "127.0.0.1:0";
     assert_int_equal(ntk_exporter_prometheus.create(&options, &exporter, NULL), 0);
     put(exporter);
     assert_scrape(exporter, "Accept: text/plain", "1");
     assert_scrape(exporter, "Accept-Encoding: gzip", "2");
     ntk_exporter_prometheus.destroy(exporter);
+    test_clock_fini(&clock);
     ntk_prometheus_address = NULL;
 }
 
