@@ -80,6 +80,7 @@ static int queue_make(uint32_t device, bool is_waiting, uint32_t count_max, void
         atomic_fetch_sub(count, 1);
         return CNRT_ERR_NOMEM;
     }
+    ntk_core_queue_let_help(core);
     queue->core = core;
     queue->device = device;
     queue->is_waiting = is_waiting;

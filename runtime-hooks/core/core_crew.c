@@ -43,6 +43,22 @@ static struct ntk_core_queue *line_take(struct ntk_core_crew *crew)
     return queue;
 }
 
+/* Takes the queue out of the line; false if it is not in it. */
+static bool line_remove(struct ntk_core_crew *crew, const struct ntk_core_queue *queue)
+{
+    struct ntk_core_queue *before = NULL;
+
+    for (struct ntk_core_queue *at = crew->first; at; before = at, at = at->next) {
+        if (at == queue) {
+            *(before ? &before->next : &crew->first) = at->next;
+            crew->last = crew->last == at ? before : crew->last;
+            crew->in_line_count--;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_over(const struct ntk_core_crew *crew)
 {
     return crew->is_shut && crew->driven_count == 0;
@@ -95,6 +111,19 @@ static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
     if (crew->in_line_count > 1) {
         (void)ntk_core_crew_call(crew, crew->in_line_count - 1);
     }
+}
+
+bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
+{
+    if (!line_remove(crew, queue)) {
+        return false;
+    }
+    is_worker = true;
+    item_run(crew, queue);
+    is_worker = false;
+    /* This thread serves no other queue. */
+    (void)ntk_core_crew_call(crew, crew->in_line_count);
+    return true;
 }
 
 static void *worker(void *ctx)

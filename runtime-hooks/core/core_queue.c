@@ -200,6 +200,11 @@ static int completion_wait(struct ntk_core_queue *queue, uint64_t number, uint64
         if (ret < 0 || ntk_core_crew_is_worker()) {
             return ret < 0 ? ret : -EDEADLK;
         }
+        /* For several items, a worker is awake anyway. */
+        if (timeout_ns == NTK_CORE_QUEUE_FOREVER && queue->helps && queue->first == queue->last &&
+            ntk_core_crew_help(queue->crew, queue)) {
+            continue;
+        }
         ret = ntk_cond_wait_until(&queue->changed, &queue->crew->lock, until_ns);
     }
     return 0;
@@ -215,6 +220,11 @@ int ntk_core_queue_wait(struct ntk_core_queue *queue, uint64_t number, uint64_t 
     }
     pthread_mutex_unlock(&queue->crew->lock);
     return ret;
+}
+
+void ntk_core_queue_let_help(struct ntk_core_queue *queue)
+{
+    queue->helps = true;
 }
 
 bool ntk_core_queue_is_idle(struct ntk_core_queue *queue)

@@ -11,7 +11,7 @@
  *          until its destroy function is called, an item belongs to the queue. Destroy all queues
  *          of a crew before it.
  * Threads: any; stop and destroy from one at a time, and not from a worker. run and destroy are
- *          called in a worker, with nothing locked.
+ *          called in a worker, or a thread that counts as one meanwhile, with nothing locked.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_QUEUE_H
@@ -60,6 +60,10 @@ bool ntk_core_crew_is_worker(void);
 /* depth: maximum number of incomplete items; not 0. NULL if out of memory. */
 struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_t depth,
                                              enum ntk_core_queue_full full);
+/* From now on, a thread that waits without a timeout runs the last item of the queue itself if no
+ * worker has taken it, which saves two hand-overs: run and destroy are called in that thread.
+ * Before the first submission. */
+void ntk_core_queue_let_help(struct ntk_core_queue *queue);
 /* Rejects submissions of its own items, waits until it is empty, and frees it. No other thread may
  * use it. */
 void ntk_core_queue_destroy(struct ntk_core_queue *queue);

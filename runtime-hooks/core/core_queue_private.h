@@ -43,6 +43,7 @@ struct ntk_core_queue {
     _Atomic uint64_t completed;
     uint32_t depth;
     bool is_waiting_when_full;
+    bool helps;
     bool is_broken;
     bool is_closing;
     bool is_driven;
@@ -73,6 +74,9 @@ void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *q
  * started. */
 int ntk_core_crew_call(struct ntk_core_crew *crew, uint32_t queue_count);
 void ntk_core_crew_undriven(struct ntk_core_crew *crew);
+/* Runs the next item of a queue in line in this thread, which is not a worker. False if the queue is
+ * not in line: a worker has it, or it waits for a placement. */
+bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue);
 
 /* Adds any kind of item; returns like ntk_core_queue_submit(). */
 int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_item *item,

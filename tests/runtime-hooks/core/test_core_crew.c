@@ -3,11 +3,13 @@
 #include "runtime-hooks/core/core_queue.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime-hooks/core/core_notifier.h"
+#include "shared/base/clock.h"
 #include "tests/runtime-hooks/core/queue_fixture.h"
 #include "tests/support/unit.h"
 
@@ -78,6 +80,107 @@ static void a_queue_that_hangs_does_not_hold_up_another(void **state)
     }
     assert_int_equal(ntk_core_queue_is_complete(f->first, 1), 0);
     sem_post(&f->start);
+}
+
+/* Where an item ran. */
+static struct {
+    pthread_t thread;
+    bool is_worker;
+    int sync;
+} ran;
+
+static void note_thread(struct ntk_core_queue *own)
+{
+    ran.thread = pthread_self();
+    ran.is_worker = ntk_core_crew_is_worker();
+    ran.sync = ntk_core_queue_sync(own);
+}
+
+/* A queue that lets waiting threads help, while all workers are busy until start. */
+static struct ntk_core_queue *queue_without_workers(struct queue_fixture *f)
+{
+    sem_t entered;
+
+    sem_init(&entered, 0, 0);
+    for (size_t i = 0; i < WORKERS; i++) {
+        struct item *item = item_create(&f->start);
+        item->entered = &entered;
+        assert_int_equal(item_submit(i == 0 ? f->first : f->second, item, NULL), 0);
+        wait_posted(&entered);
+    }
+    sem_destroy(&entered);
+    struct ntk_core_queue *queue = ntk_core_queue_create(f->crew, 8, NTK_CORE_QUEUE_REFUSES);
+    assert_non_null(queue);
+    ntk_core_queue_let_help(queue);
+    return queue;
+}
+
+static void workers_release(struct queue_fixture *f)
+{
+    for (size_t i = 0; i < WORKERS; i++) {
+        sem_post(&f->start);
+    }
+}
+
+static void a_waiting_thread_runs_the_last_item_itself(void **state)
+{
+    struct queue_fixture *f = *state;
+    struct ntk_core_queue *queue = queue_without_workers(f);
+
+    for (uint64_t i = 1; i <= 3; i++) {
+        struct item *item = item_create(NULL);
+        item->also = note_thread;
+        item->own = queue;
+        memset(&ran, 0, sizeof ran);
+        assert_int_equal(item_submit(queue, item, NULL), 0);
+        assert_int_equal(ntk_core_queue_sync(queue), 0);
+        assert_int_equal(ntk_core_queue_completed_get(queue), i);
+        assert_int_equal(atomic_load(&destroyed_count), i);
+        assert_true(pthread_equal(ran.thread, pthread_self()));
+        assert_true(ran.is_worker);
+        assert_int_equal(ran.sync, -EDEADLK);
+        assert_false(ntk_core_crew_is_worker());
+    }
+    workers_release(f);
+    ntk_core_queue_destroy(queue);
+}
+
+/* Method: the queue that helps is the last of three in line. */
+static void a_waiting_thread_leaves_the_other_queues_in_line(void **state)
+{
+    static const int expected[] = { 3, 1, 2 };
+    struct queue_fixture *f = *state;
+    struct ntk_core_queue *queues[3];
+
+    queues[2] = queue_without_workers(f);
+    for (int q = 0; q < 3; q++) {
+        queues[q] = q == 2 ? queues[2] : ntk_core_queue_create(f->crew, 8, NTK_CORE_QUEUE_REFUSES);
+        assert_int_equal(item_submit_marked(queues[q], NULL, q + 1), 0);
+    }
+    assert_int_equal(ntk_core_queue_sync(queues[2]), 0);
+    assert_int_equal(atomic_load(&run_count), 1);
+    sem_post(&f->start); /* one worker, so that the others run in order */
+    assert_int_equal(ntk_core_queue_sync(queues[0]), 0);
+    assert_int_equal(ntk_core_queue_sync(queues[1]), 0);
+    assert_memory_equal(run_log, expected, sizeof expected);
+    sem_post(&f->start);
+    for (int q = 0; q < 3; q++) {
+        ntk_core_queue_destroy(queues[q]);
+    }
+}
+
+static void a_thread_that_waits_for_a_limited_time_does_not_help(void **state)
+{
+    struct queue_fixture *f = *state;
+    struct ntk_core_queue *queue = queue_without_workers(f);
+
+    assert_int_equal(item_submit_marked(queue, NULL, 1), 0);
+    assert_int_equal(ntk_core_queue_wait(queue, 1, 0), -ETIMEDOUT);
+    assert_int_equal(ntk_core_queue_wait(queue, 1, NTK_NS_PER_MS), -ETIMEDOUT);
+    assert_int_equal(atomic_load(&run_count), 0);
+    workers_release(f);
+    ntk_core_queue_destroy(queue);
+    assert_int_equal(atomic_load(&run_count), 1);
 }
 
 struct many {
@@ -226,6 +329,9 @@ static void queues_keep_their_order_among_many_threads(void **state)
     for (int q = 0; q < 2; q++) {
         stress.queues[q] = ntk_core_queue_create(
             f->crew, 64, q == 0 ? NTK_CORE_QUEUE_REFUSES : NTK_CORE_QUEUE_WAITS);
+        if (q == 0) {
+            ntk_core_queue_let_help(stress.queues[q]);
+        }
         stress.notifiers[q] = ntk_core_notifier_create(f->crew);
         atomic_store(&stress_latest[q], 0);
     }
@@ -248,6 +354,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         QUEUE_TEST(queues_take_turns_with_one_worker),
         QUEUE_TEST(a_queue_that_hangs_does_not_hold_up_another),
+        QUEUE_TEST(a_waiting_thread_runs_the_last_item_itself),
+        QUEUE_TEST(a_waiting_thread_leaves_the_other_queues_in_line),
+        QUEUE_TEST(a_thread_that_waits_for_a_limited_time_does_not_help),
         QUEUE_TEST(queues_by_the_thousand_need_no_threads),
         QUEUE_TEST(queues_in_a_chain_of_four_thousand_run_through),
         QUEUE_TEST(queues_keep_their_order_among_many_threads),
