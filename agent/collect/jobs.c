@@ -13,6 +13,7 @@
 
 #include "shared/base/aside.h"
 #include "shared/base/log.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
@@ -223,16 +224,8 @@ static void look_at_file(struct ntk_jobs_folder *folder, int folder_fd, const ch
     read_file(folder, folder_fd, entry, now_ns);
 }
 
-static int compare_entries(const void *a, const void *b)
-{
-    const struct entry *const *left = a;
-    const struct entry *const *right = b;
-    uint32_t left_key = (*left)->place.device << 8 | (*left)->place.core;
-    uint32_t right_key = (*right)->place.device << 8 | (*right)->place.core;
-
-    return left_key != right_key ? (left_key < right_key ? -1 : 1)
-                                 : strcmp((*left)->name, (*right)->name);
-}
+NTK_ORDER_POINTERS(compare_entries, struct entry,
+                   NTK_UP(place.device) NTK_UP(place.core) NTK_TEXT(name));
 
 static void drop_unseen(struct ntk_jobs_folder *folder)
 {

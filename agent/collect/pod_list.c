@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/collect/pod_resources.pb-c.h"
+#include "shared/base/order.h"
 
 #define FRAME_HEAD_BYTES 5 /* u8 compressed, big-endian u32 length */
 #define INDEX_DIGITS_MAX 6
@@ -111,24 +112,8 @@ static int add_container(struct ntk_pod_list *list, const struct ntk_pod_resourc
     return ret;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    const struct ntk_pod_row *left = a;
-    const struct ntk_pod_row *right = b;
-    int order;
-
-    if (left->kind != right->kind) {
-        return left->kind < right->kind ? -1 : 1;
-    }
-    if (left->index != right->index) {
-        return left->index < right->index ? -1 : 1;
-    }
-    if ((order = strcmp(left->namespace_name, right->namespace_name)) != 0 ||
-        (order = strcmp(left->pod, right->pod)) != 0) {
-        return order;
-    }
-    return strcmp(left->container, right->container);
-}
+NTK_ORDER(compare_rows, struct ntk_pod_row,
+          NTK_UP(kind) NTK_UP(index) NTK_TEXT(namespace_name) NTK_TEXT(pod) NTK_TEXT(container));
 
 static void drop_doubles(struct ntk_vec *rows)
 {

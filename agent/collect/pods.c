@@ -15,6 +15,7 @@
 #include "shared/base/cond.h"
 #include "shared/base/log.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/collect/cgroup.h"
 #include "shared/http/http_client.h"
@@ -299,13 +300,7 @@ static const struct ntk_k8s_owner *find_owner(const struct ntk_k8s_owner *owners
     return NULL;
 }
 
-static int compare_owners(const void *a, const void *b)
-{
-    const struct ntk_k8s_owner *left = a;
-    const struct ntk_k8s_owner *right = b;
-
-    return left->index < right->index ? -1 : left->index > right->index;
-}
+NTK_ORDER(compare_owners, struct ntk_k8s_owner, NTK_UP(index));
 
 /* A container that has a device also has its cores. */
 static void add_cores_of_devices(struct ntk_snapshot *snapshot)

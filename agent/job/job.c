@@ -11,6 +11,7 @@
 #include "agent/query/query_span.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
@@ -92,13 +93,7 @@ static int add_to_user(const struct ntk_store_job *job, void *ctx)
     return 0;
 }
 
-static int by_core_hours(const void *a, const void *b)
-{
-    const struct ntk_job_row *x = a;
-    const struct ntk_job_row *y = b;
-
-    return x->job.held_ns > y->job.held_ns ? -1 : x->job.held_ns < y->job.held_ns;
-}
+NTK_ORDER(by_core_hours, struct ntk_job_row, NTK_DOWN(job.held_ns));
 
 static void finish_users(struct collected *collected)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "exporters/points/points_page.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 #define PERCENT 100.0
@@ -156,13 +157,7 @@ void ntk_cloudwatch_series_add(struct ntk_cloudwatch_series *series, double valu
     series->has_pending = true;
 }
 
-static int compare_values(const void *a, const void *b)
-{
-    const struct ntk_cloudwatch_value *left = a;
-    const struct ntk_cloudwatch_value *right = b;
-
-    return (left->value > right->value) - (left->value < right->value);
-}
+NTK_ORDER(compare_values, struct ntk_cloudwatch_value, NTK_UP(value));
 
 static void compact(struct ntk_cloudwatch_series *series)
 {

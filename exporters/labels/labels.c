@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/metrics/catalogue.h"
 
@@ -56,11 +57,7 @@ static bool is_name(const char *name)
            name[strspn(name, letters)] == '\0';
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct ntk_labels_row *)a)->name,
-                  ((const struct ntk_labels_row *)b)->name);
-}
+NTK_ORDER(by_name, struct ntk_labels_row, NTK_TEXT(name));
 
 int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *err)
 {

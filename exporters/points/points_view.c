@@ -8,6 +8,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 #define LABELS_MAX 10
@@ -288,11 +289,7 @@ static bool make_value(const struct view *view, const struct group *group, struc
 
 /* ---- labels of the new point ---- */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct ntk_points_label *)a)->name,
-                  ((const struct ntk_points_label *)b)->name);
-}
+NTK_ORDER(by_name, struct ntk_points_label, NTK_TEXT(name));
 
 /* Texts of labels that are not borrowed. */
 struct label_texts {

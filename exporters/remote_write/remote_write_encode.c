@@ -13,6 +13,7 @@
 #include "exporters/remote_write/remote_write_request.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 #define NS (double)NTK_NS_PER_SECOND
@@ -144,11 +145,7 @@ static uintptr_t make_mark(const struct ntk_remote_write *state, bool is_created
            (is_native ? MARK_NATIVE : 0);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct ntk_points_label *)a)->name,
-                  ((const struct ntk_points_label *)b)->name);
-}
+NTK_ORDER(by_name, struct ntk_points_label, NTK_TEXT(name));
 
 /* The key of the point's series, marked as present on this page; NULL if out of memory. */
 static char *make_key(struct ntk_remote_write *state, const struct ntk_point *point,

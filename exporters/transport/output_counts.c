@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -49,13 +50,7 @@ static struct ntk_output_counts *row_get(struct ntk_output_counts *rows, size_t 
     return row;
 }
 
-static int by_name(const void *left, const void *right)
-{
-    const struct ntk_output_counts *a = left;
-    const struct ntk_output_counts *b = right;
-
-    return strcmp(a->name, b->name);
-}
+NTK_ORDER(by_name, struct ntk_output_counts, NTK_TEXT(name));
 
 size_t ntk_output_counts_read(struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX])
 {

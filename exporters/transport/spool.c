@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 #define NAME_BYTES 32
 #define DIGITS 20
@@ -75,13 +76,7 @@ static bool header_read(int fd, uint64_t file_bytes, size_t message_bytes_max,
            header->bytes_count + sizeof *header == file_bytes && header->item_count < UINT32_MAX;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct entry *first = a;
-    const struct entry *second = b;
-
-    return first->number < second->number ? -1 : first->number > second->number;
-}
+NTK_ORDER(by_number, struct entry, NTK_UP(number));
 
 /* O_NONBLOCK: a FIFO with that name must not block; like everything that is not a regular file, it
  * is damaged. */

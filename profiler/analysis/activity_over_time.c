@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/queue_names.h"
 #include "profiler/trace/walk.h"
+#include "shared/base/order.h"
 
 struct row {
     struct ntk_activity_row result;
@@ -63,19 +64,8 @@ static void name_rows(struct row *rows, size_t row_count, const struct ntk_trace
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_activity_row *x = a;
-    const struct ntk_activity_row *y = b;
-
-    if (x->core != y->core) {
-        return x->core < y->core ? -1 : 1;
-    }
-    if (x->engine != y->engine) {
-        return x->engine < y->engine ? -1 : 1;
-    }
-    return x->pieces < y->pieces ? -1 : x->pieces > y->pieces; /* in the order of the file */
-}
+/* Pieces are in the order of the file. */
+NTK_ORDER(compare, struct ntk_activity_row, NTK_UP(core) NTK_UP(engine) NTK_UP(pieces));
 
 static void walk_spans(const struct ntk_trace *trace, const struct ntk_queue_names *names,
                        struct row *rows, size_t piece_count)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shared/base/order.h"
 #include "shared/formats/neff/neff.h"
 
 #define SEMAPHORE_BYTES 4 /* a packet of this size changes a semaphore */
@@ -50,17 +51,7 @@ static void add_type(struct ntk_ceilings *ceilings, const struct ntk_slot_fact *
     ceilings->types[i].flops += times * fact->useful_flops;
 }
 
-static int compare_types(const void *a, const void *b)
-{
-    const struct ntk_ceiling_type *x = a;
-    const struct ntk_ceiling_type *y = b;
-
-    if (x->flops != y->flops) {
-        return x->flops > y->flops ? -1 : 1;
-    }
-    return x->dtype != y->dtype ? (int)x->dtype - (int)y->dtype
-                                : (int)x->quarters - (int)y->quarters;
-}
+NTK_ORDER(compare_types, struct ntk_ceiling_type, NTK_DOWN(flops) NTK_UP(dtype) NTK_UP(quarters));
 
 /* Types and cores: from each instruction that ran. */
 static void add_instructions(const struct ntk_program *program, const struct ntk_cost_table *costs,

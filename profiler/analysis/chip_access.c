@@ -9,6 +9,7 @@
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
 #include "profiler/trace/executed.h"
+#include "shared/base/order.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/vendor_slot.h"
 
@@ -244,13 +245,7 @@ static void learn(struct learning *l, const struct ntk_program *program, size_t 
 
 /* ---- cells ---- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
+NTK_ORDER_NUMBERS(compare_numbers, uint32_t);
 
 static uint32_t cell_at(const struct ntk_chip_cells *cells, uint32_t low)
 {

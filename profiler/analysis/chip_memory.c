@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/trace/sorter.h"
+#include "shared/base/order.h"
 #include "shared/formats/neff/isa.h"
 
 struct edge {
@@ -103,13 +104,7 @@ static int put_life(void *ctx, enum ntk_chip_space space, const struct ntk_chip_
 }
 
 /* At one moment, ends come before starts. */
-static int compare_edges(const void *a, const void *b)
-{
-    const struct edge *x = a;
-    const struct edge *y = b;
-
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
-}
+NTK_ORDER(compare_edges, struct edge, NTK_UP(bytes));
 
 static int lives_init(struct lives *lives)
 {
@@ -136,16 +131,7 @@ static void lives_fini(struct lives *lives)
 
 /* ---- the sum of all lives ---- */
 
-static int compare_parts(const void *a, const void *b)
-{
-    const struct ntk_chip_memory_part *x = a;
-    const struct ntk_chip_memory_part *y = b;
-
-    if (x->peak_bytes != y->peak_bytes) {
-        return x->peak_bytes > y->peak_bytes ? -1 : 1;
-    }
-    return x->layer < y->layer ? -1 : x->layer > y->layer;
-}
+NTK_ORDER(compare_parts, struct ntk_chip_memory_part, NTK_DOWN(peak_bytes) NTK_UP(layer));
 
 /* Adds a constant number of bytes from one edge to the next. */
 static void put_pieces(struct ntk_chip_memory_space *space, const struct ntk_chip_memory *memory,
@@ -209,16 +195,7 @@ static int sum_up(struct lives *lives, const struct ntk_sorted *sorted,
     return 0;
 }
 
-static int compare_lives(const void *a, const void *b)
-{
-    const struct ntk_chip_life *x = a;
-    const struct ntk_chip_life *y = b;
-
-    if (x->from_ps != y->from_ps) {
-        return x->from_ps < y->from_ps ? -1 : 1;
-    }
-    return x->low < y->low ? -1 : x->low > y->low;
-}
+NTK_ORDER(compare_lives, struct ntk_chip_life, NTK_UP(from_ps) NTK_UP(low));
 
 static void take_lives(struct heap *heap, struct ntk_chip_memory_space *space)
 {

@@ -8,14 +8,9 @@
 #include <string.h>
 
 #include "profiler/analysis/rank_test.h"
+#include "shared/base/order.h"
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
+NTK_ORDER_NUMBERS(compare_numbers, double);
 
 static double median(const double *values, size_t count, double *scratch)
 {

@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/dma_group.h"
 #include "profiler/analysis/open_slot.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/vendor_slot.h"
@@ -124,22 +125,7 @@ static void add_writes(struct finding *f, size_t core_index)
     }
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct write *x = a;
-    const struct write *y = b;
-
-    if (x->number != y->number) {
-        return x->number < y->number ? -1 : 1;
-    }
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    if (x->start_ps != y->start_ps) {
-        return x->start_ps < y->start_ps ? -1 : 1;
-    }
-    return (x->item > y->item) - (x->item < y->item);
-}
+NTK_ORDER(by_place, struct write, NTK_UP(number) NTK_UP(address) NTK_UP(start_ps) NTK_UP(item));
 
 /* ---- changes of this core ---- */
 
@@ -211,13 +197,7 @@ static void match(struct finding *f, const struct write *writes, size_t count)
     }
 }
 
-static int by_event(const void *a, const void *b)
-{
-    const struct ntk_core_signal *x = a;
-    const struct ntk_core_signal *y = b;
-
-    return (x->event > y->event) - (x->event < y->event);
-}
+NTK_ORDER(by_event, struct ntk_core_signal, NTK_UP(event));
 
 static void match_all(struct finding *f)
 {

@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/walk.h"
+#include "shared/base/order.h"
 
 #define OPCODES 256
 
@@ -142,36 +143,11 @@ static void add_path(struct sums *sums, const struct ntk_critical_path *path)
     }
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_cost_row *x = a;
-    const struct ntk_cost_row *y = b;
+NTK_ORDER(compare, struct ntk_cost_row,
+          NTK_DOWN(active_ps) NTK_UP(layer) NTK_UP(core) NTK_UP(engine) NTK_UP(slot)
+              NTK_UP(opcode));
 
-    if (x->active_ps != y->active_ps) {
-        return x->active_ps > y->active_ps ? -1 : 1;
-    }
-    if (x->layer != y->layer) {
-        return x->layer < y->layer ? -1 : 1;
-    }
-    if (x->core != y->core) {
-        return x->core < y->core ? -1 : 1;
-    }
-    if (x->engine != y->engine) {
-        return x->engine < y->engine ? -1 : 1;
-    }
-    return x->slot != y->slot ? (x->slot < y->slot ? -1 : 1) : (int)x->opcode - (int)y->opcode;
-}
-
-static int compare_layers(const void *a, const void *b)
-{
-    const struct ntk_cost_row *x = a;
-    const struct ntk_cost_row *y = b;
-
-    if (x->path_ps != y->path_ps) {
-        return x->path_ps > y->path_ps ? -1 : 1;
-    }
-    return compare(a, b);
-}
+NTK_ORDER(compare_layers, struct ntk_cost_row, NTK_DOWN(path_ps) NTK_THEN(compare));
 
 /* Lists those that ran or are on the path. */
 static void list_take(struct group *group, int (*order)(const void *a, const void *b),

@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/core_signals.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 struct walk {
@@ -291,39 +292,11 @@ static int compare_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const struct ntk_path_share *x = a;
-    const struct ntk_path_share *y = b;
+NTK_ORDER(compare_keys, struct ntk_path_share,
+          NTK_UP(kind) NTK_UP(engine) NTK_UP(opcode) NTK_UP(slot) NTK_UP(core)
+              NTK_BY(compare_text, name));
 
-    if (x->kind != y->kind) {
-        return x->kind < y->kind ? -1 : 1;
-    }
-    if (x->engine != y->engine) {
-        return x->engine < y->engine ? -1 : 1;
-    }
-    if (x->opcode != y->opcode) {
-        return x->opcode < y->opcode ? -1 : 1;
-    }
-    if (x->slot != y->slot) {
-        return x->slot < y->slot ? -1 : 1;
-    }
-    if (x->core != y->core) {
-        return x->core < y->core ? -1 : 1;
-    }
-    return compare_text(x->name, y->name);
-}
-
-static int compare_shares(const void *a, const void *b)
-{
-    const struct ntk_path_share *x = a;
-    const struct ntk_path_share *y = b;
-
-    if (x->path_ps != y->path_ps) {
-        return x->path_ps > y->path_ps ? -1 : 1;
-    }
-    return compare_keys(a, b);
-}
+NTK_ORDER(compare_shares, struct ntk_path_share, NTK_DOWN(path_ps) NTK_THEN(compare_keys));
 
 /* Within one table; the NEFF owns names, so equal names of a core have one address. */
 static uint64_t key_number(const struct ntk_path_share *share)

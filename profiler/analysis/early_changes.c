@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shared/base/order.h"
+
 #define NUMBERS 256
 #define LISTS 3
 
@@ -176,13 +178,7 @@ int ntk_early_changes_add(const struct ntk_program *program, size_t core_index,
     return ret;
 }
 
-static int by_index(const void *a, const void *b)
-{
-    const uint32_t *x = a;
-    const uint32_t *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
+NTK_ORDER_NUMBERS(by_index, uint32_t);
 
 /* The second is the first one, corrected. */
 static bool is_same(const struct ntk_trace_event *recorded, const struct ntk_trace_event *derived)

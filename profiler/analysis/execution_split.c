@@ -9,6 +9,7 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 #define CORES_MAX 64U /* physical cores of one execution */
 #define PASS_EXECUTIONS 1024U
@@ -65,27 +66,9 @@ static enum step step_of(const char *type)
     return STEP_COUNT;
 }
 
-static int compare_parts(const void *a, const void *b)
-{
-    const struct part *x = a;
-    const struct part *y = b;
+NTK_ORDER(compare_parts, struct part, NTK_UP(exec_id) NTK_UP(span));
 
-    if (x->exec_id != y->exec_id) {
-        return x->exec_id < y->exec_id ? -1 : 1;
-    }
-    return x->span < y->span ? -1 : x->span > y->span;
-}
-
-static int compare_runs(const void *a, const void *b)
-{
-    const struct run *x = a;
-    const struct run *y = b;
-
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->exec_id < y->exec_id ? -1 : x->exec_id > y->exec_id;
-}
+NTK_ORDER(compare_runs, struct run, NTK_UP(start_ns) NTK_UP(exec_id));
 
 static int latest_fill(struct parts *parts)
 {

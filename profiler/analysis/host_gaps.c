@@ -10,6 +10,7 @@
 #include "profiler/trace/long_list.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 #define HEAP_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
@@ -61,16 +62,7 @@ static enum ntk_gap_cause cause_of(const char *type)
 }
 
 /* At equal times starts precede ends: adjacent runs have no gap between them. */
-static int compare_edges(const void *a, const void *b)
-{
-    const struct edge *x = a;
-    const struct edge *y = b;
-
-    if (x->time_ns != y->time_ns) {
-        return x->time_ns < y->time_ns ? -1 : 1;
-    }
-    return x->change > y->change ? -1 : x->change < y->change;
-}
+NTK_ORDER(compare_edges, struct edge, NTK_UP(time_ns) NTK_DOWN(change));
 
 static bool is_run(const struct ntk_system_span *span)
 {

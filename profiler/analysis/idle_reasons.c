@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/core_signals.h"
 #include "profiler/analysis/interval.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 struct walk {
@@ -275,19 +276,7 @@ static void end_semaphore(struct walk *walk, int64_t next_ps)
     }
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    const struct ntk_idle_row *x = a;
-    const struct ntk_idle_row *y = b;
-
-    if (x->idle_ps != y->idle_ps) {
-        return x->idle_ps > y->idle_ps ? -1 : 1;
-    }
-    if (x->reason != y->reason) {
-        return x->reason < y->reason ? -1 : 1;
-    }
-    return (int)x->number - (int)y->number;
-}
+NTK_ORDER(compare_rows, struct ntk_idle_row, NTK_DOWN(idle_ps) NTK_UP(reason) NTK_UP(number));
 
 /* The time range of the program, without what the runtime added around it. */
 struct program_time {

@@ -13,6 +13,7 @@
 #include "profiler/analysis/joined_match.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 /* Limit of operations that a rank may do in another order than other ranks, as with queues. */
@@ -883,13 +884,7 @@ static void absent_find(struct ntk_rank_list *list, struct ntk_joined *joined)
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint64_t *x = a;
-    const uint64_t *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
+NTK_ORDER_NUMBERS(compare_numbers, uint64_t);
 
 /* Orders ranks by the first number that distinguishes them all: worker, rank in the world. */
 static int ranks_number(struct ntk_rank_ops **ranks, struct ntk_joined *joined)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
+
 /* Number of ends of collectives for matching a clock; with more, every n-th is used. */
 #define ENDS_MAX ((uint64_t)1 << 18)
 
@@ -17,19 +19,7 @@ struct entry {
     uint32_t nth; /* occurrence of this key in its rank */
 };
 
-static int compare_entries(const void *a, const void *b)
-{
-    const struct entry *x = a;
-    const struct entry *y = b;
-
-    if (x->key != y->key) {
-        return x->key < y->key ? -1 : 1;
-    }
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    return x->life < y->life ? -1 : x->life > y->life;
-}
+NTK_ORDER(compare_entries, struct entry, NTK_UP(key) NTK_UP(rank) NTK_UP(life));
 
 static struct ntk_rank_life *life_at(struct ntk_rank_ops *const *ranks, const struct entry *entry)
 {
@@ -163,13 +153,7 @@ static void match_by_time(struct ntk_rank_ops *const *ranks, const struct ntk_jo
 
 /* ---- clocks ---- */
 
-static int compare_signed(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
+NTK_ORDER_NUMBERS(compare_signed, int64_t);
 
 /* The common life with the most operations. */
 static bool shared_life(const struct ntk_rank_ops *a, const struct ntk_rank_ops *b, uint32_t *out_a,

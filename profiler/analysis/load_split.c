@@ -9,6 +9,7 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 /* Limit of checks for all loads together: a hostile file nests them. */
 #define WORKS_TRIED_MAX ((uint64_t)1 << 27)
@@ -36,13 +37,7 @@ static void cover_add(struct cover *cover, uint64_t start_ns, uint64_t end_ns)
     }
 }
 
-static int compare_works(const void *a, const void *b)
-{
-    const struct work *x = a;
-    const struct work *y = b;
-
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+NTK_ORDER(compare_works, struct work, NTK_UP(start_ns));
 
 static size_t first_from(const struct ntk_sorted *works, uint32_t nc, uint64_t start_ns)
 {

@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/early_changes.h"
 #include "profiler/analysis/transfers.h"
+#include "shared/base/order.h"
 
 #define NUMBERS 256
 #define LISTS 3
@@ -183,13 +184,7 @@ static void pass_waiters(struct finding *f, bool is_counting)
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct maker *x = a;
-    const struct maker *y = b;
-
-    return x->time_ps < y->time_ps ? -1 : x->time_ps > y->time_ps;
-}
+NTK_ORDER(by_time, struct maker, NTK_UP(time_ps));
 
 static int find_all(struct finding *f)
 {
@@ -382,17 +377,7 @@ static bool is_of_one_engine(const struct maker *makers, size_t count)
     return makers[0].source != NTK_NTFF_ENGINE_AXI;
 }
 
-static int by_moment(const void *a, const void *b)
-{
-    const struct ntk_trace_event *x = a;
-    const struct ntk_trace_event *y = b;
-
-    if (x->time_ps != y->time_ps) {
-        return x->time_ps < y->time_ps ? -1 : 1;
-    }
-    return x->number != y->number ? (int)x->number - (int)y->number
-                                  : (x->value > y->value) - (x->value < y->value);
-}
+NTK_ORDER(by_moment, struct ntk_trace_event, NTK_UP(time_ps) NTK_UP(number) NTK_UP(value));
 
 static void pass_numbers(struct finding *f)
 {

@@ -9,6 +9,7 @@
 #include "profiler/analysis/interval.h"
 #include "shared/base/fs.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 #define HEAP_BYTES ((size_t)8 << 20) /* further points go to a file */
@@ -126,16 +127,7 @@ static bool is_no_change(const struct ntk_system_trace *trace, const struct ntk_
     return memory && (memory->is_host || ntk_system_memory_failed(memory));
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_memory_part *x = a;
-    const struct ntk_memory_part *y = b;
-
-    if (x->peak_bytes != y->peak_bytes) {
-        return x->peak_bytes > y->peak_bytes ? -1 : 1;
-    }
-    return strcmp(x->name, y->name);
-}
+NTK_ORDER(compare, struct ntk_memory_part, NTK_DOWN(peak_bytes) NTK_TEXT(name));
 
 int ntk_analysis_memory_use(const struct ntk_system_trace *trace, struct ntk_memory_use *out_use)
 {

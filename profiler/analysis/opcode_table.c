@@ -7,22 +7,11 @@
 
 #include "profiler/analysis/interval.h"
 #include "profiler/trace/walk.h"
+#include "shared/base/order.h"
 
 #define OPCODES 256
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_opcode_row *x = a;
-    const struct ntk_opcode_row *y = b;
-
-    if (x->engine != y->engine) {
-        return x->engine < y->engine ? -1 : 1;
-    }
-    if (x->instruction_ps != y->instruction_ps) {
-        return x->instruction_ps > y->instruction_ps ? -1 : 1;
-    }
-    return x->opcode < y->opcode ? -1 : x->opcode > y->opcode;
-}
+NTK_ORDER(compare, struct ntk_opcode_row, NTK_UP(engine) NTK_DOWN(instruction_ps) NTK_UP(opcode));
 
 int ntk_analysis_opcode_table(const struct ntk_trace *trace, struct ntk_opcode_table *out_table)
 {

@@ -11,6 +11,7 @@
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 
 struct moment { /* of the sorter */
     int64_t time_ns;
@@ -18,24 +19,9 @@ struct moment { /* of the sorter */
 };
 #define MOMENTS_BYTES ((size_t)8 << 20) /* longer lists go to a file */
 
-static int compare_moments(const void *a, const void *b)
-{
-    const struct moment *x = a;
-    const struct moment *y = b;
+NTK_ORDER(compare_moments, struct moment, NTK_UP(number));
 
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static int compare_usages(const void *a, const void *b)
-{
-    const struct ntk_oom_usage *x = a;
-    const struct ntk_oom_usage *y = b;
-
-    if (x->bytes != y->bytes) {
-        return x->bytes > y->bytes ? -1 : 1;
-    }
-    return strcmp(x->usage, y->usage);
-}
+NTK_ORDER(compare_usages, struct ntk_oom_usage, NTK_DOWN(bytes) NTK_TEXT(usage));
 
 /* The first failure with the code of out of memory, else the last other failure; NULL: none. */
 static const struct ntk_system_memory *failure_find(const struct ntk_system_trace *trace,

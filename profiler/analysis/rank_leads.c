@@ -4,14 +4,9 @@
 #include <stdlib.h>
 
 #include "profiler/analysis/rank_reading.h"
+#include "shared/base/order.h"
 
-static int compare_workers(const void *a, const void *b)
-{
-    const struct rank_worker *x = a;
-    const struct rank_worker *y = b;
-
-    return x->worker < y->worker ? -1 : x->worker > y->worker;
-}
+NTK_ORDER(compare_workers, struct rank_worker, NTK_UP(worker));
 
 void ntk_rank_comm_note(const struct ntk_rank_list *list, struct rank_worker *one, uint32_t comm)
 {

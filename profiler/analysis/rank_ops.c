@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profiler/analysis/rank_reading.h"
+#include "shared/base/order.h"
 
 #define COMMS_MAX 65536U /* limit for hostile files */
 
@@ -123,16 +124,7 @@ int64_t ntk_rank_comm_of(struct ntk_rank_list *list, const char *name)
 
 /* ---- all are there ---- */
 
-static int compare_ranks(const void *a, const void *b)
-{
-    const struct ntk_rank_ops *x = a;
-    const struct ntk_rank_ops *y = b;
-
-    if (x->worker != y->worker) {
-        return x->worker < y->worker ? -1 : 1;
-    }
-    return x->host < y->host ? -1 : x->host > y->host;
-}
+NTK_ORDER(compare_ranks, struct ntk_rank_ops, NTK_UP(worker) NTK_UP(host));
 
 struct ntk_rank_op ntk_rank_op_at(const struct ntk_rank_ops *rank, struct ntk_rank_cursor *cursor,
                                   size_t index)

@@ -11,6 +11,7 @@
 #include "profiler/trace/long_list.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 static const char *const types[] = { "nc_exec_running", "cc_running", "cc_exec_barrier" };
 
@@ -33,13 +34,7 @@ struct begins {
     size_t count; /* steps: number of remaining ones */
 };
 
-static int compare_begins(const void *a, const void *b)
-{
-    const struct begin *x = a;
-    const struct begin *y = b;
-
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+NTK_ORDER(compare_begins, struct begin, NTK_UP(start_ns));
 
 static void give_back(const struct begins *begins)
 {

@@ -6,18 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "shared/base/order.h"
+
 struct value {
     double value;
     bool is_a;
 };
 
-static int compare_values(const void *x, const void *y)
-{
-    const struct value *a = x;
-    const struct value *b = y;
-
-    return a->value < b->value ? -1 : a->value > b->value;
-}
+NTK_ORDER(compare_values, struct value, NTK_UP(value));
 
 /* Twice the mid-rank of each value (1 is the smallest); *out_ties: sum of t^3 - t over groups of t
  * equal values. */
@@ -136,13 +132,7 @@ struct indexed {
     size_t at;
 };
 
-static int compare_p(const void *x, const void *y)
-{
-    const struct indexed *a = x;
-    const struct indexed *b = y;
-
-    return a->p < b->p ? -1 : a->p > b->p;
-}
+NTK_ORDER(compare_p, struct indexed, NTK_UP(p));
 
 int ntk_rank_test_select(const double *p, size_t count, double rate, bool *out_is_significant)
 {

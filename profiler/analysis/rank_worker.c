@@ -7,6 +7,7 @@
 #include "profiler/analysis/rank_reading.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 #define SORTER_BYTES ((size_t)256 << 10) /* for each of the two of a rank while its trace is read */
 #define SORTED_HEAP_BYTES ((size_t)1 << 20)
@@ -14,21 +15,9 @@
 
 /* ---- as it is read ---- */
 
-static int compare_ops(const void *a, const void *b)
-{
-    const struct ntk_rank_op *x = a;
-    const struct ntk_rank_op *y = b;
+NTK_ORDER(compare_ops, struct ntk_rank_op, NTK_UP(end_ns));
 
-    return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
-}
-
-static int compare_runs(const void *a, const void *b)
-{
-    const struct ntk_rank_run *x = a;
-    const struct ntk_rank_run *y = b;
-
-    return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
-}
+NTK_ORDER(compare_runs, struct ntk_rank_run, NTK_UP(end_ns));
 
 void ntk_rank_worker_init(struct rank_worker *worker, uint32_t number)
 {

@@ -13,6 +13,7 @@
 
 #include "profiler/analysis/region_find.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 
 #define DEPTH_MAX 8
 #define ENGINES NTK_NTFF_ENGINE_COUNT
@@ -187,16 +188,7 @@ static bool agree(const struct prefix *prefix)
     return true;
 }
 
-static int compare_runs(const void *a, const void *b)
-{
-    const struct run *x = a;
-    const struct run *y = b;
-
-    if (x->start_ps != y->start_ps) {
-        return x->start_ps < y->start_ps ? -1 : 1;
-    }
-    return x->instruction < y->instruction ? -1 : x->instruction > y->instruction;
-}
+NTK_ORDER(compare_runs, struct run, NTK_UP(start_ps) NTK_UP(instruction));
 
 static int gather(struct layers *layers)
 {

@@ -11,6 +11,7 @@
 #include "profiler/analysis/interval.h"
 #include "profiler/analysis/region_find.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 
 #define LISTS 12 /* three of our own, and those of the folds, which are small with few repeats */
 
@@ -118,19 +119,7 @@ struct order {
     uint32_t found; /* its index before */
 };
 
-static int compare(const void *a, const void *b)
-{
-    const struct order *x = a;
-    const struct order *y = b;
-
-    if (x->region->total_ps != y->region->total_ps) {
-        return x->region->total_ps > y->region->total_ps ? -1 : 1;
-    }
-    if (x->region->start_ps != y->region->start_ps) {
-        return x->region->start_ps < y->region->start_ps ? -1 : 1;
-    }
-    return x->found < y->found ? -1 : 1;
-}
+NTK_ORDER(compare, struct order, NTK_DOWN(region->total_ps) NTK_UP(region->start_ps) NTK_UP(found));
 
 /* Sorts the regions and renumbers parents; places[found] is the new number. */
 static int arrange(struct ntk_region_find *find, struct ntk_regions *out, uint32_t *places)

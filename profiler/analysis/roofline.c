@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/roofline_points.h"
+#include "shared/base/order.h"
 
 const char *ntk_roofline_bound_name(enum ntk_roofline_bound bound)
 {
@@ -42,16 +43,7 @@ struct ntk_roofline_row ntk_roofline_judge(const struct ntk_ceilings *ceilings,
     return row;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_roofline_row *x = a;
-    const struct ntk_roofline_row *y = b;
-
-    if (x->time_ps != y->time_ps) {
-        return x->time_ps > y->time_ps ? -1 : 1;
-    }
-    return x->layer < y->layer ? -1 : x->layer > y->layer;
-}
+NTK_ORDER(compare, struct ntk_roofline_row, NTK_DOWN(time_ps) NTK_UP(layer));
 
 static int add_layers(const struct ntk_cost_table *costs, struct ntk_roofline *roofline,
                       struct ntk_roofline_work *out_all)

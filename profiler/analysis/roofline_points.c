@@ -10,6 +10,7 @@
 #include "profiler/analysis/regions.h"
 #include "profiler/trace/walk.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 static bool has_work(const struct ntk_slot_fact *fact)
@@ -34,16 +35,7 @@ struct window { /* a region during the walk */
     struct ntk_roofline_work work;
 };
 
-static int compare_cover(const void *a, const void *b)
-{
-    const struct window *x = a;
-    const struct window *y = b;
-
-    if (x->region->covered_ps != y->region->covered_ps) {
-        return x->region->covered_ps > y->region->covered_ps ? -1 : 1;
-    }
-    return x->region < y->region ? -1 : x->region > y->region;
-}
+NTK_ORDER(compare_cover, struct window, NTK_DOWN(region->covered_ps) NTK_UP(region));
 
 static void windows_fill(const struct ntk_program *program, struct window *windows, size_t count)
 {
@@ -151,19 +143,7 @@ static struct line *line_of(struct ntk_vec *lines, struct ntk_map *numbers,
     return ntk_vec_at(lines, lines->count - 1);
 }
 
-static int compare_time(const void *a, const void *b)
-{
-    const struct ntk_roofline_row *x = a;
-    const struct ntk_roofline_row *y = b;
-
-    if (x->time_ps != y->time_ps) {
-        return x->time_ps > y->time_ps ? -1 : 1;
-    }
-    if (x->file != y->file) {
-        return x->file < y->file ? -1 : 1;
-    }
-    return x->line < y->line ? -1 : x->line > y->line;
-}
+NTK_ORDER(compare_time, struct ntk_roofline_row, NTK_DOWN(time_ps) NTK_UP(file) NTK_UP(line));
 
 /* Lines without compute or transfers have no point. */
 static int put_lines(const struct ntk_vec *lines, struct ntk_roofline *roofline)

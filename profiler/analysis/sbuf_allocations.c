@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "profiler/trace/sorter.h"
+#include "shared/base/order.h"
 
 struct value { /* in a cell of a partition */
     int64_t start_ps, end_ps;
@@ -146,16 +147,7 @@ static void follow(struct tracking *t)
     }
 }
 
-static int compare_items(const void *a, const void *b)
-{
-    const struct item *x = a;
-    const struct item *y = b;
-
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    return x->samples < y->samples ? -1 : x->samples > y->samples;
-}
+NTK_ORDER(compare_items, struct item, NTK_UP(low) NTK_UP(samples));
 
 static int put_items(const struct ntk_sorted *sorted, ntk_sbuf_allocation_put *put, void *ctx)
 {

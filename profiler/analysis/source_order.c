@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shared/base/order.h"
+
 const char *ntk_source_reason_name(enum ntk_source_reason reason)
 {
     static const char *const names[] = { NULL, "runtime", "compiler", "no_debug_info" };
@@ -51,19 +53,7 @@ int64_t ntk_source_sums_by(const struct ntk_source_sums *sums, enum ntk_source_o
     }
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-    const struct ntk_source_line *x = a;
-    const struct ntk_source_line *y = b;
-
-    if (x->reason != y->reason) {
-        return x->reason < y->reason ? -1 : 1;
-    }
-    if (x->rank != y->rank) {
-        return x->rank > y->rank ? -1 : 1;
-    }
-    return x->number < y->number ? -1 : x->number > y->number;
-}
+NTK_ORDER(compare_lines, struct ntk_source_line, NTK_UP(reason) NTK_DOWN(rank) NTK_UP(number));
 
 /* The new place of each line, by number; the caller frees it. NULL: out of memory. */
 static uint32_t *sort_lines(struct ntk_source_lines *lines, enum ntk_source_order order)
@@ -122,19 +112,8 @@ int ntk_source_finish_lines(struct ntk_line_finder *f)
     return 0;
 }
 
-static int compare_paths(const void *a, const void *b)
-{
-    const struct ntk_source_iteration *x = a;
-    const struct ntk_source_iteration *y = b;
-
-    if (x->loop != y->loop) {
-        return x->loop < y->loop ? -1 : 1;
-    }
-    if (x->start_ps != y->start_ps) {
-        return x->start_ps < y->start_ps ? -1 : 1;
-    }
-    return x->iteration < y->iteration ? -1 : x->iteration > y->iteration;
-}
+NTK_ORDER(compare_paths, struct ntk_source_iteration,
+          NTK_UP(loop) NTK_UP(start_ps) NTK_UP(iteration));
 
 int ntk_source_finish_paths(struct ntk_line_finder *f)
 {

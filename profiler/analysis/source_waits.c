@@ -5,6 +5,7 @@
  */
 #include "profiler/analysis/idle_reasons.h"
 #include "profiler/analysis/source_lines_private.h"
+#include "shared/base/order.h"
 
 #include <errno.h>
 
@@ -132,19 +133,8 @@ void ntk_source_waits_add(struct ntk_line_finder *f, const struct ntk_dependenci
     }
 }
 
-static int compare_waits(const void *a, const void *b)
-{
-    const struct ntk_source_wait *x = a;
-    const struct ntk_source_wait *y = b;
-
-    if (x->waiting != y->waiting) {
-        return x->waiting < y->waiting ? -1 : 1;
-    }
-    if (x->wait_ns != y->wait_ns) {
-        return x->wait_ns > y->wait_ns ? -1 : 1;
-    }
-    return x->blocking < y->blocking ? -1 : x->blocking > y->blocking;
-}
+NTK_ORDER(compare_waits, struct ntk_source_wait,
+          NTK_UP(waiting) NTK_DOWN(wait_ns) NTK_UP(blocking));
 
 void ntk_source_waits_give(struct ntk_line_finder *f, const uint32_t *moved)
 {

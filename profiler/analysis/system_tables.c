@@ -9,6 +9,7 @@
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 #define HEAP_BYTES ((size_t)8 << 20) /* of each list; what is longer goes to a file */
@@ -35,27 +36,10 @@ static int64_t key_of(uint32_t thread, uint32_t type, bool is_partial)
     return (int64_t)((uint64_t)thread << (KEY_TYPE_BITS + 1) | (uint64_t)type << 1 | is_partial);
 }
 
-static int by_duration(const void *a, const void *b)
-{
-    const struct thread_entry *x = a;
-    const struct thread_entry *y = b;
+NTK_ORDER(by_duration, struct thread_entry, NTK_UP(duration_ns));
 
-    return x->duration_ns < y->duration_ns ? -1 : x->duration_ns > y->duration_ns;
-}
-
-static int by_total(const void *a, const void *b)
-{
-    const struct ntk_system_thread_row *x = a;
-    const struct ntk_system_thread_row *y = b;
-
-    if (x->thread_id != y->thread_id) {
-        return x->thread_id < y->thread_id ? -1 : 1;
-    }
-    if (x->total_ns != y->total_ns) {
-        return x->total_ns > y->total_ns ? -1 : 1;
-    }
-    return strcmp(x->type, y->type);
-}
+NTK_ORDER(by_total, struct ntk_system_thread_row,
+          NTK_UP(thread_id) NTK_DOWN(total_ns) NTK_TEXT(type));
 
 static void row_make(const struct thread_entry *entries, size_t count, const char *type,
                      struct ntk_system_thread_row *row)
@@ -199,13 +183,7 @@ static int64_t order_of(uint64_t exec_id)
     return (int64_t)(exec_id ^ UINT64_C(1) << 63);
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct execution_entry *x = a;
-    const struct execution_entry *y = b;
-
-    return x->span < y->span ? -1 : x->span > y->span;
-}
+NTK_ORDER(by_start, struct execution_entry, NTK_UP(span));
 
 static void execution_add(struct ntk_system_execution *execution,
                           const struct ntk_system_span *span)
@@ -256,16 +234,7 @@ struct run {
     uint64_t start_ns, end_ns; /* on the clock of the core */
 };
 
-static int by_core_and_start(const void *a, const void *b)
-{
-    const struct run *x = a;
-    const struct run *y = b;
-
-    if (x->nc != y->nc) {
-        return x->nc < y->nc ? -1 : 1;
-    }
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+NTK_ORDER(by_core_and_start, struct run, NTK_UP(nc) NTK_UP(start_ns));
 
 /* Physical cores of one step run in parallel: the longest counts; steps add up. */
 static uint64_t device_ns_of(struct run *runs, size_t count)

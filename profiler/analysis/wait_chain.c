@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "profiler/analysis/core_signals.h"
+#include "shared/base/order.h"
 
 #define PASSED_ON 10 /* a link with less than this part of the wait is omitted */
 #define LINKS_MET 16 /* limit of engines and queues of one wait; the first ones count */
@@ -270,16 +271,7 @@ int ntk_wait_chains_add(struct ntk_wait_chains *chains, const struct ntk_wait_ch
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_wait_chain *x = a;
-    const struct ntk_wait_chain *y = b;
-
-    if (x->idle_ps != y->idle_ps) {
-        return x->idle_ps > y->idle_ps ? -1 : 1;
-    }
-    return (x->longest_at_ps > y->longest_at_ps) - (x->longest_at_ps < y->longest_at_ps);
-}
+NTK_ORDER(compare, struct ntk_wait_chain, NTK_DOWN(idle_ps) NTK_UP(longest_at_ps));
 
 void ntk_wait_chains_sort(struct ntk_wait_chains *chains)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 /* Programs repeat: most items were on the path shortly before. */
@@ -125,16 +126,7 @@ static uint32_t step(struct path *path, uint32_t item)
     return from;
 }
 
-static int compare_items(const void *a, const void *b)
-{
-    const struct ntk_what_if_item *x = a;
-    const struct ntk_what_if_item *y = b;
-
-    if (x->path_ps != y->path_ps) {
-        return x->path_ps > y->path_ps ? -1 : 1;
-    }
-    return x->example < y->example ? -1 : x->example > y->example;
-}
+NTK_ORDER(compare_items, struct ntk_what_if_item, NTK_DOWN(path_ps) NTK_UP(example));
 
 static void path_begin(struct path *path, const struct ntk_retimed *retimed, size_t lane,
                        struct ntk_what_if_row *row)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
+
 #define TIE 1e-9 /* shares of one whole that differ only by rounding */
 
 const char *ntk_work_relation_name(enum ntk_work_relation relation)
@@ -34,20 +36,7 @@ struct matching {
     struct ntk_vec links;   /* struct ntk_work_link, ratios still times */
 };
 
-static int compare_entries(const void *a, const void *b)
-{
-    const struct entry *x = a;
-    const struct entry *y = b;
-    int order = strcmp(x->form, y->form);
-
-    if (order) {
-        return order;
-    }
-    if (x->item->first_ps != y->item->first_ps) {
-        return x->item->first_ps < y->item->first_ps ? -1 : 1;
-    }
-    return x->item->unit < y->item->unit ? -1 : x->item->unit > y->item->unit;
-}
+NTK_ORDER(compare_entries, struct entry, NTK_TEXT(form) NTK_UP(item->first_ps) NTK_UP(item->unit));
 
 static void list_form(struct side *side, unsigned form)
 {
@@ -242,26 +231,9 @@ struct order { /* a link with what it is sorted by */
     int64_t before_ps, after_ps;
 };
 
-static int compare_orders(const void *a, const void *b)
-{
-    const struct order *x = a;
-    const struct order *y = b;
-
-    if (x->before_ps != y->before_ps) {
-        return x->before_ps > y->before_ps ? -1 : 1;
-    }
-    if (x->link.before != y->link.before) {
-        return x->link.before < y->link.before ? -1 : 1;
-    }
-    if (x->link.before_ratio < y->link.before_ratio ||
-        x->link.before_ratio > y->link.before_ratio) {
-        return x->link.before_ratio > y->link.before_ratio ? -1 : 1;
-    }
-    if (x->after_ps != y->after_ps) {
-        return x->after_ps > y->after_ps ? -1 : 1;
-    }
-    return x->link.after < y->link.after ? -1 : x->link.after > y->link.after;
-}
+NTK_ORDER(compare_orders, struct order,
+          NTK_DOWN(before_ps) NTK_UP(link.before) NTK_DOWN(link.before_ratio) NTK_DOWN(after_ps)
+              NTK_UP(link.after));
 
 static int take_sorted(struct matching *m, struct ntk_work_match *out)
 {

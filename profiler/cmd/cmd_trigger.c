@@ -17,6 +17,7 @@
 #include "profiler/cmd/cmd_job.h"
 #include "profiler/cmd/cmd_trigger_around.h"
 #include "profiler/cmd/cmd_trigger_hosts.h"
+#include "shared/base/order.h"
 #include "shared/base/progress.h"
 #include "profiler/system/trigger.h"
 #include "shared/base/clock.h"
@@ -157,16 +158,7 @@ static int64_t rank_of(struct ntk_ring_segment *segment)
 }
 
 /* By rank, then by process. */
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_trigger_target *x = a;
-    const struct ntk_trigger_target *y = b;
-
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
+NTK_ORDER(compare, struct ntk_trigger_target, NTK_UP(rank) NTK_UP(pid));
 
 /* NULL with a message. */
 static struct asking *asking_of(struct askings *askings, uint32_t uid, struct ntk_err *err)

@@ -10,6 +10,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/base/json.h"
+#include "shared/base/order.h"
 #include "shared/formats/common/tar.h"
 #include "shared/formats/neff/neff.h"
 
@@ -28,13 +29,7 @@ struct executable {
     size_t count;
 };
 
-static int by_index(const void *a, const void *b)
-{
-    const struct make_program *x = a;
-    const struct make_program *y = b;
-
-    return (x->index > y->index) - (x->index < y->index);
-}
+NTK_ORDER(by_index, struct make_program, NTK_UP(index));
 
 static void programs_json(const struct make_description *d, struct ntk_buf *buf)
 {

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "shared/base/order.h"
+
 #define TYPE_BYTES 32
 
 struct writing {
@@ -62,13 +64,7 @@ static int choose_threads(struct writing *w)
     return ret;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-    const struct ntk_host_gap *x = a;
-    const struct ntk_host_gap *y = b;
-
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+NTK_ORDER(compare_starts, struct ntk_host_gap, NTK_UP(start_ns));
 
 /* Those of several cores at one time are one. */
 static int merge_gaps(struct writing *w)

@@ -3,6 +3,7 @@
 #include "profiler/system/span_reading.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 #define SORTER_BYTES ((size_t)24 << 20)
 
@@ -13,16 +14,7 @@ struct item { /* of the sorter */
     uint64_t whole_start_ns; /* sorts times beyond INT64_MAX */
 };
 
-static int item_compare(const void *a, const void *b)
-{
-    const struct item *x = a;
-    const struct item *y = b;
-
-    if (x->whole_start_ns != y->whole_start_ns) {
-        return x->whole_start_ns < y->whole_start_ns ? -1 : 1;
-    }
-    return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
-}
+NTK_ORDER(item_compare, struct item, NTK_UP(whole_start_ns) NTK_UP(tracking_id));
 
 /* Drops stops without a start; starts without a stop last until the end of the trace. */
 static int spans_end(struct span_reading *reading, struct ntk_sorter *sorter)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profiler/system/vendor_session.h"
+#include "shared/base/order.h"
 
 #define ACCOUNTS_MAX 4096U
 #define PASS_MEMORIES 65536U
@@ -19,16 +20,7 @@ struct place {
     size_t index;
 };
 
-static int place_compare(const void *a, const void *b)
-{
-    const struct place *x = a;
-    const struct place *y = b;
-
-    if (x->number != y->number) {
-        return x->number < y->number ? -1 : 1;
-    }
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+NTK_ORDER(place_compare, struct place, NTK_UP(number) NTK_UP(index));
 
 /* The account's total before the record; false: not recorded. */
 static bool before_of(const struct ntk_system_memory *memory, uint64_t now, uint64_t *out_before)

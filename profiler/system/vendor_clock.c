@@ -15,6 +15,7 @@
 #include "profiler/system/vendor_session.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 #define CORES_MAX 64U       /* of one execution; later ones stay without */
 #define POINTS_MIN 3U       /* two are always on a line */
@@ -41,24 +42,9 @@ static int64_t core_of(const struct ntk_system_span *span)
     return (int64_t)((uint64_t)span->nc << 32 | span->device_core);
 }
 
-static int by_execution(const void *a, const void *b)
-{
-    const struct point *x = a;
-    const struct point *y = b;
+NTK_ORDER(by_execution, struct point, NTK_UP(exec_id) NTK_UP(tracking_id));
 
-    if (x->exec_id != y->exec_id) {
-        return x->exec_id < y->exec_id ? -1 : 1;
-    }
-    return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
-}
-
-static int by_host(const void *a, const void *b)
-{
-    const struct meeting *x = a;
-    const struct meeting *y = b;
-
-    return x->host_ns < y->host_ns ? -1 : x->host_ns > y->host_ns;
-}
+NTK_ORDER(by_host, struct meeting, NTK_UP(host_ns));
 
 static bool is_sync(const struct ntk_system_span *span)
 {

@@ -16,6 +16,7 @@
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_regions.h"
 #include "profiler/trace/executed.h"
+#include "shared/base/order.h"
 
 /* Slices of one engine are packed into this many lanes; further overlaps share the last one. */
 #define PACKED_LANES_MAX 4
@@ -338,11 +339,7 @@ static void map_queue(struct queue_map *map, const struct ntk_trace_core *core,
     map->lane[engine][packet->queue] = (uint8_t)lane;
 }
 
-static int compare_queues(const void *a, const void *b)
-{
-    return strcmp(((const struct ntk_timeline_track *)a)->name,
-                  ((const struct ntk_timeline_track *)b)->name);
-}
+NTK_ORDER(compare_queues, struct ntk_timeline_track, NTK_TEXT(name));
 
 static int build_queue_tracks(struct ntk_timeline_build *build, const struct ntk_trace_core *core,
                               struct queue_map *map, uint32_t group)

@@ -12,6 +12,7 @@
 #include "profiler/timeline/timeline_regions.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "shared/base/json.h"
+#include "shared/base/order.h"
 #include "shared/formats/neff/isa_text.h"
 #include "shared/formats/neff/neff.h"
 
@@ -575,19 +576,7 @@ struct hit {
     uint32_t track, slice;
 };
 
-static int compare_hits(const void *a, const void *b)
-{
-    const struct hit *x = a;
-    const struct hit *y = b;
-
-    if (x->start_ps != y->start_ps) {
-        return x->start_ps < y->start_ps ? -1 : 1;
-    }
-    if (x->track != y->track) {
-        return x->track < y->track ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice;
-}
+NTK_ORDER(compare_hits, struct hit, NTK_UP(start_ps) NTK_UP(track) NTK_UP(slice));
 
 /* Whether an instruction comes from the line. */
 static bool is_of_line(const struct ntk_timeline_wanted *wanted, const struct ntk_trace_core *core,

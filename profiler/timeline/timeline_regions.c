@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/trace/sorter.h"
+#include "shared/base/order.h"
 
 /* The share of a trace list's memory for sorting a row. */
 #define SORTER_SHARE 16
@@ -19,17 +20,7 @@ struct item {
 };
 
 /* Enclosing ones come first. */
-static int compare(const void *a, const void *b)
-{
-    const struct item *x = a;
-    const struct item *y = b;
-
-    if (x->end_ps != y->end_ps) {
-        return x->end_ps > y->end_ps ? -1 : 1;
-    }
-    return x->depth != y->depth ? (x->depth < y->depth ? -1 : 1)
-                                : (x->instance < y->instance ? -1 : x->instance > y->instance);
-}
+NTK_ORDER(compare, struct item, NTK_DOWN(end_ps) NTK_UP(depth) NTK_UP(instance));
 
 int ntk_timeline_regions_create(struct ntk_timeline_build *build, size_t source)
 {

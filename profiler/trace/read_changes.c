@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "profiler/trace/trace_build.h"
+#include "shared/base/order.h"
 
 struct reader {
     const struct ntk_trace_build *build;
@@ -16,13 +17,7 @@ struct reader {
     struct ntk_sorter throttles;
 };
 
-static int compare_events(const void *a, const void *b)
-{
-    const struct ntk_trace_event *x = a;
-    const struct ntk_trace_event *y = b;
-
-    return x->number < y->number ? -1 : x->number > y->number;
-}
+NTK_ORDER(compare_events, struct ntk_trace_event, NTK_UP(number));
 
 static int compare_throttles(const void *a, const void *b)
 {

@@ -6,6 +6,7 @@
 
 #include "profiler/trace/trace_build.h"
 #include "profiler/trace/waiting.h"
+#include "shared/base/order.h"
 
 struct pairing { /* starts without an end yet, FIFO per slot of an engine */
     const struct ntk_ntff_subgraph *ntff;
@@ -200,16 +201,7 @@ int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_trace_instruction *x = a;
-    const struct ntk_trace_instruction *y = b;
-
-    if (x->engine != y->engine) {
-        return x->engine < y->engine ? -1 : 1;
-    }
-    return x->slot < y->slot ? -1 : x->slot > y->slot;
-}
+NTK_ORDER(compare, struct ntk_trace_instruction, NTK_UP(engine) NTK_UP(slot));
 
 static int make_slot_counts(struct ntk_trace_core *core)
 {

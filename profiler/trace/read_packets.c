@@ -5,6 +5,7 @@
 
 #include "profiler/trace/trace_build.h"
 #include "profiler/trace/waiting.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 
@@ -155,19 +156,7 @@ static int read_record(struct reader *r, const struct ntk_ntff_record *record)
     return pair(r, record);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_trace_packet *x = a;
-    const struct ntk_trace_packet *y = b;
-
-    if (x->engine != y->engine) {
-        return x->engine < y->engine ? -1 : 1;
-    }
-    if (x->queue != y->queue) {
-        return x->queue < y->queue ? -1 : 1;
-    }
-    return x->end_ps < y->end_ps ? -1 : x->end_ps > y->end_ps;
-}
+NTK_ORDER(compare, struct ntk_trace_packet, NTK_UP(engine) NTK_UP(queue) NTK_UP(end_ps));
 
 int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core *core,
                            const struct ntk_trace_window *window)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime-hooks/hooks/hooks.h"
+#include "shared/base/order.h"
 
 #define PLACEMENT_DEVICE 0 /* nrt_tensor_placement_t */
 
@@ -24,13 +25,7 @@ struct ntk_attach_tensor_entry {
     struct ntk_attach_tensor_entry *next;
 };
 
-static int compare(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a;
-    uint64_t right = *(const uint64_t *)b;
-
-    return left < right ? -1 : left > right;
-}
+NTK_ORDER_NUMBERS(compare, uint64_t);
 
 static void *find(void *const *tree, uint64_t key)
 {

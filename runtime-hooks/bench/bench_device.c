@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+#include "shared/base/order.h"
+
 int bench_device_start(const struct ntk_nrt *nrt, uint64_t executions_max, struct ntk_err *err)
 {
     nrt_sys_trace_config_t *config = NULL;
@@ -43,13 +45,7 @@ struct started {
     json_int_t tracking_id, ns;
 };
 
-static int compare(const void *a, const void *b)
-{
-    const struct started *x = a;
-    const struct started *y = b;
-
-    return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
-}
+NTK_ORDER(compare, struct started, NTK_UP(tracking_id));
 
 /* -ENOENT for other events, or if not recorded. */
 static int event_get(json_t *event, const char *phase, struct started *out_event, json_int_t *nc)

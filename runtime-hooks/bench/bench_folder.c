@@ -9,6 +9,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/fs.h"
 #include "shared/base/json.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 /* "FOLDER/BEFORE<mlp>AFTER" of "/tmp/mlp.neff", made. NULL with a message. */
@@ -58,13 +59,7 @@ static int file_write(const char *folder, const char *name, struct ntk_buf *text
     return ret;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-    const struct bench_device_time *x = a;
-    const struct bench_device_time *y = b;
-
-    return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
+NTK_ORDER(compare_ns, struct bench_device_time, NTK_UP(ns));
 
 /* {"0": minimum, ... "50": ..., "100": maximum}, us. */
 static int put_percentiles(const char *key, const struct ntk_vec *times, struct ntk_json *json)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 #define NAME_BYTES 48
@@ -359,16 +360,7 @@ struct numbered {
 };
 
 /* By address, then by time. */
-static int numbered_compare(const void *left, const void *right)
-{
-    const struct numbered *a = left;
-    const struct numbered *b = right;
-
-    if (a->entry->address != b->entry->address) {
-        return a->entry->address < b->entry->address ? -1 : 1;
-    }
-    return (a->seq > b->seq) - (a->seq < b->seq);
-}
+NTK_ORDER(numbered_compare, struct numbered, NTK_UP(entry->address) NTK_UP(seq));
 
 /* The last entry of an address, if not a release: the allocations known to the log. memlog->lock is
  * held. -ENOMEM. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime-hooks/core/core_text.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
@@ -85,16 +86,7 @@ static struct row *row_find(struct core_usage *usage, uint32_t core, uint32_t mo
     return NULL;
 }
 
-static int row_order(const void *a, const void *b)
-{
-    const struct row *left = a;
-    const struct row *right = b;
-
-    if (left->core != right->core) {
-        return left->core < right->core ? -1 : 1;
-    }
-    return (left->model > right->model) - (left->model < right->model);
-}
+NTK_ORDER(row_order, struct row, NTK_UP(core) NTK_UP(model));
 
 void core_usage_take(struct core_usage *usage, const struct core_usage_holder *holder,
                      uint64_t bytes, const char *model_name)

@@ -12,6 +12,7 @@
 #include "runtime-hooks/engine/cost_model.h"
 #include "runtime-hooks/engine/engine_move.h"
 #include "runtime-hooks/engine/kernel_dtype.h"
+#include "shared/base/order.h"
 
 const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome)
 {
@@ -49,13 +50,7 @@ static uint64_t side_address(const struct run *run, const struct ntk_engine_side
                : side->address;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct ntk_engine_interval *x = a;
-    const struct ntk_engine_interval *y = b;
-
-    return (x->start_ps > y->start_ps) - (x->start_ps < y->start_ps);
-}
+NTK_ORDER(by_start, struct ntk_engine_interval, NTK_UP(start_ps));
 
 void engine_intervals_fold(struct run *run, uint64_t until_ps)
 {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
+
 #define NONE UINT32_MAX
 
 /* Concatenated lists of numbers: those of x are at[first[x]] to at[first[x + 1] - 1]. */
@@ -562,13 +564,7 @@ out:
     return ret;
 }
 
-static int compare_devices(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a;
-    int32_t y = *(const int32_t *)b;
-
-    return (x > y) - (x < y);
-}
+NTK_ORDER_NUMBERS(compare_devices, int32_t);
 
 int mlu_segments_find(const struct mlu_fuse_graph *graph, struct ntk_vec *out_segments,
                       struct ntk_err *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shared/base/map.h"
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 #include "shared/collect/aggregate_state.h"
 #include "shared/metrics/spans.h"
@@ -127,13 +128,7 @@ const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char
     return ntk_snapshot_text(aggregate->pending, text);
 }
 
-static int compare_events(const void *a, const void *b)
-{
-    const struct ntk_event_sample *x = a;
-    const struct ntk_event_sample *y = b;
-
-    return x->realtime_ns < y->realtime_ns ? -1 : x->realtime_ns > y->realtime_ns;
-}
+NTK_ORDER(compare_events, struct ntk_event_sample, NTK_UP(realtime_ns));
 
 static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *snapshot)
 {

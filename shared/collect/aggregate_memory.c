@@ -6,19 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_memory(const void *a, const void *b)
-{
-    const struct ntk_memory_sample *x = a;
-    const struct ntk_memory_sample *y = b;
+#include "shared/base/order.h"
 
-    if (x->core != y->core) {
-        return x->core < y->core ? -1 : 1;
-    }
-    if (x->model_id != y->model_id) {
-        return x->model_id < y->model_id ? -1 : 1;
-    }
-    return x->category < y->category ? -1 : x->category > y->category;
-}
+NTK_ORDER(compare_memory, struct ntk_memory_sample, NTK_UP(core) NTK_UP(model_id) NTK_UP(category));
 
 static bool has_device_row(const struct ntk_runtime_reading *reading, uint32_t model_id)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 struct model_state *ntk_aggregate_model_state(struct runtime_state *runtime, uint32_t id)
@@ -137,13 +138,7 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     state->moved = moved;
 }
 
-static int compare_models(const void *a, const void *b)
-{
-    const struct ntk_model_sample *x = a;
-    const struct ntk_model_sample *y = b;
-
-    return x->id < y->id ? -1 : x->id > y->id;
-}
+NTK_ORDER(compare_models, struct ntk_model_sample, NTK_UP(id));
 
 int ntk_aggregate_take_models(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading,

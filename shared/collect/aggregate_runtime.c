@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* aggregate_runtime - processes: first facts, one sample per period, the end. */
 #include "shared/collect/aggregate_state.h"
+#include "shared/base/order.h"
 #include "shared/metrics/snapshot_merge.h"
 
 #include <errno.h>
@@ -254,16 +255,7 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
     }
 }
 
-static int compare_runtimes(const void *a, const void *b)
-{
-    const struct ntk_runtime_sample *x = a;
-    const struct ntk_runtime_sample *y = b;
-
-    if (x->start_time != y->start_time) {
-        return x->start_time < y->start_time ? -1 : 1;
-    }
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
+NTK_ORDER(compare_runtimes, struct ntk_runtime_sample, NTK_UP(start_time) NTK_UP(pid));
 
 /* A process that closed and began again has one entry, which is alive if the process is. */
 static size_t add_runtime(struct ntk_snapshot *snapshot, size_t count,

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/device/device_sysfs.h"
 
@@ -96,11 +97,7 @@ static void read_place(const char *root, const char *address, struct ntk_device_
     }
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    return strcmp(((const struct ntk_device_place *)a)->bdf,
-                  ((const struct ntk_device_place *)b)->bdf);
-}
+NTK_ORDER(compare_places, struct ntk_device_place, NTK_TEXT(bdf));
 
 /* The Neuron devices of the PCI bus in order of address; at most capacity. */
 static size_t list_pci(const char *root, unsigned int device_id, struct ntk_device_place *places,

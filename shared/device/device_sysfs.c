@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 #define YOUNG_SECONDS 2
@@ -81,13 +82,7 @@ bool ntk_sysfs_changed(struct ntk_sysfs *sysfs)
            strcmp(now.name, sysfs->signature.name) != 0;
 }
 
-static int compare_devices(const void *a, const void *b)
-{
-    const struct ntk_device_info *x = a;
-    const struct ntk_device_info *y = b;
-
-    return x->index < y->index ? -1 : x->index > y->index;
-}
+NTK_ORDER(compare_devices, struct ntk_device_info, NTK_UP(index));
 
 static int list_devices(struct ntk_sysfs *sysfs)
 {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/hostwork/attribute_rows.h"
 #include "shared/hostwork/syscalls.h"
 
@@ -42,42 +43,13 @@ struct thread_work {
 
 /* ---- order ---- */
 
-static int by_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
+NTK_ORDER(compare_gaps, struct ntk_host_gap, NTK_UP(core) NTK_UP(start_ns));
 
-static int compare_gaps(const void *a, const void *b)
-{
-    const struct ntk_host_gap *x = a;
-    const struct ntk_host_gap *y = b;
+NTK_ORDER(compare_slices, struct ntk_host_slice, NTK_UP(tid) NTK_UP(start_ns));
 
-    return x->core != y->core ? by_u64(x->core, y->core) : by_u64(x->start_ns, y->start_ns);
-}
+NTK_ORDER(compare_samples, struct ntk_host_sample, NTK_UP(tid) NTK_UP(time_ns));
 
-static int compare_slices(const void *a, const void *b)
-{
-    const struct ntk_host_slice *x = a;
-    const struct ntk_host_slice *y = b;
-
-    return x->tid != y->tid ? by_u64(x->tid, y->tid) : by_u64(x->start_ns, y->start_ns);
-}
-
-static int compare_samples(const void *a, const void *b)
-{
-    const struct ntk_host_sample *x = a;
-    const struct ntk_host_sample *y = b;
-
-    return x->tid != y->tid ? by_u64(x->tid, y->tid) : by_u64(x->time_ns, y->time_ns);
-}
-
-static int compare_collectives(const void *a, const void *b)
-{
-    const struct ntk_host_collective *x = a;
-    const struct ntk_host_collective *y = b;
-
-    return x->tid != y->tid ? by_u64(x->tid, y->tid) : by_u64(x->start_ns, y->start_ns);
-}
+NTK_ORDER(compare_collectives, struct ntk_host_collective, NTK_UP(tid) NTK_UP(start_ns));
 
 /* Slices of one thread must not overlap, even if the sampler wrote them so: the later one begins
  * later. */

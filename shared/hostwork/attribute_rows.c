@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/hostwork/syscalls.h"
 
@@ -264,38 +265,13 @@ static int put_running(struct ntk_host_rows *rows, struct ntk_map *merged)
     return ret;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    const struct ntk_host_row *x = a;
-    const struct ntk_host_row *y = b;
+NTK_ORDER(compare_rows, struct ntk_host_row, NTK_DOWN(share.ns) NTK_UP(tid) NTK_UP(cause));
 
-    if (x->share.ns != y->share.ns) {
-        return x->share.ns > y->share.ns ? -1 : 1;
-    }
-    return x->tid != y->tid ? (x->tid < y->tid ? -1 : 1) : (int)x->cause - (int)y->cause;
-}
-
-static int compare_flames(const void *a, const void *b)
-{
-    const struct ntk_host_flame *x = a;
-    const struct ntk_host_flame *y = b;
-
-    if (x->ns != y->ns) {
-        return x->ns > y->ns ? -1 : 1;
-    }
-    return x->stack != y->stack ? (x->stack < y->stack ? -1 : 1) : (int)x->cause - (int)y->cause;
-}
+NTK_ORDER(compare_flames, struct ntk_host_flame, NTK_DOWN(ns) NTK_UP(stack) NTK_UP(cause));
 
 /* ---- steps ---- */
 
-static int compare_marks(const void *a, const void *b)
-{
-    const struct ntk_host_mark *x = a;
-    const struct ntk_host_mark *y = b;
-
-    return x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
-                                      : (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
+NTK_ORDER(compare_marks, struct ntk_host_mark, NTK_UP(start_ns) NTK_UP(end_ns));
 
 /* The first step that ends after the time: steps do not overlap. */
 static size_t step_at(const struct ntk_vec *steps, uint64_t time_ns)

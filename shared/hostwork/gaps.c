@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/order.h"
 
 #define BUSY_MAX (1u << 21)
 #define MARKS_MAX (1u << 16)
@@ -250,17 +251,7 @@ bool ntk_core_gaps_follow(struct ntk_core_gaps *gaps)
 
 /* ---- gaps ---- */
 
-static int compare_busy(const void *a, const void *b)
-{
-    const struct busy *x = a;
-    const struct busy *y = b;
-
-    if (x->core != y->core) {
-        return x->core < y->core ? -1 : 1;
-    }
-    return x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
-                                      : (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
+NTK_ORDER(compare_busy, struct busy, NTK_UP(core) NTK_UP(start_ns) NTK_UP(end_ns));
 
 static int add_gap(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64_t end_ns, uint32_t core,
                    uint32_t tid)

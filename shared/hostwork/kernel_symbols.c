@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 
 #define SYMBOLS_MAX (1u << 20)
@@ -19,13 +20,7 @@ struct ntk_kernel_symbols {
     struct ntk_vec symbols; /* struct symbol, by address */
 };
 
-static int by_address(const void *a, const void *b)
-{
-    const struct symbol *x = a;
-    const struct symbol *y = b;
-
-    return (x->address > y->address) - (x->address < y->address);
-}
+NTK_ORDER(by_address, struct symbol, NTK_UP(address));
 
 /* "ffffffff81000000 T name [module]". */
 static void take_line(struct ntk_kernel_symbols *symbols, const char *line)

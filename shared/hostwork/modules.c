@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 #include "shared/base/process.h"
 #include "shared/base/str.h"
 #include "shared/hostwork/process.h"
@@ -140,13 +141,7 @@ void ntk_host_files_fini(struct ntk_host_files *files)
     ntk_map_fini(&files->fds);
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct ntk_host_module *x = a;
-    const struct ntk_host_module *y = b;
-
-    return (x->start > y->start) - (x->start < y->start);
-}
+NTK_ORDER(by_start, struct ntk_host_module, NTK_UP(start));
 
 void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
                            struct ntk_host_files *files, bool (*is_wanted)(const char *name))
@@ -201,13 +196,7 @@ const struct ntk_host_module *ntk_host_modules_at(const struct ntk_host_modules 
 
 /* ---- the map file ---- */
 
-static int by_symbol(const void *a, const void *b)
-{
-    const struct ntk_host_map_symbol *x = a;
-    const struct ntk_host_map_symbol *y = b;
-
-    return (x->start > y->start) - (x->start < y->start);
-}
+NTK_ORDER(by_symbol, struct ntk_host_map_symbol, NTK_UP(start));
 
 /* "START SIZE name" in hexadecimal. */
 static void take_symbol(struct ntk_host_modules *modules, char *line)

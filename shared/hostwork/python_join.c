@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/formats/elf/elf_file.h"
 
@@ -171,24 +172,9 @@ void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_r
 
 /* ---- joining ---- */
 
-static int compare_samples(const void *a, const void *b)
-{
-    const struct ntk_host_python_sample *x = a;
-    const struct ntk_host_python_sample *y = b;
+NTK_ORDER(compare_samples, struct ntk_host_python_sample, NTK_UP(tid) NTK_UP(time_ns));
 
-    if (x->tid != y->tid) {
-        return x->tid < y->tid ? -1 : 1;
-    }
-    return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
-}
-
-static int compare_times(const void *a, const void *b)
-{
-    const struct ntk_host_python_sample *x = a;
-    const struct ntk_host_python_sample *y = b;
-
-    return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
-}
+NTK_ORDER(compare_times, struct ntk_host_python_sample, NTK_UP(time_ns));
 
 /* The first sample of the thread at or after the time; NULL: none. */
 static const struct ntk_host_python_sample *sample_after(const struct ntk_vec *samples,

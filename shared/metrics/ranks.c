@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
+
 const char *const ntk_rank_where_names[NTK_RANK_WHERE_COUNT] = {
     "arrived", "elsewhere", "behind", "restarted", "gone", "lost", "unseen",
 };
@@ -87,22 +89,8 @@ int ntk_ranks_add(struct ntk_ranks *ranks, const struct ntk_snapshot *snapshot, 
 }
 
 /* Groups the rows of a communicator, for each rank the newest first. */
-static int compare_rows(const void *a, const void *b)
-{
-    const struct ntk_rank_row *x = a;
-    const struct ntk_rank_row *y = b;
-
-    if (x->sample->key != y->sample->key) {
-        return x->sample->key < y->sample->key ? -1 : 1;
-    }
-    if (x->sample->rank != y->sample->rank) {
-        return x->sample->rank < y->sample->rank ? -1 : 1;
-    }
-    if (x->begin_realtime_ns != y->begin_realtime_ns) {
-        return x->begin_realtime_ns > y->begin_realtime_ns ? -1 : 1;
-    }
-    return x->is_lost - y->is_lost;
-}
+NTK_ORDER(compare_rows, struct ntk_rank_row,
+          NTK_UP(sample->key) NTK_UP(sample->rank) NTK_DOWN(begin_realtime_ns) NTK_UP(is_lost));
 
 /* ---- one communicator ---- */
 

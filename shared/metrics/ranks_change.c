@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
+
 const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", "execution",
                                                                      "collectives", "outside" };
 
@@ -97,13 +99,7 @@ const struct ntk_change_verdict *ntk_change_find(const struct ntk_change *change
 
 /* ---- numbers ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
+NTK_ORDER_NUMBERS(compare_doubles, double);
 
 /* Sorts; returns the value above this share of them. count > 0. */
 static double quantile(double *values, size_t count, double share)
@@ -426,19 +422,7 @@ static int comm_add(struct ntk_change *change, const struct row *rows, size_t co
     return 0;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    const struct row *x = a;
-    const struct row *y = b;
-
-    if (x->key != y->key) {
-        return x->key < y->key ? -1 : 1;
-    }
-    if (x->sample->rank != y->sample->rank) {
-        return x->sample->rank < y->sample->rank ? -1 : 1;
-    }
-    return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
+NTK_ORDER(compare_rows, struct row, NTK_UP(key) NTK_UP(sample->rank) NTK_UP(pid));
 
 static int rows_fill(struct ntk_change *change, const struct ntk_snapshot *snapshot)
 {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
+
 const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "core", "host",
                                                                  "memory", "link" };
 
@@ -128,24 +130,9 @@ int ntk_pace_add(struct ntk_pace *pace, const struct ntk_snapshot *snapshot, con
 }
 
 /* Groups communicators, with their ranks in order. */
-static int compare_ranks(const void *a, const void *b)
-{
-    const struct ntk_pace_rank *x = a;
-    const struct ntk_pace_rank *y = b;
+NTK_ORDER(compare_ranks, struct ntk_pace_rank, NTK_UP(key) NTK_UP(rank));
 
-    if (x->key != y->key) {
-        return x->key < y->key ? -1 : 1;
-    }
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
+NTK_ORDER_NUMBERS(compare_doubles, double);
 
 /* With count > 0; sorts. */
 static double median(double *values, size_t count)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/metrics/snapshot_idle.h"
 #include "shared/metrics/spans.h"
 
@@ -378,16 +379,7 @@ void ntk_snapshot_merge_runtime(struct ntk_snapshot *snapshot, struct ntk_runtim
     merge_runtime(snapshot, to, older, &copy, both);
 }
 
-static int compare_runtimes(const void *a, const void *b)
-{
-    const struct ntk_runtime_sample *left = a;
-    const struct ntk_runtime_sample *right = b;
-
-    if (left->start_time != right->start_time) {
-        return left->start_time < right->start_time ? -1 : 1;
-    }
-    return left->pid < right->pid ? -1 : left->pid > right->pid;
-}
+NTK_ORDER(compare_runtimes, struct ntk_runtime_sample, NTK_UP(start_time) NTK_UP(pid));
 
 static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *older,
                            const struct ntk_snapshot *newer, struct weights w)

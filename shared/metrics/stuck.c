@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "shared/base/order.h"
 #include "shared/metrics/ranks.h"
 
 void ntk_stuck_init(struct ntk_stuck *stuck)
@@ -59,15 +60,7 @@ int ntk_stuck_add(struct ntk_stuck *stuck, const struct ntk_snapshot *snapshot, 
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ntk_stuck_row *x = a;
-    const struct ntk_stuck_row *y = b;
-
-    return x->core->running_ns > y->core->running_ns   ? -1
-           : x->core->running_ns < y->core->running_ns ? 1
-                                                       : 0;
-}
+NTK_ORDER(compare, struct ntk_stuck_row, NTK_DOWN(core->running_ns));
 
 void ntk_stuck_sort(struct ntk_stuck *stuck)
 {

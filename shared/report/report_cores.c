@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/order.h"
 #include "shared/report/report_part.h"
 
 /* Limit of cores that one runtime lists. */
@@ -171,13 +172,7 @@ void report_write_cores(struct report_writer *w, const struct ntk_runtime_sample
     ntk_json_object_end(&w->json);
 }
 
-static int compare_cores(const void *a, const void *b)
-{
-    const struct ntk_core_sample *left = a;
-    const struct ntk_core_sample *right = b;
-
-    return left->core < right->core ? -1 : left->core > right->core;
-}
+NTK_ORDER(compare_cores, struct ntk_core_sample, NTK_UP(core));
 
 /* Keys such as "1" and "01" are the same core: the first stays. */
 static size_t drop_doubles(struct ntk_core_sample *cores, size_t count)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/report/report_part.h"
 
 /* Written as one key each; container_name is an array in this group. */
@@ -67,13 +68,7 @@ void report_write_k8s(struct report_writer *w)
     ntk_json_object_end(&w->json);
 }
 
-static int compare_owners(const void *a, const void *b)
-{
-    const struct ntk_k8s_owner *left = a;
-    const struct ntk_k8s_owner *right = b;
-
-    return left->index < right->index ? -1 : left->index > right->index;
-}
+NTK_ORDER(compare_owners, struct ntk_k8s_owner, NTK_UP(index));
 
 static void read_containers(struct ntk_snapshot *snapshot, struct ntk_k8s_owner *owner,
                             const json_t *array)

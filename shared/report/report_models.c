@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/report/report_part.h"
 
@@ -200,13 +201,7 @@ static void read_ext_model(struct ntk_snapshot *snapshot, struct ntk_model_sampl
     }
 }
 
-static int compare_models(const void *a, const void *b)
-{
-    const struct ntk_model_sample *left = a;
-    const struct ntk_model_sample *right = b;
-
-    return left->id < right->id ? -1 : left->id > right->id;
-}
+NTK_ORDER(compare_models, struct ntk_model_sample, NTK_UP(id));
 
 void report_read_models(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                         const json_t *memory, const json_t *ext)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shared/base/order.h"
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_system_sample, member)
@@ -213,13 +214,7 @@ static void write_cpu(struct report_writer *w)
     ntk_json_object_end(&w->json);
 }
 
-static int compare_cpus(const void *a, const void *b)
-{
-    const struct ntk_cpu_sample *left = a;
-    const struct ntk_cpu_sample *right = b;
-
-    return left->cpu < right->cpu ? -1 : left->cpu > right->cpu;
-}
+NTK_ORDER(compare_cpus, struct ntk_cpu_sample, NTK_UP(cpu));
 
 static void read_cpu(struct ntk_snapshot *snapshot, const json_t *group)
 {

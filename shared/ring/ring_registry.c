@@ -13,6 +13,7 @@
 #include "shared/abi/paths.h"
 #include "shared/abi/raw_clock.h"
 #include "shared/base/clock.h"
+#include "shared/base/order.h"
 #include "shared/base/process.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
@@ -569,19 +570,8 @@ static void look_into_folders(struct ntk_ring_registry *registry)
 
 /* ---- the list ---- */
 
-static int compare_segments(const void *a, const void *b)
-{
-    const struct ntk_ring_segment *left = *(struct ntk_ring_segment *const *)a;
-    const struct ntk_ring_segment *right = *(struct ntk_ring_segment *const *)b;
-
-    if (left->process.pid != right->process.pid) {
-        return left->process.pid < right->process.pid ? -1 : 1;
-    }
-    if (left->process.start_time != right->process.start_time) {
-        return left->process.start_time < right->process.start_time ? -1 : 1;
-    }
-    return strcmp(left->path, right->path);
-}
+NTK_ORDER_POINTERS(compare_segments, struct ntk_ring_segment,
+                   NTK_UP(process.pid) NTK_UP(process.start_time) NTK_TEXT(path));
 
 /* Its mapping is not needed any more; the file is removed when no other process needs it. */
 static void leave(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "shared/abi/paths.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/device/node_holder.h"
 #include "shared/ring/ring_registry.h"
@@ -314,13 +315,7 @@ static void find_mark(struct reader *reader, const char *hooks_dir)
     free(real);
 }
 
-static int compare_processes(const void *a, const void *b)
-{
-    uint32_t x = ((const struct ntk_ls_process *)a)->pid;
-    uint32_t y = ((const struct ntk_ls_process *)b)->pid;
-
-    return x < y ? -1 : x > y;
-}
+NTK_ORDER(compare_processes, struct ntk_ls_process, NTK_UP(pid));
 
 int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_software,
                           struct ntk_ls_machine *machine, uint32_t *out_lnc,

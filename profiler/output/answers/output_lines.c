@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profiler/output/answers/output_cells.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/formats/neff/source_text.h"
 
@@ -199,16 +200,7 @@ struct ranked_loop {
     size_t loop;
 };
 
-static int compare_loops(const void *a, const void *b)
-{
-    const struct ranked_loop *x = a;
-    const struct ranked_loop *y = b;
-
-    if (x->rank != y->rank) {
-        return x->rank > y->rank ? -1 : 1;
-    }
-    return x->loop < y->loop ? -1 : x->loop > y->loop;
-}
+NTK_ORDER(compare_loops, struct ranked_loop, NTK_DOWN(rank) NTK_UP(loop));
 
 /* "kv_h > s_t", outermost first. */
 static void cell_variables(struct ntk_text_table *table, const struct ntk_neff_loop *loops,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/output/output.h"
+#include "shared/base/order.h"
 #include "shared/base/text_table.h"
 #include "shared/base/json.h"
 
@@ -76,16 +77,7 @@ struct seen {
     size_t rank;
 };
 
-static int compare(const void *a, const void *b)
-{
-    const struct seen *x = a;
-    const struct seen *y = b;
-
-    if (x->number != y->number) {
-        return x->number < y->number ? -1 : 1;
-    }
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+NTK_ORDER(compare, struct seen, NTK_UP(number) NTK_UP(rank));
 
 static void cell_number(struct ntk_text_table *table, const struct ntk_summary_value *value)
 {

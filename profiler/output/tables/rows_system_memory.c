@@ -12,6 +12,7 @@
 #include "profiler/trace/chip.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 /* Limit of devices and stacks for hostile files. */
 #define STACKS_MAX 256
@@ -58,13 +59,7 @@ struct change {
 };
 #define CHANGES_BYTES ((size_t)16 << 20) /* longer lists go to a file */
 
-static int compare_changes(const void *a, const void *b)
-{
-    const struct change *x = a;
-    const struct change *y = b;
-
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+NTK_ORDER(compare_changes, struct change, NTK_UP(order));
 
 static bool is_free(const struct ntk_system_span *span)
 {

@@ -12,6 +12,7 @@
 #include "profiler/output/tables/folder.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
+#include "shared/base/order.h"
 
 /* Limit for hostile files; operations of further communicators have none. */
 #define GROUPS_MAX 4096U
@@ -68,19 +69,8 @@ static size_t group_find(const struct ntk_rank_files *files, const struct ntk_sy
     return NTK_RANK_NO_GROUP;
 }
 
-static int compare_spans(const void *a, const void *b)
-{
-    const struct ntk_rank_span *x = a;
-    const struct ntk_rank_span *y = b;
-
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) { /* enclosing ones first */
-        return x->end_ns > y->end_ns ? -1 : 1;
-    }
-    return x->span < y->span ? -1 : x->span > y->span;
-}
+/* Of the same start, enclosing spans come first. */
+NTK_ORDER(compare_spans, struct ntk_rank_span, NTK_UP(start_ns) NTK_DOWN(end_ns) NTK_UP(span));
 
 int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_rank *rank,
                          struct ntk_vec *out_spans)
@@ -136,13 +126,7 @@ int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_ra
 
 /* ---- which ranks ---- */
 
-static int compare_ranks(const void *a, const void *b)
-{
-    const struct ntk_rank *x = a;
-    const struct ntk_rank *y = b;
-
-    return x->number < y->number ? -1 : x->number > y->number;
-}
+NTK_ORDER(compare_ranks, struct ntk_rank, NTK_UP(number));
 
 /* UINT32_MAX: no communicator of the whole world has it. */
 static uint32_t world_rank_of(const struct ntk_rank_ops *ops, uint32_t world_count)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/base/cursor.h"
+#include "shared/base/order.h"
 #include "shared/formats/mlumodel/mlumodel_layout.h"
 
 static_assert(NTK_MLUMODEL_HEAD_BYTES == sizeof(struct mlumodel_head), "the head");
@@ -95,13 +96,7 @@ static int entry_read(struct ntk_cursor *cursor, const struct mlumodel_head *hea
     return 0;
 }
 
-static int by_symbol(const void *a, const void *b)
-{
-    const struct ntk_mlumodel_function *const *left = a;
-    const struct ntk_mlumodel_function *const *right = b;
-
-    return strcmp((*left)->symbol, (*right)->symbol);
-}
+NTK_ORDER_POINTERS(by_symbol, struct ntk_mlumodel_function, NTK_TEXT(symbol));
 
 /* Two functions with one symbol would be ambiguous. */
 static int symbols_check(const struct ntk_mlumodel *model, struct ntk_err *err)

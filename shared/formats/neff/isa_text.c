@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/isa_private.h"
 #include "shared/formats/neff/isa_text_private.h"
@@ -129,13 +130,7 @@ static int label_add(struct ntk_vec *labels, const char *name, size_t length, si
     return 0;
 }
 
-static int label_by_name(const void *a, const void *b)
-{
-    const struct label *x = a;
-    const struct label *y = b;
-
-    return strcmp(x->name, y->name);
-}
+NTK_ORDER(label_by_name, struct label, NTK_TEXT(name));
 
 static int assemble_line(struct assembler *assembler, char *line, unsigned number,
                          struct ntk_err *err)

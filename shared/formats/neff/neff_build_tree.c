@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/base/json.h"
+#include "shared/base/order.h"
 
 struct level { /* of the nodes that are open; iteration 0: a function */
     const char *file;
@@ -81,14 +82,7 @@ static void close_level(struct ntk_json *json)
     ntk_json_object_end(json);
 }
 
-static int compare_located(const void *a, const void *b)
-{
-    const struct build_located *x = a;
-    const struct build_located *y = b;
-
-    return x->place != y->place ? (x->place > y->place) - (x->place < y->place)
-                                : (x->id > y->id) - (x->id < y->id);
-}
+NTK_ORDER(compare_located, struct build_located, NTK_UP(place) NTK_UP(id));
 
 /* In the order of the source's execution, all engines together. */
 void neff_build_tree(struct ntk_neff_kernel *kernel, const char *member, struct ntk_vec *located)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/base/memory.h"
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 #define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
@@ -181,16 +182,7 @@ static int add_predecessors(struct debug_reader *r, const struct ntk_protobuf_fi
 }
 
 /* By id; entries with a kind first. */
-static int compare_predecessors(const void *a, const void *b)
-{
-    const struct ntk_neff_predecessor *x = a;
-    const struct ntk_neff_predecessor *y = b;
-
-    if (x->bir_id != y->bir_id) {
-        return x->bir_id < y->bir_id ? -1 : 1;
-    }
-    return x->kind == y->kind ? 0 : x->kind > y->kind ? -1 : 1;
-}
+NTK_ORDER(compare_predecessors, struct ntk_neff_predecessor, NTK_UP(bir_id) NTK_DOWN(kind));
 
 /* Merges both lists of an instruction, which have the same predecessors. */
 static void unite_predecessors(struct debug_reader *r,
@@ -469,31 +461,11 @@ static int read_engine(struct debug_reader *r, const struct ntk_neff *neff,
     return ret;
 }
 
-static int compare_instructions(const void *a, const void *b)
-{
-    const struct ntk_neff_debug_instruction *x = a;
-    const struct ntk_neff_debug_instruction *y = b;
+/* Of the same id, the first in the file. */
+NTK_ORDER(compare_instructions, struct ntk_neff_debug_instruction,
+          NTK_UP(bir_id) NTK_UP(predecessor_first) NTK_UP(name));
 
-    if (x->bir_id != y->bir_id) {
-        return x->bir_id < y->bir_id ? -1 : 1;
-    }
-    /* The first of those with the same id. */
-    return x->predecessor_first < y->predecessor_first   ? -1
-           : x->predecessor_first > y->predecessor_first ? 1
-           : (uintptr_t)x->name < (uintptr_t)y->name     ? -1
-                                                         : (uintptr_t)x->name > (uintptr_t)y->name;
-}
-
-static int compare_penguins(const void *a, const void *b)
-{
-    const struct debug_penguin *x = a;
-    const struct debug_penguin *y = b;
-
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    return x->text_at < y->text_at ? -1 : x->text_at > y->text_at;
-}
+NTK_ORDER(compare_penguins, struct debug_penguin, NTK_UP(id) NTK_UP(text_at));
 
 static const struct debug_penguin *find_penguin(const struct debug_reader *r, uint64_t id)
 {

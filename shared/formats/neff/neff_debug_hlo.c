@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 /* The needed pairs of an operation. */
@@ -127,16 +128,7 @@ static int compare_hlos(const void *a, const void *b)
     return x->text < y->text ? -1 : x->text > y->text; /* texts are in order of the file */
 }
 
-static int compare_frameworks(const void *a, const void *b)
-{
-    const struct ntk_neff_framework *x = a;
-    const struct ntk_neff_framework *y = b;
-
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    return x->text < y->text ? -1 : x->text > y->text;
-}
+NTK_ORDER(compare_frameworks, struct ntk_neff_framework, NTK_UP(id) NTK_UP(text));
 
 /* Both kinds of rows begin with their id. */
 static size_t keep_first_of_ids(struct ntk_vec *rows)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "shared/base/json.h"
+#include "shared/base/order.h"
 
 #define ENTRIES_MAX 64 /* tried for one name: a real file has one for each core */
 
@@ -51,19 +52,7 @@ static const struct ntk_neff_kernel_tree *tree_of(const struct ntk_neff_kernel *
     return (const struct ntk_neff_kernel_tree *)kernel->trees.items + index;
 }
 
-static int compare_stems(const void *a, const void *b)
-{
-    const struct stem *x = a;
-    const struct stem *y = b;
-
-    if (x->penguin_id != y->penguin_id) {
-        return x->penguin_id < y->penguin_id ? -1 : 1;
-    }
-    if (x->number != y->number) {
-        return x->number < y->number ? -1 : 1;
-    }
-    return x->instruction < y->instruction ? -1 : x->instruction > y->instruction;
-}
+NTK_ORDER(compare_stems, struct stem, NTK_UP(penguin_id) NTK_UP(number) NTK_UP(instruction));
 
 static bool is_same_stem(const struct stem *a, const struct stem *b)
 {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 
 static const char *const var_type_names[] = {
@@ -212,13 +213,7 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
                : 0;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-    const struct ntk_neff_var_place *x = a;
-    const struct ntk_neff_var_place *y = b;
-
-    return (x->var_id > y->var_id) - (x->var_id < y->var_id);
-}
+NTK_ORDER(compare_places, struct ntk_neff_var_place, NTK_UP(var_id));
 
 /* Programs look them up once per instruction. */
 static int index_vars(struct reader *r, struct ntk_neff_subgraph *subgraph)

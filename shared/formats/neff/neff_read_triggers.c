@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
+
 /* The names in one trigger, and the distance by which it moves the tail of the ring. */
 struct trigger {
     uint32_t queue_set;
@@ -14,22 +16,7 @@ struct trigger {
     uint64_t descriptors;
 };
 
-static int compare(const void *left, const void *right)
-{
-    const struct trigger *a = left;
-    const struct trigger *b = right;
-
-    if (a->queue_set != b->queue_set) {
-        return a->queue_set < b->queue_set ? -1 : 1;
-    }
-    if (a->function != b->function) {
-        return a->function < b->function ? -1 : 1;
-    }
-    if (a->instance != b->instance) {
-        return (uintptr_t)a->instance < (uintptr_t)b->instance ? -1 : 1;
-    }
-    return a->id < b->id ? -1 : a->id > b->id;
-}
+NTK_ORDER(compare, struct trigger, NTK_UP(queue_set) NTK_UP(function) NTK_UP(instance) NTK_UP(id));
 
 /* The name of an instance, kept once per queue set: one pointer for equal texts. */
 static const char *instance_of(const struct ntk_neff_queue_set *set, const char *name)

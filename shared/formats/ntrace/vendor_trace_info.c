@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/order.h"
 #include "shared/base/str.h"
 #include "shared/formats/common/protobuf.h"
 #include "shared/formats/ntrace/vendor_trace.h"
@@ -194,13 +195,7 @@ static int field_read(struct ntk_vendor_trace_info *info, const struct ntk_proto
     return field->bytes && field->number == 10 ? table_read(info, field) : 0;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const struct ntk_vendor_trace_name *x = a;
-    const struct ntk_vendor_trace_name *y = b;
-
-    return x->id < y->id ? -1 : x->id > y->id;
-}
+NTK_ORDER(compare_names, struct ntk_vendor_trace_name, NTK_UP(id));
 
 static char **const *texts_of(struct ntk_vendor_trace_info *info, char **texts[8])
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shared/base/buf.h"
+#include "shared/base/order.h"
 #include "shared/formats/popef/popef_layout.h"
 #include "shared/formats/popef/popef_private.h"
 
@@ -62,13 +63,7 @@ static void put_options(struct ntk_buf *buf, const struct popef_option *options,
     }
 }
 
-static int by_index(const void *a, const void *b)
-{
-    const struct popef_program_name *const *x = a;
-    const struct popef_program_name *const *y = b;
-
-    return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
-}
+NTK_ORDER_POINTERS(by_index, struct popef_program_name, NTK_UP(index));
 
 /* The list in its order, as an array of pointers for free(); NULL if out of memory. */
 static const struct popef_program_name **map_sorted(const struct popef_metadata *metadata)
