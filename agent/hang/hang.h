@@ -27,6 +27,9 @@
 
 struct ntk_opt_program;
 
+/* The exit code of a subcommand that cannot judge. */
+#define NTK_HANG_EXIT_UNKNOWN 3
+
 /* The whole subcommands; argv[0] is "hang" or "slow". The exit code. */
 int ntk_hang_main(int argc, char **argv);
 int ntk_slow_main(int argc, char **argv);

@@ -6,8 +6,6 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 
-#define EXIT_UNKNOWN 3
-
 /* Machines that did not answer are not judged. */
 static int conclude(const struct ntk_hang_question *question, const struct ntk_host *hosts,
                     size_t count, bool is_here)
@@ -25,7 +23,9 @@ static int conclude(const struct ntk_hang_question *question, const struct ntk_h
         return ret;
     }
     bool is_blind = answer.saw_nothing && is_here && ntk_hang_has_unreadable(&hosts[0]);
-    return answer.found ? EXIT_FAILURE : answers == 0 || is_blind ? EXIT_UNKNOWN : EXIT_SUCCESS;
+    return answer.found               ? EXIT_FAILURE
+           : answers == 0 || is_blind ? NTK_HANG_EXIT_UNKNOWN
+                                      : EXIT_SUCCESS;
 }
 
 int ntk_hang_ask(const struct ntk_hang_question *question, int argc, char **argv)

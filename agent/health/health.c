@@ -9,8 +9,6 @@
 #include "shared/base/opt.h"
 #include "shared/collect/collect.h"
 
-#define EXIT_UNKNOWN 3
-
 static uint64_t arg_for_ns = 1 * NTK_NS_PER_SECOND;
 static bool arg_json;
 static const char *arg_sysfs_root;
@@ -128,7 +126,7 @@ static int exit_code(const struct ntk_host *hosts, size_t count)
         worst = verdict > worst ? verdict : worst;
     }
     return worst == NTK_HEALTH_UNHEALTHY ? EXIT_FAILURE
-           : worst == NTK_HEALTH_UNKNOWN ? EXIT_UNKNOWN
+           : worst == NTK_HEALTH_UNKNOWN ? NTK_HANG_EXIT_UNKNOWN
                                          : EXIT_SUCCESS;
 }
 

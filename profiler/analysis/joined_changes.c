@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "profiler/analysis/joined.h"
-
-/* The largest allowed speed-up factor. */
-#define SPEED_MAX 1e6
-#define SPEED_MIN 1e-3
+#include "profiler/analysis/what_if.h"
 
 static int change_parse(const char *word, size_t length, struct ntk_joined_change *out)
 {
@@ -47,8 +44,8 @@ static int change_parse(const char *word, size_t length, struct ntk_joined_chang
                 return -EINVAL;
             }
             out->speed = strtod(at, &end);
-            return end == at || *end || out->speed > SPEED_MAX ||
-                           (out->speed != 0 && !(out->speed >= SPEED_MIN))
+            return end == at || *end || out->speed > NTK_WHAT_IF_SPEED_MAX ||
+                           (out->speed != 0 && !(out->speed >= NTK_WHAT_IF_SPEED_MIN))
                        ? -EINVAL
                        : 0;
         }

@@ -29,6 +29,13 @@ enum ntk_wait_kind {
 
 #define NTK_PROGRAM_NO_NUMBER UINT16_MAX
 
+/* Semaphores and events in one numbering: 256 of each. */
+#define NTK_PROGRAM_NUMBERS 512
+static inline unsigned ntk_program_number(bool is_event, unsigned number)
+{
+    return (is_event ? NTK_PROGRAM_NUMBERS / 2 : 0) + (number & 0xff);
+}
+
 /* Layers without a name in any file. */
 #define NTK_LAYER_NONE 0U    /* the program's, without a name */
 #define NTK_LAYER_RUNTIME 1U /* added by the runtime around the program */

@@ -3,18 +3,12 @@
 
 #include <string.h>
 
-#define EVENT_NUMBER 256
 /* How far back to search for hidden changes, per wait. */
 #define HIDDEN_MAX 256
 /* A change this long after the end of an instruction was made by another one; hardware takes up to
  * 0.05 us. */
 #define SIGNAL_DELAY_PS 1000000
 #define LISTS 3 /* struct ntk_by_number */
-
-static unsigned number_of(bool is_event, unsigned number)
-{
-    return (is_event ? EVENT_NUMBER : 0) + (number & 0xff);
-}
 
 typedef int key_of(const struct ntk_release_search *index, size_t item);
 
@@ -23,7 +17,7 @@ static int change_key(const struct ntk_release_search *index, size_t item)
     const struct ntk_trace_event *event =
         ntk_change_at(index->core, index->dependencies, (uint32_t)item);
 
-    return (int)number_of(!event->is_semaphore, event->number);
+    return (int)ntk_program_number(!event->is_semaphore, event->number);
 }
 
 const struct ntk_slot_fact *ntk_release_search_fact(const struct ntk_release_search *index,
@@ -39,7 +33,7 @@ static int signal_key(const struct ntk_release_search *index, size_t item)
 
     return fact->signal_number == NTK_PROGRAM_NO_NUMBER
                ? -1
-               : (int)number_of(fact->signals_event, fact->signal_number);
+               : (int)ntk_program_number(fact->signals_event, fact->signal_number);
 }
 
 static int transfer_key(const struct ntk_release_search *index, size_t item)
@@ -48,7 +42,7 @@ static int transfer_key(const struct ntk_release_search *index, size_t item)
 
     return fact->done_number == NTK_PROGRAM_NO_NUMBER
                ? -1
-               : (int)number_of(fact->done_is_event, fact->done_number);
+               : (int)ntk_program_number(fact->done_is_event, fact->done_number);
 }
 
 /* A list and what it is sorted by. */
@@ -76,7 +70,7 @@ static void passed(const struct ntk_release_search *index, const struct sorting 
 static int sort_by_number(const struct ntk_release_search *index, size_t item_count,
                           const struct sorting *sortings, size_t count)
 {
-    uint32_t next[SORTINGS_MAX][NTK_RELEASE_NUMBERS];
+    uint32_t next[SORTINGS_MAX][NTK_PROGRAM_NUMBERS];
     uint32_t *items[SORTINGS_MAX];
 
     for (size_t i = 0; i < item_count; i++) {
@@ -88,12 +82,12 @@ static int sort_by_number(const struct ntk_release_search *index, size_t item_co
     }
     for (size_t s = 0; s < count; s++) {
         struct ntk_by_number *to = sortings[s].to;
-        for (unsigned n = 0; n < NTK_RELEASE_NUMBERS; n++) {
+        for (unsigned n = 0; n < NTK_PROGRAM_NUMBERS; n++) {
             to->first[n + 1] += to->first[n];
             next[s][n] = to->first[n];
         }
         ntk_long_list_init(&to->list, index->program->trace, sizeof(uint32_t), LISTS);
-        int ret = ntk_long_list_resize(&to->list, to->first[NTK_RELEASE_NUMBERS]);
+        int ret = ntk_long_list_resize(&to->list, to->first[NTK_PROGRAM_NUMBERS]);
         if (ret < 0) {
             return ret;
         }
@@ -253,7 +247,7 @@ static uint32_t find_change(struct ntk_release_search *index, const struct ntk_s
                             uint32_t *out_ordinal)
 {
     bool is_event = fact->wait == NTK_WAIT_SET || fact->wait == NTK_WAIT_CLEAR;
-    unsigned number = number_of(is_event, fact->wait_number);
+    unsigned number = ntk_program_number(is_event, fact->wait_number);
     const uint32_t *items = index->changes.items;
     uint32_t first = index->changes.first[number];
     uint32_t at = changes_until(index, number,
@@ -384,7 +378,7 @@ void ntk_release_find(struct ntk_release_search *index, size_t waiter, size_t it
     }
     const struct ntk_trace_event *change =
         ntk_change_at(index->core, index->dependencies, release->event);
-    unsigned number = number_of(!change->is_semaphore, change->number);
+    unsigned number = ntk_program_number(!change->is_semaphore, change->number);
     release->by_transfer = change->source == NTK_NTFF_ENGINE_AXI;
     if (release->by_transfer) {
         find_sender(index, number, ordinal, release);

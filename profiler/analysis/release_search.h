@@ -13,15 +13,12 @@
 #include "profiler/analysis/core_signals.h"
 #include "profiler/analysis/dependencies.h"
 
-/* Semaphores and events share one numbering here: 256 of each. */
-#define NTK_RELEASE_NUMBERS 512
-
 /* Indices sorted by number, then time: those of number n are items[first[n]] up to items[first[n +
  * 1]]. */
 struct ntk_by_number {
-    uint32_t first[NTK_RELEASE_NUMBERS + 1];
+    uint32_t first[NTK_PROGRAM_NUMBERS + 1];
     uint32_t near
-        [NTK_RELEASE_NUMBERS]; /* where the last search in a number ended: the next time is close */
+        [NTK_PROGRAM_NUMBERS]; /* where the last search in a number ended: the next time is close */
     const uint32_t *items;
     struct ntk_long_list list; /* their storage: uint32_t */
 };

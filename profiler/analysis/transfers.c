@@ -12,8 +12,6 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
-#define NUMBERS 512 /* semaphores, then events */
-#define EVENT_NUMBER 256
 #define RINGS ((size_t)NTK_NTFF_DMA_ENGINES * NTK_NTFF_DMA_QUEUES)
 #define NONE NTK_PACKET_NO_TRANSFER
 #define LISTS 4 /* those that exist at once */
@@ -35,7 +33,7 @@ struct finding {
     struct ntk_map facts;        /* the name's address in a fact, to the same */
     struct ntk_long_list begun;  /* struct ntk_begun, as out->list */
     struct ntk_long_list owners; /* uint32_t: queue of each */
-    struct number numbers[NUMBERS];
+    struct number numbers[NTK_PROGRAM_NUMBERS];
     struct ntk_packet_ring rings[RINGS];
 };
 
@@ -178,7 +176,7 @@ static void append_to_number(struct finding *f, const struct ntk_slot_fact *fact
     if (fact->done_number == NTK_PROGRAM_NO_NUMBER) {
         return;
     }
-    number = &f->numbers[(fact->done_is_event ? EVENT_NUMBER : 0U) + (fact->done_number & 0xffU)];
+    number = &f->numbers[ntk_program_number(fact->done_is_event, fact->done_number)];
     if (number->count++ == 0) {
         number->first = transfer;
     } else {
@@ -244,7 +242,7 @@ static int find_begun(struct finding *f)
 
 static struct number *number_of(struct finding *f, const struct ntk_trace_event *event)
 {
-    return &f->numbers[(event->is_semaphore ? 0U : EVENT_NUMBER) + event->number];
+    return &f->numbers[ntk_program_number(!event->is_semaphore, event->number)];
 }
 
 /* DMA changes of a number are divided evenly among the transfers that name it, in order. */

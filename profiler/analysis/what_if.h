@@ -24,6 +24,9 @@
 
 #define NTK_WHAT_IF_CHANGES_MAX 16U
 #define NTK_WHAT_IF_NAME_BYTES 200U
+/* The largest and smallest allowed factor of speed. */
+#define NTK_WHAT_IF_SPEED_MAX 1e6
+#define NTK_WHAT_IF_SPEED_MIN 1e-3
 
 enum ntk_what_if_part {
     NTK_WHAT_IF_DMA,         /* packets of transfers */

@@ -7,9 +7,6 @@
 
 #include "profiler/analysis/what_if.h"
 
-/* The largest and smallest allowed factor of speed. */
-#define SPEED_MAX 1e6
-#define SPEED_MIN 1e-3
 #define TEXT_BYTES (NTK_WHAT_IF_NAME_BYTES + 64)
 
 static const struct {
@@ -111,7 +108,7 @@ static int speed_parse(const char *text, double *out)
         return -EINVAL;
     }
     *out = strtod(text, &end);
-    return *end || !(*out >= SPEED_MIN && *out <= SPEED_MAX) ? -EINVAL : 0;
+    return *end || !(*out >= NTK_WHAT_IF_SPEED_MIN && *out <= NTK_WHAT_IF_SPEED_MAX) ? -EINVAL : 0;
 }
 
 static int change_parse(const char *word, size_t length, struct ntk_what_if_change *out)

@@ -17,8 +17,7 @@
 #include "shared/base/host.h"
 #include "shared/formats/ntrace/ntrace.h"
 
-#define PIECE_EVENTS 16384U /* size of pieces in the file, and of memory while writing */
-#define SAMPLES_MAX 86400U  /* a day; later ones are omitted */
+#define SAMPLES_MAX 86400U /* a day; later ones are omitted */
 #define CPUS_MAX 1024U
 
 /* --- system trace ----------------------------------------------------------------------------- */
@@ -57,13 +56,13 @@ static int core_add(struct ntk_ntrace_writer *writer, enum ntk_core_trace_sink s
 {
     uint64_t position = 0;
     uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* must not block on a core that still records */
-    size_t count = PIECE_EVENTS;
+    size_t count = CORE_INSPECT_PIECE_EVENTS;
     int ret = 0;
 
-    while (count == PIECE_EVENTS && room >= PIECE_EVENTS && ret == 0) {
+    while (count == CORE_INSPECT_PIECE_EVENTS && room >= CORE_INSPECT_PIECE_EVENTS && ret == 0) {
         uint64_t lost = 0;
 
-        count = ntk_core_trace_copy(sink, nc, &position, events, PIECE_EVENTS, &lost);
+        count = ntk_core_trace_copy(sink, nc, &position, events, CORE_INSPECT_PIECE_EVENTS, &lost);
         room -= count;
         if (count == 0 && position > 0) {
             break;
@@ -82,7 +81,7 @@ int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink si
 {
     NtkNtracePb__Trace head = NTK_NTRACE_PB__TRACE__INIT;
     struct ntk_ntrace_writer writer = { 0 };
-    struct ntk_ntrace_event *events = calloc(PIECE_EVENTS, sizeof *events);
+    struct ntk_ntrace_event *events = calloc(CORE_INSPECT_PIECE_EVENTS, sizeof *events);
     uint32_t named = 0;
 
     if (!events) {

@@ -15,7 +15,6 @@
 #include "shared/formats/ntrace/vendor_trace.h"
 
 #define VERSION 2U
-#define PIECE_EVENTS 16384U
 #define FLUSH_BYTES ((size_t)1 << 20)
 #define MODELS_MAX 65536U
 #define RING_OF_CORE 4U
@@ -330,7 +329,7 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
 {
     uint64_t position = 0;
     uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* must not block on a core that still records */
-    size_t count = PIECE_EVENTS;
+    size_t count = CORE_INSPECT_PIECE_EVENTS;
     bool is_first = true;
 
     saving->nc = nc;
@@ -341,10 +340,11 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
     saving->total_bytes = 0;
     memset(saving->ahead_ns, 0, sizeof saving->ahead_ns);
     memset(saving->usage_bytes, 0, sizeof saving->usage_bytes);
-    while (count == PIECE_EVENTS && room >= PIECE_EVENTS && !saving->failed) {
+    while (count == CORE_INSPECT_PIECE_EVENTS && room >= CORE_INSPECT_PIECE_EVENTS &&
+           !saving->failed) {
         uint64_t lost = 0;
 
-        count = ntk_core_trace_copy(sink, nc, &position, events, PIECE_EVENTS, &lost);
+        count = ntk_core_trace_copy(sink, nc, &position, events, CORE_INSPECT_PIECE_EVENTS, &lost);
         room -= count;
         saving->number += is_first ? lost : 0; /* readers count missing numbers */
         is_first = false;
@@ -368,7 +368,7 @@ int ntk_core_vendor_trace_save(const struct ntk_core *core, enum ntk_core_trace_
                                struct ntk_core_vendor_trace *out_trace, struct ntk_err *err)
 {
     struct saving *saving = calloc(1, sizeof *saving);
-    struct ntk_ntrace_event *events = calloc(PIECE_EVENTS, sizeof *events);
+    struct ntk_ntrace_event *events = calloc(CORE_INSPECT_PIECE_EVENTS, sizeof *events);
     int ret =
         !saving || !events ? ntk_err_no_memory(err) : stream_begin(&saving->stream, path, err);
 

@@ -18,6 +18,9 @@
 extern "C" {
 #endif
 
+/* Size of pieces in the file, and of memory while writing. */
+#define CORE_INSPECT_PIECE_EVENTS 16384U
+
 /* The part of trace_info.pb about ntrace.pb. */
 struct ntk_core_vendor_trace {
     uint64_t record_count;

@@ -12,9 +12,8 @@
 #include <string.h>
 
 #include "runtime-hooks/interpose/marker.h"
+#include "runtime-hooks/nrt/nrt_search.h"
 #include "shared/formats/elf/elf_file.h"
-
-#define SONAME "libnrt.so.1"
 
 struct runtime {
     struct ntk_elf_file file;
@@ -72,10 +71,10 @@ unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
         return LA_FLG_BINDFROM;
     }
     soname = ntk_elf_file_text(&runtime->file, DT_SONAME, 0);
-    if (ntk_elf_file_find(&runtime->file, INTERPOSE_MARKER_NAME, INTERPOSE_MARKER_NODE, &export)) {
+    if (ntk_elf_file_find(&runtime->file, NTK_NRT_HOOKS_MARKER, INTERPOSE_MARKER_NODE, &export)) {
         hooks_found(map, space, &runtime->file);
         *cookie = COOKIE_HOOKS;
-    } else if (soname && strcmp(soname, SONAME) == 0) {
+    } else if (soname && strcmp(soname, NTK_NRT_SONAME) == 0) {
         runtime->path = map->l_name;
         runtime->base = map->l_addr;
         *cookie = (uintptr_t)runtime;

@@ -4,9 +4,9 @@
 #include <link.h>
 #include <stddef.h>
 
-#include "runtime-hooks/interpose/early.h"
+#include "shared/formats/elf/elf_file.h"
 
-#define VERSION_HIDDEN 0x8000u
+#include "runtime-hooks/interpose/early.h"
 
 /* From the linker: our own image. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
@@ -67,7 +67,7 @@ static void entries_find(ElfW(Sym) * symbols, ElfW(Half) * versions, uint32_t co
                 entries[i] = (struct entry){
                     .symbol = &symbols[s],
                     .version = &versions[s],
-                    .is_old = (versions[s] & VERSION_HIDDEN) != 0,
+                    .is_old = (versions[s] & NTK_ELF_VERSION_HIDDEN) != 0,
                 };
                 break;
             }
@@ -111,8 +111,8 @@ static void entry_write(const struct entry *entry, uint32_t call, bool is_absent
     __atomic_store_n(&entry->symbol->st_value, pick, __ATOMIC_RELEASE);
     __atomic_store_n(&entry->symbol->st_info, info, __ATOMIC_RELEASE);
     __atomic_store_n(entry->version,
-                     (ElfW(Half))((*entry->version & ~VERSION_HIDDEN) |
-                                  (is_absent || is_hidden ? VERSION_HIDDEN : 0)),
+                     (ElfW(Half))((*entry->version & ~NTK_ELF_VERSION_HIDDEN) |
+                                  (is_absent || is_hidden ? NTK_ELF_VERSION_HIDDEN : 0)),
                      __ATOMIC_RELEASE);
 }
 

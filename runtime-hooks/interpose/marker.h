@@ -10,8 +10,7 @@
 
 #define INTERPOSE_MARKER_NODE "HOOKS_1"
 
-#define INTERPOSE_MARKER_NAME "neuron_hooks_marker"
-extern const char neuron_hooks_marker[]; /* our version */
+extern const char neuron_hooks_marker[]; /* NTK_NRT_HOOKS_MARKER: our version */
 
 /*
  * The observing function for a call of the runtime at path, loaded at base, to which it passes the

@@ -8,13 +8,11 @@
 #include <link.h>
 
 #include "runtime-hooks/interpose/marker.h"
+#include "runtime-hooks/nrt/nrt_search.h"
 #include "shared/formats/elf/elf_file.h"
 #include "shared/formats/elf/ld_cache.h"
 
 #include "runtime-hooks/interpose/early.h"
-
-#define SONAME "libnrt.so.1"
-#define VENDOR_FOLDER "/opt/aws/neuron/lib"
 
 /* The runtime, and not our own file or a copy of it. */
 static bool is_runtime(const char *path)
@@ -23,7 +21,7 @@ static bool is_runtime(const char *path)
     struct ntk_elf_file file;
     bool is_good = ntk_elf_file_open(&file, path) == 0 && file.is_ours && file.is_library &&
                    ntk_elf_file_find(&file, "nrt_init", INTERPOSE_NODE_2, &export) &&
-                   !ntk_elf_file_find(&file, INTERPOSE_MARKER_NAME, INTERPOSE_MARKER_NODE, &export);
+                   !ntk_elf_file_find(&file, NTK_NRT_HOOKS_MARKER, INTERPOSE_MARKER_NODE, &export);
 
     ntk_elf_file_close(&file);
     return is_good;
@@ -43,7 +41,7 @@ static bool text_copy(char to[PATH_MAX], const char *text)
 /* The library in a folder; an empty name is the working folder. */
 static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
 {
-    static const char name[] = "/" SONAME;
+    static const char name[] = "/" NTK_NRT_SONAME;
     size_t skipped = bytes == 0; /* the slash */
 
     if (bytes > PATH_MAX - sizeof name) {
@@ -93,11 +91,12 @@ static bool object_read(const char *path, uintptr_t base, const ElfW(Dyn) * dyna
             out_object->rpath = text;
         } else if (entry->d_tag == DT_RUNPATH) {
             out_object->runpath = text;
-        } else if (entry->d_tag == DT_NEEDED && strcmp(text, SONAME) == 0) {
+        } else if (entry->d_tag == DT_NEEDED && strcmp(text, NTK_NRT_SONAME) == 0) {
             out_object->needs_us = true;
         }
     }
-    out_object->is_of_name = out_object->soname && strcmp(out_object->soname, SONAME) == 0 &&
+    out_object->is_of_name = out_object->soname &&
+                             strcmp(out_object->soname, NTK_NRT_SONAME) == 0 &&
                              base != (uintptr_t)&__ehdr_start;
     return true;
 }
@@ -279,7 +278,7 @@ static bool cache_has(char path[PATH_MAX])
     bool is_found = false;
 
     (void)ntk_ld_cache_open(&cache, NTK_LD_CACHE_FILE);
-    while (!is_found && (entry = ntk_ld_cache_next(&cache, SONAME, &cursor)) != NULL) {
+    while (!is_found && (entry = ntk_ld_cache_next(&cache, NTK_NRT_SONAME, &cursor)) != NULL) {
         is_found = text_copy(path, entry) && is_runtime(path);
     }
     ntk_ld_cache_close(&cache);
@@ -287,15 +286,6 @@ static bool cache_has(char path[PATH_MAX])
 }
 
 /* ---- all of them ---- */
-
-/* Default folders of loaders, as built by distributions. */
-#if defined(__aarch64__)
-#define MULTIARCH "aarch64-linux-gnu"
-#else
-#define MULTIARCH "x86_64-linux-gnu"
-#endif
-static const char folders[] =
-    "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib";
 
 bool interpose_real_find(char path[PATH_MAX], bool *out_is_certain)
 {
@@ -312,6 +302,6 @@ bool interpose_real_find(char path[PATH_MAX], bool *out_is_certain)
            (library_path && library_path[0] != '\0' &&
             list_has(&program, library_path, ":;", path)) ||
            objects_have(WHERE_RUNPATH, path) ||
-           folder_has(VENDOR_FOLDER, sizeof VENDOR_FOLDER - 1, path) || cache_has(path) ||
-           list_has(NULL, folders, ":", path);
+           folder_has(NTK_NRT_VENDOR_FOLDER, sizeof NTK_NRT_VENDOR_FOLDER - 1, path) ||
+           cache_has(path) || list_has(NULL, NTK_NRT_LOADER_FOLDERS, ":", path);
 }

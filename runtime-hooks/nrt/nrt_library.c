@@ -13,7 +13,6 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-#define HOOKS_MARKER "neuron_hooks_marker" /* runtime-hooks/interpose/marker.h */
 #define PRIVATE_NAME NTK_LIBDIR "/neuron-soft/" NTK_NRT_SONAME
 
 /* Our software runtime: neuron-soft below the folder of libraries where this program is installed,
@@ -39,7 +38,7 @@ static bool private_find(char path[PATH_MAX])
 
 static bool is_hooks(void *library)
 {
-    return dlsym(library, HOOKS_MARKER) != NULL;
+    return dlsym(library, NTK_NRT_HOOKS_MARKER) != NULL;
 }
 
 static void path_get(void *library, char path[PATH_MAX])

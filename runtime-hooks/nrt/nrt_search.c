@@ -13,18 +13,7 @@
 #define ORIGIN "$ORIGIN"
 #define ORIGIN_BRACED "${ORIGIN}"
 
-#define HOOKS_MARKER "neuron_hooks_marker" /* runtime-hooks/interpose/marker.h */
-
 #define SOFTWARE_MARKER "neuron_soft_runtime" /* runtime-hooks/libnrt/nrt_identity.c */
-
-/* The folders of the loader, as distributions build it. */
-#if defined(__aarch64__)
-#define MULTIARCH "aarch64-linux-gnu"
-#else
-#define MULTIARCH "x86_64-linux-gnu"
-#endif
-static const char default_folders[] =
-    "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib";
 
 static bool is_same_file(const char *a, const char *b)
 {
@@ -48,7 +37,7 @@ static bool has_export(const char *path, const char *name)
 
 bool ntk_nrt_is_runtime(const char *path, const char *hooks)
 {
-    return has_export(path, "nrt_init") && !has_export(path, HOOKS_MARKER) &&
+    return has_export(path, "nrt_init") && !has_export(path, NTK_NRT_HOOKS_MARKER) &&
            !(hooks && is_same_file(path, hooks));
 }
 
@@ -119,7 +108,7 @@ bool ntk_nrt_search(const struct ntk_nrt_search *search, char out_path[PATH_MAX]
            list_has(search, secure_getenv("LD_LIBRARY_PATH"), out_path) ||
            (!search->paths_come_first && list_has(search, search->paths, out_path)) ||
            (search->vendor_comes_first && list_has(search, vendor, out_path)) ||
-           cache_has(search, out_path) || list_has(search, default_folders, out_path) ||
+           cache_has(search, out_path) || list_has(search, NTK_NRT_LOADER_FOLDERS, out_path) ||
            (!search->vendor_comes_first && list_has(search, vendor, out_path));
 }
 

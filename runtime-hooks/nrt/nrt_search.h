@@ -12,6 +12,17 @@
 
 #define NTK_NRT_SONAME "libnrt.so.1"
 #define NTK_NRT_VENDOR_FOLDER "/opt/aws/neuron/lib"
+#define NTK_NRT_HOOKS_MARKER \
+    "neuron_hooks_marker" /* an export of our hooks, and of copies of them */
+
+/* The default folders of loaders, as built by distributions. */
+#if defined(__aarch64__)
+#define NTK_NRT_MULTIARCH "aarch64-linux-gnu"
+#else
+#define NTK_NRT_MULTIARCH "x86_64-linux-gnu"
+#endif
+#define NTK_NRT_LOADER_FOLDERS \
+    "/lib/" NTK_NRT_MULTIARCH ":/usr/lib/" NTK_NRT_MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib"
 
 struct ntk_nrt_search {
     const char *program;       /* its file, for $ORIGIN in paths */

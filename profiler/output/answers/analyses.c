@@ -22,41 +22,54 @@
 /* One of text and json is NULL. 0, -ENOMEM, or -ENODATA: not recorded in the files. */
 typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);
 
-static int answer_idle(const struct ntk_analyses *asked, struct ntk_buf *text,
-                       struct ntk_json *json)
-{
-    struct ntk_idle_reasons idle;
-    int ret = ntk_analysis_idle_reasons(asked->program, &asked->dependencies, &idle);
+/* The answer of an analysis with one result, as JSON or as text. */
+#define ANSWER(question, type, make, put_json, put_text)                                 \
+    static int answer_##question(const struct ntk_analyses *asked, struct ntk_buf *text, \
+                                 struct ntk_json *json)                                  \
+    {                                                                                    \
+        struct type result;                                                              \
+        int ret = make;                                                                  \
+        if (ret < 0) {                                                                   \
+            return ret;                                                                  \
+        }                                                                                \
+        if (json) {                                                                      \
+            put_json;                                                                    \
+        } else {                                                                         \
+            put_text;                                                                    \
+        }                                                                                \
+        type##_fini(&result);                                                            \
+        return 0;                                                                        \
+    }                                                                                    \
+    static answer answer_##question /* takes the semicolon */
 
-    if (ret < 0) {
-        return ret;
-    }
-    if (json) {
-        ntk_output_idle_json(asked->program, &idle, json);
-    } else {
-        ntk_output_idle_text(asked->program, &idle, text);
-    }
-    ntk_idle_reasons_fini(&idle);
-    return 0;
-}
-
-static int answer_bubbles(const struct ntk_analyses *asked, struct ntk_buf *text,
-                          struct ntk_json *json)
-{
-    struct ntk_bubbles bubbles;
-    int ret = ntk_analysis_bubbles(asked->program, &asked->dependencies, &asked->bubbles, &bubbles);
-
-    if (ret < 0) {
-        return ret;
-    }
-    if (json) {
-        ntk_output_bubbles_json(asked->program, &bubbles, json);
-    } else {
-        ntk_output_bubbles_text(asked->program, &bubbles, asked->bubbles.limit, text);
-    }
-    ntk_bubbles_fini(&bubbles);
-    return 0;
-}
+ANSWER(idle, ntk_idle_reasons,
+       ntk_analysis_idle_reasons(asked->program, &asked->dependencies, &result),
+       ntk_output_idle_json(asked->program, &result, json),
+       ntk_output_idle_text(asked->program, &result, text));
+ANSWER(bubbles, ntk_bubbles,
+       ntk_analysis_bubbles(asked->program, &asked->dependencies, &asked->bubbles, &result),
+       ntk_output_bubbles_json(asked->program, &result, json),
+       ntk_output_bubbles_text(asked->program, &result, asked->bubbles.limit, text));
+ANSWER(regions, ntk_regions, ntk_analysis_regions(asked->program, &result),
+       ntk_output_regions_json(asked->program, &result, json),
+       ntk_output_regions_text(asked->program, &result, text));
+ANSWER(tensors, ntk_tensor_traffic, ntk_analysis_tensor_traffic(asked->program, &result),
+       ntk_output_tensors_json(&result, json), ntk_output_tensors_text(&result, text));
+ANSWER(roofline, ntk_roofline, ntk_analysis_roofline(asked->program, &asked->costs, &result),
+       ntk_output_roofline_json(asked->program, &result, json),
+       ntk_output_roofline_text(asked->program, &result, text));
+ANSWER(activity, ntk_activity_over_time,
+       ntk_analysis_activity_over_time(asked->program->trace, json ? JSON_PIECES : TEXT_PIECES,
+                                       &result),
+       ntk_output_activity_json(asked->program->trace, &result, json),
+       ntk_output_activity_text(asked->program->trace, &result, text));
+ANSWER(onchip, ntk_chip_memory, ntk_analysis_chip_memory(asked->program, JSON_PIECES, &result),
+       ntk_output_onchip_json(asked->program, &result, json),
+       ntk_output_onchip_text(asked->program, &result, text));
+ANSWER(what_if, ntk_what_if,
+       ntk_analysis_what_if(asked->program, &asked->transfers, &asked->changes, &result),
+       ntk_output_what_if_json(asked->program, &result, json),
+       ntk_output_what_if_text(asked->program, &result, text));
 
 static int answer_path(const struct ntk_analyses *asked, struct ntk_buf *text,
                        struct ntk_json *json)
@@ -89,60 +102,6 @@ static int answer_top(const struct ntk_analyses *asked, struct ntk_buf *text, st
     } else {
         ntk_output_costs_text(asked->program, &asked->costs, text);
     }
-    return 0;
-}
-
-static int answer_regions(const struct ntk_analyses *asked, struct ntk_buf *text,
-                          struct ntk_json *json)
-{
-    struct ntk_regions regions;
-    int ret = ntk_analysis_regions(asked->program, &regions);
-
-    if (ret < 0) {
-        return ret;
-    }
-    if (json) {
-        ntk_output_regions_json(asked->program, &regions, json);
-    } else {
-        ntk_output_regions_text(asked->program, &regions, text);
-    }
-    ntk_regions_fini(&regions);
-    return 0;
-}
-
-static int answer_tensors(const struct ntk_analyses *asked, struct ntk_buf *text,
-                          struct ntk_json *json)
-{
-    struct ntk_tensor_traffic tensors;
-    int ret = ntk_analysis_tensor_traffic(asked->program, &tensors);
-
-    if (ret < 0) {
-        return ret;
-    }
-    if (json) {
-        ntk_output_tensors_json(&tensors, json);
-    } else {
-        ntk_output_tensors_text(&tensors, text);
-    }
-    ntk_tensor_traffic_fini(&tensors);
-    return 0;
-}
-
-static int answer_roofline(const struct ntk_analyses *asked, struct ntk_buf *text,
-                           struct ntk_json *json)
-{
-    struct ntk_roofline roofline;
-    int ret = ntk_analysis_roofline(asked->program, &asked->costs, &roofline);
-
-    if (ret < 0) {
-        return ret;
-    }
-    if (json) {
-        ntk_output_roofline_json(asked->program, &roofline, json);
-    } else {
-        ntk_output_roofline_text(asked->program, &roofline, text);
-    }
-    ntk_roofline_fini(&roofline);
     return 0;
 }
 
@@ -219,25 +178,6 @@ static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
     return ret;
 }
 
-static int answer_activity(const struct ntk_analyses *asked, struct ntk_buf *text,
-                           struct ntk_json *json)
-{
-    const struct ntk_trace *trace = asked->program->trace;
-    struct ntk_activity_over_time activity;
-    int ret = ntk_analysis_activity_over_time(trace, json ? JSON_PIECES : TEXT_PIECES, &activity);
-
-    if (ret < 0) {
-        return ret;
-    }
-    if (json) {
-        ntk_output_activity_json(trace, &activity, json);
-    } else {
-        ntk_output_activity_text(trace, &activity, text);
-    }
-    ntk_activity_over_time_fini(&activity);
-    return 0;
-}
-
 static int answer_memory(const struct ntk_analyses *asked, struct ntk_buf *text,
                          struct ntk_json *json)
 {
@@ -255,42 +195,6 @@ static int answer_memory(const struct ntk_analyses *asked, struct ntk_buf *text,
     if (ret == 0) {
         ntk_chip_memory_fini(&chip);
     }
-    return 0;
-}
-
-static int answer_onchip(const struct ntk_analyses *asked, struct ntk_buf *text,
-                         struct ntk_json *json)
-{
-    struct ntk_chip_memory chip;
-    int ret = ntk_analysis_chip_memory(asked->program, JSON_PIECES, &chip);
-
-    if (ret < 0) {
-        return ret;
-    }
-    if (json) {
-        ntk_output_onchip_json(asked->program, &chip, json);
-    } else {
-        ntk_output_onchip_text(asked->program, &chip, text);
-    }
-    ntk_chip_memory_fini(&chip);
-    return 0;
-}
-
-static int answer_what_if(const struct ntk_analyses *asked, struct ntk_buf *text,
-                          struct ntk_json *json)
-{
-    struct ntk_what_if what_if;
-    int ret = ntk_analysis_what_if(asked->program, &asked->transfers, &asked->changes, &what_if);
-
-    if (ret < 0) {
-        return ret;
-    }
-    if (json) {
-        ntk_output_what_if_json(asked->program, &what_if, json);
-    } else {
-        ntk_output_what_if_text(asked->program, &what_if, text);
-    }
-    ntk_what_if_fini(&what_if);
     return 0;
 }
 

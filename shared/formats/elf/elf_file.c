@@ -26,8 +26,6 @@
 #define SYMBOLS_MAX (1u << 21)
 #define VERSIONS_MAX 1024u
 
-#define VERSION_HIDDEN 0x8000u
-
 enum { SEGMENTS, DYNAMIC, STRINGS, SYMBOLS, VERSIONS, VERSION_NAMES, LOADER };
 static_assert(LOADER + 1 == NTK_ELF_TABLES, "each table has its place");
 
@@ -410,7 +408,7 @@ static const char *version_get(const struct ntk_elf_file *file, size_t index)
     if (!file->is_versioned) {
         return "";
     }
-    uint32_t version = versions[index] & ~VERSION_HIDDEN;
+    uint32_t version = versions[index] & ~NTK_ELF_VERSION_HIDDEN;
     const char *name =
         version < VERSIONS_MAX && names[version] ? string_get(file, names[version]) : NULL;
     return name ? name : "";

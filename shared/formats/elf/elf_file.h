@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #define NTK_ELF_TABLES 7
+#define NTK_ELF_VERSION_HIDDEN 0x8000u /* in the table of versions: only for old programs */
 
 struct ntk_elf_file {
     bool is_ours;        /* 64 bits, and for the machine of this program */
