@@ -35,11 +35,11 @@ static bool is_rate(const struct ntk_core_count_row *row)
 struct ntk_cloudwatch_metric_row ntk_cloudwatch_metric_get(enum ntk_cloudwatch_metric metric)
 {
     size_t id = (size_t)metric - NTK_CLOUDWATCH_CORE_RATE;
-    const struct ntk_core_count_row *row = &ntk_core_count_rows[id];
 
-    if (id >= NTK_CORE_COUNT_ROWS || !is_rate(row)) {
+    if (id >= NTK_CORE_COUNT_ROWS || !is_rate(&ntk_core_count_rows[id])) {
         return metrics[metric];
     }
+    const struct ntk_core_count_row *row = &ntk_core_count_rows[id];
     struct ntk_cloudwatch_metric_row rate = { "NeuronCore", "Count/Second", NTK_CLOUDWATCH_SUM };
     const char *from =
         ntk_str_starts_with(row->column, "effective_") ? row->column + 10 : row->column;

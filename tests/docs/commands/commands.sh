@@ -101,6 +101,9 @@ for page in "${pages[@]}"; do
         wait_for listens ;;
     esac
     while IFS= read -r -d '' reason && IFS= read -r -d '' command; do
+        if [ -n "${NTK_SANITIZE:-}" ] && greps '^neuron-monitor run ' <<<"$command"; then
+            reason="a sanitizer's runtime must be the first library of a process"
+        fi
         if [ -n "$reason" ]; then
             skipped=$((skipped + 1))
             echo "not run, $reason: ${command%%$'\n'*}"
