@@ -177,7 +177,9 @@ static uint8_t *put_marked(struct ntk_perfetto_slots *s, uint8_t *at, unsigned n
     if (!text || !text[0]) {
         return at;
     }
-    text += strspn(text, " ");
+    while (*text == ' ') {
+        text++;
+    }
     if (*mark == MARK_NEW && !s->interns) {
         *mark = MARK_ONCE;
         return put_text(s, at, name, text);
