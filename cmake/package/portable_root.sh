@@ -74,7 +74,7 @@ build_library() (
             -DCMAKE_PREFIX_PATH=$libs -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF "${@:2}" &&
         ninja "$jobs" -C made "${target:-install}"
 )
-# libnrt links these, and Debian's static ones are for programs alone.
+# libnrt links these, and Debian's static ones are only for programs.
 built jansson -DJANSSON_BUILD_DOCS=OFF -DJANSSON_EXAMPLES=OFF -DJANSSON_WITHOUT_TESTS=ON
 pc jansson jansson -ljansson
 off=(LIBXML2 EXPAT OPENSSL NETTLE MBEDTLS LIBB2 LZ4 LZO LZMA ZSTD BZip2 ACL XATTR PCREPOSIX LIBGCC WERROR TEST TAR CPIO CAT)

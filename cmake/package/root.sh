@@ -14,7 +14,7 @@ make_root() {
     chmod +x "$2/usr/sbin/policy-rc.d"
 }
 
-# copy_sources SOURCE FOLDER - the files of the repository, without what is built.
+# copy_sources SOURCE FOLDER - the files of the repository, without build output.
 copy_sources() {
     mkdir -p "$2"
     if [ -e "$1/.git" ]; then

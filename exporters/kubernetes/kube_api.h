@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kube_api - asks a Kubernetes API server: its address, our identity, and the meaning of answers.
+ * kube_api - requests to a Kubernetes API server: its address, our identity, and the meaning of
+ * answers.
  *
  * Inside a cluster no option is needed: the environment names the server, one file has the token of
  * the pod's service account (read for each request, because it is renewed), and another the CA

@@ -185,7 +185,7 @@ static int tell_condition(struct kubernetes *state, const struct ntk_node_condit
         state->is_server_known = false; /* it may have arrived nevertheless */
         return ret;
     }
-    /* A node that is healthy from the start is not news. */
+    /* A node that is healthy from the start is not a change. */
     if (is_transition && (state->server_status || strcmp(wanted->status, "True") == 0)) {
         ntk_log_info(MODULE, "node %s: " NTK_NODE_CONDITION_TYPE " is %s: %s", state->node,
                      wanted->status, wanted->message);
@@ -323,7 +323,7 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
     return ret;
 }
 
-/* -- when -------------------------------------------------------------------------------------- */
+/* -- timing ------------------------------------------------------------------------------------ */
 
 /* The lock is held. */
 static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pace *pace)

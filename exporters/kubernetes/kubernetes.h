@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kubernetes - the exporter that tells Kubernetes of the health of this machine's devices, on
+ * kubernetes - the exporter that reports the health of this machine's devices to Kubernetes, on
  * request: as a condition of its node, and as taints of its devices.
  *
  * Its options are variables, as those of every exporter. kubernetes.c has the one

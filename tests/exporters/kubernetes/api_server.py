@@ -1,9 +1,9 @@
-"""A Kubernetes API server as far as nodes, events, resource slices and device taint rules go, in memory, over TLS.
+"""A Kubernetes API server for nodes, events, resource slices and device taint rules, in memory, over TLS.
 
-api_server.py CERT KEY RIGHTS FOLDER: RIGHTS is a file of manifests whose ClusterRole says what the agent may do; who has
-the token "admin" may do everything. In FOLDER, "token" is the agent's, read for each question; "mode" says what becomes
-of the agent's questions: ok, error, busy, garbage, huge, silent; "log" gets a line for each of them. Prints its port.
-"""
+api_server.py CERT KEY RIGHTS FOLDER: the ClusterRole in the manifests of file RIGHTS says what the agent may
+do; the token "admin" may do everything. FOLDER/token has the agent's token, which is read for each request.
+FOLDER/mode selects the answers to the agent: ok, error, busy, garbage, huge, silent. FOLDER/log gets a line
+for each request. Prints its port."""
 import copy
 import http.server
 import json
@@ -79,7 +79,7 @@ def merge(target, patch):
 
 
 def merge_conditions(node, patch):
-    """A strategic merge: conditions are merged by their type, and nothing else may be in it."""
+    """A strategic merge: conditions are merged by their type; other keys are an error."""
     if set(patch) != {"status"} or set(patch["status"]) != {"conditions"}:
         raise Refusal(422, "only conditions are expected")
     conditions = node["status"]["conditions"]

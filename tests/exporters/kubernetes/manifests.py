@@ -1,9 +1,9 @@
-"""The example manifests and the Dockerfile: what they ask for is little, hangs together, and neuron-monitor understands it.
+"""Checks the example manifests and the Dockerfile: they request few rights, are consistent, and
+neuron-monitor accepts their options.
 
-manifests.py HELP FOLDER...: HELP is the output of neuron-monitor --help. What is wrong with a folder is a line of
-standard output, "FOLDER: good" when nothing is. Exits with 77 without PyYAML; without jsonschema the schema
-beside this file is not looked at, which is said.
-"""
+manifests.py HELP FOLDER...: HELP is the output of neuron-monitor --help. Each error in a folder is a line of
+standard output; "FOLDER: good" means no errors. Exits with 77 without PyYAML. Without jsonschema, the schema
+next to this file is not checked, which is reported."""
 import json
 import pathlib
 import re
@@ -44,7 +44,7 @@ def check_schema(path, document, validator):
 
 
 def instructions(text):
-    """Of a Dockerfile: (word, rest), lines that go on put together."""
+    """Yields (word, rest) of a Dockerfile, with continued lines joined."""
     text = re.sub(r"\\\n", " ", re.sub(r"(?m)^\s*#.*\n", "", text))
     return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
 
@@ -166,7 +166,7 @@ def main():
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(schema)
     else:
-        print("no jsonschema, so no schema is looked at")
+        print("no jsonschema: the schema is not checked")
     for folder in sys.argv[2:]:
         try:
             check_folder(pathlib.Path(folder), options, machines, validator)

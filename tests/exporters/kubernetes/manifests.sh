@@ -59,7 +59,7 @@ installed=$NTK_BUILD_DIR/share/kubernetes
 for file in "$folder"/*.yaml "$folder"/*/*.yaml "$folder"/Dockerfile{,.agent} "$folder/node-problem-detector.json"; do
     cmp "$file" "$installed/${file#"$folder"/}" || fail "$installed has another ${file#"$folder"/}"
 done
-"$python" - "$installed" "$NTK_SOURCE_DIR/exporters/prometheus/rules/neuron.rules.yml" <<'END' || fail "the rules of the operator, or what is put together"
+"$python" - "$installed" "$NTK_SOURCE_DIR/exporters/prometheus/rules/neuron.rules.yml" <<'END' || fail "the operator's rules differ from neuron.rules.yml"
 import pathlib, sys, yaml
 folder = pathlib.Path(sys.argv[1])
 rule = yaml.safe_load((folder / "prometheus-rule.yaml").read_text())
@@ -68,13 +68,13 @@ END
 
 # For each component, and for all of them, kustomize and overlays.py build the same objects.
 mkdir overlays
-"$python" "$here/overlays.py" "$installed" help overlays || fail "the components do not fit"
+"$python" "$here/overlays.py" "$installed" help overlays || fail "the components do not apply"
 [ "$(ls overlays/*.json | wc -l)" -ge 6 ] || fail "expected at least six overlays: $(ls overlays)"
 if command -v kubectl >/dev/null; then
     for choice in overlays/*.json; do
         choice=${choice%.json}
         cp -r "$installed"/. "$choice.made" && mv "$choice/kustomization.yaml" "$choice.made"
-        kubectl kustomize "$choice.made" >"$choice.yaml" 2>kubectl.log || fail "kustomize refuses $choice"
+        kubectl kustomize "$choice.made" >"$choice.yaml" 2>kubectl.log || fail "kustomize rejects $choice"
         "$python" - "$choice" <<'END' || fail "kustomize makes other objects of $choice"
 import json, sys, yaml
 key = lambda d: (d["kind"], d["metadata"]["name"])

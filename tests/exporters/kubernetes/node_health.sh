@@ -70,7 +70,7 @@ seen | jq -c .condition.transition >before
 agent --k8s-device-taints NoExecute
 wait_for sees ".taints == ([$others, ($rule | .[5] = \"NoExecute\")] | sort)"
 seen | jq -c .events >events
-[ "$(jq length events)" = 1 ] && [ "$(seen | jq -c .condition.transition)" = "$(cat before)" ] || fail "an agent that starts reports news"
+[ "$(jq length events)" = 1 ] && [ "$(seen | jq -c .condition.transition)" = "$(cat before)" ] || fail "a starting agent reports a change"
 
 # Failures of the server: each is logged once, the agent continues, and changes made meanwhile are sent afterwards.
 looks() { curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log | tail -1)/metrics"; }

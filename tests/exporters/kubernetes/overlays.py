@@ -1,9 +1,8 @@
-"""What kustomize makes of the manifests: alone, with each component, and with all of them.
+"""Checks the output of kustomize for the manifests: alone, with each component, and with all of them.
 
-overlays.py FOLDER HELP OUT: FOLDER has kustomization.yaml, HELP is the output of neuron-monitor --help. Writes the objects of
-each choice to OUT/NAME.json as a list, and a folder OUT/NAME with a kustomization.yaml that kustomize reads. Exits with 1 and
-one line where a patch does not fit or the objects do not fit together.
-"""
+overlays.py FOLDER HELP OUT: FOLDER has kustomization.yaml, HELP is the output of neuron-monitor --help.
+Writes the objects of each choice to OUT/NAME.json as a list, and a folder OUT/NAME with a kustomization.yaml
+for kustomize. Exits with 1 and one line if a patch does not apply or the objects do not belong together."""
 import copy
 import json
 import pathlib
@@ -56,7 +55,7 @@ def one(objects, kind):
 
 
 def check_rights(objects, pod):
-    """The account of the pods has the role, and the role names each right."""
+    """The account of the pods has the role, and the role names each required right."""
     account, role, binding = (one(objects, kind) for kind in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding"))
     check(pod["automountServiceAccountToken"], "the pod has no token")
     subject = binding["subjects"][0]

@@ -1,6 +1,6 @@
 #!/bin/bash
-# schemas - the published schemas of Kubernetes and of the Prometheus operator accept every choice of components, and refuse what
-# is spoilt.
+# schemas - the published schemas of Kubernetes and of the Prometheus operator accept every choice of components, and
+# reject damaged ones.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 here=$NTK_SOURCE_DIR/tests/exporters/kubernetes
 needs_python yaml
@@ -8,11 +8,11 @@ needs_npm kubernetes-models @kubernetes-models/prometheus-operator @kubernetes/c
 
 mkdir overlays
 neuron-monitor --help >help
-"$python" "$here/overlays.py" "$NTK_BUILD_DIR/share/kubernetes" help overlays || fail "the components do not fit"
+"$python" "$here/overlays.py" "$NTK_BUILD_DIR/share/kubernetes" help overlays || fail "the components do not apply"
 "$python" -c 'import json, sys, yaml
 json.dump(list(yaml.safe_load_all(open(sys.argv[1]))), open("overlays/pod-monitor.json", "w"))' "$NTK_SOURCE_DIR/exporters/kubernetes/pod-monitor.yaml"
 choices=(overlays/*.json)
-# spoilt FILTER WORDS: all choices together after the edit are refused with the words.
+# spoilt FILTER WORDS: all choices together after the edit are rejected with the words.
 count=0
 spoilt() {
     count=$((count + 1))
@@ -29,7 +29,7 @@ spoilt '(.[] | select(.kind == "PriorityClass").apiVersion) = "scheduling/v1"' '
 
 node "$here/schemas.mjs" "$tools/node_modules" "${choices[@]}" spoilt.*.json >said 2>node.log || fail "see node.log"
 for choice in "${choices[@]}"; do
-    greps "^$choice: [1-9][0-9]* objects" <said || fail "the published schemas refuse $choice: $(grep "^$choice: " said)"
+    greps "^$choice: [1-9][0-9]* objects" <said || fail "the published schemas reject $choice: $(grep "^$choice: " said)"
 done
 number=0
 while IFS=$'\t' read -r edit words; do

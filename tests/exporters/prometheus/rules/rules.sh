@@ -43,7 +43,7 @@ diff <(sort <<<"$alerts") <(grep -o '^Neuron[A-Za-z]*' "$here/resolve.txt" | sor
 promtool test rules {resolve,resolve-hours}.test.yml >check.log 2>&1 || fail "see check.log"
 
 # Inhibition.
-command -v prometheus-alertmanager >/dev/null || skip "prometheus-alertmanager is missing; all else passed"
+command -v prometheus-alertmanager >/dev/null || skip "prometheus-alertmanager is missing; everything else passed"
 "$python" "$here/inhibit.py" "$source/rules/inhibit.yml" config >alertmanager.yml
 amtool check-config alertmanager.yml >check.log 2>&1 || fail "see check.log"
 port=$(free_ports 1)
@@ -55,7 +55,7 @@ in_place=()
 if [ ! -e $template/default.tmpl ]; then
     in_place=(unshare -rm sh -c 'mkdir copy && cp "$1"/*.tmpl copy && mount -t tmpfs tmpfs /usr/share && mkdir -p "$0" && cp copy/* "$0" && shift && exec "$@"'
         $template "$unpacked")
-    "${in_place[@]}" true 2>/dev/null || skip "no place for the template of Alertmanager; all else passed"
+    "${in_place[@]}" true 2>/dev/null || skip "no place for the template of Alertmanager; everything else passed"
     rm -r copy
 fi
 "${in_place[@]}" prometheus-alertmanager --config.file=alertmanager.yml --storage.path=alerts --web.listen-address="127.0.0.1:$port" \
@@ -64,7 +64,7 @@ pids+=($!)
 is_up() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
 wait_for is_up
 "$python" "$here/inhibit.py" "$source/rules/inhibit.yml" alerts >alerts.json
-curl -sf -H 'Content-Type: application/json' -d @alerts.json "http://127.0.0.1:$port/api/v2/alerts" || fail "Alertmanager refuses the alerts"
+curl -sf -H 'Content-Type: application/json' -d @alerts.json "http://127.0.0.1:$port/api/v2/alerts" || fail "Alertmanager rejects the alerts"
 # Alerts with a different device, machine or job than the source stay; all others are silenced.
 answered() {
     curl -sf "http://127.0.0.1:$port/api/v2/alerts" >answer.json &&
