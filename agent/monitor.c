@@ -55,7 +55,7 @@ struct ntk_monitor {
     struct ntk_store *store;
     struct ntk_store_counts *store_counts; /* NULL without --db */
     struct ntk_instance_source *instance;
-    struct ntk_pods *pods;        /* NULL: no kubelet is asked */
+    struct ntk_pods *pods;        /* NULL: no kubelet is queried */
     struct ntk_jobs_folder *jobs; /* NULL: not watched */
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
@@ -216,7 +216,7 @@ static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 
 /* -- a period ---------------------------------------------------------------------------------- */
 
-/* Logs once for each kind that a line exceeds what some readers accept. */
+/* Logs once for each kind that a line exceeds the limit of some readers. */
 static void say_length(struct ntk_monitor *monitor, const struct ntk_report_options *options,
                        size_t line_bytes, bool is_cut)
 {

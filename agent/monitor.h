@@ -57,9 +57,9 @@ struct ntk_monitor_options {
     const char *http;                     /* address, NULL: none */
     const char *http_token_file;          /* NULL: no token */
     struct ntk_exporter_options exporter; /* the page uses its security and names, too */
-    const char *instance_endpoint;        /* of the instance metadata service; NULL: do not ask */
+    const char *instance_endpoint;        /* of the instance metadata service; NULL: not queried */
     bool instance_is_certain;             /* see struct ntk_instance_options */
-    const struct ntk_pods_options *pods;  /* NULL: no kubelet is asked for pods */
+    const struct ntk_pods_options *pods;  /* NULL: no kubelet is queried for pods */
     const char *job_mapping; /* folder that maps jobs to cores and devices; NULL: none */
     const char *host_root;   /* where the host's root folder is mounted, for its /proc; NULL: "/" */
     bool command_lines;      /* report, store and HTTP include arguments */

@@ -117,7 +117,7 @@ void ntk_refresh_close(struct ntk_refresh *refresh)
     pthread_mutex_unlock(&refresh->lock);
 }
 
-/* Called with the lock. 0, or -ETIMEDOUT if the loop cannot be asked. */
+/* Called with the lock. 0, or -ETIMEDOUT if the loop does not respond. */
 static int ask(struct ntk_refresh *refresh)
 {
     return eventfd_write(refresh->fd, 1) < 0 ? -ETIMEDOUT : 0;

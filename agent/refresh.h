@@ -37,7 +37,7 @@ void ntk_refresh_destroy(struct ntk_refresh *refresh);
 /* Readable when a page or query waits. */
 int ntk_refresh_fd_get(const struct ntk_refresh *refresh);
 struct ntk_refresh_wanted {
-    bool figures; /* requested by a page, or by a query whose last figures are too old */
+    bool figures; /* requested by a page, or by a query because the last figures are too old */
     bool look;    /* by a question */
 };
 /* The loop starts to read, for all earlier requests. */

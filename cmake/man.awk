@@ -1,7 +1,7 @@
 # man.awk - a man page from its template: awk -v program=PATH [-v emulator=COMMAND] -f man.awk x.1.in >x.1
 #
 #   @options [SUBCOMMAND]  inserts the options of its table, each with its text of --help
-#   @options SUBCOMMAND if-built  the same, or one sentence where the build omits the subcommand
+#   @options SUBCOMMAND if-built  the same, or one message where the build omits the subcommand
 #   @--name                adds the roff up to the next line with @ to the entry of this option
 #   @end                   closes the list
 #

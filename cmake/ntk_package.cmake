@@ -1,7 +1,7 @@
 # `cpack` (./dev package) makes packages from the installed files. The files of a package are those
-# that install() gives its component; a folder whose files belong to another package than "tools"
-# sets CMAKE_INSTALL_DEFAULT_COMPONENT_NAME. dpkg-shlibdeps finds the dependencies, so packages are
-# for the Debian release on which they were made.
+# that install() gives its component; a folder with files of another package than "tools" sets
+# CMAKE_INSTALL_DEFAULT_COMPONENT_NAME. dpkg-shlibdeps finds the dependencies, so packages are for the Debian release on
+# which they were made.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME neuron-toolkit)

@@ -40,9 +40,9 @@ pkg_check_modules(bpf QUIET IMPORTED_TARGET GLOBAL libbpf>=0.5)
 pkg_check_modules(dw QUIET IMPORTED_TARGET GLOBAL libdw>=0.176)
 ntk_find_package(cmocka cmocka 1.1.5)
 
-# The shared libarchive needs libxml2, and that ICU, for formats that are not called. From the static one, where there is one,
-# the linker takes what is called. tar_write.c replaces the one function that would bring them.
-# Not in builds for tests, which let every allocation of the program fail: libarchive does not survive that.
+# The shared libarchive needs libxml2, which needs ICU, for formats that are not used. If a static libarchive exists,
+# the linker takes only the used functions from it; tar_write.c replaces the one function that would need libxml2. Not
+# in builds for tests, which make every allocation of the program fail: libarchive does not survive that.
 find_library(NTK_ARCHIVE_STATIC NAMES libarchive.a HINTS ${archive_LIBRARY_DIRS})
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND archive_FOUND AND NTK_ARCHIVE_STATIC AND NOT archive_LINK_LIBRARIES MATCHES "libarchive[.]a")
     set(ntk_archive_needs ${NTK_ARCHIVE_STATIC} nettle lzma bz2 zstd z)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""graph-example - writes the network of docs/graph.md: net.json, its parameters net.npz, an input x.npy.
+"""graph-example - writes the network of docs/graph.md: net.json, its parameters net.npz and an input x.npy.
 
-With numpy, numpy.savez() and numpy.save() write the same files.
-"""
+If numpy is available, numpy.savez() and numpy.save() write the same files."""
 import json
 import struct
 import zipfile

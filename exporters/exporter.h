@@ -128,8 +128,8 @@ struct ntk_exporter {
                    struct ntk_http_response *response);
     /* Whether the data of answer() is too old: no put for three periods. Any thread. */
     bool (*is_stale)(void *state);
-    /* After the last put: 1 if everything is sent, 0 to call again soon (never in haste), negative
-     * with a message if data is lost. */
+    /* After the last put: 1 if everything is sent, 0 to call again soon (never during a fast exit),
+     * negative with a message if data is lost. */
     int (*drain)(void *state, bool in_haste, struct ntk_err *err);
     void (*destroy)(void *state);
 };

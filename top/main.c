@@ -110,7 +110,7 @@ static const struct ntk_opt options[] = {
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
       "show neuron-monitor reports from stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
     { 0, "connect", "URL", NTK_OPT_CALL, (void *)(uintptr_t)&call_connect,
-      "show the machine whose neuron-monitor serves this URL, or HOST[:PORT] (default "
+      "show the machine of the neuron-monitor at this URL, or HOST[:PORT] (default "
       "port " NTK_HTTP_PORT_TEXT(
           NTK_HTTP_PORT_AGENT) "); may be repeated to list several machines, worst first" },
     { 0, "hosts", "FILE", NTK_OPT_TEXT, &arg_hosts,
@@ -160,7 +160,7 @@ static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
 /*
  * Options, then the file, then defaults. Frames for scripts are the same for every user: they use a
  * file only if it is named. A named file must be valid; of the default one, the valid lines are
- * used and the rest is reported. 0, or 2 to exit.
+ * used and the others reported. 0, or 2 to exit.
  */
 static int start_settings(struct ntk_top_run *run)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * run_capture - P: the terminal goes to neuron-profile, which records an application for ten
- * seconds and shows the profile; then the screen is back.
+ * seconds and shows the profile; then the screen returns.
  */
 #include <errno.h>
 #include <limits.h>
@@ -108,7 +108,7 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
             strerror(errno));
         return true;
     }
-    ntk_child_program_beside("neuron-profile", program, sizeof program);
+    ntk_child_program_next_to("neuron-profile", program, sizeof program);
     (void)snprintf(number, sizeof number, "%u", pid);
     char *const inspect[] = { program, "inspect", "--pid", number, "--duration",
                               "10s",   "-o",      folder,  NULL };

@@ -33,7 +33,7 @@ struct ntk_archive_place {
     const char *host;
     uint64_t start_ns; /* of the step */
     uint64_t store_id; /* ntk_store_dataset_origin() */
-    unsigned piece;    /* number of a part whose step is too large for one file */
+    unsigned piece;    /* part number, if the step is too large for one file */
 };
 
 /* Appends the value of a partition, escaped. */

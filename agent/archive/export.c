@@ -158,7 +158,7 @@ static int export_all(struct ntk_archive *archive, struct ntk_archive_counts *co
     return ret;
 }
 
-/* ---- what was written ---- */
+/* ---- written parts ---- */
 
 static void tell_json(const struct ntk_archive_counts *counts, struct ntk_buf *out)
 {

@@ -22,7 +22,7 @@ struct ntk_instance_source {
     struct ntk_instance_facts facts; /* protected by the lock once the thread runs */
     char *endpoint;
     const struct ntk_clock *clock;
-    /* the program that asks; NULL: the thread itself, through client */
+    /* the program that sends the request; NULL: the thread itself, through client */
     char *program;
     struct ntk_http_client *client; /* protected by the lock; NULL while not needed */
     struct ntk_instance_child child;
@@ -64,7 +64,7 @@ static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
     return true;
 }
 
-/* -- asking ------------------------------------------------------------------------------------ */
+/* -- requests ---------------------------------------------------------------------------------- */
 
 /* False when the source was stopped. */
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
@@ -114,7 +114,7 @@ static bool ask(struct ntk_instance_source *source, struct ntk_instance_facts *f
     return ntk_instance_facts_ask(client, source->endpoint, facts, err);
 }
 
-static void *ask_until_told(void *ctx)
+static void *ask_until_answered(void *ctx)
 {
     struct ntk_instance_source *source = ctx;
     struct ntk_instance_facts facts = source->facts; /* only this thread writes them */
@@ -152,7 +152,7 @@ static int start(struct ntk_instance_source *source, const struct ntk_instance_o
     while (length > 0 && source->endpoint[length - 1] == '/') {
         source->endpoint[--length] = '\0';
     }
-    int code = pthread_create(&source->thread, NULL, ask_until_told, source);
+    int code = pthread_create(&source->thread, NULL, ask_until_answered, source);
     if (code != 0) {
         return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start a thread: %s",
                            strerror(code));

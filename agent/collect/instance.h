@@ -4,7 +4,7 @@
  * metadata service (IMDSv2) from a separate thread, so that no other thread waits for it.
  *
  * The service is asked until it has answered everything once, with growing pauses, because the
- * network of a starting machine may come up late. Its answers are kept for good.
+ * network of a starting machine may come up late. Its answers are kept permanently.
  *
  * Asked: /latest/api/token, then below /latest/meta-data/ the paths of the members of struct
  * ntk_instance. The service has no known path for the UltraServer.

@@ -30,7 +30,7 @@ static void take_value(struct ntk_job_entry *job, const char *key, size_t key_by
     }
 }
 
-/* The job with that id, added if new; NULL if there is no room for it. */
+/* Returns the job with that id, added if new; NULL if the table is full. */
 static struct ntk_job_entry *find_job(struct ntk_job_file *file, const char *id, size_t bytes)
 {
     for (size_t i = 0; i < file->count; i++) {

@@ -116,7 +116,7 @@ static void read_names(const char *path, struct ntk_map *names)
 
 /* -- the kubelet ------------------------------------------------------------------------------- */
 
-/* The status of gRPC in the trailers (or in the headers if there is no message). */
+/* The gRPC status in the trailers (or in the headers of an answer without a message). */
 static int check_status(const struct ntk_http_answer *answer, struct ntk_err *err)
 {
     char status[16];

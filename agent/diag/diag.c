@@ -174,7 +174,7 @@ enum ntk_diag_verdict ntk_diag_worst(const struct ntk_diag *all)
     return worst;
 }
 
-/* ---- what there is to test ---- */
+/* ---- the objects to test ---- */
 
 static void runtime_look(void)
 {

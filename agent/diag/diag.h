@@ -169,7 +169,7 @@ bool ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core);
 
 /* The job of a worker process. */
 enum ntk_diag_job {
-    NTK_DIAG_JOB_LOOK,   /* asks the runtime for its version and cores */
+    NTK_DIAG_JOB_LOOK,   /* queries the runtime's version and cores */
     NTK_DIAG_JOB_TESTS,  /* answers, patterns and, from level 3, copies */
     NTK_DIAG_JOB_RANK,   /* collectives, with the other cores */
     NTK_DIAG_JOB_BURN,   /* rounds until the time has passed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diag_answers - small programs whose answers are known bit for bit: one per engine and type.
+ * diag_answers - small programs with answers that are known bit for bit: one per engine and type.
  *
  * The expected answers are computed here with the host's arithmetic and separate rounding code,
  * which the software NeuronCores do not use. Inputs are chosen so that the order of a sum does not

@@ -80,11 +80,11 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
     bool is_announced = false;
 
     while (find_owned(diag, &core, &owner)) {
-        char who[128] = "a process in another container";
+        char holder[128] = "a process in another container";
         uint64_t now_ns = ntk_clock_now_ns(diag->clock);
 
         if (owner.pid != NTK_SOFT_HOLDER_ELSEWHERE) {
-            (void)snprintf(who, sizeof who, "process %u%s%s%s", owner.pid,
+            (void)snprintf(holder, sizeof holder, "process %u%s%s%s", owner.pid,
                            owner.command[0] ? " (" : "", owner.command,
                            owner.command[0] ? ")" : "");
         }
@@ -92,10 +92,11 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
             return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                                "%s holds %s %u: no test ran; use --wait to wait for it, or --core "
                                "or --device to test others",
-                               who, diag->plan.is_software ? "core" : "the device of core", core);
+                               holder, diag->plan.is_software ? "core" : "the device of core",
+                               core);
         }
         if (!is_announced) {
-            ntk_log_warn(NULL, "%s holds core %u; waiting for it", who, core);
+            ntk_log_warn(NULL, "%s holds core %u; waiting for it", holder, core);
             is_announced = true;
         }
         ntk_cond_sleep(diag->clock, now_ns + LOOK_NS);

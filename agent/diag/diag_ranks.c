@@ -79,7 +79,7 @@ static NRT_STATUS reduce_run(struct ntk_diag_worker *worker, nrt_tensor_t *own, 
     return status;
 }
 
-/* Small whole numbers, whose sum is the same in every order. */
+/* Small whole numbers: their sum is the same in every order. */
 static float number_of(uint32_t rank, uint32_t i)
 {
     return (float)((int)((rank + 1) * (i % 97u)) - 48);

@@ -18,7 +18,7 @@
 #define TENSORS_MAX 256u
 #define WORDS_BYTES 16384u
 
-/* ---- what the runtime says on stderr: the end of it explains a refusal ---- */
+/* ---- the runtime's stderr: its last lines explain a rejection ---- */
 
 static void words_catch(void)
 {
@@ -38,7 +38,7 @@ static void words_forget(void)
 }
 
 /* The last message, without time, process and place: "<date> <time> <pid:tid> ERROR MODULE:function
- * <sentence>". Advice on support requests is skipped. "": no message. */
+ * <message>". Advice on support requests is skipped. "": no message. */
 static void words_read(char *out, size_t out_bytes)
 {
     static char text[WORDS_BYTES];
@@ -67,7 +67,7 @@ static void words_read(char *out, size_t out_bytes)
     }
 }
 
-/* ---- telling ---- */
+/* ---- messages ---- */
 
 static void message_write(const struct ntk_diag_worker *worker,
                           const struct ntk_diag_message *message)
@@ -307,7 +307,7 @@ static void answers_test(struct ntk_diag_worker *worker, uint32_t round)
     }
 }
 
-/* ---- a program of the user's ---- */
+/* ---- a program of the user ---- */
 
 /* The same bytes each time, without a type: numbers near 1 if read as float32. */
 static NRT_STATUS neff_fill(struct ntk_diag_worker *worker, const struct loaded *loaded)

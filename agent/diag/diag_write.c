@@ -36,7 +36,7 @@ void ntk_diag_format_figure(char *buf, size_t buf_bytes, enum ntk_diag_unit unit
     }
 }
 
-/* ---- lines of the table: what is alike on several cores is one ---- */
+/* ---- lines of the table: equal results of several cores share one ---- */
 
 struct line {
     const struct ntk_diag_result *first;

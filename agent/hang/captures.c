@@ -129,7 +129,7 @@ int ntk_captures_create(const struct ntk_captures_options *options,
     }
     captures->options = options;
     captures->every_ns = options->every_ns > 0 ? options->every_ns : EVERY_NS;
-    ntk_child_program_beside("neuron-profile", captures->program, sizeof captures->program);
+    ntk_child_program_next_to("neuron-profile", captures->program, sizeof captures->program);
     *out_captures = captures;
     return 0;
 }
@@ -304,7 +304,7 @@ static void run_look(struct ntk_captures *captures, struct run *run)
     }
     if (waitpid(run->pid, &status, WNOHANG) == 0) {
         if (ntk_clock_now_ns(captures->options->clock) > run->end_ns) {
-            /* a hanging file system of its job may block it for ever */
+            /* a hanging file system of its job may block it forever */
             (void)kill(run->pid, SIGKILL);
         }
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures - what the agent records by itself when an event happens on its machine: captures of the
- * affected processes, including the time before, each in its own folder.
+ * captures - recordings that the agent makes automatically when an event occurs on its machine:
+ * captures of the affected processes, including the time before, each in its own folder.
  *
  * Each is one run of 'neuron-profile trigger'. Every user has a separate budget: one run at a time,
  * and for each reason at most one per interval, sooner after a failure. Skipped captures are

@@ -341,7 +341,7 @@ static void end(void *upload)
     free(upload);
 }
 
-/* -- what became of one ------------------------------------------------------------------------ */
+/* -- the result of a run ----------------------------------------------------------------------- */
 
 struct listing {
     struct ntk_json *json;
@@ -490,7 +490,7 @@ struct ntk_captures_http *ntk_captures_http_create(const struct ntk_captures_opt
         for (size_t i = 0; i < NTK_CAPTURES_HTTP_MAX; i++) {
             captures->runs[i].output = -1;
         }
-        ntk_child_program_beside("neuron-profile", captures->program, sizeof captures->program);
+        ntk_child_program_next_to("neuron-profile", captures->program, sizeof captures->program);
     }
     return captures;
 }

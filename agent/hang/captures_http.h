@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures_http - captures that another process asks this machine's agent for: neuron-profile
+ * captures_http - captures that another process requests from this machine's agent: neuron-profile
  * trigger --host.
  *
  *   PUT /api/v1/captures?job=NAME|pid=PID&look=1

@@ -23,7 +23,7 @@
 #define STAMP_BYTES 16 /* 20261124T010000Z, the start of each folder's name */
 #define NAME_BYTES 96
 #define ACTIVE_MAX 16 /* simultaneous captures; more are not protected while written */
-#define DEPTH_MAX 8   /* of what a capture writes */
+#define DEPTH_MAX 8   /* of the files of a capture */
 #define ENTRIES_MAX 20000
 #define REMOVE_CALLS 16
 #define FOLDER_BYTES 4096U /* counted even for an empty folder */
@@ -223,7 +223,7 @@ static void remove_some(const char *folder, struct capture *captures, size_t cou
             return;
         }
         (void)snprintf(path, sizeof path, "%s/%s", folder, next->name);
-        int ret = -E2BIG; /* too deep: the next call continues, but not for ever */
+        int ret = -E2BIG; /* too deep: the next call continues, but not forever */
         for (int i = 0; i < REMOVE_CALLS && ret == -E2BIG; i++) {
             ret = ntk_fs_remove_tree(path, &err);
         }

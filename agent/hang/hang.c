@@ -27,7 +27,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "wait", "TIME", NTK_OPT_DURATION, &arg_wait_ns,
       "repeat the check for up to TIME, until something hangs", .is_above_zero = true },
     { 0, "job", "NAME", NTK_OPT_TEXT, &view.job,
-      "show only communicators whose processes have this tag or whose ranks meet at this address" },
+      "show only communicators of processes with this tag, or of ranks that meet at this address" },
     { 'a', "all", 0, NTK_OPT_FLAG, &view.all, "also show communicators that do not hang" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     NTK_HOSTS_OPT(arg_remote),

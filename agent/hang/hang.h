@@ -61,7 +61,7 @@ size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count);
 /* names NULL: this machine, count is 1; else borrowed. NULL if out of memory. */
 struct ntk_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
 void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count);
-/* For people: "source: ..." of this machine; nothing for others. */
+/* For users: "source: ..." of this machine; nothing for others. */
 void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out);
 /* The same in the object of a host: "source". */
 /* Whether processes of other users could not be read: an empty view is then not conclusive. */
@@ -82,7 +82,7 @@ struct ntk_hang_view {
 /* Whether it is part of the output. */
 bool ntk_hang_is_reported(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);
 bool ntk_hang_stuck_is_reported(const struct ntk_hang_view *view, const struct ntk_stuck_row *row);
-/* The rendezvous of a communicator, for people. */
+/* The rendezvous of a communicator, for users. */
 const char *ntk_hang_place(const char *rendezvous);
 /* "rank 3 is lost; ranks 0, 5 and 9 more are missing": the missing ranks, killed ones first; "" if
  * all have arrived. */

@@ -62,7 +62,7 @@ const char *ntk_hang_rendezvous(const struct ntk_snapshot *snapshot, uint64_t ke
     return "";
 }
 
-/* ---- who is slow ---- */
+/* ---- slow ranks ---- */
 
 static struct held_trouble *held_find(struct ntk_hang_troubles *troubles, uint64_t key)
 {

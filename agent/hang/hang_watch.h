@@ -32,7 +32,7 @@ void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captur
 /* Whether any ranks exist. */
 bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch);
 
-/* A report of the ranks alone, as one line. False if out of memory. */
+/* A report of only the ranks, as one line. False if out of memory. */
 bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line);
 
 #endif

@@ -87,8 +87,8 @@ static int drain_once(void *collector)
     return 0;
 }
 
-/* Asks the agent first, which knows the past. Only counters are read from segments: records in
- * rings may be of any age. */
+/* Queries the agent first, because it knows the past. Only counters are read from segments: records
+ * in rings may be of any age. */
 static int look(struct ntk_host *host, struct ntk_err *err)
 {
     const struct ntk_collector_options options = { .sysfs_root = arg_sysfs_root,

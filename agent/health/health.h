@@ -6,7 +6,7 @@
  * Verdicts are those of shared/collect/health, made here for this machine and by the agents for
  * others; nothing is judged here. health_write prints them.
  *
- * Threads: one, except those that ask hosts.
+ * Threads: one, except those that query hosts.
  */
 #ifndef NTK_AGENT_HEALTH_HEALTH_H
 #define NTK_AGENT_HEALTH_HEALTH_H
@@ -39,7 +39,7 @@ enum {
 int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint32_t reasons,
                                struct ntk_buf *out);
 
-/* A report of the devices alone, for local clients of the agent; false if out of memory. */
+/* A report of only the devices, for local clients of the agent; false if out of memory. */
 bool ntk_health_line_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line);
 
 void ntk_health_write_text(const struct ntk_host *hosts, size_t count, struct ntk_buf *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health_write - verdicts for people and for programs. */
+/* health_write - verdicts for users and for programs. */
 #include "agent/health/health.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "shared/base/timestamp.h"
 #include "shared/report/report_json.h"
 
-/* ---- for people ---- */
+/* ---- for users ---- */
 
 enum { HOST, DEVICE, VERDICT, SINCE, REASON, CORES, COUNT, ACTION, COLUMNS };
 

@@ -103,7 +103,7 @@ static int open_reader(struct ntk_api *api, struct ntk_store_reader **out_reader
     return ntk_store_reader_open_until(api->db_path, &api->stop, out_reader, err);
 }
 
-/* -- questions --------------------------------------------------------------------------------- */
+/* -- queries ----------------------------------------------------------------------------------- */
 
 static int set_window(const struct ntk_api_parameters *parameters, struct ntk_query *query,
                       struct ntk_err *err)
@@ -197,7 +197,8 @@ static void answer_question(const struct ntk_http_request *request,
     ntk_query_table_fini(&table);
 }
 
-/* -- what there is ----------------------------------------------------------------------------- */
+/* -- available queries
+ * ----------------------------------------------------------------------------- */
 
 static void add_spans(struct ntk_json *json, struct ntk_api *api)
 {

@@ -3,9 +3,9 @@
  * local - answers of the agent to programs of this machine over a Unix socket: neuron-monitor
  * health, hang and slow.
  *
- *   /api/v1/report   the devices of the machine, without processes; every user may ask
- *   /api/v1/ranks    ranks and long executions; only root and the agent's user may ask: others see
- *                    only segments that are theirs
+ *   /api/v1/report   the devices of the machine, without processes; for every user
+ *   /api/v1/ranks    ranks and long executions; only for root and the agent's user: others see only
+ *   their segments
  *
  * Owner:   create / destroy; the path is borrowed.
  * Threads: put from one thread; answers are given on the server's.

@@ -15,7 +15,7 @@
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
-#define NEWEST 100 /* jobs, unless an option asks for more */
+#define NEWEST 100 /* jobs, unless an option requests more */
 
 static const char *arg_db;
 static const char *arg_user;
@@ -108,7 +108,7 @@ static void finish_users(struct collected *collected)
     ntk_vec_fini(&collected->users);
 }
 
-/* ---- the question ---- */
+/* ---- the query ---- */
 
 static int no_job(const char *id, struct ntk_err *err)
 {

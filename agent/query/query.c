@@ -17,7 +17,7 @@ static const char *arg_db;
 static struct ntk_query_span arg_span;
 static bool arg_csv;
 static bool arg_json;
-static uint32_t given; /* options of the question */
+static uint32_t given; /* options of the query */
 static struct ntk_query query = {
     .metric = NTK_STORE_METRIC_COUNT,
     .percentiles = { 50, 90, 99, 100 },

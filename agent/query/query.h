@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query - neuron-monitor query: questions to a database of the agent, answered as a table, CSV or
+ * query - neuron-monitor query: queries of a database of the agent, answered as a table, CSV or
  * JSON.
  *
- * A question (query_questions.c) asks shared/store and fills a table (query_table.h). Windows and
- * output formats are common to all questions.
+ * A query (query_questions.c) reads shared/store and fills a table (query_table.h). Windows and
+ * output formats are common to all queries.
  *
  * Threads: one.
  */
@@ -36,7 +36,7 @@ struct ntk_query {
     uint32_t event_kinds; /* NTK_STORE_EVENT_* as a mask */
 };
 
-/* The filters and subjects of a question, as a mask; the first four are those of shared/store. */
+/* The filters and subjects of a query, as a mask; the first four are those of shared/store. */
 enum ntk_query_option {
     NTK_QUERY_OF_PROCESS = NTK_STORE_BY_PROCESS,
     NTK_QUERY_OF_MODEL = NTK_STORE_BY_MODEL,
@@ -66,9 +66,9 @@ extern const struct ntk_query_question ntk_query_questions[];
 /* NULL when there is none. */
 const struct ntk_query_question *ntk_query_question_find(const char *name);
 
-/* Checks that each given option applies to the question, because an ignored filter would give a
- * misleading answer. "names" are the caller's names of the bits; query->metric is set if the
- * question is about one. -EINVAL and a message. */
+/* Checks that each given option applies to the query, because an ignored filter would give a
+ * misleading answer. "names" are the caller's names of the bits; query->metric is set if the query
+ * is about one. -EINVAL and a message. */
 int ntk_query_options_check(const struct ntk_query_question *question,
                             const struct ntk_query *query, uint32_t given,
                             const char *const names[NTK_QUERY_OPTION_COUNT], struct ntk_err *err);
@@ -79,7 +79,7 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
 /* The default: everything except the long logs of memory and marks. */
 #define NTK_QUERY_EVENT_KINDS \
     (NTK_STORE_EVENTS_ALL & ~(NTK_STORE_EVENTS_MEMORY | 1u << NTK_STORE_EVENT_MARK))
-/* Limit of rows of events; the question fails beyond it. */
+/* Limit of rows of events; the query fails beyond it. */
 #define NTK_QUERY_EVENTS_MAX 200000
 /* "error,load": names of kinds, or "all". -EINVAL. */
 int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err);

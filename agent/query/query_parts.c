@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_parts - common parts of all queries: the question by name, the window, the percentiles. */
+/* query_parts - common parts of all queries: the query by name, the window, the percentiles. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_questions - the questions, and how each answer fills its table. */
+/* query_questions - the queries, and how each answer fills its table. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>

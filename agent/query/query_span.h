@@ -43,7 +43,7 @@ int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err)
 /* Narrows the window. Without --to, --last counts from last_ns. -EINVAL: the window is empty. */
 int ntk_query_span_apply(const struct ntk_query_span *span, uint64_t last_ns, uint64_t *from_ns,
                          uint64_t *to_ns, struct ntk_err *err);
-/* has_from, has_to: that end is the user's; otherwise it is the first or last row of the database.
+/* has_from, has_to: the user set that end; otherwise it is the first or last row of the database.
  * -EINVAL: the window is empty, and which end is wrong. */
 int ntk_query_window_check(uint64_t from_ns, uint64_t to_ns, bool has_from, bool has_to,
                            struct ntk_err *err);

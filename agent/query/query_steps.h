@@ -14,12 +14,12 @@ void ntk_query_step_columns(struct ntk_query_table *table);
 void ntk_query_add_step(struct ntk_query_table *table, uint64_t start_ns, uint64_t end_ns,
                         uint64_t covered_ns);
 
-/* Whether the question selects processes: their shares and rates refer to the time in which they
+/* Whether the query selects processes: their shares and rates refer to the time in which they
  * ran, and the answer shows it. */
 bool ntk_query_has_running(const struct ntk_query *query);
 /* The columns for shares and rates. */
 void ntk_query_rate_columns(const struct ntk_query *query, struct ntk_query_table *table);
-/* Nothing if the question selects no processes. */
+/* Nothing if the query selects no processes. */
 void ntk_query_add_running(const struct ntk_query *query, struct ntk_query_table *table,
                            bool is_watched, bool is_running, uint64_t running_ns);
 /* Both, for ntk_query_rate_columns(). */

@@ -141,7 +141,7 @@ static uint64_t whole(const struct cell *cell)
                                               : 0;
 }
 
-/* The value for people; control characters are removed. */
+/* The value for users; control characters are removed. */
 static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char *buf,
                         size_t buf_bytes)
 {
@@ -211,7 +211,7 @@ static bool is_mark(const struct ntk_query_table *table, size_t column)
     return column < table->column_count && table->columns[column].kind == NTK_QUERY_ESTIMATED;
 }
 
-/* Columns that people do not see. */
+/* Columns that users do not see. */
 static bool is_hidden(const struct ntk_query_table *table, size_t column)
 {
     bool has_value = !table->columns[column].is_optional;

@@ -2,7 +2,7 @@
 /*
  * query_table - rows of an answer, and the three forms in which they are written.
  *
- * For people: columns with units, "-" where a value is unknown. CSV (RFC 4180) and JSON (an array
+ * For users: columns with units, "-" where a value is unknown. CSV (RFC 4180) and JSON (an array
  * of objects): plain numbers in the unit that ends the column's name, nothing or null where
  * unknown.
  *
@@ -33,7 +33,7 @@ enum ntk_query_kind {
     NTK_QUERY_NS,      /* a duration */
     NTK_QUERY_SECONDS, /* a duration in ns, written in seconds */
     NTK_QUERY_BYTES,
-    NTK_QUERY_RATIO, /* 0..1; for people in percent */
+    NTK_QUERY_RATIO, /* 0..1; for users in percent */
     NTK_QUERY_NUMBER,
     NTK_QUERY_DECIMAL, /* usually a small number */
     /* whether the count in the column before is an estimate; shown as "~" in a table */
@@ -42,7 +42,7 @@ enum ntk_query_kind {
 
 enum ntk_query_form {
     NTK_QUERY_FORM_TABLE,
-    NTK_QUERY_FORM_LIST, /* for people, one line per column */
+    NTK_QUERY_FORM_LIST, /* for users, one line per column */
     NTK_QUERY_FORM_CSV,
     NTK_QUERY_FORM_JSON,
     NTK_QUERY_FORM_JSON_DENSE, /* without blanks, for programs */
@@ -69,7 +69,7 @@ void ntk_query_table_fini(struct ntk_query_table *table);
 /* Add all columns before the first cell. */
 void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_kind kind,
                                 const char *name);
-/* The same; people see it only if a row has a value. */
+/* The same; users see it only if a row has a value. */
 void ntk_query_table_add_optional_column(struct ntk_query_table *table, enum ntk_query_kind kind,
                                          const char *name);
 struct ntk_query_heading {

@@ -57,7 +57,7 @@ int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream);
 int ntk_monitor_stream_drain(struct ntk_monitor_stream *stream, const struct ntk_clock *clock,
                              uint64_t for_ns, bool (*must_stop)(void *ctx), void *ctx);
 bool ntk_monitor_stream_is_empty(const struct ntk_monitor_stream *stream);
-/* Whether the stream waits for writability; else it needs _flush() now and then. */
+/* Whether the stream waits for writability; else it requires occasional calls of _flush(). */
 bool ntk_monitor_stream_waits_for_out(const struct ntk_monitor_stream *stream);
 /* Whether a line was written in part. */
 bool ntk_monitor_stream_is_torn(const struct ntk_monitor_stream *stream);

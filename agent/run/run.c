@@ -53,8 +53,8 @@ static const struct ntk_opt_program program = {
                 "or 126 when it cannot be run.",
 };
 
-/* The two ways to load the hooks: the library, and the variable for the loader. The second leads
- * calls to the first and is useless alone. */
+/* The two ways to load the hooks: the library, and the variable for the loader. The second
+ * redirects calls to the first and has no effect without it. */
 static const struct way {
     const char *library;
     const char *variable;
@@ -65,7 +65,7 @@ static const struct way {
 };
 #define PRELOAD (&ways[0])
 
-/* ---- where ours is ---- */
+/* ---- the position of our entry ---- */
 
 static bool is_readable(const char *path)
 {
@@ -138,7 +138,7 @@ static int variable_add(const struct way *way, const char *hooks, const char *sa
 /* The runtime that the hooks will wrap in the process of the command. */
 struct runtime {
     char path[PATH_MAX]; /* "": none found; child processes of the command may still find one */
-    bool is_chosen;      /* the hooks alone would find another one */
+    bool is_chosen;      /* without it, the hooks would find another one */
 };
 
 /* False after reporting that --libnrt names no runtime. */

@@ -10,7 +10,7 @@
 #ifndef NTK_AGENT_RUN_RUN_H
 #define NTK_AGENT_RUN_RUN_H
 
-/* The whole subcommand; argv[0] is "run". Returns the exit code if there is no command to run. */
+/* The whole subcommand; argv[0] is "run". Returns the exit code if it runs no command. */
 int ntk_run_main(int argc, char **argv);
 
 #endif

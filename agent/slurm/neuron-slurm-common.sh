@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2020,SC2154
-# neuron-slurm-common - what prolog, epilog and task prolog share; sourced by each, whose names are $script. POSIX sh.
+# neuron-slurm-common - functions of prolog, epilog and task prolog, which source it and set $script to their names.
+# POSIX sh.
 #
 # Settings, from the environment or /etc/default/neuron-slurm, which is read as shell:
 #
@@ -69,7 +70,7 @@ indices_of_job() {
     esac
 }
 
-# The global numbers of the logical cores behind the indices.
+# The global numbers of the logical cores of these indices.
 cores_of_job() {
     case ${NEURON_SLURM_UNIT:-device} in
     core) expand "$(indices_of_job)" ;;

@@ -1,5 +1,6 @@
--- Models whose 99th percentile rose by more than a tenth after the driver changed. The percentiles of the hours are
--- averaged by their executions, which is good enough to find a change; docs/formats/store.md merges histograms exactly.
+-- Models with a 99th percentile that rose by more than a tenth after the driver changed. The percentiles of the hours
+-- are averaged by their executions, which is good enough to find a change; docs/formats/store.md merges histograms
+-- exactly.
 WITH drivers AS (
     SELECT host, date, max(driver_version) AS driver FROM machine GROUP BY host, date
 ), by_driver AS (

@@ -238,7 +238,7 @@ static void cancel(void *ctx)
     ntk_http_client_cancel(c->client);
 }
 
-/* -- putting ----------------------------------------------------------------------------------- */
+/* -- appending --------------------------------------------------------------------------------- */
 
 static int emit(struct ntk_buf *body, uint64_t metric_count, void *ctx, struct ntk_err *err)
 {

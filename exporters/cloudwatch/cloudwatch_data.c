@@ -29,7 +29,7 @@ static void series_destroy(struct ntk_cloudwatch_series *series)
     free(series);
 }
 
-/* Makes a valid value of a dimension: nothing for blanks alone. Two texts with the same result are
+/* Makes a valid value of a dimension: nothing for only blanks. Two texts with the same result are
  * one series. */
 static void add_clean(struct ntk_buf *buf, const char *text)
 {

@@ -17,7 +17,7 @@
 
 #define MINUTE_MS 60000u
 #define SECOND_MS 1000u
-#define INSTANCE_WAIT_NS UINT64_C(10000000000) /* longer than the metadata service is asked */
+#define INSTANCE_WAIT_NS UINT64_C(10000000000) /* longer than the metadata service is queried */
 
 static const char *arg_namespace = NTK_CLOUDWATCH_NAMESPACE;
 static const char *arg_region;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * health_events - verdicts on devices as NVSentinel's health events: one for each changed device.
- * Pure, except that it remembers what it reported.
+ * Pure, except that it remembers earlier reports.
  *
  * As for Kubernetes, a verdict rests only on the driver and on diagnoses, so that no process can
  * cause a node to be drained. The first event of a healthy device clears what an earlier agent may
- * have reported. A device whose health is unknown has no event, because it may be unhealthy.
+ * have reported. A device of unknown health has no event, because it may be unhealthy.
  *
  *   action of the reason            recommendedAction   isFatal
  *   none                            CONTACT_SUPPORT     no

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp - pushes to an OpenTelemetry collector, as an exporter and for a stand-alone program. */
+/* otlp - pushes to an OpenTelemetry collector, as an exporter and for a separate program. */
 #ifndef NTK_EXPORTERS_OTLP_OTLP_H
 #define NTK_EXPORTERS_OTLP_OTLP_H
 

@@ -198,7 +198,7 @@ static int add_attribute(struct ntk_otlp_config *config, const char *variable, c
     return set_pair(&config->attributes, clean_name, clean_value, strcmp, err);
 }
 
-/* -- what each variable sets ------------------------------------------------------------------- */
+/* -- effects of the variables ------------------------------------------------------------------ */
 
 static bool is_url(const char *value)
 {

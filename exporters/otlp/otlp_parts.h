@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_parts - what requests of all signals consist of: memory, attributes, resource and scope.
+ * otlp_parts - the common parts of requests of all signals: memory, attributes, resource and scope.
  *
  * Owner:   struct ntk_otlp_memory is the caller's, zeroed; all parts live until its _fini.
  * Threads: one.

@@ -87,7 +87,7 @@ struct ntk_points_latency_series {
     struct ntk_slow_execution slowest; /* of the last period */
 };
 
-struct ntk_points_latency { /* all models of one name in a tag */
+struct ntk_points_latency { /* all models with the same name in a tag */
     char model_name[NTK_POINTS_LABEL_BYTES];
     struct ntk_points_latency_series total;
     struct ntk_points_latency_series device;

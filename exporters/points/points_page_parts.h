@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * points_page_parts - the parts of an update of the page: its applications, what a runtime adds to
- * its application, and the machine. Private to this folder.
+ * points_page_parts - the parts of an update of the page: its applications, the contribution of a
+ * runtime to its application, and the machine. Private to this folder.
  *
  * Owner:   the page owns applications; points_tags_fini() frees them.
  * Threads: one, like the page.

@@ -242,7 +242,7 @@ static void take(const struct ntk_point *point, void *ctx)
     group->count++;
 }
 
-/* False if there is no value. */
+/* False without a value. */
 static bool make_value(const struct view *view, const struct group *group, struct ntk_point *out)
 {
     double value = group->sum;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - the page that Prometheus scrapes, as an exporter and for a stand-alone program.
+ * prometheus - the page that Prometheus scrapes, as an exporter and for a separate program.
  */
 #ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_H
 #define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_H

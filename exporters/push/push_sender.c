@@ -33,7 +33,7 @@ bool ntk_push_header_is_own(const char *name, size_t name_bytes)
 
 /* -- on the outbox's thread ----------------------------------------------------------- */
 
-/* True: send once more, at once. */
+/* True: send again, at once. */
 static bool send_once(struct ntk_push_sender *sender, const void *bytes, size_t bytes_count,
                       struct ntk_outbox_answer *answer)
 {

@@ -34,7 +34,7 @@ struct ntk_push_receiver {
     const char *spool_folder;  /* NULL: memory only */
     bool puts_again;           /* as in struct ntk_outbox_options */
     bool has_gzip;             /* of requests */
-    bool refuses_long_answers; /* drop a request whose answer is too long, instead of retrying it */
+    bool refuses_long_answers; /* too long answers: drop the request instead of retrying it */
     /* Fills the request. Its body is the message, unless it sets another form; headers end with
      * NULL and have room for NTK_PUSH_HEADERS_MAX. -EBADMSG: the message can never be sent; other
      * errors are retried. */

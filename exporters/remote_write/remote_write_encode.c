@@ -278,7 +278,7 @@ static void add_latency(struct ntk_remote_write *state, const struct ntk_point *
 
     snprintf(name, sizeof name, "%s_bucket", state->row->name);
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
-        /* A bucket counts what is below its edge; so does its exemplar. */
+        /* A bucket counts values below its edge; its exemplar is one of them. */
         uint64_t edge_ns = ntk_latency_edge_ns(i);
         ntk_points_edge_format(i, edge);
         add_bucket(state, point, name, edge, series->below[i],

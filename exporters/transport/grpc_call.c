@@ -199,7 +199,7 @@ void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answ
         if (out_answer->result == NTK_OUTBOX_SENT) {
             out_answer->result = NTK_OUTBOX_RETRY;
             (void)snprintf(out_answer->text, sizeof out_answer->text,
-                           "the response has no status of gRPC");
+                           "the response has no gRPC status");
         }
         return;
     }

@@ -376,7 +376,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     return 0;
 }
 
-/* Reads the bytes of the message, whose header is known. */
+/* Reads the bytes of the message after its header. */
 static int read_bytes(int fd, const struct ntk_spool_header *header, struct ntk_buf *buf)
 {
     char *to = ntk_buf_extend(buf, header->bytes_count);

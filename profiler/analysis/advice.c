@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice - the rules of advice.def, and the order of what was found. */
+/* advice - the rules of advice.def, and the order of the findings. */
 #include "profiler/analysis/advice_private.h"
 
 #include <errno.h>

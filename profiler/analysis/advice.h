@@ -2,7 +2,7 @@
 /*
  * advice - what to fix first, each item with its evidence.
  *
- * advice.def has the rules with their thresholds. A rule whose number is unknown gives no advice,
+ * advice.def has the rules with their thresholds. A rule without a known number gives no advice,
  * and all advice has its number. share is the affected part of the execution. The list is ordered
  * by the estimated gain, which has an upper bound; docs/advice.md has the estimate of each rule. If
  * source lines are known, a message names the most expensive line and, for waits, the line that it

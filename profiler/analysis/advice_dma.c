@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_dma - how well queues use their engines, what is spilt, and what is read again. */
+/* advice_dma - how well queues use their engines, spills, and repeated reads. */
 #include "profiler/analysis/advice_private.h"
 
 #include <errno.h>

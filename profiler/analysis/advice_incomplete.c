@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_incomplete - missing records of a capture, and what cannot be known without them. */
+/* advice_incomplete - missing records of a capture, and the figures that depend on them. */
 #include "profiler/analysis/advice_private.h"
 
 #include "profiler/analysis/incomplete.h"
 
 /* Above this share of the path, waits of the program without a recorded cause are more than a few
- * missing records. The runtime's code also waits for the host and for other cores, whose changes
- * no capture of the core has. */
+ * missing records. The runtime's code also waits for the host and for other cores; captures of the
+ * core lack their changes. */
 #define UNKNOWN_RATIO 0.05
 
 /* The part of the path in which the program waits for unrecorded changes; 0: too small. */

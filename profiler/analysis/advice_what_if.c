@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_what_if - limits each estimated gain to what timing the capture again with the change
- * gives (what_if.h), because rules see only one part of the path, and another part may become
- * critical. */
+/* advice_what_if - limits each estimated gain to the result of a simulation with the change
+ * (what_if.h), because rules see only one part of the path, and another part may become critical.
+ * */
 #include "profiler/analysis/advice_private.h"
 
 #include <errno.h>

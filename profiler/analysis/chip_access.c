@@ -346,8 +346,8 @@ static bool has_prepared(const struct ntk_trace_core *core)
     return false;
 }
 
-/* Prepared transfers of a vendor's program are not in its slots: the NEFF lists what each trigger
- * moves, but not what moved without one. */
+/* Prepared transfers of a vendor's program are not in its slots: the NEFF lists the data that each
+ * trigger moves, but not transfers without a trigger. */
 bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
                                    const struct ntk_trace_core *core)
 {

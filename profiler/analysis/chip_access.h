@@ -3,7 +3,7 @@
  * chip_access - the bytes of the state buffer and of PSUM that each executed instruction of a core
  * reads and writes.
  *
- * A range lies in a partition, from the lowest to the highest byte of a tile, limited to the memory
+ * A range is in a partition, from the lowest to the highest byte of a tile, limited to the memory
  * if its size is known. The ranges of a slot are computed once, however often it ran.
  *
  * Owner:   ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
@@ -72,7 +72,7 @@ struct ntk_chip_accesses {
     bool has_vendor;
     bool has_trigger;                /* a vendor's, with prepared transfers: they stay unknown */
     bool has_lost_trigger;           /* one with a destination that the NEFF does not describe */
-    struct ntk_chip_unknown unknown; /* of what they really touch */
+    struct ntk_chip_unknown unknown; /* of the bytes that they actually access */
     struct ntk_chip_slot *slots[NTK_NTFF_ENGINE_COUNT];
 };
 

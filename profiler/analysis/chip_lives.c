@@ -75,7 +75,7 @@ static int follow(struct lives *lives, const struct ntk_program *program, size_t
         const struct ntk_chip_slot *slot = ntk_chip_slot_of(&lives->accesses, instruction);
         uint32_t layer = NTK_LAYER_NONE;
 
-        if (slot->count) { /* others need no look at their fact */
+        if (slot->count) { /* the facts of others are not needed */
             layer = ntk_program_fact(program, core_index, instruction)->layer;
         }
         for (uint32_t a = 0; a < slot->count; a++) {

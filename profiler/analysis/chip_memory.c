@@ -174,7 +174,7 @@ static int sum_up(struct lives *lives, const struct ntk_sorted *sorted,
         bytes += edge->bytes;
         now[edge->layer] += edge->bytes;
         if (next_ps == edge->time_ps) {
-            continue; /* more happens at this moment */
+            continue; /* more changes at this time follow */
         }
         put_pieces(space, memory, (uint64_t)bytes, edge->time_ps, next_ps);
         if ((uint64_t)bytes > space->peak_bytes) {

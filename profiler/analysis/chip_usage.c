@@ -8,7 +8,7 @@
 #include "profiler/trace/sorter.h"
 #include "shared/formats/neff/isa.h"
 
-/* Memory with a separate count: a partition, or PSUM, whose banks are distinguished by cells. */
+/* Memory with a separate count: a partition, or PSUM (cells distinguish its banks). */
 enum { PLANE_PSUM = NTK_CHIP_SAMPLES, PLANE_COUNT };
 #define EDGES_OF_PSUM NTK_CHIP_SAMPLES /* number of the first bank's edges */
 #define UNUSED INT64_MIN
@@ -216,7 +216,7 @@ static int put_rows(const struct uses *uses, const struct ntk_sorted *sorted,
         bytes[edge->place] += edge->bytes;
         has_row[edge->place < EDGES_OF_PSUM ? NTK_CHIP_SBUF : NTK_CHIP_PSUM] = true;
         if (edge + 1 < end && edge[1].time_ps == edge->time_ps) {
-            continue; /* more happens at this moment */
+            continue; /* more changes at this time follow */
         }
         for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT && ret == 0; s++) {
             if (has_row[s]) {

@@ -22,7 +22,7 @@
 struct ntk_comparison_row {
     enum ntk_measure_kind kind;
     const char *name;           /* the same on both sides */
-    const char *shown;          /* for people, from the later side if present; NULL: the name */
+    const char *shown;          /* for users, from the later side if present; NULL: the name */
     double before, after;       /* medians */
     bool has_before, has_after; /* any execution of the side has it */
     bool has_p;
@@ -61,7 +61,7 @@ struct ntk_comparison {
     bool can_tell;                    /* enough executions for p below the rate */
     size_t row_count;
     struct ntk_comparison_row *rows; /* by kind, then the greatest change first */
-    /* Layers and regions, whose names depend on the program: of each side, and of both. */
+    /* Layers and regions (their names depend on the program): of each side, and of both. */
     size_t own_before_count, own_after_count, own_common_count;
     bool is_unrelated; /* both sides have names, but hardly any in common: different programs */
     enum ntk_comparison_verdict verdict;

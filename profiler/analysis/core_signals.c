@@ -153,7 +153,7 @@ static void find_changes(struct finding *f)
     }
 }
 
-/* ---- which made which ---- */
+/* ---- changes and their makers ---- */
 
 /* The writes to one address against the changes of their semaphore. */
 static bool fits(const struct finding *f, const struct write *writes, size_t count,

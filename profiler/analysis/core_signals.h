@@ -3,7 +3,7 @@
  * core_signals - which instruction of another core changed a semaphore of this one.
  *
  * A core changes a semaphore of another one with a WRITE to the address of a register that
- * increments it, or (in the open encoding) at the end of a transfer whose group names it. The core
+ * increments it, or (in the open encoding) at the end of a transfer if its group names it. The core
  * that has the semaphore records a change by DMA. Changes are matched with their makers by order,
  * not by time: if no transfer of the own core changes the semaphore, and exactly one address was
  * written as often as the semaphore changed, and never later than it, then the k-th change was made

@@ -24,11 +24,11 @@ struct ntk_cost_row {
     uint64_t count;
     int64_t instruction_ps, active_ps, path_ps;
     int64_t start_ps, end_ps;
-    uint64_t flops, transpose_flops; /* of matrix products whose work is known */
+    uint64_t flops, transpose_flops; /* of matrix products with known work */
     uint64_t useful_peak_flops;      /* without transposes, as counted for shares of the peak */
     /* without transposes, independent of the version: each product once */
     uint64_t useful_flops;
-    /* useful_flops scaled to what the peak does in the same time in 16 bits */
+    /* useful_flops in units of 16-bit operations that take the same time at peak */
     uint64_t weighted_flops;
     uint64_t read_bytes, write_bytes; /* of device memory, by transfers that it starts */
 };

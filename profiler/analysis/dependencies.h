@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dependencies - what released each instruction: the change of a semaphore or event, and the
- * instruction or transfer that made it.
+ * dependencies - the cause of the start of each instruction: the change of a semaphore or event,
+ * and the instruction or transfer that made it.
  *
  * The change that ends a wait is the last one before the instruction starts that made the condition
  * true. It names its engine, or DMA. The instruction is the one of that engine that signals this
- * semaphore and ends closest. The transfer is the one whose instruction names the semaphore: if a
- * semaphore has m changes per transfer, change j belongs to transfer j div m, else to the last one
- * started before it.
+ * semaphore and ends closest. The transfer is that of the instruction that names the semaphore: if
+ * a semaphore has m changes per transfer, change j belongs to transfer j div m, else to the last
+ * one started before it.
  *
  * Changes that the capture lost, or recorded too early, are derived from their makers where these
  * are known (lost_changes.h, early_changes.h). The runtime's load of the program is recognized

@@ -3,11 +3,11 @@
  * dma_efficiency - how well each DMA queue used the engines that worked for it.
  *
  * A queue is one name of the capture on one core, over all DMA engines; rings without a name are
- * grouped by kind. busy_ps adds up the packet times of all engines; wasted_bytes is what these
- * engines could have moved in that time at their rate (chip.h), minus what they moved (0 if
- * packets were faster); efficiency is bytes_count / (bytes_count + wasted_bytes). The total adds up
- * the rows, but counts overlaps and engines once. Packets of 4 bytes and fewer are semaphore
- * writes; below NTK_DMA_SMALL_BYTES the overhead of a packet is significant, below
+ * grouped by kind. busy_ps adds up the packet times of all engines; wasted_bytes is the number of
+ * bytes that these engines could have moved in that time at their rate (chip.h), minus those that
+ * they moved (0 if packets were faster); efficiency is bytes_count / (bytes_count + wasted_bytes).
+ * The total adds up the rows, but counts overlaps and engines once. Packets of 4 bytes and fewer
+ * are semaphore writes; below NTK_DMA_SMALL_BYTES the overhead of a packet is significant, below
  * NTK_DMA_POOR_BYTES it dominates.
  *
  * Pure: trace to result; -ENOMEM.

@@ -2,7 +2,7 @@
 /*
  * dropped - how many records did the capture lose between its first and its last one?
  *
- * Lower bounds, each from what the program and the other records say must be there:
+ * Lower bounds, each from records that must exist according to the program and the other records:
  *
  *   instructions  An instruction that is not a branch is followed by the next slot of the program.
  *                 A slot with fewer records than the one before it lost the difference.
@@ -10,7 +10,7 @@
  *                 changes without a record. Counted for the semaphores of a vendor's program:
  *                 software cores drop nothing, and record an increment by 16 as one change.
  *   bytes         The packets of a queue that move fewer bytes than its transfers lost the
- *                 difference. Counted for queues whose transfers copy or cast.
+ *                 difference. Counted for queues with transfers that copy or cast.
  *
  * A part of an execution has 0 of all; without counts of slots, instructions are 0.
  *

@@ -12,7 +12,7 @@
  * 100 ns before its instruction begins is taken to be at that start, and after the change before it
  * of the same semaphore. If any change of the semaphore by this engine is earlier than that, the
  * two lists do not belong together, and all records stay as they are. So does everything in
- * captures of other versions, whose changes come after the end of their instructions.
+ * captures of other versions: there, changes come after the end of their instructions.
  *
  * Because times are corrected, and not compared with a tolerance, a cause is still always earlier
  * than its effect, and every walk along causes ends.
@@ -26,7 +26,7 @@
 #define NTK_EARLY_CHANGES_PS 100000
 
 /* For a change of the core, the index under which dependencies have it; and back: NTK_NO_CHANGE if
- * it was derived from its maker alone. */
+ * it was derived only from its maker. */
 #define NTK_NO_CHANGE UINT32_MAX
 uint32_t ntk_early_changes_index(const struct ntk_lost_changes *changes,
                                  const struct ntk_trace_core *core, uint32_t recorded);

@@ -297,7 +297,7 @@ static int fold_two(struct ntk_fold *fold, size_t node_count)
     return ret ? ret : 1;
 }
 
-/* ---- what is on top ---- */
+/* ---- the topmost span ---- */
 
 static bool goes_on(const struct ntk_fold *fold, size_t place)
 {

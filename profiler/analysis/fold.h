@@ -18,8 +18,8 @@
  * folded only after a token that does not continue it, so that a body may end with a run.
  *
  * Cost: NTK_FOLD_CANDIDATES comparisons of hashes per token at most; nodes that are copied or
- * compared one by one leave the stack, so time is linear. Memory: the stack of what does not
- * repeat, in a temporary file if it is long, and NTK_FOLD_BODIES_MAX bodies; further ones stay
+ * compared one by one leave the stack, so time is linear. Memory: the stack of tokens without
+ * repetition, in a temporary file if it is long, and NTK_FOLD_BODIES_MAX bodies; further ones stay
  * unfolded and are counted. The result depends only on the tokens.
  *
  * Limits: one plain token needs NTK_FOLD_SINGLES in a row. If a body starts as it ends, its
@@ -73,7 +73,7 @@ typedef int ntk_fold_put(void *ctx, uint32_t body, const struct ntk_fold_token *
 
 struct ntk_fold {
     struct ntk_long_list nodes; /* struct node; the first is a placeholder */
-    struct ntk_long_list due;   /* uint32_t: a run whose next iteration may end here; 0: none */
+    struct ntk_long_list due;   /* uint32_t: a run with a next iteration that may end; 0: none */
     struct ntk_map kinds;       /* kind to 1 + its place in lasts */
     struct ntk_vec lasts;       /* uint32_t: position of the last node of a kind; 0: none */
     struct ntk_map body_of;     /* hash to 1 + body */

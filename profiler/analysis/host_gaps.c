@@ -13,7 +13,7 @@
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
 
-#define HEAP_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
+#define HEAP_BYTES ((size_t)8 << 20) /* longer lists go to a file */
 #define PASS_EDGES 65536U
 
 /* A start (+1) or an end (-1). For a sorter: the core comes first. */

@@ -21,7 +21,7 @@ struct walk {
     int64_t program_from_ps, program_until_ps; /* of all engines */
     int64_t ran_out_ps; /* the engine has nothing left to do from then until program_until_ps */
     const struct ntk_trace_instruction *semaphore; /* the last one, if an EVENT_SEMAPHORE */
-    uint32_t item;               /* whose wait is accounted for; NTK_NO_INDEX: none */
+    uint32_t item;               /* its wait is accounted for; NTK_NO_INDEX: none */
     struct ntk_wait_chain chain; /* of that wait, where has_chain */
     bool has_chain;
     ntk_idle_part_call *call; /* NULL: none */
@@ -278,7 +278,7 @@ static void end_semaphore(struct walk *walk, int64_t next_ps)
 
 NTK_ORDER(compare_rows, struct ntk_idle_row, NTK_DOWN(idle_ps) NTK_UP(reason) NTK_UP(number));
 
-/* The time range of the program, without what the runtime added around it. */
+/* The time range of the program, without the code that the runtime added around it. */
 struct program_time {
     bool has_run;
     int64_t from_ps, until_ps;                          /* on any engine of any core */

@@ -35,7 +35,7 @@ struct ntk_interval {
 struct ntk_cover {
     int64_t covered_ps; /* overlaps counted once */
     int64_t sum_ps;     /* and again */
-    int64_t end_ps;     /* of what is covered so far */
+    int64_t end_ps;     /* of the covered time so far */
     bool is_begun;
 };
 

@@ -7,7 +7,7 @@
  * Operations are matched by communicator and number. If traces do not record these, the n-th of a
  * rank matches the n-th of every other, because all ranks call the same ones in the same order. If
  * that is impossible (the kinds differ, a rank left before another came, one lacks the operation),
- * there is no match. Clocks of other machines are aligned with the first by the ends of
+ * nothing matches. Clocks of other machines are aligned with the first by the ends of
  * collectives.
  *
  * Pure: traces to result. Memory grows with ranks, not with their operations (rank_ops.h).
@@ -57,7 +57,7 @@ struct ntk_joined_rank {
     uint64_t cause_ns[NTK_JOINED_CAUSE_COUNT]; /* their sum is waited_ns */
     uint64_t span_ns;    /* from the end of the first joint to the end of the last */
     uint64_t waited_ns;  /* for the last rank to arrive, whether a core executed or not */
-    uint64_t last_count; /* joints at which it alone was last */
+    uint64_t last_count; /* joints at which it was the only last one */
     uint64_t path_ns[NTK_JOINED_PART_COUNT]; /* of the critical path: run, host, link, unknown */
     bool has_other_clock;                    /* on another machine than the first rank */
     int64_t offset_ns;        /* of its clock relative to the first rank's; already subtracted */
@@ -102,7 +102,7 @@ struct ntk_joined_options {
 };
 
 struct ntk_joined {
-    const char *unknown; /* why there is no result; NULL: there is one */
+    const char *unknown; /* why the result is missing; NULL: it exists */
     bool is_numbered;    /* by communicator and number */
     size_t rank_count;
     struct ntk_joined_rank *ranks; /* by number */

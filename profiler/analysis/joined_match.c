@@ -52,7 +52,7 @@ static int entries_make(struct ntk_rank_ops *const *ranks, size_t rank_count, st
     return 0;
 }
 
-/* Entries of one key: the largest number of lives in a rank, and the first rank with it. */
+/* Entries with the same key: the largest number of lives in a rank, and the first rank with it. */
 static uint32_t lives_of_key(const struct entry *all, size_t count, size_t *out_most)
 {
     uint32_t most = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * joined_match - matches the communicators of ranks, and the clocks of their machines. For joined.c
- * alone.
+ * joined_match - matches the communicators of ranks, and the clocks of their machines. Only for
+ * joined.c.
  *
  * Owner:   the result is the caller's storage; ntk_joined_match_fini() frees what it points to.
  * Threads: one at a time.

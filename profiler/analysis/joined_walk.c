@@ -424,7 +424,7 @@ static bool take(struct ntk_join *join, uint32_t number, bool is_forced, size_t 
     return true;
 }
 
-/* The rank whose next operation started first; rank_count: none. */
+/* The rank with the earliest next operation; rank_count: none. */
 static size_t earliest(const struct ntk_join *join)
 {
     size_t found = join->joined->rank_count;

@@ -17,7 +17,7 @@
 
 struct ntk_line_pair { /* file, line 0: no line is known */
     uint32_t file, line;
-    uint32_t by_file, by_line; /* whose fault it is */
+    uint32_t by_file, by_line; /* the responsible line */
     double cost;
 };
 

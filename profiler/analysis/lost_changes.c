@@ -42,12 +42,12 @@ struct finding {
     size_t core_index;
     const struct ntk_trace_core *core;
     const struct ntk_transfers *transfers;
-    bool is_other[NUMBERS];   /* it changes in another way, or what makes it is not known */
+    bool is_other[NUMBERS];   /* it changes in another way, or its maker is unknown */
     struct by_number makers;  /* struct maker */
     struct by_number records; /* struct ntk_trace_event */
     struct by_number waiters; /* struct waiter */
     int64_t *latest, *seen;   /* struct stretch */
-    /* uint16_t of each transfer: DMA engines whose last packet was passed */
+    /* uint16_t of each transfer: DMA engines after their last packet */
     struct ntk_long_list rings;
     struct ntk_lost_changes *out;
     int failed;
@@ -80,7 +80,7 @@ static int counted(const struct finding *f, struct by_number *list, size_t item_
     return ntk_long_list_resize(&list->list, list->first[NUMBERS]);
 }
 
-/* ---- what makes changes ---- */
+/* ---- the makers of changes ---- */
 
 static void pass_instructions(struct finding *f, bool is_counting)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lost_changes - changes of semaphores that the capture lost, derived from what made them.
+ * lost_changes - changes of semaphores that the capture lost, derived from their makers.
  *
  * When many semaphores change at once, hardware delays changes by up to 20 us, and drops the
  * records of some. The records of instructions and packets have their own buffers, so what made a
@@ -45,7 +45,7 @@ int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
 void ntk_lost_changes_fini(struct ntk_lost_changes *changes);
 
 /* Numbers of all changes in order of time, as uint32_t: the core's count from 0, derived ones
- * continue after those. Empty if there are no derived ones. 0 or -errno; the caller frees the
+ * continue after those. Empty without derived ones. 0 or -errno; the caller frees the
  * list. */
 int ntk_lost_changes_order(const struct ntk_lost_changes *changes, const struct ntk_trace *trace,
                            const struct ntk_trace_core *core, struct ntk_long_list *out_order);

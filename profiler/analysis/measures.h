@@ -30,7 +30,7 @@ enum ntk_measure_kind {
 struct ntk_measure {
     enum ntk_measure_kind kind;
     char *name;   /* the same in every capture of the program */
-    char *shown;  /* for people; NULL: the name */
+    char *shown;  /* for users; NULL: the name */
     double value; /* in the unit of its kind */
 };
 
@@ -42,7 +42,7 @@ struct ntk_measures {
 /* Adds to the measure of that kind and name. 0 or -ENOMEM. */
 int ntk_measures_add(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                      double value);
-/* Sets the name for people, which may differ between captures. 0 or -ENOMEM. */
+/* Sets the name for users, which may differ between captures. 0 or -ENOMEM. */
 int ntk_measures_show(struct ntk_measures *measures, enum ntk_measure_kind kind, const char *name,
                       const char *shown);
 static inline const char *ntk_measure_shown(const struct ntk_measure *measure)

@@ -3,7 +3,7 @@
  * onchip_traffic - bytes that the instructions of an execution read from and wrote to the state
  * buffer and the accumulation buffer.
  *
- * Known for programs in the open encoding (docs/isa.md), whose operands can be read: each time an
+ * Known for programs in the open encoding (docs/isa.md), which has readable operands: each time an
  * instruction ran, its tiles count once, and a repeated element as often as it is read;
  * accumulating in the accumulation buffer is a write. Of DMA, the sides in these buffers count.
  *

@@ -2,8 +2,8 @@
 /*
  * open_slot - instructions of a capture in the open encoding (docs/isa.md).
  *
- * The decoder refuses what the encoder never writes, so a vendor's instruction is not taken for one
- * of ours.
+ * The decoder rejects what the encoder never writes, so a vendor's instruction is not mistaken for
+ * one of ours.
  */
 #ifndef NTK_PROFILER_ANALYSIS_OPEN_SLOT_H
 #define NTK_PROFILER_ANALYSIS_OPEN_SLOT_H

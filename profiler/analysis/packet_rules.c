@@ -179,7 +179,7 @@ uint32_t ntk_packet_rule_next(struct ntk_packet_queue *queue, struct ntk_packet_
     return of;
 }
 
-/* ---- what fits ---- */
+/* ---- matching packets ---- */
 
 bool ntk_packet_rule_fits(struct ntk_packet_queue *queue, const struct ntk_begun *begun,
                           const struct ntk_begun *all, const struct ntk_transfer *transfer)

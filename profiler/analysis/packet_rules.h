@@ -12,9 +12,9 @@
  *   writes  Each ring has one packet of a semaphore write for each transfer: packets up to the j-th
  *           of them are those of the j-th transfer.
  *   bytes   The bytes of all transfers are those of all packets: packets in order of start are
- *           shared out by them.
+ *   divided by them.
  *   time    They are those that begin after the instruction and end no later than the change that
- *           tells the transfer's end, but later than that of the transfer before.
+ *   marks the transfer's end, but later than that of the transfer before.
  *
  * A transfer gets its packets only if they fit: they start after its instruction and have its bytes
  * (rule time: if those are unknown, it must not overlap with the previous transfer). In shares, a
@@ -33,7 +33,7 @@
 /* What is known of a transfer before its packets; place is its index in lists of the whole core. */
 struct ntk_begun {
     uint32_t next, before;   /* of its queue; NTK_PACKET_NO_TRANSFER: it is the last, the first */
-    uint32_t next_of_number; /* the same among those whose end changes the same semaphore */
+    uint32_t next_of_number; /* the same among those that change the same semaphore at their end */
     uint32_t rings_done;     /* shares: number of rings that have all of it */
     int64_t start_ps;
     int64_t done_ps, last_done_ps; /* INT64_MAX: unknown; last: the latest of it and earlier ones */
@@ -76,7 +76,7 @@ struct ntk_packet_ring {
     bool has_stopped;       /* it did not fit */
 };
 
-/* Adds a transfer of the queue, whose rings are known. */
+/* Adds a transfer of the queue with its known rings. */
 void ntk_packet_rule_add(struct ntk_packet_queue *queue, struct ntk_begun *begun);
 /* Chooses the rule of a queue after its transfers were added and its packets counted, and prepares
  * its rings among the ring_count. */

@@ -3,7 +3,7 @@
  * pending - how many transfers of a core are in progress: started by an instruction, last packet
  * not done.
  *
- * Transfers whose packets are unknown have no end, and are not counted.
+ * Transfers without known packets have no end, and are not counted.
  *
  * Pure: transfers to points in order of time. Memory grows with the number of simultaneous
  * transfers.

@@ -52,11 +52,11 @@ struct ntk_slot_fact {
     bool is_transfer;     /* it starts DMA */
     bool done_is_event;   /* done_number is an event's */
     bool signals_core;    /* it changes semaphores of other cores, see core_signals.h */
-    bool has_flops;       /* it is a MATMUL whose work is known */
+    bool has_flops;       /* it is a MATMUL with known work */
     bool is_transpose;    /* an operation of the tensor engine that only moves data */
     bool has_adjusted;    /* the weight of its element type is known */
     bool has_bir_id;      /* the compiler left a name, see neff_debug.h */
-    bool has_bytes;       /* it is a transfer whose bytes are known */
+    bool has_bytes;       /* it is a transfer with known bytes */
     bool has_onchip;      /* it is a vendor's, and its bytes on the chip are known */
     bool is_psum_to_sbuf; /* with has_onchip */
     uint8_t wait;         /* enum ntk_wait_kind */
@@ -146,7 +146,7 @@ ntk_program_position(const struct ntk_program *program, size_t core,
                                  ntk_program_fact(program, core, instruction)->compiler_pc);
 }
 
-/* The queue whose transfers change this semaphore; NULL if the NEFF does not record it. */
+/* The queue with transfers that change this semaphore; NULL if the NEFF does not record it. */
 const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t semaphore);
 
 #endif

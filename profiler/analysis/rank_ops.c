@@ -122,7 +122,7 @@ int64_t ntk_rank_comm_of(struct ntk_rank_list *list, const char *name)
     return (int64_t)list->comms.count;
 }
 
-/* ---- all are there ---- */
+/* ---- after the last arrival ---- */
 
 NTK_ORDER(compare_ranks, struct ntk_rank_ops, NTK_UP(worker) NTK_UP(host));
 

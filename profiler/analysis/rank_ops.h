@@ -28,7 +28,7 @@
 
 #define NTK_RANK_NO_LIFE UINT32_MAX
 
-/* A collective. Times are signed: on another clock, hostile ones may lie before 1970. */
+/* A collective. Times are signed: on another clock, hostile ones may be before 1970. */
 struct ntk_rank_op {
     int64_t start_ns, end_ns;
     uint64_t sequence; /* number in its communicator, from 1; 0: unknown */
@@ -84,7 +84,7 @@ struct ntk_rank_capture {
     const char *omitted_reason; /* why it is unknown; NULL: it is known */
 };
 
-/* A core of a process whose rank is another core. */
+/* A core of a process that has another core as its rank. */
 struct ntk_rank_alias {
     size_t trace; /* index in the order of adding */
     uint32_t worker, lead;

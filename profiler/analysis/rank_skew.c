@@ -19,7 +19,7 @@ enum { TYPE_COUNT = sizeof types / sizeof *types };
 
 #define PAIR_CORES 8 /* physical cores per logical core, at most */
 #define CORE_BITS 3
-#define HEAP_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
+#define HEAP_BYTES ((size_t)8 << 20) /* longer lists go to a file */
 #define PASS_BEGINS 65536U
 
 /* For a sorter: the worker comes first. */

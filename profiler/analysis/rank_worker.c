@@ -13,7 +13,7 @@
 #define SORTED_HEAP_BYTES ((size_t)1 << 20)
 #define LIVES_MAX 4096U /* of one rank; operations of further ones have none */
 
-/* ---- as it is read ---- */
+/* ---- during reading ---- */
 
 NTK_ORDER(compare_ops, struct ntk_rank_op, NTK_UP(end_ns));
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_find - what the parts of regions.h hand over to it: regions and their instances, as they
- * are found.
+ * region_find - the interface between the parts of regions.h: regions and their instances, in the
+ * order of discovery.
  *
- * Instances of one region come in order of time. Owner: regions.c. Threads: one.
+ * Instances of one region are in order of time. Owner: regions.c. Threads: one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_REGION_FIND_H
 #define NTK_PROFILER_ANALYSIS_REGION_FIND_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_layers - finds layers whose names differ only in numbers, and when each was entered.
+ * region_layers - finds layers with names that differ only in numbers, and when each was entered.
  *
- * For every engine the times are counted that it came to a prefix of a name from elsewhere. Where
- * all engines that have the prefix came as often, the first times are one instance, the second ones
- * the next; else all of it is one.
+ * Counts for every engine how often it entered a prefix of a name. If all engines with the prefix
+ * entered it equally often, the first entries are one instance, the second ones the next; else all
+ * of it is one instance.
  */
 #include <errno.h>
 #include <stdio.h>

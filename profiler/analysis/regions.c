@@ -67,7 +67,7 @@ const char *ntk_region_plain_name(const char *name, char *buf, size_t buf_bytes)
     return buf;
 }
 
-/* ---- as they are found ---- */
+/* ---- in the order of discovery ---- */
 
 int ntk_region_find_add(struct ntk_region_find *find, size_t core_index, unsigned engine,
                         enum ntk_region_kind kind, uint32_t *out_region)

@@ -9,8 +9,8 @@
  *   loop        an engine ran the same slots again: it jumped back
  *   kernel      statements of one program text, unrolled by the compiler: one
  *               Penguin instruction, or several that alternate, with their loop variables
- *   iteration   other instructions whose operations and names repeat, numbers in names left out
- *   layer       names of a NEFF up to a '/', numbers left out, on all engines of a core
+ *   iteration   other instructions with repeating operations and names, ignoring numbers in names
+ *   layer       names of a NEFF up to a '/', ignoring numbers, on all engines of a core
  *   collective  instructions named after a collective operation
  *
  * The first three are found engine by engine with fold.h, and nest. Synchronisation, preparation,
@@ -35,7 +35,7 @@
 #define NTK_REGION_NONE UINT32_MAX
 #define NTK_REGION_OUTLIERS 8 /* kept per region, by descending time */
 #define NTK_REGION_OUTLIER_RATIO 1.1
-#define NTK_REGION_OUTLIERS_FROM 4 /* instances: with fewer, there are no outliers */
+#define NTK_REGION_OUTLIERS_FROM 4 /* instances: fewer have no outliers */
 #define NTK_REGIONS_MAX ((size_t)1 << 15)
 /* Limit of entries into a layer, over all layers of a core; with more, each counts as one. */
 #define NTK_REGION_LAYER_RUNS_MAX ((size_t)1 << 18)
@@ -68,7 +68,7 @@ struct ntk_region {
     /* Identifies it in another capture: core, engine, kind and name without numbers, unique
      * here. */
     char *key;
-    char *shown;     /* for people: the key with the full name */
+    char *shown;     /* for users: the key with the full name */
     uint32_t parent; /* first region that contains it; NTK_REGION_NONE */
     uint32_t depth;
     uint64_t count;             /* instances */

@@ -53,7 +53,7 @@ struct sorting {
 };
 #define SORTINGS_MAX 2
 
-/* Memory is returned now and then. */
+/* Memory is returned from time to time. */
 static void passed(const struct ntk_release_search *index, const struct sorting *sortings,
                    size_t count, size_t item)
 {

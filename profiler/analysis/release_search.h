@@ -39,9 +39,9 @@ struct ntk_release_search {
     const struct ntk_core_dependencies *dependencies; /* for ntk_change_at() */
     struct ntk_by_number changes;                     /* of all changes */
     struct ntk_by_number signals;                     /* instructions that signal the number */
-    struct ntk_by_number transfers;                   /* instructions whose transfers signal it */
-    struct ntk_core_signals signals_from;             /* changes by other cores */
-    bool finds_hidden; /* changes from before the engine was free, too */
+    struct ntk_by_number transfers;       /* instructions with transfers that signal it */
+    struct ntk_core_signals signals_from; /* changes by other cores */
+    bool finds_hidden;                    /* changes from before the engine was free, too */
     struct ntk_release_run runs[NTK_RELEASE_RUNS];
 };
 

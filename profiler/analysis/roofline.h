@@ -4,11 +4,11 @@
  * chip.
  *
  * flops are useful ones, independent of the version: transposes only move data, and a product
- * counts once, however many passes it takes. With the ceilings R and B of ceilings.h, a row whose
- * products take W of the peak in 16 bits and that moves Q bytes of device memory takes at least
- * max(W / R, Q / B): the larger one is its bound. ratio is this time divided by the actual time. A
- * row without work and bytes has no bound; a row whose roofline time exceeds its actual time is
- * hidden behind others.
+ * counts once, however many passes it takes. With the ceilings R and B of ceilings.h, a row with
+ * products that take W of the peak in 16 bits and that moves Q bytes of device memory takes at
+ * least max(W / R, Q / B): the larger one is its bound. ratio is this time divided by the actual
+ * time. A row without work and bytes has no bound; a row with a roofline time above its actual time
+ * overlaps with others.
  *
  * time_ps is the length of the execution, a layer's part of the critical path, or the time covered
  * by a region's instances or a line's instructions, without waiting in EVENT_SEMAPHORE. The work of
@@ -38,7 +38,7 @@ struct ntk_roofline_work {
 
 struct ntk_roofline_row {
     uint32_t layer;      /* of layers */
-    char *name;          /* of regions, for people; else NULL */
+    char *name;          /* of regions, for users; else NULL */
     uint32_t region;     /* of regions: its number in ntk_analysis_regions() */
     uint32_t file, line; /* of lines: 1 + index in positions->files */
     uint64_t flops, bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roofline_points - rows of regions and source lines for a roofline whose ceilings are set.
+ * roofline_points - rows of regions and source lines for a roofline with known ceilings.
  *
  * Owner:   the rows are the roofline's: ntk_roofline_fini() frees them.
- * Errors:  -ENOMEM, -errno of a long list; what was added by then is freed as above.
+ * Errors:  -ENOMEM, -errno of a long list; rows that were already added are freed as above.
  * Time:    linear in instructions, times NTK_ROOFLINE_REGIONS_MAX for those that compute or
  *          transfer.
  */

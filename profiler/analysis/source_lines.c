@@ -8,7 +8,7 @@
 
 #include "profiler/trace/walk.h"
 
-/* ---- where a row belongs ---- */
+/* ---- the place of a row ---- */
 
 static uint32_t add_line(struct ntk_line_finder *f, struct ntk_source_line line)
 {

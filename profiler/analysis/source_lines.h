@@ -28,7 +28,7 @@ enum ntk_source_reason {
     NTK_SOURCE_HAS_LINE,
     NTK_SOURCE_RUNTIME,       /* not from the program: no compiler_pc */
     NTK_SOURCE_COMPILER,      /* from the program, without a line */
-    NTK_SOURCE_NO_DEBUG_INFO, /* no instruction has a line, or there is no NEFF */
+    NTK_SOURCE_NO_DEBUG_INFO, /* no instruction has a line, or the NEFF is missing */
     NTK_SOURCE_REASON_COUNT
 };
 
@@ -47,7 +47,7 @@ struct ntk_source_sums { /* sums are limited to the largest int64_t */
 enum ntk_source_block {
     NTK_SOURCE_BLOCK_LINE,         /* instructions and transfers of one entry of lines */
     NTK_SOURCE_BLOCK_NO_CONDITION, /* the instruction waits for no semaphore or event */
-    NTK_SOURCE_BLOCK_UNKNOWN,      /* its condition, or what made it true, is unreadable */
+    NTK_SOURCE_BLOCK_UNKNOWN, /* its condition, or the change that satisfied it, is unreadable */
 };
 
 struct ntk_source_blocker {
@@ -98,7 +98,7 @@ struct ntk_source_lines {
     struct ntk_source_iteration *iterations;
 };
 
-/* transfers and dependencies may be NULL: then there are no transfer_bytes or blockers. */
+/* transfers and dependencies may be NULL: then transfer_bytes or blockers are absent. */
 int ntk_source_lines_create(const struct ntk_program *program,
                             const struct ntk_transfers *transfers,
                             const struct ntk_dependencies *dependencies,

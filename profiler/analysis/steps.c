@@ -131,10 +131,10 @@ static int sweep_edges(struct sweep *sweep, const struct ntk_sorted *sorted)
         if (edge->change > 0) {
             under_way++;
         } else {
-            under_way--; /* may wrap within one moment, whose edges are unordered */
+            under_way--; /* may wrap within one moment, because its edges are unordered */
         }
         if (edge + 1 < end && edge[1].time_ps == edge->time_ps) {
-            continue; /* more happens at this moment */
+            continue; /* more changes at this time follow */
         }
         value = under_way ? value : 0; /* removes rounding errors */
         ret = edge + 1 < end ? pass(sweep, edge->time_ps, edge[1].time_ps, value) : 0;

@@ -12,7 +12,7 @@
 #include "shared/base/order.h"
 #include "shared/base/vec.h"
 
-#define HEAP_BYTES ((size_t)8 << 20) /* of each list; what is longer goes to a file */
+#define HEAP_BYTES ((size_t)8 << 20) /* of each list; longer lists go to a file */
 #define THREAD_ROWS_MAX 65536U       /* a hostile file has as many threads as events */
 
 static uint64_t duration_ns(const struct ntk_system_span *span)

@@ -3,7 +3,7 @@
  * tensor_traffic - the tensors read and written in device memory: how often, and how much compared
  * with their size.
  *
- * Requires the NEFF, whose descriptors and variables name them. -ENODATA if data moved without a
+ * Requires the NEFF: its descriptors and variables name them. -ENODATA if data moved without a
  * known tensor: without a NEFF, or if a vendor's NEFF does not record it. Pure: trace to result;
  * -ENOMEM.
  *

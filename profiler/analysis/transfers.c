@@ -119,7 +119,7 @@ static struct ntk_packet_ring *ring_of(struct finding *f, const struct ntk_trace
     return &f->rings[ring];
 }
 
-/* ---- what was started ---- */
+/* ---- started transfers ---- */
 
 static int queue_of_fact(struct finding *f, const struct ntk_slot_fact *fact, uint32_t *out_queue)
 {

@@ -3,7 +3,7 @@
  * transfers - all transfers of a trace, with the starting instruction and the packets of each.
  *
  * A queue does its transfers in the order in which they were started; packet_rules.h describes how
- * its packets are assigned to them. A transfer whose packets do not fit has none, and is counted.
+ * its packets are assigned to them. A transfer without matching packets has none, and is counted.
  *
  * Errors:  -errno of a long list.
  * Owner:   caller's storage; ntk_transfers_init() allocates, ntk_transfers_fini() frees, also a
@@ -46,7 +46,7 @@ const struct ntk_transfer *ntk_transfer_of_instruction(const struct ntk_transfer
 /* The transfer of the packet; NULL: unknown. */
 const struct ntk_transfer *ntk_transfer_of_packet(const struct ntk_transfers *transfers,
                                                   size_t core, uint32_t packet);
-/* Of its instruction: the queue, and what moves. */
+/* Of its instruction: the queue, and the moved data. */
 const struct ntk_slot_fact *ntk_transfer_fact(const struct ntk_transfers *transfers, size_t core,
                                               const struct ntk_transfer *transfer);
 /* Returns memory of checked items, every NTK_TRACE_LOOKS packets or transfers. */

@@ -50,7 +50,7 @@ struct ntk_wait_chain {
 struct ntk_wait_chains {
     size_t count;
     struct ntk_wait_chain *chains; /* the longest first, once sorted */
-    struct ntk_map indices;        /* + 1, by what makes chains equal */
+    struct ntk_map indices;        /* + 1, by the key of equal chains */
 };
 
 /* For the wait of an instruction from from_ps to until_ps, which was ended by a change. */

@@ -65,7 +65,7 @@ static void add_rest(struct ntk_what_if_row *row, int64_t rest_ps)
 }
 
 /* All at once. tight: the row in which time that no dependency explains is dropped; count: none.
- * Also their paths, and what the capture is without a change, unless what_if is NULL. */
+ * Also their paths, and the result without a change, unless what_if is NULL. */
 static int run_some(const struct work *work, struct ntk_what_if_row *const *rows, size_t count,
                     size_t tight, struct ntk_what_if *what_if)
 {
@@ -108,7 +108,7 @@ static int run_some(const struct work *work, struct ntk_what_if_row *const *rows
     return ret;
 }
 
-/* ---- what is tried ---- */
+/* ---- estimates ---- */
 
 static int add(struct ntk_vec *rows, enum ntk_what_if_part part, double speed, unsigned number)
 {

@@ -112,8 +112,8 @@ NTK_RETIME_CLONES static bool change_of_instruction(struct ntk_retime *r, uint32
     return true;
 }
 
-/* When the change that an instruction waits for is there. False: it waits for none, or nothing is
- * known of its maker. */
+/* When the change that an instruction waits for occurs. False: it waits for none, or the change's
+ * maker is unknown. */
 static bool change_get(struct ntk_retime *r, uint32_t item, const struct ntk_slot_fact *fact,
                        int64_t *out_was_ps, struct ntk_lanes *out)
 {
@@ -191,7 +191,7 @@ NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *m
 {
     const struct ntk_trace_instruction *one = &r->core->instructions[moment->item];
     struct ntk_retimed_end *measured = &r->to->ends[NTK_RETIME_MEASURED];
-    /* It may do nothing but wait. */
+    /* It may only wait. */
     bool only_waits = ntk_retimed_item_at(r->to, moment->item)->is_unknown && fact->waits_inside;
     uint32_t rows = only_waits ? 0 : ntk_retimed_changed_rows(r->to, moment->item);
     int64_t from_ps = ntk_retime_larger(own_was_ps, r->covered_ps[one->engine]);
@@ -201,7 +201,7 @@ NTK_RETIME_CLONES static void end_set(struct ntk_retime *r, struct ntk_moment *m
     for (size_t k = 0; k < NTK_RETIME_LANES; k++) {
         moment->end.ps[k] = ntk_retime_limited(moment->own.ps[k] + length_ps);
     }
-    /* Of what is the same in a row, the measured row has the sum. */
+    /* The measured row has the sum of the parts that are the same in all rows. */
     measured->engine_busy_ps[one->engine] =
         ntk_retime_limited(measured->engine_busy_ps[one->engine] + busy_ps);
     for (; rows; rows &= rows - 1) {
@@ -364,7 +364,7 @@ NTK_RETIME_CLONES static bool bind_change(struct ntk_retime *r, uint32_t item,
         ntk_retime_bind(bound, was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
         return true;
     }
-    /* In those rows nothing is bound by it; where nothing else is, they start at once. */
+    /* In those rows nothing is bound by it; without other bounds, they start at once. */
     struct ntk_retime_bound before = *bound;
     ntk_retime_bind(bound, was_ps + gap_ps, &is, NTK_MOMENT_CHANGE);
     for (; unwaited; unwaited &= unwaited - 1) {

@@ -76,7 +76,7 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
                           ntk_map_put_number(&path->numbers, key, (void *)number) < 0;
 }
 
-/* Returns what decided it; NTK_NO_INDEX: nothing. */
+/* Returns the deciding cause; NTK_NO_INDEX: none. */
 static uint32_t step(struct path *path, uint32_t item)
 {
     const struct ntk_retimed *of = path->of;
@@ -96,7 +96,7 @@ static uint32_t step(struct path *path, uint32_t item)
     } else {
         take_of(path, one->engine, own_ps, item);
     }
-    /* What it waited for inside itself came later than what let it start. */
+    /* Its wait while executing ended later than the condition for its start. */
     if (kept->kept_ps > 0 && cause < NTK_MOMENT_DRAINED) {
         bool may_wait = kept->is_unknown && !fact->waits_inside;
         take(path, may_wait ? NTK_WHAT_IF_ON_WAIT : NTK_WHAT_IF_ON_KEPT, own_ps - kept->kept_ps);

@@ -29,7 +29,7 @@ struct ntk_moment { /* of an instruction, timed again */
     bool is_done; /* own and end are known */
 };
 
-/* Further back than this moments are made again from what is kept of each instruction. */
+/* Moments further back than this are recomputed from the stored data of each instruction. */
 #define NTK_RETIME_RECENT 512U
 /* Of each engine: the last instruction, and its holder. */
 #define NTK_RETIME_KEPT 2
@@ -170,7 +170,7 @@ static inline const struct ntk_slot_fact *ntk_retime_fact(const struct ntk_retim
     return ntk_program_fact(r->to->program, r->to->core, &r->core->instructions[item]);
 }
 
-/* The latest of what has to be there before. */
+/* The latest of its preconditions. */
 struct ntk_retime_bound {
     bool is_first; /* nothing is */
     int64_t was_ps;

@@ -88,7 +88,7 @@ static void fill(int64_t *of)
     }
 }
 
-/* Only the last thing waited for shows how long the release takes. */
+/* Only the last condition of a wait shows how long the release takes. */
 static void least_of(struct ntk_retime *r, uint32_t item)
 {
     const struct ntk_release *release = &r->to->dependencies->releases[item];

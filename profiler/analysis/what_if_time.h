@@ -3,9 +3,9 @@
  * what_if_time - one core timed again with changed durations, for several changes in one walk: the
  * walk below what_if.h
  *
- * What does not depend on the change is found once for each instruction and packet: what it waits
- * for, and the measured gaps. Only times exist once per row, side by side (struct ntk_lanes). The
- * row without a change needs no lane: its times are the measured ones.
+ * The facts that do not depend on the change are determined once for each instruction and packet:
+ * what it waits for, and the measured gaps. Only times exist once per row, side by side (struct
+ * ntk_lanes). The row without a change needs no lane: its times are the measured ones.
  *
  * Owner:   caller's storage; ntk_retimed_init() allocates, _fini frees, also a zeroed one.
  * Errors:  -errno of a long list, or -ENOMEM.
@@ -27,7 +27,7 @@ struct ntk_lanes { /* one time for each row with a change */
 /* What decided when the own time of an instruction begins. */
 enum ntk_moment_cause {
     NTK_MOMENT_FIRST,    /* nothing was before it */
-    NTK_MOMENT_PREVIOUS, /* what its engine executed before it */
+    NTK_MOMENT_PREVIOUS, /* the previous instruction of its engine */
     NTK_MOMENT_HOLDER,   /* the holder of its engine */
     NTK_MOMENT_CHANGE,   /* the change that it waits for */
     /* It had started, and then waited inside itself for */
@@ -47,7 +47,7 @@ struct ntk_retimed_item {
     int64_t was;              /* its own time, as measured */
     uint32_t start_place;     /* 1 + place in starts; 0: it starts where its own time begins */
     uint32_t wide_place : 31; /* 1 + place in wide: own does not fit; 0: it does */
-    /* It waits for a change without a known maker: what is kept may be the wait. */
+    /* It waits for a change without a known maker: the stored gap may be the wait. */
     uint32_t is_unknown : 1;
     int32_t own[]; /* of each row: see ntk_retimed_own() */
 };
@@ -99,14 +99,14 @@ struct ntk_retimed {
 bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_t item,
                          const struct ntk_what_if_change *change);
 
-/* retimed is zeroed, or has the result for another core with as many changes: its memory is used
- * again. */
+/* retimed is zeroed, or has the result for another core with the same number of changes: its memory
+ * is reused. */
 int ntk_retimed_init(struct ntk_retimed *retimed, const struct ntk_program *program,
                      const struct ntk_transfers *transfers,
                      const struct ntk_dependencies *dependencies, size_t core,
                      const struct ntk_what_if_changes *const *changes, size_t count, size_t tight);
 void ntk_retimed_fini(struct ntk_retimed *retimed);
-/* Adds what the time up to the end is made of to path_ps of each row, and sets its items; a row may
+/* Adds the parts of the time up to the end to path_ps of each row, and sets its items; a row may
  * be NULL. */
 int ntk_retimed_paths(const struct ntk_retimed *retimed,
                       struct ntk_what_if_row *const rows[NTK_RETIME_ROWS]);

@@ -226,7 +226,7 @@ static int relate(struct matching *m)
     return ret;
 }
 
-struct order { /* a link with what it is sorted by */
+struct order { /* a link with its sort key */
     struct ntk_work_link link;
     int64_t before_ps, after_ps;
 };

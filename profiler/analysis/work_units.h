@@ -9,9 +9,9 @@
  *
  * A word has up to four forms, from the closest to the widest: for a matrix product the shape of
  * the stationary operand, its type and its sources; then without the type; then without the shape;
- * then alone. Sources are the operations that wrote an instruction's inputs. Copies, casts,
- * transposes and scratch tensors in device memory pass sources on, so a kernel that stops writing
- * this tensor keeps its sources. Transfers name their tensor, then its size, then its kind.
+ * then without all of these. Sources are the operations that wrote an instruction's inputs. Copies,
+ * casts, transposes and scratch tensors in device memory pass sources on, so a kernel that stops
+ * writing this tensor keeps its sources. Transfers name their tensor, then its size, then its kind.
  *
  * Time:    linear in instructions, times the depth of regions. The same trace gives the same units.
  * Owner:   caller's storage, zeroed is empty; _fini frees. Texts are copies, independent of the
@@ -29,7 +29,7 @@
 #define NTK_WORK_UNITS_MAX 4096 /* further ones belong to the unit of their engine */
 
 struct ntk_work_unit {
-    char *name; /* as people see it */
+    char *name; /* as users see it */
     char *key;  /* identifies it in another capture */
     bool is_layer;
     int64_t time_ps; /* of its instructions, including overlaps */

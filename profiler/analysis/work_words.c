@@ -136,7 +136,7 @@ static void write_cells(struct ntk_work_words *w, const struct ntk_trace_instruc
     }
 }
 
-/* ---- what a slot does ---- */
+/* ---- effects of a slot ---- */
 
 struct deed {
     char op[OP_BYTES];    /* "matmul", "activate 3", "TENSOR_TENSOR" */

@@ -12,7 +12,7 @@
 
 #define INPUT_BYTES_MAX ((size_t)64 << 30)
 
-/* from: a file or member; its name tells whether it is an array or raw bytes. */
+/* from: a file or member; its name shows whether it is an array or raw bytes. */
 static int fill(struct ntk_session *session, struct ntk_session_tensor *tensor, const char *from,
                 const uint8_t *bytes, size_t bytes_count, struct ntk_err *err)
 {

@@ -157,7 +157,7 @@ int ntk_profile_hostwork_write(const struct ntk_hostwork_answer *answer, const c
 
 /* Replaces the message if the file given as a NEFF is a capture. */
 void ntk_profile_say_if_ntff(const char *path, struct ntk_err *err);
-/* Prints "neuron-profile: <sentence>" and returns 1. */
+/* Prints "neuron-profile: <message>" and returns 1. */
 int ntk_profile_fail(const struct ntk_err *err);
 
 #endif

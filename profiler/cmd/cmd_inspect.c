@@ -186,7 +186,7 @@ static void folders_print(const struct timespec *since)
     }
 }
 
-/* ---- a process that runs already ---- */
+/* ---- a running process ---- */
 
 static volatile sig_atomic_t is_over;
 

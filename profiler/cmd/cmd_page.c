@@ -66,7 +66,7 @@ static void open_browser(const char *address)
     }
 }
 
-/* ---- what is shown --------------------------------------------------------------------------- */
+/* ---- the shown data -------------------------------------------------------------------------- */
 
 /* Everything that is open while serving. */
 struct shown {
@@ -323,7 +323,7 @@ static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
     free(folder);
 }
 
-static bool has_neff_beside(const char *path)
+static bool has_neff_next_to_it(const char *path)
 {
     struct ntk_ntff *ntff = NULL;
     char *neff = NULL;
@@ -343,7 +343,7 @@ static int open_captures(struct shown *shown)
 
     /* Names are only useful if both sides have them. */
     if (options->compare && !options->neff && !options->compare_neff &&
-        !(has_neff_beside(options->session) && has_neff_beside(options->compare))) {
+        !(has_neff_next_to_it(options->session) && has_neff_next_to_it(options->compare))) {
         first = NTK_PROFILE_NO_NEFF;
     }
     const struct ntk_profile *profile = add_capture(shown, options->session, first, NULL);
@@ -408,7 +408,7 @@ static bool is_for_ranks(const struct ntk_vec *paths)
     return paths->count > PROCESSES_MAX || bytes > TRACES_BYTES_MAX;
 }
 
-/* When the list is complete: what the page says about ranks, and whether it has rows for them. */
+/* When the list is complete: the text of the page about ranks, and whether it has rows for them. */
 static int ranks_judge(struct shown *shown, const char **out_unknown, struct ntk_err *err)
 {
     struct ntk_joined joined = { 0 };

@@ -119,7 +119,7 @@ static void interrupt(int number)
     is_interrupted = 1;
 }
 
-/* ---- who is asked ---------------------------------------------------------------------------- */
+/* ---- queried processes ----------------------------------------------------------------------- */
 
 /* The processes of one user. Those of two users are never one job, whatever they claim. */
 struct asking {
@@ -287,7 +287,7 @@ static int targets_take(struct askings *askings, struct ntk_ring_registry *regis
     return 0;
 }
 
-/* ---- from where on --------------------------------------------------------------------------- */
+/* ---- the first execution --------------------------------------------------------------------- */
 
 static int all_look(struct asking *asking, uint64_t *out_most, struct ntk_err *err)
 {
@@ -336,7 +336,7 @@ static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err
     return 0;
 }
 
-/* ---- what they record ------------------------------------------------------------------------ */
+/* ---- the recordings -------------------------------------------------------------------------- */
 
 /* Whether a process could not start in time. */
 static bool is_somebody_late(const struct asking *asking)

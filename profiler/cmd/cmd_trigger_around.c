@@ -10,7 +10,7 @@
 #include "profiler/system/live_trace.h"
 #include "shared/hostwork/observe.h"
 
-#define BEFORE_EVENTS 200000U /* of each core, of what the rings still have */
+#define BEFORE_EVENTS 200000U /* of each core, among the events that the rings still have */
 #define POLL_NS NTK_NS_PER_SECOND
 #define EXPECTED_NS (10 * NTK_NS_PER_SECOND)
 
@@ -38,7 +38,7 @@ static int watch(struct ntk_trigger_around *around, const struct ntk_trigger_tar
     struct ntk_err err = { 0 };
 
     if (!observe.segment) {
-        return 0; /* it has ended, which its target says */
+        return 0; /* it has ended, as its target shows */
     }
     if (ntk_host_observation_begin(&observe, &watched->observation, &err) < 0) {
         return ntk_profile_fail(&err);

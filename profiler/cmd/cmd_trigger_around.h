@@ -18,7 +18,8 @@ struct ntk_trigger_around *ntk_trigger_around_begin(const struct ntk_trigger_tar
                                                     size_t count, bool watches, int *out_code);
 /* To be called several times per second. */
 void ntk_trigger_around_poll(struct ntk_trigger_around *around);
-/* The folder of what the process did, below the given one, free() it; NULL with a message. */
+/* The folder for the activity of the process, below the given one, free() it; NULL with a message.
+ * */
 char *ntk_trigger_around_save(struct ntk_trigger_around *around,
                               const struct ntk_trigger_target *target, const char *folder,
                               struct ntk_err *err);

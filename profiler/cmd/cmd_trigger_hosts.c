@@ -31,16 +31,16 @@
 
 struct host {
     const char *address;
-    char name[NTK_URL_SHOWN_BYTES]; /* the same for people */
+    char name[NTK_URL_SHOWN_BYTES]; /* the same for users */
     struct ntk_http_client *client;
     char id[ID_BYTES];  /* of its request; "": none */
     json_t *state;      /* its last reported state */
-    struct ntk_err err; /* "": all is well */
+    struct ntk_err err; /* "": no error */
     uint64_t fetched_files;
     char folder[PATH_MAX]; /* where files are; "": none */
 };
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static const char *text_of(json_t *object, const char *key)
 {
@@ -262,7 +262,7 @@ static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_optio
     return true;
 }
 
-/* ---- where they are -------------------------------------------------------------------------- */
+/* ---- the position of processes --------------------------------------------------------------- */
 
 /* The next execution that none of them has started. 0: no answer. */
 static uint64_t look(struct host *hosts, const struct ntk_trigger_hosts_options *options,

@@ -108,8 +108,8 @@ static int session_find(const char *given, struct session *session, struct ntk_e
     return ret;
 }
 
-/* The address in the note, which the caller frees; NULL without a note. -errno: something else is
- * there. */
+/* The address in the note, which the caller frees; NULL without a note. -errno: the path is another
+ * object. */
 static int note_read(const struct session *session, char **out_address, struct ntk_err *err)
 {
     uint8_t *bytes = NULL;

@@ -15,7 +15,7 @@
 #include "shared/base/json.h"
 
 /* Two columns, name and value, in the order of summary.def; absent metrics are omitted. has_units:
- * for people, with percent and microseconds; otherwise the numbers of the JSON. */
+ * for users, with percent and microseconds; otherwise the numbers of the JSON. */
 void ntk_output_summary_text(const struct ntk_summary *summary, bool has_units,
                              struct ntk_buf *out);
 /* {"<profile name>": {"metric": value, ...}}, with the same keys. */

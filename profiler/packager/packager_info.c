@@ -241,7 +241,7 @@ static void print_line(const char *title, const char *text)
     printf("%-18s %s\n", title, clean);
 }
 
-/* Members with names and positions for people. */
+/* Members with names and positions for users. */
 static void print_debug_members(const struct ntk_neff *neff)
 {
     bool is_first = true;

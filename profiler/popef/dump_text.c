@@ -57,7 +57,7 @@ static void heading(struct dump *dump, unsigned level, const char *text)
     ntk_buf_add_char(&dump->out, '\n');
 }
 
-/* "<label>:" of a field whose value follows. */
+/* "<label>:" before the value of a field. */
 static void label(struct dump *dump, unsigned level, const char *text)
 {
     indent(dump, level);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make - a PopEF file out of a description: JSON to structs, what a producer adds, structs to
+ * make - a PopEF file out of a description: JSON to structs, additions of a producer, structs to
  * blobs.
  *
  * Owner:   make_description_read() fills, make_description_fini() frees; texts live as long.
@@ -70,12 +70,12 @@ enum make_data_kind { MAKE_TENSOR, MAKE_FEED, MAKE_OPAQUE };
 int make_data_read(struct make_description *description, const json_t *item,
                    enum make_data_kind kind, struct make_data *out, struct ntk_err *err);
 
-/* ---- producers: what each one calls things, and in which order it writes ---- */
+/* ---- producers: the names and the order of fields of each ---- */
 
 const struct make_profile *make_profile_find(const char *name);
 /* For --help and errors: the names, separated by blanks. */
 const char *make_profile_names(void);
-/* Fills what the description omits: names, handles, programs, flow, opaque blobs. */
+/* Fills omitted parts of the description: names, handles, programs, flow, opaque blobs. */
 int make_profile_apply(struct make_description *description, struct ntk_err *err);
 /* Whether an unnamed executable is named by a hash of its content. */
 bool make_profile_hashes(const struct make_profile *profile);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * popef_make example - models that run on software NeuronCores: a sum of two numbers with its
- * parameter, and one whose parameter grows with each execution.
+ * parameter, and one with a parameter that grows with each execution.
  */
 #include <errno.h>
 #include <stdio.h>

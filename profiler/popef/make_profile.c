@@ -190,7 +190,7 @@ static int flow_fill(struct make_description *d, struct ntk_err *err)
     return failed < 0 ? ntk_err_no_memory(err) : 0;
 }
 
-/* Programs of load and save without a description copy what refers to them. */
+/* Programs of load and save without a description copy the tensors that refer to them. */
 static int programs_fill(struct make_description *d, struct ntk_err *err)
 {
     const struct {

@@ -56,7 +56,7 @@ struct ntk_live_host;
 /* As above; of the options, neither the duration nor goes_on counts. */
 int ntk_live_trace_begin(const struct ntk_live_trace_options *options,
                          struct ntk_live_trace **out_trace, struct ntk_err *err);
-/* Takes what the rings have. False: the process has ended, or nothing more can be written. */
+/* Takes the records in the rings. False: the process has ended, or nothing more can be written. */
 bool ntk_live_trace_step(struct ntk_live_trace *trace);
 /* Completes the files. host: what host threads did meanwhile (live_host.h); NULL: unknown. */
 int ntk_live_trace_end(struct ntk_live_trace *trace, const struct ntk_live_host *host,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_use_name - what outputs call a use of device memory: one name, whoever wrote the trace
- * (docs/formats/memory-uses.md).
+ * memory_use_name - the name of a use of device memory in outputs: the same for all writers of
+ * traces (docs/formats/memory-uses.md).
  *
  * Owner: texts are constants, or the word that was given. Threads: any.
  */

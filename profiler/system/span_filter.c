@@ -69,7 +69,7 @@ static bool is_wanted_core(const struct ntk_span_filter *filter, uint32_t core)
     return !filter->has_cores;
 }
 
-/* Everything named by words without ^, or all if there are none, except what words with ^ name. */
+/* Everything named by words without ^ (everything if there are none), except for words with ^. */
 static bool is_wanted_type(const struct ntk_span_filter *filter, const char *type)
 {
     const char *list = filter->types;

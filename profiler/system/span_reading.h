@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span_reading - what the readers of both formats share: spans that wait for their other end
+ * span_reading - common parts of the readers of both formats: spans that wait for their other end
  * (span_waiting.c), and the order of all of them (span_order.c).
  *
  * Private to own_spans.c, vendor_*.c and span_*.c of this folder. Owner: own_spans.c,

@@ -199,7 +199,7 @@ static void answer_take(struct ntk_trigger_target *target)
     }
 }
 
-/* ---- files that are handed over -------------------------------------------------------------- */
+/* ---- passed files ---------------------------------------------------------------------------- */
 
 bool ntk_trigger_hands_over(const struct ntk_trigger_target *target)
 {

@@ -2,8 +2,8 @@
 /*
  * vendor_accounts - finds the physical core of an allocation.
  *
- * Records name the logical core, whose physical cores each have an account with its own total. A
- * record belongs to the account whose previous total matches.
+ * Records name the logical core; each of its physical cores has an account with a separate total. A
+ * record belongs to the account with the matching previous total.
  */
 #include <errno.h>
 #include <stdlib.h>

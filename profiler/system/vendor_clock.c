@@ -23,7 +23,7 @@
 #define NOTES_MAX 16U
 #define PASS_POINTS 1024U
 #define SYNCS_MAX 1000000U
-#define HEAP_BYTES ((size_t)8 << 20) /* of each list; what is longer goes to a file */
+#define HEAP_BYTES ((size_t)8 << 20) /* of each list; longer lists go to a file */
 
 /* Both are items of sorters. For an execution: */
 struct point {

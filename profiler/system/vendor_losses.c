@@ -46,7 +46,7 @@ static void counts_note(struct vendor_reading *reading)
         { reading->no_time, "records have no time and were dropped" },
         { reading->no_phase, "records other than start, stop and instant were dropped" },
         { reading->base.no_start, "stops without a start were dropped" },
-        { reading->other_type, "spans whose start and stop differ in type were dropped" },
+        { reading->other_type, "spans with different types at start and stop were dropped" },
         { reading->too_many, "span ends are not matched with their other ends: too many spans ran "
                              "at the same time (at most 2097151)" },
         { reading->backwards, "spans stop before they start; their duration is set to 0" },

@@ -11,7 +11,7 @@
 #include "profiler/system/span_reading.h"
 #include "profiler/system/vendor_session.h"
 
-#define NTK_VENDOR_TYPES_MAX 1024U /* ids whose name is looked up once */
+#define NTK_VENDOR_TYPES_MAX 1024U /* ids with names that are looked up once */
 #define NTK_VENDOR_RINGS 65536U
 #define NTK_VENDOR_KEY_SLOTS 64U /* more than there are keys */
 

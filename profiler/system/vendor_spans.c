@@ -207,7 +207,7 @@ static int span_finish(struct vendor_reading *reading, struct ntk_system_span *s
     return is_memory(span->type) ? memory_take(reading, span, is_stop) : 0;
 }
 
-/* A span whose type is NULL is dropped when they are sorted. */
+/* A span with type NULL is dropped by sorting. */
 static void span_drop(struct ntk_system_span *span)
 {
     span->type = NULL;

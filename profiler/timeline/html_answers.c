@@ -127,7 +127,7 @@ int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct nt
     return ret;
 }
 
-/* ---- what the host did ----------------------------------------------------------------------- */
+/* ---- host activity --------------------------------------------------------------------------- */
 
 static int put_host_answer(const struct ntk_system_asked *asked, const char *joined_json,
                            size_t index, struct ntk_buf *out)

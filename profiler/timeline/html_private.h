@@ -22,7 +22,7 @@ struct ntk_html_writer {
     struct ntk_source_lines **lines;
     struct ntk_source_text *source_text; /* NULL: none */
     bool shows_progress;
-    struct ntk_progress progress; /* of what is written */
+    struct ntk_progress progress; /* of the written data */
 };
 
 /* The share of the time after which a part is done, for a capture of a million packets. */

@@ -79,7 +79,7 @@ static void put_source(const struct ntk_timeline_source *source, struct ntk_json
     ntk_json_object_end(json);
 }
 
-/* Limited to what readers of JSON represent: numbers have 53 bits. */
+/* Limited to numbers that readers of JSON can represent: 53 bits. */
 static int64_t as_read(int64_t span_ps)
 {
     int64_t unit = 1;

@@ -22,7 +22,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
 /* All details of one slice. -ENOENT with a message. */
 int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track, uint64_t slice,
                            struct ntk_buf *out, struct ntk_err *err);
-/* How busy each track is in the range, and with what; clipped to it. */
+/* How busy each track is in the range, and with which work; clipped to it. */
 int ntk_timeline_put_stats(const struct ntk_timeline *timeline, int64_t from_ps, int64_t to_ps,
                            struct ntk_buf *out);
 /* The target of a search. */

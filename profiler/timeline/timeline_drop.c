@@ -153,7 +153,7 @@ static void forget(struct ntk_timeline_drop *drop, size_t place)
     drop->folders[place] = NULL;
 }
 
-/* Forgets those whose programs have exited. 0, or the status with a message. */
+/* Forgets those of programs that have exited. 0, or the status with a message. */
 static int check_room(struct upload *upload, uint64_t bytes_count)
 {
     struct ntk_timeline_drop *drop = upload->drop;

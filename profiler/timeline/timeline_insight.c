@@ -26,7 +26,7 @@ static size_t core_of(const struct ntk_timeline *timeline, const struct ntk_time
     return (size_t)(track->core - timeline->sources[source].trace->cores);
 }
 
-/* ---- where something of the trace is on the timeline ----------------------------------------- */
+/* ---- positions of trace objects on the timeline ---------------------------------------------- */
 
 /* References ascend with the slices of a track, because both are in order of time. */
 static const struct ntk_timeline_slice *find_ref(const struct ntk_timeline_track *track,

@@ -58,7 +58,7 @@ static void vote(struct ntk_timeline_node *node, uint16_t what, float weight)
     }
 }
 
-/* A value over time is shown as what made it the largest, the last of several. */
+/* A value over time is shown as the slice that made it the largest, the last of several. */
 static void largest(struct ntk_timeline_node *node, uint16_t what, float value)
 {
     if (value >= node->vote_ps) {

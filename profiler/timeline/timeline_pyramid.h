@@ -23,7 +23,7 @@
 /* The level at which one tile covers the whole span. */
 unsigned ntk_timeline_level_top(int64_t span_ps);
 
-/* Builds it from the slices of the track, whose times are within the span from begin_ps; levels are
+/* Builds it from the slices of the track, within the span from begin_ps; levels are
  * in the spill. 0, -ENOMEM, or the failure of the spill. */
 int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, struct ntk_spill *spill,
                                int64_t begin_ps, int64_t end_ps);
@@ -33,7 +33,7 @@ void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid);
 void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t begin_ps,
                                unsigned level, uint64_t tile, struct ntk_timeline_node *out_nodes);
 
-/* Returns what a slice counts as, instead of its own what. */
+/* Returns the kind by which a slice is counted, in place of its kind. */
 struct ntk_timeline_recast {
     uint16_t (*call)(const struct ntk_timeline_track *track, const struct ntk_timeline_slice *slice,
                      const void *ctx);

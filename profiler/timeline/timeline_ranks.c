@@ -42,7 +42,7 @@ static const char *const part_whats[NTK_JOINED_PART_COUNT] = {
     [NTK_JOINED_UNKNOWN] = "unknown",
 };
 
-/* ---- how much there is ---- */
+/* ---- counts ---- */
 
 static int segment_count(size_t rank, enum ntk_joined_part part, int64_t start_ns, int64_t end_ns,
                          void *ctx)

@@ -27,12 +27,11 @@
  *   /api/v1/sql...                SELECTs over the captures (timeline_sql.h)
  *   PUT /api/v1/drop              another capture, see timeline_drop.h
  *
- * Numbers are decimal and from 0; times are ps since the timeline's begin, those behind its end
+ * Numbers are decimal and from 0; times are ps since the timeline's begin, those after its end
  * count as its end. An error is one message with 400 or 404.
  *
  * Owner:   create / destroy; what the options name is borrowed for that time.
- * Threads: it answers in two threads of its own, which only read; analyses are made and asked in
- *          one of them.
+ * Threads: it answers in two separate threads, which only read; one of them runs the analyses.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H

@@ -229,7 +229,7 @@ static void *run(void *state)
     return NULL;
 }
 
-/* ---- questions ------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static void answer(struct ntk_http_response *response, struct ntk_buf *out)
 {

@@ -8,7 +8,8 @@
 
 #include "profiler/timeline/timeline_pyramid.h"
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tiles are written as they lie in memory");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "tiles are written in their memory layout");
 
 static void put_head(struct ntk_buf *out, unsigned level, uint64_t tile, size_t track_count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* long_list - realloc() up to a limit, then an unnamed file whose space is reserved before it is
+/* long_list - realloc() up to a limit, then an unnamed file: its space is reserved before it is
  * mapped. */
 #include "profiler/trace/long_list.h"
 

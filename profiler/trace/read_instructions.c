@@ -79,7 +79,7 @@ static int pair(struct pairing *p, const struct ntk_ntff_record *record,
     return 1;
 }
 
-/* ---- when the execution was ---- */
+/* ---- the time of the execution ---- */
 
 struct found {
     bool has_notify;
@@ -99,7 +99,7 @@ static void see(struct found *found, const struct ntk_trace_instruction *instruc
     found->end_ps = instruction->end_ps > found->end_ps ? instruction->end_ps : found->end_ps;
 }
 
-/* ---- passing the records ---- */
+/* ---- processing the records ---- */
 
 struct sink { /* one of the two */
     const struct ntk_trace_build *build;

@@ -22,7 +22,7 @@ void ntk_trace_pages_give_back(const void *first, const void *end)
 
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes)
 {
-    /* Not the current piece, whose last elements are still in use. The pages stay in the file: a
+    /* Not the current piece: its last elements are still in use. The pages stay in the file: a
      * later access maps them again. */
     if (passed_bytes >= 2 * NTK_TRACE_SCAN_BYTES) {
         (void)madvise((char *)first + (passed_bytes - 2 * NTK_TRACE_SCAN_BYTES),

@@ -18,8 +18,8 @@
 #include "shared/base/memory.h"
 
 #define ITEMS_FIRST 4096
-/* What is longer takes all its room at once: it is not copied any more, and what it does not use
- * takes no memory. */
+/* A longer one reserves all its space at once: it is never copied again, and unused space takes no
+ * memory. */
 #define GROWING_BYTES_MAX ((size_t)1 << 20)
 /* What is read of a run at once. All of that takes no more than scratch, which is not needed then:
  * a run has less where there are many. */

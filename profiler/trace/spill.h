@@ -4,7 +4,7 @@
  * mapped, unnamed temporary file.
  *
  * Pages of the file use memory until they are returned. A sequential pass over an array returns the
- * pages behind it: the content stays, and a later access reads it again.
+ * pages of it: the content stays, and a later access reads it again.
  *
  * Owner:   caller's storage; _fini() frees all arrays.
  * Threads: only one allocates; any number return memory.

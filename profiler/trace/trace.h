@@ -202,7 +202,7 @@ size_t ntk_trace_core_place(const struct ntk_trace *trace, size_t number);
 size_t ntk_trace_list_bytes_get(const struct ntk_trace *trace);
 const char *ntk_trace_folder_get(const struct ntk_trace *trace);
 
-/* ---- from one end to the other ---- */
+/* ---- matching starts and ends ---- */
 
 /*
  *   ntk_trace_each_instruction(core, instruction) {      // const struct ntk_trace_instruction *
@@ -248,7 +248,7 @@ static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const 
                                                    (core)->list + (core)->list_count);         \
          name++)
 
-/* ---- here and there ---- */
+/* ---- random access ---- */
 
 /* A caller with random access returns the memory of all lists of the core each time after this many
  * reads. If accesses are close in time, memory is bounded. */

@@ -92,7 +92,7 @@ static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int
 
 /* The time of the execution, from its instructions if the header does not record it. */
 int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window);
-/* Fill the lists of the core, whose t0_ps is known. 0 or -errno, with a message in build->err. */
+/* Fill the lists of the core, after its t0_ps is set. 0 or -errno, with a message in build->err. */
 int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_core *core,
                                 const struct ntk_trace_window *window);
 int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core *core,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiting - records whose other end did not come yet: any number of queues, first in first out, in
+ * waiting - records without their other end so far: any number of queues, first in first out, in
  * one bounded pool.
  *
- * A queue is a uint32_t, 0 is empty: the place of its last item, whose next is its first.
+ * A queue is a uint32_t, 0 is empty: the place of its last item, which links to the first.
  * Owner: caller's storage, zeroed is empty; _fini frees. Threads: one at a time per pool.
  */
 #ifndef NTK_PROFILER_TRACE_WAITING_H
@@ -18,7 +18,7 @@
 
 struct ntk_waiting_item {
     int64_t time_ps;
-    uint32_t detail; /* what else of the record is needed */
+    uint32_t detail; /* other needed data of the record */
     uint32_t next;   /* place; of unused ones: the next unused */
 };
 

@@ -86,7 +86,7 @@ static __always_inline uint64_t seventh_argument(struct pt_regs *regs)
     return value;
 }
 
-/* ---- counting and telling ---- */
+/* ---- counters and messages ---- */
 
 static __always_inline struct ntk_attach_counts *counts_get(void)
 {

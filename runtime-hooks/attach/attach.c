@@ -229,7 +229,7 @@ static void start_given(struct manager *manager)
     }
 }
 
-/* ---- may we, and what does it cost ---- */
+/* ---- permission and cost ---- */
 
 struct trial {
     int code;
@@ -286,7 +286,7 @@ static int catch_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* True when told to stop. */
+/* True if a signal asks it to stop. */
 static bool take_signals(struct manager *manager)
 {
     struct signalfd_siginfo signal;

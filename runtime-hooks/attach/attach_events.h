@@ -24,7 +24,7 @@ enum ntk_attach_kind {
     NTK_ATTACH_ALLOC = 7, /* struct ntk_attach_alloc */
     NTK_ATTACH_SLICE = 8,
     NTK_ATTACH_FREE = 9,
-    NTK_ATTACH_ASYNC = 10 /* an execution whose end no call reports */
+    NTK_ATTACH_ASYNC = 10 /* an execution with an end that no call reports */
 };
 
 #define NTK_ATTACH_COMM_BYTES 16

@@ -31,7 +31,7 @@ struct ntk_attach_pace {
 /* Nothing to attach to: retries later, with doubling pauses. */
 void ntk_attach_pace_put_off(struct ntk_attach_pace *pace, uint64_t now_ns);
 
-/* ---- what observing costs ---- */
+/* ---- the cost of observing ---- */
 
 #define NTK_ATTACH_JUDGE_NS (1 * NTK_NS_PER_SECOND) /* between two decisions */
 /* after this many executions the first decision is made early */

@@ -123,7 +123,7 @@ void ntk_attach_process_file_at(pid_t pid, uint64_t address, char *path, size_t 
     }
 }
 
-/* ---- who it is ---- */
+/* ---- identity ---- */
 
 static ssize_t read_file_of(pid_t pid, const char *name, char *buf, size_t buf_bytes)
 {

@@ -140,7 +140,7 @@ static void take_event(const struct ntk_attach_event *event, size_t bytes, void 
     }
 }
 
-/* ---- what found no room ---- */
+/* ---- data without space ---- */
 
 static void see_tensor(uint64_t handle, const struct ntk_attach_tensor *tensor, void *ctx)
 {
@@ -244,7 +244,7 @@ static void tidy(struct writer *writer)
     }
 }
 
-/* ---- what it costs ---- */
+/* ---- the cost ---- */
 
 static void stop_executions(struct writer *writer, const char *why)
 {
@@ -277,7 +277,7 @@ static void judge_cost(struct writer *writer, uint64_t now_ns)
     }
 }
 
-/* ---- the life of one ---- */
+/* ---- the life of a process ---- */
 
 /* Opens its libraries; returns their number, or a negative value. */
 static int add_libraries(struct writer *writer, struct ntk_err *err)

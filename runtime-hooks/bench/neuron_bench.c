@@ -290,7 +290,7 @@ static int values_choose(struct bench_exec *bench)
     return 0;
 }
 
-/* Runs between nrt_init and nrt_close, and writes what it left. */
+/* Runs between nrt_init and nrt_close, and writes its results. */
 static int run_and_write(const struct ntk_nrt *nrt, struct bench_exec *bench,
                          struct bench_result *result, struct ntk_err *err)
 {

@@ -81,7 +81,7 @@ struct cnmlTensor {
     int dims[CNML_DIMS]; /* n, c, h, w; filters co, ci, kh, kw */
     bool has_shape;
     struct cnml_quants quants;
-    bool has_quant;   /* a client said it */
+    bool has_quant;   /* set by a client */
     bool is_compiled; /* an operator that uses it has been compiled */
 
     /* Bound data: until the first compilation its address, then its content. */

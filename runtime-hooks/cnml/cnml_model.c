@@ -10,7 +10,7 @@
 
 struct cnmlModel {
     struct ntk_mlumodel_function *functions;
-    struct cnml_program **programs; /* behind them */
+    struct cnml_program **programs; /* after them */
     uint32_t count;
 };
 

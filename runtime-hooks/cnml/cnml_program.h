@@ -167,7 +167,7 @@ bool cnml_block_next(const struct cnml_block *whole, const struct cnml_block *pl
                      struct cnml_block *block);
 struct cnml_block cnml_block_all(const int dims[CNML_DIMS]);
 int64_t cnml_block_elements(const struct cnml_block *block);
-/* Blocks whose tiles fit a buffer. */
+/* Blocks with tiles that fit a buffer. */
 struct cnml_room {
     int64_t elements;
 };
@@ -177,7 +177,7 @@ bool cnml_block_fits(const struct cnml_block *block, void *room);
 
 /* The input of a block of windows, with the area beyond the edges filled. */
 struct cnml_frame {
-    /* what the windows are */
+    /* the kind of windows */
     int kernel_h, kernel_w;
     int stride_h, stride_w;
     int dilation_h, dilation_w;

@@ -374,7 +374,7 @@ static void write_pair(struct conv *c, const struct cnml_block *block,
     }
 }
 
-/* All outputs of a block whose frame is loaded. */
+/* All outputs of a block with a loaded frame. */
 static void write_block(struct conv *c, const struct cnml_block *block,
                         const struct cnml_block *plan)
 {

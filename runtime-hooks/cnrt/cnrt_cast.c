@@ -3,8 +3,8 @@
  * cnrt_cast - values of one type as another, and dimensions in another order, both in host memory.
  *
  * A quantised number q has the value (q - offset) * 2^position / scale; numbers are rounded to
- * the nearest, ties to even, and stay at the ends of their type. Between floats a parameter says
- * nothing. Needs nothing open.
+ * the nearest, ties to even, and stay at the ends of their type. Between floats, a parameter has no
+ * effect. Needs nothing open.
  */
 #pragma GCC visibility push(default)
 #include "neuware/g3/cnrt.h"
@@ -96,7 +96,7 @@ static double int64_get(const void *array, size_t i)
     return (double)((const int64_t *)array)[i];
 }
 
-/* --- which casts there are -------------------------------------------------------------------- */
+/* --- supported casts -------------------------------------------------------------------------- */
 
 struct cast {
     cnrtDataType_t from, to;

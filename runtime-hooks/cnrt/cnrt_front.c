@@ -220,7 +220,7 @@ static int devices_open(void)
 
     options.runtime_version = CNRT_VERSION_TEXT;
     options.warn = say;
-    options.shortage_off = true; /* the code says it */
+    options.shortage_off = true; /* the code is sufficient */
     ret = ret < 0 ? ret : ntk_core_open(&options, &core, &err);
     if (ret < 0) {
         return cnrt_front_fail("cnrtInit", ret, &err);

@@ -189,7 +189,7 @@ void cnrt_casts_forget(void);
 /* For a cnrtDataType_t of any generation; 0: unknown size. */
 int cnrt_type_bytes(int type);
 
-/* --- of the generations ----------------------------------------------------------------------- */
+/* --- differences of the generations ----------------------------------------------------------- */
 
 /* Texts of codes; generation 1 has different names for some. */
 const char *cnrt_code_text(int code, int generation);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cnrt_internal - private interface from libcnml.so to libcnrt.so: tasks on queues, and the device
- * memory behind a pointer.
+ * memory that a pointer refers to.
  *
  * Monitors see a program as a model: a compiled operator or fusion. A task runs it once, on a
  * queue. Callbacks of a task run in a worker of libcnrt, not in the pushing thread; they must not
@@ -83,9 +83,9 @@ struct ntk_cnrt_work {
 
 struct ntk_cnrt_task {
     struct ntk_cnrt_program *program;
-    /* For a file: device pointers of its inputs, then its outputs, in the file's order; what it
-     * states as their sizes is checked, and they are held until the task has ended. run is not
-     * checked. The array is only read by the call. */
+    /* For a file: device pointers of its inputs, then its outputs, in the file's order; the stated
+     * sizes are checked, and they are held until the task has ended. run is not checked. The array
+     * is only read by the call. */
     void *const *params;
     uint32_t param_count;
     uint32_t core_count;   /* cores of the device it runs on at once; 0 is 1 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnrt_memory - memory of devices and host, and what is copied between them.
+ * cnrt_memory - memory of devices and host, and copies between them.
  *
  * A device pointer is the address of the mapped device memory, so that clients may use pointer
  * arithmetic within an allocation. A table sorted by address finds the allocation.

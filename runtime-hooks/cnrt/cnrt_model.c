@@ -518,7 +518,7 @@ cnrtRet_t cnrtDestroyFunction(cnrtFunction_t function)
 }
 CNRT_IN_1(DestroyFunction);
 
-/* --- of the second generation alone ----------------------------------------------------------- */
+/* --- only of the second generation ----------------------------------------------------------- */
 
 static uint32_t cores_of(cnrtFunctionType_t type)
 {

@@ -41,7 +41,7 @@ static int model_load(struct ntk_cnrt_program *program, uint32_t nc, struct ntk_
                                          &options, &program->models[nc], err);
 }
 
-/* Copies the file and loads its first model, whose inputs and outputs are then known. */
+/* Copies the file and loads its first model, which makes inputs and outputs known. */
 static int file_load(struct ntk_cnrt_program *program,
                      const struct ntk_cnrt_program_options *options, struct ntk_err *err)
 {

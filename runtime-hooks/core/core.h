@@ -93,7 +93,7 @@ int ntk_core_machine_remove(struct ntk_err *err);
 
 struct ntk_clock;
 
-/* Only used during ntk_core_open(), except for names, which must live for ever. */
+/* Only used during ntk_core_open(), except for names, which must live forever. */
 struct ntk_core_options {
     struct ntk_core_machine_options machine;
     struct ntk_core_setting faults; /* docs/faults.md */
@@ -101,7 +101,7 @@ struct ntk_core_options {
     const struct ntk_clock *clock;  /* for that wait and for pauses; borrowed; NULL: the system's */
     uint32_t rounding_seed;         /* of models with stochastic rounding */
     const char *const *texts;       /* by enum ntk_core_text (core_text.h); NULL: plain ones */
-    const char *lnc_name;           /* the setting behind lnc, for messages; NULL: none */
+    const char *lnc_name;           /* the setting that selected lnc, for messages; NULL: none */
 
     /* Physical cores per logical core: 0 = the machine's default. */
     uint32_t lnc;
@@ -172,7 +172,7 @@ int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t st
  * allocation. */
 void ntk_core_memory_report(struct ntk_core *core);
 /* Writes the allocations of each of these stacks to a file in options.dump_folder
- * (docs/formats/memory-log.md), and reports its path. -ENOENT: there is no memory log. */
+ * (docs/formats/memory-log.md), and reports its path. -ENOENT: no memory log exists. */
 int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path),
                          struct ntk_err *err);
 
@@ -313,7 +313,7 @@ enum ntk_core_outcome {
 /* The outcome of a call that returned this error (0 or -errno). */
 enum ntk_core_outcome ntk_core_outcome_of(int error);
 
-/* For a front whose callers start and stop models between load and unload: only reported to
+/* For a front with callers that start and stop models between load and unload: only reported to
  * monitors. A stop lasts from _stop_begin, if called, until nothing of the model runs; the outcome
  * is the front's reason, or NTK_CORE_COMPLETED. One thread at a time per model. */
 void ntk_core_model_started(struct ntk_core_model *model);

@@ -3,7 +3,7 @@
  * core_channel - sends tensors between cores of this machine, within or between processes.
  *
  * A channel is a file of the hooks folder that both ends map (docs/formats/channel.md): a ring of
- * bytes from one global logical core to one other. There is no background thread: each poll of a
+ * bytes from one global logical core to one other. It has no background thread: each poll of a
  * transfer moves as much as possible, so both ends must poll until done. Transfers of one end
  * complete in order.
  *

@@ -3,7 +3,7 @@
  * Collective operations. An operation is a series of steps: every rank announces its operation and
  * writes a chunk to its area, all wait for each other, and each reads what it needs. Two
  * alternating sets of areas and records make one wait per step sufficient: an area is rewritten two
- * steps later, after all have waited once more and so have read it.
+ * steps later, after all have waited again and so have read it.
  */
 #include "runtime-hooks/core/core_collectives.h"
 
@@ -57,7 +57,7 @@ static uint32_t missing_rank(const struct ntk_core_comm *comm)
             return i;
         }
     }
-    /* All are there; one of them is busy with something else. */
+    /* All are present; one of them is busy with other work. */
     return comm->rank == 0 ? comm->count - 1 : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Membership: ranks meet in a mapped file of the hooks folder (docs/formats/collectives.md), and
- * are detected as missing when they die, leave or stay away.
+ * are detected as missing when they die, leave or never arrive.
  */
 #include "runtime-hooks/core/core_comm_private.h"
 
@@ -27,7 +27,8 @@
 #define NAME_PREFIX "cc-"
 #define ATTEMPTS_MAX 1000
 
-/* --- who is there ----------------------------------------------------------------------------- */
+/* --- present ranks -----------------------------------------------------------------------------
+ * */
 
 void core_comm_wake(struct core_comm_file *shared)
 {

@@ -95,7 +95,7 @@ struct ntk_core_comm {
 
 /* Wakes all waiters for the end of a round. */
 void core_comm_wake(struct core_comm_file *shared);
-/* Breaks it for all ranks, unless another rank already did; rank is the one to blame. */
+/* Breaks it for all ranks, unless another rank already did; rank is the cause. */
 void core_comm_break(struct core_comm_file *shared, enum core_comm_end reason, uint32_t rank);
 /* Breaks it if another rank is dead. */
 void core_comm_look_for_dead(const struct ntk_core_comm *comm);

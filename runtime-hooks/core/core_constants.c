@@ -6,7 +6,7 @@
 
 #include "runtime-hooks/core/core_model.h"
 
-/* A member that was inflated to HBM, or whose content was already there. */
+/* A member that was inflated to HBM, or its content was already there. */
 struct core_landing {
     struct core_allocation allocation; /* until a model takes it; no bytes: taken */
     const void *landed;                /* where the reader stored it */
@@ -218,7 +218,7 @@ static int content_take(struct core_constants *constants, const struct core_memo
     bool is_free = landing && landing->allocation.bytes > 0;
     int ret;
 
-    if (is_free && core_memory_is_beside(core, &landing->allocation, request->physical_core) &&
+    if (is_free && core_memory_is_local(core, &landing->allocation, request->physical_core) &&
         is_aligned(&landing->allocation, request->align)) {
         *out_allocation = landing->allocation;
         landing->allocation = (struct core_allocation){ 0 };

@@ -4,7 +4,7 @@
  * the memory of the core that the model goes to, and held once by all models of one file on a
  * device when options.share_weights says so.
  *
- * Where a constant goes is known before the file says which nodes run on which core, so what lands
+ * Where a constant goes is known before the file says which nodes run on which core, so the place
  * is a guess: the core that the first node gets. One that is needed next to another stack, or
  * aligned otherwise, is copied there, one at a time.
  *

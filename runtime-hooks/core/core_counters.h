@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_counters - counters of this process's cores and of the machine's devices, for a front whose
- * callers read counters. Independent of the hooks.
+ * core_counters - counters of this process's cores and of the machine's devices, for a front with
+ * callers that read counters. Independent of the hooks.
  *
  * Threads: any.
  */

@@ -520,8 +520,7 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     if (ret == 0) {
         ret = machine_open(&options->machine, &soft, &row, err);
     }
-    /* From here on this process has no other machine whose hooks and traces core_free() could
-     * end. */
+    /* From here on, core_free() cannot end hooks and traces of another machine of this process. */
     struct ntk_core *core = ret == 0 ? calloc(1, sizeof *core) : NULL;
     if (!core) {
         ntk_core_faults_destroy(faults);

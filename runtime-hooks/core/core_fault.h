@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_fault - hardware faults on request: what the user asks for, and which execution they strike.
+ * core_fault - hardware faults on request: the user's text, and the executions that they affect.
  *
- * The grammar is in docs/faults.md. This module parses and counts; what a fault does to the machine
- * is core_hardware.c's. The same text strikes the same executions in every run.
+ * The grammar is in docs/faults.md. This module parses and counts; core_hardware.c implements the
+ * effect of a fault on the machine. The same text strikes the same executions in every run.
  *
  * Owner:   ntk_core_faults_parse() allocates, ntk_core_faults_destroy() frees.
  * Threads: ntk_core_faults_strike() from any.

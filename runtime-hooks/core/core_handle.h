@@ -2,8 +2,8 @@
 /*
  * core_handle - handles of a front's callers that can be checked before they are trusted.
  *
- * Objects lie in chunks that are never returned, so that any pointer can be judged without
- * touching memory that is not ours: a stale, foreign or NULL handle is refused, never followed.
+ * Objects are in chunks that are never returned, so that any pointer can be judged without
+ * touching memory that is not ours: a stale, foreign or NULL handle is rejected, never followed.
  * Freed objects are reused oldest first, which keeps stale handles recognisable for long.
  *
  * Owner:   the pool, static storage of the front. An object lives while its creator or a taker

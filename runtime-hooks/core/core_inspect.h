@@ -18,7 +18,7 @@ extern "C" {
 
 /* Writes every event of the running sink to a file; they stay in the sink. Memory is limited to a
  * few MiB, however full the rings are. kind_names: NTK_CORE_TRACE_KINDS of them. 1: the disk was
- * full, the file has what fitted, and err has a message. */
+ * full, the file has what fit, and err has a message. */
 int ntk_core_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
                         const char *const *kind_names, const char *path, struct ntk_err *err);
 

@@ -3,7 +3,7 @@
  * core_inspect_vendor - the same files of an inspection in the layout of the vendor's runtime
  * (docs/formats/vendor-trace.md), version 2.
  *
- * What ours say and the vendor's have no key for has its own key, so that nothing is lost.
+ * Data of ours without a key of the vendor has an additional key, so that nothing is lost.
  *
  * Owner:   ntk_core_vendor_models are the caller's, zeroed; _fini() frees.
  * Threads: any.
@@ -32,7 +32,7 @@ void ntk_core_vendor_trace_fini(struct ntk_core_vendor_trace *trace);
 int ntk_core_vendor_trace_save(const struct ntk_core *core, enum ntk_core_trace_sink sink,
                                const char *const *kind_names, const char *path,
                                struct ntk_core_vendor_trace *out_trace, struct ntk_err *err);
-/* trace NULL: there is no ntrace.pb. */
+/* trace NULL: ntrace.pb is missing. */
 int ntk_core_vendor_info_save(const struct ntk_core *core, const struct ntk_core_inspect_info *info,
                               const char *const *kind_names,
                               const struct ntk_core_vendor_trace *trace, const char *path,

@@ -336,7 +336,7 @@ void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const cha
     stack_tell(core, &view, cause, path);
 }
 
-/* --- on request ------------------------------------------------------------------------------- */
+/* --- faults on request ------------------------------------------------------------------------ */
 
 void ntk_core_memory_report(struct ntk_core *core)
 {

@@ -150,8 +150,8 @@ void core_memory_unreserve(struct ntk_core *core, struct core_allocation *alloca
     *allocation = (struct core_allocation){ 0 };
 }
 
-bool core_memory_is_beside(struct ntk_core *core, const struct core_allocation *allocation,
-                           uint32_t physical_core)
+bool core_memory_is_local(struct ntk_core *core, const struct core_allocation *allocation,
+                          uint32_t physical_core)
 {
     return allocation->stack && allocation->stack == stack_find(core, physical_core);
 }

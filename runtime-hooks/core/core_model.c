@@ -15,7 +15,7 @@
 
 #define CONTIGUOUS_PAGE_BYTES (UINT64_C(64) << 20)
 
-/* --- what a file may be ----------------------------------------------------------------------- */
+/* --- checks of a file ------------------------------------------------------------------------- */
 
 /* All reasons against a file in one message: code is that of the first reason, 0 if there is
  * none. */

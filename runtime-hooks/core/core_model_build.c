@@ -20,7 +20,8 @@ static int out_of_memory(struct ntk_err *err)
 {
     return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory");
 }
-/* --- what the file says ----------------------------------------------------------------------- */
+/* --- contents of the file -----------------------------------------------------------------------
+ * */
 
 static void shape_fill(struct ntk_neff_cpu_tensor *shape, enum ntk_dtype dtype, uint32_t dim_count,
                        const uint64_t *dims, uint64_t bytes)

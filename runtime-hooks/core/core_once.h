@@ -5,10 +5,10 @@
  *
  * File locks and the slot of a process belong to the process, not to a library: a second copy would
  * take the first one's cores, and would drop all locks of both when it closes. Copies do not share
- * variables, so the mark is one that the kernel lists for all of them: a page without memory whose
- * name is in /proc/self/maps. It disappears at exec and in the child of a fork. Two simultaneous
- * copies may both be rejected, but never both accepted; if the kernel cannot list mappings, none is
- * rejected.
+ * variables, so the mark is one that the kernel lists for all of them: a page without memory that
+ * has its name in /proc/self/maps. It disappears at exec and in the child of a fork. Two
+ * simultaneous copies may both be rejected, but never both accepted; if the kernel cannot list
+ * mappings, none is rejected.
  *
  * Owner:   the claimant owns the mark, until ntk_core_once_release().
  * Threads: any.

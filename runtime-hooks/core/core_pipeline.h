@@ -5,8 +5,8 @@
  * by later ones are in device memory in between. Later chips run the subgraphs of a node in
  * parallel on one logical core.
  *
- * Owner:   caller's storage, a zeroed struct is not a pipeline; the model owns what is planned for
- *          it. Threads: one, that of the load.
+ * Owner:   caller's storage, a zeroed struct is not a pipeline; the model owns the plan.
+ * Threads: one, that of the load.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_PIPELINE_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_PIPELINE_H
@@ -25,7 +25,7 @@ uint32_t core_pipeline_length(const struct ntk_core *core, const struct ntk_neff
                               const struct ntk_neff_node *node);
 
 /*
- * Plans the writers and readers in the node, whose first subgraph is on core nc; adds a slot to the
+ * Plans the writers and readers in the node (its first subgraph is on core nc); adds a slot to the
  * model for each tensor passed between its subgraphs. -EBADMSG with a message if a tensor is
  * written twice, read before it is written, read with another size, or written without a reader.
  */

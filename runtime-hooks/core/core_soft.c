@@ -288,7 +288,7 @@ static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_er
         if (lock_holder(soft->lock_fd, NTK_SOFT_LOCK_PROCESS + i, 1) != 0) {
             continue;
         }
-        /* Not through the mapping, whose pages may be missing. */
+        /* Not through the mapping: its pages may be missing. */
         ssize_t got = pread(state_fd, &pid, sizeof pid, (off_t)slot_offset(i));
         if (got == (ssize_t)sizeof pid && pid != 0) {
             process_reclaim(state, &state->process[i]);

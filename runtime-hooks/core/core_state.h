@@ -144,8 +144,8 @@ void core_memory_adopt(struct ntk_core *core, const struct core_memory_request *
 void core_memory_disown(struct ntk_core *core, struct core_allocation *allocation);
 void core_memory_unreserve(struct ntk_core *core, struct core_allocation *allocation);
 /* Whether it is in the stack of this core. */
-bool core_memory_is_beside(struct ntk_core *core, const struct core_allocation *allocation,
-                           uint32_t physical_core);
+bool core_memory_is_local(struct ntk_core *core, const struct core_allocation *allocation,
+                          uint32_t physical_core);
 /* Counts host memory that the caller allocated and frees after core_memory_release(); cannot
  * fail. */
 void core_memory_count(struct ntk_core *core, const struct core_memory_request *request,

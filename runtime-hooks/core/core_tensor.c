@@ -403,7 +403,7 @@ int ntk_core_tensor_fill(struct ntk_core_tensor *tensor, uint64_t offset, uint8_
     return 0;
 }
 
-/* is_near: two device tensors must lie on one core. */
+/* is_near: two device tensors must be on one core. */
 static int copy(struct ntk_core_tensor *from, uint64_t from_offset, struct ntk_core_tensor *to,
                 uint64_t to_offset, uint64_t bytes, bool is_near, struct ntk_err *err)
 {

@@ -4,7 +4,7 @@
  *
  * Texts are templates: a front gives those of its interface in ntk_core_options.texts, and the core
  * has plain ones. In a template $device, $core (of the device), $stack, $model, $id, $ms, $engine,
- * $slot, $what and $pid stand for the facts.
+ * $slot, $what and $pid are replaced by the facts.
  *
  * Owner:   templates and facts are the caller's.
  * Threads: any.

@@ -76,7 +76,7 @@ static void lanes_unlock(void)
     }
 }
 
-/* All lanes are held, or there is no other thread. */
+/* All lanes are held, or no other thread exists. */
 static void names_forget(void)
 {
     ntk_map_fini(&names);

@@ -545,7 +545,7 @@ void ntk_core_tree_sum(struct core_tree *tree)
     }
 }
 
-/* --- what writing does ------------------------------------------------------------------------ */
+/* --- effects of writes ------------------------------------------------------------------------ */
 
 static void group_clear(struct core_tree_group *group, const uint64_t *shown)
 {

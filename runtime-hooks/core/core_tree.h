@@ -73,7 +73,7 @@ struct core_tree {
     char root[NTK_PATH_BYTES];
     struct ntk_vec leaves;  /* of struct core_tree_leaf */
     struct ntk_vec folders; /* of struct core_tree_folder */
-    struct ntk_vec texts;   /* of char *, what leaves show */
+    struct ntk_vec texts;   /* of char *, the texts of leaves */
     struct core_tree_group *groups;
     size_t group_count, group_limit;
     struct ntk_soft_memory nothing; /* a folder that is always 0 */

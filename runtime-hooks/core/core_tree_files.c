@@ -136,7 +136,7 @@ static int leaf_write(struct core_tree *tree, const struct core_tree_leaf *leaf,
     return ret;
 }
 
-/* Readers cache what they found; the time of the device folder tells them that there is more. */
+/* Readers cache what they found; a new time of the device folder shows them that there is more. */
 static void tell_readers(struct core_tree *tree)
 {
     if (tree->is_wider && utimensat(tree->root_fd, DEVICES_PATH, NULL, 0) == 0) {
@@ -170,7 +170,7 @@ int ntk_core_tree_write(struct core_tree *tree, bool counters)
     return ret;
 }
 
-/* --- what others write ------------------------------------------------------------------------ */
+/* --- writes by other programs ----------------------------------------------------------------- */
 
 /* The text of a file without its newline; false if unreadable. */
 static bool text_get(const struct core_tree *tree, const char *path, char *text, size_t bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_builder - what the files that make a program out of a subgraph share.
+ * engine_builder - common parts of the files that make a program out of a subgraph.
  *
  * Private to engine_program.c (variables, instructions), engine_compute.c (compute operands),
  * engine_dma.c (transfers) and engine_program_flow.c (registers, jumps, functions).
@@ -68,7 +68,7 @@ int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
 int ntk_engine_flow_close(struct ntk_engine_builder *b, uint32_t *out_slot, struct ntk_err *err);
 /* Whether a trigger at the builder's position may start this group. */
 bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index);
-/* Rejects what generations before this one lack. -EBADMSG. */
+/* Rejects features that generations before this one lack. -EBADMSG. */
 int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generation, const char *what,
                           struct ntk_err *err);
 

@@ -25,7 +25,7 @@ static int variable_use(const struct ntk_engine_builder *b, uint32_t var_id, uin
     return 0;
 }
 
-/* The variable behind a pointer; other variables are returned unchanged. */
+/* The target of a pointer variable; other variables are returned unchanged. */
 static int pointer_follow(const struct ntk_engine_builder *b, uint32_t *var_id, struct ntk_err *err)
 {
     const struct ntk_engine_variable *variable;

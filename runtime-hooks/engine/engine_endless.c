@@ -3,9 +3,9 @@
  * Detects loops that never end. The timeline depends only on the state of the sequencers and the
  * values they read from memory. An engine jumps back; if program counters, registers, semaphores,
  * events and everything in progress are the same as at an earlier jump, and no changed value was
- * read from memory in between, the loop continues for ever, and the time until the limit need not
+ * read from memory in between, the loop continues forever, and the time until the limit need not
  * be simulated. A loop in which something changes (a counter, a loaded value) is not endless; it
- * ends by itself or at the limit.
+ * ends normally or at the limit.
  *
  * The earlier state is stored each time the number of jumps has doubled (Brent), so a loop of any
  * length is found after at most three times its length, at the cost of a comparison that usually
@@ -40,7 +40,7 @@ struct core_view {
 };
 
 struct engine_watch {
-    uint32_t core, engine; /* who jumped back */
+    uint32_t core, engine; /* the one that jumped back */
     bool is_set;
     uint64_t power, jumps;
     uint64_t meetings, looks, changes;

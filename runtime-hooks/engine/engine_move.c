@@ -225,7 +225,7 @@ static bool indirect_move(struct memory *m, const struct ntk_engine_transfer *tr
     return true;
 }
 
-/* --- who has to know -------------------------------------------------------------------------- */
+/* --- notifications -------------------------------------------------------------------------- */
 
 void ntk_engine_written(const struct ntk_engine_core *core, const struct ntk_engine_side *to)
 {

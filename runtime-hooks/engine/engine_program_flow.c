@@ -148,7 +148,7 @@ static int branch_close(const struct ntk_engine_builder *b, struct ntk_engine_in
     return 0;
 }
 
-/* Functions only call later ones, so there is no recursion, and depths are computed from the last
+/* Functions only call later ones, so recursion is impossible, and depths are computed from the last
  * on. */
 static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_instr *instr,
                       size_t here, uint32_t *depth, struct ntk_err *err)

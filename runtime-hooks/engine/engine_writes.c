@@ -52,7 +52,7 @@ static void add_scalar(struct ntk_engine_writes *writes, const struct ntk_engine
         (unsigned)(tile->offset / pitch) + 1);
 }
 
-/* Steps go along partitions or across them. A step mistaken for the wrong kind leaves the
+/* Steps go along partitions or across them. A step that is taken for the other kind leaves the
  * partition. */
 void ntk_engine_side_extent(const struct ntk_engine_core_spec *spec,
                             const struct ntk_engine_side *side, int64_t *out_low, int64_t *out_high)

@@ -3,8 +3,8 @@
  * kernel_clones - NTK_KERNEL_CLONES before a function of row loops: where the compiler and the
  * loader can, it is compiled for AVX2 too and the better one is chosen when the library is loaded.
  *
- * Results are the same bits in both: there is no fused multiply-add (cmake/ntk_flags.cmake), and no
- * loop whose order of operations matters is reordered. Sanitizers see the plain function, since
+ * Results are the same bits in both: no fused multiply-add is used (cmake/ntk_flags.cmake), and no
+ * loop is reordered if the order of operations matters. Sanitizers see the plain function, since
  * theirs are not ready when the loader chooses.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_CLONES_H

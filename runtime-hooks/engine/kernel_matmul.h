@@ -40,7 +40,7 @@ bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationar
 bool ntk_tile_transpose(const struct ntk_tile *to, const struct ntk_tile *from,
                         const struct ntk_tile_scratch *scratch);
 
-/* The tile as the first rows and columns of a 128 x 128 matrix whose rest is zero. */
+/* The tile as the first rows and columns of a 128 x 128 matrix, with zeros elsewhere. */
 void ntk_tile_load_stationary(const struct ntk_tile *from, float *to);
 
 /* --- microscaling formats (OCP MX 1.0) -------------------------------------------------------- */

@@ -9,7 +9,7 @@
  * the number of columns.
  *
  * Every element is summed in order of depth with fused multiply-adds, beginning at zero, and then
- * added to what was there: the same bits with AVX-512 and with AVX2.
+ * added to the destination: the same bits with AVX-512 and with AVX2.
  *
  * Threads: any.
  */

@@ -38,7 +38,7 @@ static float rng_uniform(struct ntk_rng *rng)
     return (float)(ntk_rng_next(rng) >> 8) * 0x1p-24F;
 }
 
-/* --- rounding by chance ----------------------------------------------------------------------- */
+/* --- stochastic rounding ---------------------------------------------------------------------- */
 
 /* For the float dtypes that are narrower than fp32. */
 static const struct narrow {

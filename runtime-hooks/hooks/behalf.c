@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behalf - what a program next to a process reports about it, afterwards and sometimes only in
+ * behalf - records of a program next to a process about it, made afterwards and sometimes only as
  * sums.
  *
  * One thread writes this segment, so nothing here needs a lock.

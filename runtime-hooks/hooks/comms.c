@@ -241,7 +241,7 @@ struct operation {
     uint32_t tid;
 };
 
-/* What waits in each communicator, by its number; under the lock of its entry. */
+/* The waiting operations of each communicator, by its number; under the lock of its entry. */
 static struct operation waiting[NTK_SEGMENT_COMMS][WAITING];
 
 static struct operation *waiting_at(const struct ntk_segment_comm *entry, uint64_t sequence)
@@ -259,7 +259,7 @@ static uint32_t own_tid(void)
     return writer != NULL ? hooks.segment.threads[writer->thread].tid : 0;
 }
 
-/* With the lock, the entry open. */
+/* Called with the lock, while the entry is open. */
 static void at_hand(struct ntk_segment_comm *entry, const struct operation *operation, uint64_t now)
 {
     ntk_abi_store(&entry->enter_ticks, now);

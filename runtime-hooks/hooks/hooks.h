@@ -130,7 +130,7 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model,
  * is gone. */
 void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_ticks, uint32_t status,
                             uint64_t device_bytes);
-/* A core was cleared for another node of the model, whose nodes take turns there. */
+/* A core was cleared for another node of the model: nodes take turns there. */
 void ntk_hooks_model_switched(struct ntk_hooks_model_ref model);
 /* A caller started or stopped it: a stop waits for running executions. */
 void ntk_hooks_model_started(struct ntk_hooks_model_ref model, uint64_t start_ticks,
@@ -279,7 +279,7 @@ int ntk_hooks_trace_parse(const char *text, struct ntk_hooks_trace *out);
  * 0 if it is invalid, or events are off. */
 int ntk_hooks_mark_trace(const char *traceparent);
 
-/* ---- of a program that speaks for another process (config.behalf), from one thread ---- */
+/* ---- for a program that records for another process (config.behalf), from one thread ---- */
 
 /* Sets the time of the next reports, in nanoseconds of CLOCK_MONOTONIC, and their thread in the
  * process (its name has 16 bytes). 0: now. */

@@ -27,7 +27,7 @@ uint64_t ntk_hooks_mark_begin(void)
     return (ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0 ? ntk_hooks_now() : 0;
 }
 
-/* ---- the trace that the caller belongs to ---- */
+/* ---- the trace of the caller ---- */
 
 /* "00-<32 digits>-<16 digits>-<2 digits>", lower case; a later version may append '-' and text. */
 #define TRACEPARENT_BYTES 55
@@ -76,7 +76,7 @@ int ntk_hooks_mark_trace(const char *traceparent)
     if ((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) == 0) {
         return 0;
     }
-    if (!is_valid) { /* what follows does not belong to the trace before, either */
+    if (!is_valid) { /* the next marks do not belong to the previous trace either */
         memset(&trace, 0, sizeof trace);
     }
     hooks_record(NTK_SLOT_META(NTK_EVENT_TRACE_PARENT, 0, NTK_NO_CORE, 0), ntk_hooks_now(), 0,

@@ -283,7 +283,8 @@ int hooks_histogram_prepare(uint32_t pair, uint64_t owner)
     } else if (ntk_abi_load(&histogram->owner) == owner) {
         return 1; /* a core that is claimed again continues its counts */
     } else {
-        /* Pairs with ntk_ring_segment_model_histogram(): a copy whose owner changed is rejected. */
+        /* Pairs with ntk_ring_segment_model_histogram(): a copy is rejected if the owner changed.
+         * */
         ntk_abi_store(&histogram->owner, 0);
         ntk_abi_fence_release();
         ntk_abi_store(&histogram->total_sum_ns, 0);

@@ -98,7 +98,7 @@ static bool core_is_enabled(uint32_t nc)
     return nc < NTK_INSPECT_CORES && inspection.options.core_enabled[nc];
 }
 
-/* The lock is held. A model whose capture cannot start is not recorded, which is logged. */
+/* The lock is held. If its capture cannot start, the model is not recorded, which is logged. */
 static void capture_start(struct seen_model *seen)
 {
     struct ntk_err err = { 0 };
@@ -431,7 +431,7 @@ void ntk_inspect_forget(void)
     ntk_session_forget();
 }
 
-/* --- what a front tells ----------------------------------------------------------------------- */
+/* --- reports of a front ----------------------------------------------------------------------- */
 
 void ntk_inspect_closing(struct ntk_core *core)
 {
@@ -490,7 +490,7 @@ void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *m
     pthread_mutex_unlock(&lock);
 }
 
-/* Writes the kept execution of one core to a separate file; false if there is no new one. The lock
+/* Writes the kept execution of one core to a separate file; false without a new one. The lock
  * is held. */
 static bool failed_save(struct ntk_core *core, const struct ntk_core_model *model, uint32_t nc)
 {

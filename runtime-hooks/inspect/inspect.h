@@ -6,7 +6,7 @@
  * docs/formats/system-trace.md describes what the files hold. At most one inspection is on in a
  * process. A failure while it records is logged and the job continues without it.
  *
- * Owner:   what is passed is copied, but for kind_names and runtime_version, which live for ever.
+ * Owner:   what is passed is copied, but for kind_names and runtime_version, which live forever.
  * Threads: any, between ntk_core_open() and ntk_core_close(); ntk_inspect_forget() in the child of
  *          a fork.
  */

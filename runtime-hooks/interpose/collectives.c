@@ -198,7 +198,7 @@ ntk_hooks_comm interpose_prepared_begin(const struct interpose_scope *scope, con
     return comm;
 }
 
-/* ---- what the host calls itself ---- */
+/* ---- names of the host ---- */
 
 /* Ended at the end of the call, also by exceptions. */
 struct operation {

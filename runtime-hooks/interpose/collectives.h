@@ -14,7 +14,7 @@ void interpose_prepared_add(const struct interpose_scope *scope, const nrt_cc_co
                             const nrt_tensor_list_t *input, nrt_dtype_t dtype,
                             nrt_cc_op_type_t operation, const void *context);
 /* The runtime has queued it: the operation has started, or waits for earlier ones in the returned
- * communicator, whose core is *out_vnc. 0: unknown. */
+ * communicator on core *out_vnc. 0: unknown. */
 ntk_hooks_comm interpose_prepared_begin(const struct interpose_scope *scope, const void *context,
                                         int queue, uint32_t *out_vnc);
 

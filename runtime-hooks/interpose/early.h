@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early - what a look at the runtime's file may use before the constructors of the process run.
+ * early - functions for reading the runtime's file before the constructors of the process run.
  *
- * Another library may be in front of the C library's functions, a sanitizer or a tracer of files
- * say, and is neither relocated nor ready then. So these are our own; the macros replace the names
- * of <string.h> and <unistd.h> in the files that include this, last. shared/formats/elf is compiled
- * once more for us with it.
+ * Another library may be in front of the C library's functions, such as a sanitizer or a tracer of
+ * files, and is neither relocated nor ready then. So these are our own; the macros replace the
+ * names of <string.h> and <unistd.h> in the files that include this, last. shared/formats/elf is
+ * compiled again for us with it.
  *
  * Threads: any; before interpose_started there is one.
  */

@@ -28,7 +28,7 @@ static inline bool interpose_absent_has(const struct interpose_absent *absent, u
 }
 
 /*
- * Hides missing calls and shows the others. From the first time on each name is an indirect
+ * Hides missing calls and shows the others. After the first call, each name is an indirect
  * function. is_certain: the runtime is final; else references with a version still find the name,
  * and the loader asks interpose_pick() whether the current runtime has it.
  */

@@ -146,8 +146,8 @@ static void detach(void)
     ntk_hooks_detach();
 }
 
-/* Work of these two in addition to the call must be completed: it reads files and waits for
- * threads, where a thread could be cancelled. */
+/* These two do additional work that must be completed: it reads files and waits for threads, which
+ * are points of cancellation. */
 static void lifecycle_enter(int *out_cancel_state)
 {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, out_cancel_state);

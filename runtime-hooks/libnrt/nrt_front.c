@@ -158,7 +158,7 @@ void nrt_front_execution_failed(const char *function, const struct nrt_model *mo
                   "Failed to execute model %s with status %d (%s)",
                   ntk_core_model_name(model->core), (int)status, nrt_get_status_as_str(status));
     ntk_inspect_execution_failed(nrt_front_core_get(), model->core);
-    if (status != NRT_EXEC_COMPLETED_WITH_NUM_ERR) { /* whose outputs are valid */
+    if (status != NRT_EXEC_COMPLETED_WITH_NUM_ERR) { /* it has valid outputs */
         nrt_infodump(NRT_INFODUMP_EXECUTE, status, core);
     }
 }

@@ -3,7 +3,7 @@
  * nrt_infodump - support information in the log after a failed call.
  *
  * One block per public call between an nrt_init() and the next, so that a program with repeated
- * failures does not fill its log. Nothing for what the caller can mend alone: a wrong argument, or
+ * failures does not fill its log. None for errors that the caller can fix: an invalid argument, or
  * a NEFF that this machine cannot run.
  *
  * Threads: any; reads the environment.

@@ -41,7 +41,7 @@ void nrt_queues_close(void);
 /* The workers belong to the parent. */
 void nrt_queues_forget_after_fork(void);
 
-/* NULL: there is no such queue. */
+/* NULL: unknown queue. */
 const struct nrt_queue *nrt_queues_find(uint32_t core, uint32_t unit, uint32_t index);
 uint64_t nrt_queues_sequence_make(const struct nrt_queue *queue, uint64_t number);
 /* NULL: of no queue. */

@@ -514,7 +514,7 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
     return status;
 }
 
-/* --- what became of them ---------------------------------------------------------------------- */
+/* --- results of requests ---------------------------------------------------------------------- */
 
 NRT_STATUS nrt_request_is_completed(uint64_t sequence, bool *is_completed)
 {

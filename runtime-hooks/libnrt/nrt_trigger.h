@@ -3,7 +3,7 @@
  * nrt_trigger - captures on request from outside the process (struct ntk_segment_trigger).
  *
  * Our own thread sleeps until the word in the segment changes. Executions do not depend on it; they
- * only use a recorder during a request. Without hooks there is no thread.
+ * only use a recorder during a request. Without hooks, no thread is created.
  *
  * Threads: _start() and _stop() by the thread that opens and closes the runtime; the child of a
  * fork has no thread and no request.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a program does, in its own words, for monitors, neuron-top and traces.
+"""Shows what a program does in monitors, neuron-top and traces, in the program's own words.
 
     import neuron_marks as marks
 
@@ -11,15 +11,14 @@
     with marks.traceparent(headers["traceparent"]):  # of the request that this thread works for
         ...
 
-Names are a few words that come again and again; what counts goes into the value (0 to 2**64 - 1).
-Nothing is needed: without a runtime that has hooks the calls do next to nothing, and none fails.
-The rules are those of neuron/marks.h.
-"""
+Use a few names repeatedly, and put counts into the value (0 to 2**64 - 1). The module has no dependencies:
+without a runtime that has hooks, the calls do almost nothing, and none fails. The rules are those of
+neuron/marks.h."""
 
 import ctypes
 import functools
 
-_LIBRARIES = (None, 'libnrt.so.1', 'libcnrt.so.4')  # None: what the process has for everybody
+_LIBRARIES = (None, 'libnrt.so.1', 'libcnrt.so.4')  # None: what all code of the process can use
 _NOLOAD = 4  # of dlopen(3): only what already exists
 _LAZY = 1
 _MASK = (1 << 64) - 1
@@ -50,7 +49,7 @@ def _look():
 
 
 def _ready():
-    """Calls 1, 2, 4, 8, ... look: the runtime may be loaded later."""
+    """Searches on calls 1, 2, 4, 8, ...: the runtime may be loaded later."""
     global _looked
     if _write is None:
         _looked += 1
@@ -65,7 +64,7 @@ def _bytes(name):
 
 
 class range:  # noqa: A001, as a statement it reads: with marks.range("step", 3)
-    """From entering to leaving, also when an exception leaves."""
+    """A span from entering to leaving the block, also if an exception leaves it."""
 
     __slots__ = ('_name', '_value', '_began')
 
@@ -82,23 +81,24 @@ class range:  # noqa: A001, as a statement it reads: with marks.range("step", 3)
 
 
 def mark(name, value=0):
-    """A moment."""
+    """Records a moment."""
     if _ready():
         _write(_bytes(name), 0, int(value) & _MASK)
 
 
 def set_traceparent(text):
-    """The W3C traceparent of the request that this thread works for, until the next call; None: none.
+    """Sets the W3C traceparent of the request that this thread works for, until the next call. None clears
+    it.
 
-    True if it is recorded. False without hooks, or if it is invalid: then the thread has none, either.
-    """
+    Returns True if it is recorded. Returns False without hooks, or if it is invalid, which also clears it."""
     if not _ready() or _trace is None:
         return False
     return _trace(None if text is None else str(text).encode('utf-8', 'replace').replace(b'\0', b' ')) == 1
 
 
 class traceparent:
-    """A traceparent for a block, also when an exception leaves. Blocks do not nest: the end of one ends the thread's."""
+    """Sets a traceparent for a block, also if an exception leaves it. Blocks do not nest: the end of one
+    clears it."""
 
     __slots__ = ('_text',)
 

@@ -15,7 +15,7 @@
 #define CNML_NAME "libcnml.so.7"
 
 /* The folder of libraries next to this program. */
-static bool beside_get(char path[PATH_MAX])
+static bool libraries_folder_get(char path[PATH_MAX])
 {
     ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - 16);
 
@@ -54,7 +54,7 @@ static void *library_open(struct ntk_err *err)
     if (named && named[0]) {
         library = dlopen(named, RTLD_NOW | RTLD_LOCAL);
     } else {
-        if (beside_get(folder)) {
+        if (libraries_folder_get(folder)) {
             /* A loaded library is not searched for: libcnml finds the libcnrt of its folder. */
             (void)open_in(folder, CNRT_NAME);
             library = open_in(folder, CNML_NAME);

@@ -4,7 +4,8 @@
  * generation that MLUs need.
  *
  * The library is $NEURON_LIBCNML when set, else the one next to the program (../lib), else that of
- * $NEUWARE_HOME (lib64), else the loader's. It loads libcnrt, whose calls are found through it.
+ * $NEUWARE_HOME (lib64), else the loader's. It loads libcnrt, and libcnrt's calls are found through
+ * it.
  *
  * Owner:   the library stays open until the process exits, because it has threads.
  * Threads: read-only after opening.

@@ -441,7 +441,7 @@ static int create_reshape(struct mlu_cnml_op *op, struct ntk_err *err)
 }
 
 /* CNML infers the exchanged dimensions from shapes, so they must be unambiguous. */
-static bool is_told_by_shapes(const struct mlu_cnml_op *op)
+static bool is_clear_from_shapes(const struct mlu_cnml_op *op)
 {
     const struct mlu_op_param *p = op->param;
     const struct mlu_shape *in = &op->in[0]->type.shape;
@@ -468,7 +468,7 @@ static bool is_told_by_shapes(const struct mlu_cnml_op *op)
 
 static int create_transpose(struct mlu_cnml_op *op, struct ntk_err *err)
 {
-    if (!is_told_by_shapes(op)) {
+    if (!is_clear_from_shapes(op)) {
         return UNSUPPORTED("node '%s': CNML cannot derive the swapped dimensions from the shapes",
                            op->node->name);
     }

@@ -59,7 +59,7 @@ static void compute_scalar(const struct mlu_call *call)
     }
 }
 
-/* The source of an output element in an input whose dimensions of 1 are broadcast. */
+/* The source of an output element in an input with broadcast dimensions of 1. */
 static size_t stretched(const struct mlu_array *out, size_t index, const struct mlu_array *in)
 {
     size_t at = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_compute_private - the kernels behind mlu_compute(), by what they are about.
+ * mlu_compute_private - the kernels of mlu_compute(), by subject.
  *
- * Owner:   what is made is the caller's, freed with free().
+ * Owner:   the caller frees results with free().
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_COMPUTE_PRIVATE_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_COMPUTE_PRIVATE_H

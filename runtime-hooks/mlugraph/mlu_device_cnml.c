@@ -185,7 +185,7 @@ int mlu_cnml_tensor_create(void *stream, enum mlu_tensor_kind kind, const struct
     tensor->stream = stream;
     tensor->kind = kind;
     tensor->type = *type;
-    /* A value without a tensor may still belong to the CPU; operators look for the handle. */
+    /* A value without a tensor may still belong to the CPU; operators search for the handle. */
     if (cnml_dtype(type->dtype, &dtype) && mlu_cnml_four_dims(&type->shape, dims) &&
         mlu_shape_count(&type->shape) > 0) {
         ret = mlu_cnml_answer(mlu_cnml.cnmlCreateTensor(&tensor->handle, kinds[kind], dtype,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_device_cnml - what the device of libcnml and its operators share.
+ * mlu_device_cnml - common parts of the device of libcnml and its operators.
  *
  * An operator of MXNet is one or two of CNML (internal_ops of the proposal) with a tensor between
  * them (inter_data). Values of up to four dimensions become n, c, h, w; missing ones are 1, and a

@@ -27,7 +27,7 @@ void mlu_fuse_graph_executor_fini(struct mlu_fuse_graph_executor *executor)
     *executor = (struct mlu_fuse_graph_executor){ 0 };
 }
 
-/* ---- what goes in and out ---- */
+/* ---- inputs and outputs ---- */
 
 /* Classifies entries as needed outside of their segment, or not at all; seen: already listed. */
 struct marks {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_fuse_graph_executor - a bound symbol whose segments run as fusion operators: the proposal's
- * MluFuseGraphExecutor.
+ * mlu_fuse_graph_executor - a bound symbol that runs its segments as fusion operators: the
+ * proposal's MluFuseGraphExecutor.
  *
  * Binding consists of that of graph_executor, the segments (mlu_segments.h), and one fusion
  * operator per segment with its operators in order and its inputs and outputs set. MluRunOps

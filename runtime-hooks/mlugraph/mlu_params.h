@@ -17,7 +17,7 @@
 #include "runtime-hooks/mlugraph/mlu_array.h"
 #include "shared/base/map.h"
 
-#define MLU_PARAMS_BYTES_MAX (UINT64_C(4) << 30) /* of the file, and of what it inflates to */
+#define MLU_PARAMS_BYTES_MAX (UINT64_C(4) << 30) /* of the file, and of its inflated contents */
 #define MLU_PARAMS_COUNT_MAX 65536
 
 struct mlu_params {

@@ -8,10 +8,10 @@
  *                12    4 count        of entries
  *                16    8 file_bytes   of the whole file
  *                24    8 reserved     0
- *   entries, count of them, right behind the header
+ *   entries, count of them, right after the header
  *                 0    4 dtype        mlu_dtype.def
  *                 4    4 dim_count    0 to 8
- *                 8   64 dims[8]      what is not used is 0
+ *                 8   64 dims[8]      unused ones are 0
  *                72    8 name_offset  in the file
  *                80    8 name_bytes   1 to 1024, no NUL
  *                88    8 data_offset  in the file, a multiple of 64

@@ -52,7 +52,7 @@ struct part {
     uint32_t taken_count; /* number of its operators in the new segment */
 };
 
-/* ---- what hangs together ---- */
+/* ---- connected operators ---- */
 
 static uint32_t find_root(uint32_t *parents, uint32_t x)
 {

@@ -11,9 +11,9 @@
  *
  * and the set is valid if it has at least two operators and the last input operator is before the
  * first output operator. Per device, the largest valid set is taken repeatedly until none is left.
- * For every cut of the order there is one largest set whose input operators are at or before the
- * cut and whose output operators lie after it (a greatest fixpoint), and the largest of all of
- * those is the largest valid set; of equal ones that of the smallest cut is taken.
+ * For every cut of the order there is one largest set with input operators at or before the cut and
+ * output operators after it (a greatest fixpoint), and the largest of all of those is the largest
+ * valid set; of equal ones that of the smallest cut is taken.
  *
  * Cost: for n operators of a device that hang together and e entries between them, n (n + e) steps
  * and n * n / 8 bytes, for all segments together: an operator leaves the set of a cut only once.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron_graph - what the subcommands of neuron-graph share. */
+/* neuron_graph - common parts of the subcommands of neuron-graph. */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_NEURON_GRAPH_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_NEURON_GRAPH_H
 

@@ -111,7 +111,7 @@ int run_device_read(struct run_device *device, uint32_t replica, const char *han
 int run_device_execute(struct run_device *device, uint32_t program, uint64_t iteration,
                        struct ntk_err *err);
 
-/* ---- data that goes in ---- */
+/* ---- input data ---- */
 
 /* A file given by the caller for an input. */
 struct run_given {
@@ -142,7 +142,7 @@ uint64_t run_source_items(const struct run_source *source);
 /* The next item, in source->item; zeros after the end of the data. */
 int run_source_take(struct run_source *source, struct ntk_err *err);
 
-/* ---- data that comes out ---- */
+/* ---- output data ---- */
 
 struct run_output {
     const struct popef_anchor *anchor;

@@ -29,7 +29,7 @@ static bool lists_any(const struct popef_anchor *anchor, const struct popef_prog
     return false;
 }
 
-/* ---- before anything runs ---- */
+/* ---- checks before a run ---- */
 
 static int flow_check(const struct flow *flow, struct ntk_err *err)
 {

@@ -103,7 +103,7 @@ void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char 
     }
 }
 
-/* ---- gifts ---- */
+/* ---- resources without an owner ---- */
 
 #define GIFT_SHIFT 60 /* numbers count from 1 and stay below it */
 

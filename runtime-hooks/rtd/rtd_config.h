@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_config - the files of the daemon: its configuration, and the one of an instance.
+ * rtd_config - the files of the daemon: its configuration, and that of an instance.
  *
  * JSON; errors name line and key of an invalid value. Unknown keys are ignored and reported,
  * because other releases have more keys.
@@ -31,7 +31,7 @@ struct rtd_config_value {
 struct rtd_config {
     struct rtd_config_value timeout_s, ninfer, io_data_host;
     struct rtd_config_value drops_capabilities;
-    /* Accepted without effect: there are no pages to reserve and no unpacked files to keep. */
+    /* Accepted without effect: this daemon reserves no pages and keeps no unpacked files. */
     struct rtd_config_value hugepages, model_cache_count;
     char unknown[RTD_CONFIG_TEXT_BYTES]; /* "a.b, c"; "" none */
 };

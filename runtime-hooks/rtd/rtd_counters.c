@@ -135,7 +135,7 @@ void rtd_read_nc_time_in_use(struct rtd_manager *manager, struct ntk_rpc_call *c
     }
 }
 
-/* ---- everything ---- */
+/* ---- the whole state ---- */
 
 /* The definition has two memories per device; if there are more, each represents a half. */
 static void memory_fill(const struct rtd_manager *manager, uint32_t device, Nrt__MemoryCounters *to)

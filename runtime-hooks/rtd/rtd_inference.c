@@ -26,7 +26,7 @@ bool rtd_fault_set(struct rtd_fault *fault, enum _Nrt__Nerr code, const char *fo
     return false;
 }
 
-/* ---- owning ---- */
+/* ---- life ---- */
 
 void rtd_inference_free(struct rtd_inference *inference)
 {

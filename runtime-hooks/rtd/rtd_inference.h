@@ -52,8 +52,8 @@ struct rtd_fault {
 bool rtd_fault_set(struct rtd_fault *fault, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Reads the inputs and passes it to a worker. wait: the client to answer at the end; NULL: the one
- * that asks with its cookie, if any. NULL with the reason in fault. */
+/* Reads the inputs and passes it to a worker. wait: the client to answer at the end; NULL: a later
+ * call with its cookie, if any. NULL with the reason in fault. */
 struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
                                          const Nrt__InferRequest *asked, struct rtd_wait *wait,
                                          bool has_cookie, struct rtd_fault *fault);

@@ -33,7 +33,7 @@ struct load {
     uint64_t version_major, version_minor; /* of the NEFF */
     uint32_t nc_count;                     /* that it takes */
     uint64_t ended_ns;                     /* when the client had sent everything */
-    enum _Nrt__Nerr code;                  /* of a refusal */
+    enum _Nrt__Nerr code;                  /* of a rejection */
     char details[NTK_ERR_TEXT_BYTES];
     struct rtd_group *group;
     struct rtd_model *model;

@@ -46,7 +46,7 @@ struct rtd_group {
     struct rtd_group *next;
     uint32_t id;
     uint32_t first, count;
-    uint64_t session;          /* 0: nobody's */
+    uint64_t session;          /* 0: none */
     bool is_implicit;          /* created by a load, for its model only */
     bool is_fleeting;          /* removed with its last model */
     uint32_t model_count;      /* loaded, loading or unloading */
@@ -190,8 +190,8 @@ void rtd_wait_forget(struct ntk_rpc_call *call);
 /* Gives all calls of a list the same answer. */
 void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details);
 
-/* A resource that only an answer tells its client about. If the answer is lost, the daemon takes it
- * back: noted before the answer, and settled when the call has ended. */
+/* A resource that its client knows only from an answer. If the answer is lost, the daemon frees it:
+ * noted before the answer, and settled when the call has ended. */
 enum rtd_gift_kind {
     RTD_GIFT_NONE,
     RTD_GIFT_GROUP,  /* by its id */

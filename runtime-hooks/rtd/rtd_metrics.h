@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_metrics - what the daemon measured of inferences and models: minimum, maximum, sum and count
+ * rtd_metrics - measurements of inferences and models: minimum, maximum, sum and count
  * of all samples, how they spread, and the latest of them one by one.
  *
  * Owner:   rtd_metrics_create() allocates, rtd_metrics_destroy() frees.

@@ -124,7 +124,7 @@ void rtd_model_take_back(struct rtd_manager *manager, uint32_t id)
     }
 }
 
-/* ---- taking apart ---- */
+/* ---- unloading ---- */
 
 void rtd_model_destroy(struct rtd_model *model)
 {

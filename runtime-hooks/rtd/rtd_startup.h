@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_startup - devices are taken, in a few attempts, with the lines that operators know.
+ * rtd_startup - opens the devices, with a few attempts and the original's log lines.
  *
- * Owner:   the core is the caller's to close.
+ * Owner:   the caller closes the core.
  * Threads: one, before the daemon has others. SIGTERM and SIGINT are blocked and end the wait.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_STARTUP_H

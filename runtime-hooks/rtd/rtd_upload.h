@@ -44,11 +44,11 @@ struct rtd_upload {
 };
 
 void rtd_upload_fini(struct rtd_upload *upload);
-/* The client says how long it will be. */
+/* The client states its length. */
 void rtd_upload_announce(struct rtd_upload *upload, uint64_t bytes_count);
 void rtd_upload_add(struct rtd_upload *upload, const void *bytes, size_t bytes_count);
-/* Replaces what was added. The path is from a client: must not block, and must be a regular
- * file. */
+/* Replaces earlier additions. The path is from a client, so opening it must not block, and it must
+ * be a regular file. */
 void rtd_upload_read_file(struct rtd_upload *upload, const char *path);
 
 #endif

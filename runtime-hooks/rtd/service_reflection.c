@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service_reflection - grpc.reflection.v1.ServerReflection, and v1alpha, whose messages are the
- * same: the services and their definitions, for clients without a definition.
+ * service_reflection - grpc.reflection.v1.ServerReflection, and v1alpha, which has the same
+ * messages: the services and their definitions, for clients without a definition.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -16,14 +16,14 @@
 struct entry {
     struct entry *next;
     struct stream *stream;
-    struct rtd_inference *inference; /* NULL: refused, and why is below */
+    struct rtd_inference *inference; /* NULL: rejected, with the reason below */
     bool is_done;
     enum _Nrt__Nerr code;
     char details[NTK_ERR_TEXT_BYTES];
 };
 
 struct stream {
-    struct ntk_rpc_call *call; /* NULL: there was no memory for more */
+    struct ntk_rpc_call *call; /* NULL: out of memory */
     struct entry *first, **last;
     size_t count;
     uint64_t bytes;

@@ -90,8 +90,8 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  * without a number. start is the call, on-core ticks (host time) belong to device_latency; the
  * ENGINE records of an execution start when its core started. An execution that continues on other
  * cores has a record on each, with its id.
- * MODEL_START, MODEL_STOP: of runtimes whose callers start and stop models between load and unload;
- * the span of a stop is the wait for executions in progress.
+ * MODEL_START, MODEL_STOP: of runtimes with callers that start and stop models between load and
+ * unload; the span of a stop is the wait for executions in progress.
  * TRACE_PARENT: the trace that later records of this thread belong to, as big-endian numbers; a
  * trace id of 0 ends it.
  * COLLECTIVE, flags: enum ntk_collective, element type << 8. Communicator: the index of its entry.

@@ -54,7 +54,7 @@ static inline const char *ntk_paths_hooks_dir_variable(void)
  * /run, so no other user can pass for the service. */
 #define NTK_SERVICE_FOLDER "/run/neuron-monitor"
 
-/* Whether a user is root or the user of the service, whose files every user trusts. */
+/* Whether a user is root or the user of the service: every user trusts their files. */
 static inline int ntk_paths_is_trusted_user(uid_t uid)
 {
     struct stat status;
@@ -108,7 +108,7 @@ static inline int ntk_paths_own_folder(const char *prefix, uid_t uid, char *buf,
             }
         }
     }
-    /* All taken: returns the first, whose use fails with its reason. */
+    /* All taken: returns the first. Its use fails with its reason. */
     return ntk_paths_checked(snprintf(buf, buf_bytes, "%s%u", prefix, (unsigned int)uid), buf,
                              buf_bytes);
 }

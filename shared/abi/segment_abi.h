@@ -143,7 +143,7 @@ struct ntk_segment_header {
     uint64_t names_refused;       /* names recorded as name 0 */
     uint64_t threads_refused;     /* threads recorded as thread 0 */
     uint64_t comms_refused;       /* ranks of communicators without an entry */
-    /* Cores whose state is not UNUSED, so that readers touch only these: set before the state. */
+    /* Cores with a state other than UNUSED: readers touch only these. Set before the state. */
     uint64_t cores_used[NTK_SEGMENT_CORES / 64];
     uint64_t reserved[17];
 };
@@ -210,7 +210,7 @@ enum ntk_process_flags {
     NTK_PROCESS_SOFTWARE_CORE = 1, /* our core; else hooks around another runtime */
     NTK_PROCESS_ESTIMATED = 2,     /* durations of opaque programs are estimates: no histograms */
     NTK_PROCESS_MODEL_FLOPS = 4,   /* of a model: its effective_flops are counted */
-    /* For processes around another runtime, whose calls reveal less than our core. */
+    /* For processes around another runtime: its calls reveal less than our core. */
     NTK_PROCESS_ATTACHED = 8,       /* written by another program, not in the process */
     NTK_PROCESS_CORES_GUESSED = 16, /* its cores are not known for certain */
     NTK_PROCESS_NO_EXECUTIONS = 32, /* executions are too frequent to be traced: not counted */

@@ -11,7 +11,7 @@
  *
  * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process:
  *   byte p in 0..127          write lock of the process that owns physical core p
- *   NTK_SOFT_LOCK_PUBLISHER   the process whose thread publishes the tree
+ *   NTK_SOFT_LOCK_PUBLISHER   the process that publishes the tree
  *   NTK_SOFT_LOCK_SETUP       held while the state is created, rebuilt or removed
  *   NTK_SOFT_LOCK_YIELDS + p  the owner of core p gives it back when asked to
  *   NTK_SOFT_LOCK_WANTED + p  shared lock of processes that choose their cores

@@ -5,10 +5,10 @@
  *   ~/.aws/credentials   [name]
  *   ~/.aws/config        [default], [profile name]
  *
- * A line is a section, "key = value", a comment (# or ;, also behind a blank), or empty; indented
+ * A line is a section, "key = value", a comment (# or ;, also after a blank), or empty; indented
  * "key = value" lines belong to the key before them and are ignored. Source: "Shared config and
  * credentials files" of the AWS SDKs and Tools Reference Guide. A file with any other line is
- * refused as a whole.
+ * rejected as a whole.
  *
  * Owner:   ntk_aws_profile_fini() frees; a zeroed struct is an empty profile.
  * Threads: any; plain data.

@@ -62,7 +62,7 @@ void ntk_aws_credentials_destroy(struct ntk_aws_credentials *c)
     free(c);
 }
 
-/* -- asking ------------------------------------------------------------------------------------ */
+/* -- requests ---------------------------------------------------------------------------------- */
 
 int ntk_aws_ask(struct ntk_aws_credentials *c, const struct ntk_http_question *question,
                 struct ntk_err *err)

@@ -10,7 +10,7 @@
  *
  * A profile has keys by role_arn with source_profile, credential_source or web_identity_token_file,
  * as plain values, or by credential_process: the first of these. Interactive sign-in (sso_session
- * and similar) is refused with a message.
+ * and similar) is rejected with a message.
  *
  * Keys that expire are renewed from 15 minutes before; when that fails, they are used until they
  * expire, and those of the instance even longer. Files are read again each time.
@@ -57,11 +57,11 @@ struct ntk_aws_credentials *ntk_aws_credentials_create(const struct ntk_aws_worl
                                                        const char *profile);
 void ntk_aws_credentials_destroy(struct ntk_aws_credentials *credentials);
 
-/* Borrowed until the next call; may ask services and take seconds. -ENOENT when no place has keys,
+/* Borrowed until the next call; may query services and take seconds. -ENOENT if no source has keys,
  * else the reason of the failure. */
 int ntk_aws_credentials_get(struct ntk_aws_credentials *credentials,
                             const struct ntk_aws_keys **out_keys, struct ntk_err *err);
-/* A service refused the keys: the next get() searches for others. */
+/* A service rejected the keys: the next get() searches for others. */
 void ntk_aws_credentials_forget(struct ntk_aws_credentials *credentials);
 
 /* Copied text, freed with free(); NULL when no source has it. Region: AWS_REGION,

@@ -28,7 +28,7 @@ extern "C" {
 #define NTK_AWS_PROCESS_NS UINT64_C(60000000000)
 
 /* Splits the command into words in one allocation, freed with free() and ended by NULL. -EINVAL if
- * there is no word, a quote is open, or there are too many words. */
+ * it has no word, an open quote, or too many words. */
 int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err *err);
 
 /* Appends the command's standard output, once it has succeeded. Ends the command and fails after

@@ -89,7 +89,7 @@ int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key
 
 /* -- one profile: 1 keys are set, 0 it has none, negative -------------------------------------- */
 
-/* The sections of one name in both files. */
+/* The sections with the same name in both files. */
 struct sections {
     const char *name;
     struct ntk_aws_profile file[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_sigv4 - Signature Version 4: proves who sent a request, and that nothing changed it. Pure.
+ * aws_sigv4 - Signature Version 4: proves the sender of a request, and that it is unchanged. Pure.
  *
  * Source:  "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The
  *          standard encodes the path twice, except for S3; so only paths of unreserved characters
@@ -51,7 +51,7 @@ struct ntk_aws_scope {
 
 /* "20150830T123600Z" from seconds since 1970. */
 void ntk_aws_date(char date[NTK_AWS_DATE_BYTES], uint64_t seconds);
-/* Appends the value of the header "Authorization"; ntk_buf_ok(out) tells whether that worked. */
+/* Appends the value of the header "Authorization"; ntk_buf_ok(out) shows whether that succeeded. */
 void ntk_aws_sign(const struct ntk_aws_request *request, const struct ntk_aws_scope *scope,
                   struct ntk_buf *out);
 /* SHA-256 of the bytes as 64 lower-case digits; -1 when libcrypto fails. */

@@ -20,10 +20,10 @@ enum ntk_aws_verdict {
     NTK_AWS_TAKEN,
     NTK_AWS_AGAIN,   /* later */
     NTK_AWS_RENEW,   /* try again with other keys, or with another time in the signature */
-    NTK_AWS_REFUSED, /* for what it is */
+    NTK_AWS_REFUSED, /* the meaning of the answer */
 };
 enum ntk_aws_verdict ntk_aws_judge(long status, const struct ntk_aws_error *error);
-/* The pause that the service asks for: X-Amz-Retry-After (milliseconds, at most an hour), else
+/* The pause that the service requests: X-Amz-Retry-After (milliseconds, at most an hour), else
  * Retry-After; 0 for none. */
 uint64_t ntk_aws_pause_ns(const struct ntk_http_answer *answer);
 

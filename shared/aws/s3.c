@@ -128,7 +128,7 @@ static int make_url(struct ntk_s3 *s3, const char *path, struct ntk_buf *url, st
     return ntk_buf_ok(url) ? 0 : ntk_err_no_memory(err);
 }
 
-/* ---- a try ---- */
+/* ---- an attempt ---- */
 
 struct object {
     const char *url;

@@ -4,7 +4,7 @@
  *
  * An object is one signed PUT with the hash of its content (at most 5 GiB, the limit of the
  * service; no multipart uploads). It is tried again with growing pauses, or with the pause that the
- * service asks for. Keys, region and address are found as in the AWS SDKs (aws_credentials.h);
+ * service requests. Keys, region and address are found as in the AWS SDKs (aws_credentials.h);
  * AWS_ENDPOINT_URL_S3 names another service. Buckets of AWS are part of the host name where
  * possible, others part of the path.
  *

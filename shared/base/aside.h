@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aside - work that may block for ever, such as reading files of a mount that hangs, on a private
+ * aside - work that may block forever, such as reading files of a mount that hangs, on a private
  * thread; the caller waits a bounded time.
  *
  * The thread owns the data of the work from the request until ntk_aside_ask() returns true; until
  * then the caller must not read it.
  *
  * Owner:   create / destroy. Work that still blocks at the end keeps its context; the thread frees
- *          it when it comes back.
- * Threads: one asks.
+ *          it when it returns.
+ * Threads: one requests work.
  */
 #ifndef NTK_SHARED_BASE_ASIDE_H
 #define NTK_SHARED_BASE_ASIDE_H

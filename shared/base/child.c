@@ -95,7 +95,7 @@ void ntk_child_stop(const struct ntk_clock *clock, const pid_t *pids, size_t cou
     (void)ntk_cond_rounds(clock, KILL_NS, STOP_STEP_NS, leaving_look, &leaving);
 }
 
-void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes)
+void ntk_child_program_next_to(const char *name, char *buf, size_t buf_bytes)
 {
     char own[PATH_MAX] = "";
     ssize_t bytes = readlink("/proc/self/exe", own, sizeof own - 1);

@@ -39,7 +39,7 @@ struct ntk_clock;
 void ntk_child_stop(const struct ntk_clock *clock, const pid_t *pids, size_t count,
                     uint64_t grace_ns);
 
-/* This program once more, for a separate task. It exits at the end of its standard input, so it
+/* This program again, for a separate task. It exits at the end of its standard input, so it
  * ends with its parent for any reason; its messages go to the parent's stderr. */
 struct ntk_child_tied {
     pid_t pid; /* 0: none */
@@ -51,7 +51,7 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
 void ntk_child_tied_stop(struct ntk_child_tied *child);
 
 /* The path of one of our programs next to this one, or only its name if there is none. */
-void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes);
+void ntk_child_program_next_to(const char *name, char *buf, size_t buf_bytes);
 
 #ifdef __cplusplus
 }

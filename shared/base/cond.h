@@ -30,7 +30,7 @@ int ntk_cond_wait_clock(const struct ntk_clock *clock, pthread_cond_t *cond, pth
 /* Sleeps until a time of a clock. */
 void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns);
 /* poll() until a time of a clock. With a clock other than the system's, descriptors are checked at
- * once and at that time; waiting for ever uses real time. */
+ * once and at that time; waiting forever uses real time. */
 int ntk_cond_poll(const struct ntk_clock *clock, struct pollfd *fds, nfds_t count,
                   uint64_t until_ns);
 /* Calls round(ctx) at once and then every step_ns, the last time after for_ns, until it returns a

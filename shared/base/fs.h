@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* Opens a regular file for reading, and nothing else: a FIFO without a writer is refused at once
+/* Opens a regular file for reading, and nothing else: a FIFO without a writer is rejected at once
  * and does not block. The descriptor or -errno; out_status may be NULL. */
 int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_err *err);
 /* Whether opening the path could block a library: it exists and is neither a regular file nor a

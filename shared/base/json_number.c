@@ -73,7 +73,7 @@ static wide ten_to(int power)
 }
 
 /* The shortest digits that read back to value, without trailing zeros, by exact integers, because
- * printf takes ten times as long. 0: too large or small for that, or a power of two, whose
+ * printf takes ten times as long. 0: too large or small for that, or a power of two, because its
  * neighbours are not at the same distance. */
 static int exact_digits(double value, char *digits, int *out_exponent)
 {

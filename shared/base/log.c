@@ -66,7 +66,7 @@ static bool is_journal(void)
            fstat(STDERR_FILENO, &stat) == 0 && stat.st_dev == device && stat.st_ino == inode;
 }
 
-/* A name such as "neuron-monitor diag" tells which part of the program writes. */
+/* A name such as "neuron-monitor diag" shows which part of the program writes. */
 static bool is_in_name(const char *module)
 {
     const char *last = strrchr(program_name, ' ');
@@ -114,7 +114,7 @@ void ntk_log_write(enum ntk_log_level level, const char *module, const char *for
 
     ntk_quiet_enter(&quiet);
     ssize_t written = write(STDERR_FILENO, line, at);
-    (void)written; /* there is no other place to report it */
+    (void)written; /* nowhere else to report it */
     ntk_quiet_leave(&quiet);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log - one line on stderr: "<program>: <module>: <sentence>", or a call of a sink.
+ * log - one line on stderr: "<program>: <module>: <message>", or a call of a sink.
  *
  * For programs and for parts that only they use; never in the hooks. A line names module, object,
  * cause and what happens next, and each event is logged once. Where stderr is systemd's journal,

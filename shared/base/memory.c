@@ -166,7 +166,7 @@ static bool reports_free_blocks(void)
     return answer == 2;
 }
 
-/* The kernel decides; if it refuses, this only costs time. */
+/* The kernel decides; if it does not, this only costs time. */
 void ntk_memory_is_large(void *bytes, uint64_t bytes_count)
 {
     uintptr_t first = ((uintptr_t)bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);

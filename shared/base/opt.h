@@ -128,7 +128,7 @@ int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **ar
 /* Exit code for -ECANCELED: 0, or 1 with a message when stdout is full. 2 for every other negative
  * value. */
 int ntk_opt_exit_code(int parsed);
-/* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
+/* Prints "<program>: <message>" and "Try '<program> --help'." on stderr; returns 2. */
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Message "unexpected argument 'word'", or "missing argument NAME" without a word; returns 2. */

@@ -21,7 +21,7 @@ extern "C" {
 
 struct ntk_quiet {
     sigset_t mask;    /* the thread's mask before */
-    sigset_t pending; /* what was not ours */
+    sigset_t pending; /* the signals that were not ours */
     bool is_entered;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service_notify - tells the service manager what a program is doing: sd_notify without libsystemd.
+ * service_notify - reports the state of a program to the service manager: sd_notify without
+ * libsystemd.
  *
  * Sends datagrams of "NAME=value" lines to the socket in $NOTIFY_SOCKET (systemd's sd_notify(3)).
  * Without the variable, as in a daemon started by hand, every call does nothing. A program with a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* str - parsing of numbers, lists, sizes and durations as people type them, and safe copies. */
+/* str - parsing of numbers, lists, sizes and durations as users type them, and safe copies. */
 #include "shared/base/str.h"
 
 #include <ctype.h>

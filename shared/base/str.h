@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * str - parsing of numbers, lists, sizes and durations as people type them, and safe copies.
+ * str - parsing of numbers, lists, sizes and durations as users type them, and safe copies.
  *
  * Every parser takes the whole text or nothing: trailing characters are an error. They return 0 or
  * -EINVAL (-ERANGE for a number that is too large) and set the result only on success.

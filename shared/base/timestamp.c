@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timestamp - times in the form that people write. */
+/* timestamp - times in the form that users write. */
 #include "shared/base/timestamp.h"
 
 #include <errno.h>

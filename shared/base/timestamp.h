@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timestamp - times in the form that people write.
+ * timestamp - times in the form that users write.
  *
  * Threads: any; the time zone is that of the process.
  */

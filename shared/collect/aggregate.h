@@ -96,7 +96,7 @@ void ntk_aggregate_set_ports(struct ntk_aggregate *aggregate, const struct ntk_a
  * 0. */
 void ntk_aggregate_devices(struct ntk_aggregate *aggregate, const struct ntk_device_tree *tree,
                            bool appeared, const struct ntk_device_reading *readings, size_t count);
-/* The judge of devices: readings of the tree go there, the aggregate knows the processes.
+/* The judge of devices: it gets readings of the tree, and the aggregate knows the processes.
  * Borrowed. */
 struct ntk_health *ntk_aggregate_health(struct ntk_aggregate *aggregate);
 /* Whether a process is observed, or was until now. */
@@ -181,7 +181,7 @@ struct ntk_aggregate_process {
     bool looked_at; /* for the caller: it knows this process already */
     void *context;  /* for the caller, kept with the process; see context_free */
 };
-/* Processes that ended are listed once more, only with their identity. */
+/* Exited processes are listed again, only with their identity. */
 size_t ntk_aggregate_process_count(const struct ntk_aggregate *aggregate);
 struct ntk_aggregate_process *ntk_aggregate_process_get(struct ntk_aggregate *aggregate,
                                                         size_t index);

@@ -190,7 +190,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
                                                                &aggregate->histogram.device);
         }
     }
-    /* The count may be ahead of its histogram: read once more after the last change. */
+    /* The count may be ahead of its histogram: read again after the last change. */
     state->moved = moved;
 }
 

@@ -131,7 +131,7 @@ static void take_rank(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     out->longest_ns = comm->longest_ns;
 }
 
-/* ---- ranks that were lost ---- */
+/* ---- lost ranks ---- */
 
 static void lost_free(struct lost_rank_state *state)
 {

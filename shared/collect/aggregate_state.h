@@ -47,7 +47,7 @@ struct unwatched {
 struct core_state {
     bool known;
     bool is_held;       /* the process was seen to own it */
-    bool moved;         /* the histograms changed last time: read once more */
+    bool moved;         /* the histograms changed last time: read again */
     uint64_t read_ns;   /* time of the last reading; 0 not yet */
     uint64_t window_ns; /* between the two readings of this period, 0 without two */
     uint64_t base[NTK_CORE_COUNTS];

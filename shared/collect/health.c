@@ -19,7 +19,7 @@ void ntk_health_destroy(struct ntk_health *health)
     free(health);
 }
 
-/* ---- reports of others ---- */
+/* ---- reports of other sources ---- */
 
 /* A tree that cannot be checked for a moment comes back with the next check: nothing is forgotten
  * or reported until it is away for longer. */

@@ -94,8 +94,8 @@ struct ntk_health_work {
 void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_core,
                      const struct ntk_health_work *work, struct ntk_health_time now);
 
-/* Takes what another collector of this boot stored of a device: a verdict and reasons that are the
- * same now are true since then. */
+/* Continues the verdict that another collector of this boot stored for a device: a verdict and
+ * reasons that are the same now are true since then. */
 void ntk_health_continue(struct ntk_health *health, uint32_t device,
                          const struct ntk_health_stored *stored);
 

@@ -18,7 +18,7 @@ const struct health_signal_row ntk_health_signals[SIGNAL_COUNT] = {
 #include "shared/metrics/health.def"
 };
 
-/* ---- signs ---- */
+/* ---- health signs ---- */
 
 void ntk_health_raise_sign(struct sign *sign, struct ntk_health_time now)
 {

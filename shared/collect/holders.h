@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-#define NTK_HOLDERS_CORES_MAX 1024 /* number of bytes of soft.lock that stand for cores */
+#define NTK_HOLDERS_CORES_MAX 1024 /* number of bytes of soft.lock, one per core */
 
 struct ntk_holders {
     const char *proc_root; /* borrowed */

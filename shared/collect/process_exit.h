@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_exit - how an observed process exited. A pidfd tells it after the process is gone (Linux
- * 6.15 and newer), /proc/PID/stat while its parent has not waited for it.
+ * process_exit - how an observed process exited. A pidfd reports it after the process is gone
+ * (Linux 6.15 and newer), /proc/PID/stat while its parent has not waited for it.
  *
- * Owner:   the descriptor is the caller's to close.
+ * Owner:   the caller closes the descriptor.
  * Threads: any; no state.
  */
 #ifndef NTK_SHARED_COLLECT_PROCESS_EXIT_H

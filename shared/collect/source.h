@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Segments of observed processes: counters, tables and events. out_note (borrowed from the source)
- * tells why a file was skipped, or which data did not fit into a segment. */
+ * explains why a file was skipped, or which data did not fit into a segment. */
 int ntk_source_ring_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, const char **out_note,
                          struct ntk_err *err);

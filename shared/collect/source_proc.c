@@ -296,7 +296,7 @@ static ssize_t read_process_stat(struct source_proc *source, struct ntk_aggregat
         close(fd);
         return got;
     }
-    /* Before its stat is read: what can be read then still has its number. */
+    /* Opened before its stat is read: then a successful read is of the process with this number. */
     *file = (struct process_file){ source, fd, ntk_process_exit_watch(source->root, process->pid) };
     source->process_files++;
     process->context = file;
@@ -391,7 +391,7 @@ static void sample_process(struct source_proc *source, struct ntk_aggregate *agg
     }
     ssize_t got = read_process_stat(source, process, text, sizeof text);
     if (got < 0 || !parse_process_stat(text, &stat) || stat.start_time != process->start_time) {
-        /* That of a process that is gone stays: its last reading asks how it ended. */
+        /* That of an exited process is kept: its last reading determines how it exited. */
         if (process->context && (got != -ESRCH || !process->described)) {
             close_process(process->context);
             process->context = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* span_taker - what is remembered of each segment, and spans made of its records. */
+/* span_taker - the state of each segment, and spans made of its records. */
 #include "shared/collect/span_taker.h"
 
 #include <stdlib.h>
@@ -146,8 +146,8 @@ static const struct thread_state *follow(struct segment_state *state, const stru
     return thread;
 }
 
-/* Whether the trace was set in the life of the record's thread, whose place an earlier one may have
- * had, and before the record's work began. */
+/* Whether the record's thread set the trace (not an earlier thread in the same place), and before
+ * the record's work began. */
 static bool is_of_trace(const struct thread_state *thread, const struct ntk_ring_thread *writer,
                         const struct ntk_slot *slot)
 {

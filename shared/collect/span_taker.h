@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span_taker - chooses spans among the records of rings, and finds what belongs to each: the
- * caller's trace, the name of the model, the rank.
+ * span_taker - chooses spans among the records of rings, and finds the data that belongs to each:
+ * the caller's trace, the name of the model, the rank.
  *
  * The trace of a record is the last TRACE_PARENT record of its thread before it. If records of the
  * thread were lost in between, the trace is unknown, and the span has none.

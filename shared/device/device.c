@@ -18,7 +18,7 @@ struct ntk_device_source {
     char *driver_sysfs;
     char *hooks_dir;
     bool infos_only;
-    struct ntk_sysfs *sysfs; /* NULL while there is no tree */
+    struct ntk_sysfs *sysfs; /* NULL while the tree is missing */
     struct ntk_device_tree tree;
 };
 

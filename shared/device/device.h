@@ -56,7 +56,7 @@ struct ntk_device_info {
 
 struct ntk_device_tree {
     enum ntk_device_origin origin;
-    char root[512];                             /* stands for /sys */
+    char root[512];                             /* in place of /sys */
     char driver_version[NTK_DEVICE_TEXT_BYTES]; /* "2.30.2.0" */
     bool new_layout;                            /* driver 2.31 and later */
     uint64_t identity;                          /* differs between drivers and machines */

@@ -65,9 +65,9 @@ int ntk_device_soft_make(struct ntk_err *err)
         errno != ENOENT) { /* the source reports a tree that this user may not read */
         return 0;
     }
-    ntk_child_program_beside("neuron-bench", program, sizeof program);
+    ntk_child_program_next_to("neuron-bench", program, sizeof program);
     child.output = memfd_create("neuron-bench", MFD_CLOEXEC);
-    /* Without the program there is no machine, which the source reports. */
+    /* Without the program, no machine is built, which the source reports. */
     if (child.output >= 0 && ntk_child_start(&child, &pid) == 0) {
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
         }

@@ -25,7 +25,7 @@ struct walk {
     int ret;
 };
 
-/* ---- recognising leaves ---- */
+/* ---- identification of leaves ---- */
 
 /* "neuron_core3" or "core3": 3, else -1. */
 static int core_of_name(const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* efa - ports of EFA adapters, as the kernel's infiniband class lists them. An adapter is one of
- * Amazon's (vendor 0x1d0f) whose number begins with 0xefa. */
+ * Amazon's (vendor 0x1d0f) with a number that begins with 0xefa. */
 #include "shared/device/adapter.h"
 
 #include <dirent.h>

@@ -154,7 +154,7 @@ struct asker {
         uint64_t asked_ns;
         char url[NTK_HOSTS_URL_BYTES];
     } * places;
-    size_t next;   /* host that was not asked yet */
+    size_t next;   /* host that was not queried yet */
     size_t asking; /* places that are */
 };
 

@@ -40,7 +40,7 @@ extern "C" {
 /* A host, and its answer if there is one. */
 struct ntk_host {
     const char *address;                 /* as requested, borrowed; "": this machine */
-    char name[NTK_URL_SHOWN_BYTES];      /* the same for people, without a password */
+    char name[NTK_URL_SHOWN_BYTES];      /* the same for users, without a password */
     const struct ntk_snapshot *snapshot; /* NULL: none, see err */
     struct ntk_err err;
     struct ntk_ranks_clock clock;

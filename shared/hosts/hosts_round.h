@@ -3,7 +3,7 @@
  * hosts_round - the times at which the hosts of a watch are queried and results are reported.
  *
  * Every host is queried once per period. Results are reported when each queried host has answered
- * or failed, at the latest after half a period. With begin_whole the first news waits for all
+ * or failed, at the latest after half a period. With begin_whole, the first update waits for all
  * hosts.
  *
  * Times are monotonic and come from the caller: nothing here reads a clock.

@@ -231,7 +231,7 @@ static __always_inline struct ntk_host_bpf_stack *copy_of(uint32_t tid)
     return stack;
 }
 
-/* ---- telling ---- */
+/* ---- messages ---- */
 
 static __always_inline void tell(const struct ntk_host_bpf_event *event,
                                  const struct ntk_host_bpf_stack *stack)

@@ -66,7 +66,7 @@ struct ntk_host_stacks {
     uint64_t refused;         /* frames beyond the limit */
 };
 /* A stack is 1 + the index of its innermost frame; 0 is none. Adds one frame inside of `parent`;
- * returns the new stack, or `parent` if there is no room. */
+ * returns the new stack, or `parent` if the table is full. */
 uint32_t ntk_host_stacks_push(struct ntk_host_stacks *stacks, uint32_t parent, const char *name,
                               const char *module, uint32_t line, enum ntk_host_language language);
 const struct ntk_host_frame *ntk_host_stacks_at(const struct ntk_host_stacks *stacks,

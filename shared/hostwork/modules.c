@@ -74,7 +74,7 @@ static int find_below_root(uint32_t pid, const char *path)
     return at;
 }
 
-/* Takes over what was found, and opens it for reading if it is a regular file: to open anything
+/* Takes over the found file, and opens it for reading if it is a regular file: to open anything
  * else may wait, or have effects. */
 static int open_found(int at, struct stat *out_status)
 {

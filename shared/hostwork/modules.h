@@ -53,7 +53,7 @@ struct ntk_host_files {
 };
 void ntk_host_files_fini(struct ntk_host_files *files);
 
-/* Adds what is new of /proc/PID/maps, and opens files whose base name is wanted (NULL: all). */
+/* Adds new entries of /proc/PID/maps, and opens files with a wanted base name (NULL: all). */
 void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
                            struct ntk_host_files *files, bool (*is_wanted)(const char *name));
 /* The same for one line; false: the line does not describe code. Opens no file. */

@@ -21,7 +21,7 @@
 #define STACKS_PER_OBSERVATION 6000u
 #define STACKS_PER_SECOND_MAX 500u
 #define STACKS_PER_SECOND_MIN 20u
-#define MODULES_MS 1000u   /* between two looks at what is mapped, at the sampler's own pace */
+#define MODULES_MS 1000u   /* between two scans of the mappings, at the sampler's own pace */
 #define PROCESSES_READ 64u /* further ones have stacks without names */
 
 struct ntk_host_observation {
@@ -137,8 +137,8 @@ static struct ntk_host_modules *modules_of(struct ntk_host_observation *o, uint3
     return modules;
 }
 
-/* Of processes that may be traced; what is loaded later is found by a later call. Without stacks,
- * only interpreters are of interest. */
+/* Of processes that may be traced; modules that are loaded later are found by a later call. Without
+ * stacks, only interpreters are of interest. */
 static void read_modules(struct ntk_host_observation *o)
 {
     bool has_stacks = o->kind == &ntk_host_sampler_bpf;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observe - one process observed from begin to answer: gaps from its segment, what its threads do
+ * observe - one process observed from begin to answer: gaps from its segment, activity of threads
  * from a sampler, frames of Python, symbols, attribution.
  *
  * _begin(), then _poll() every ntk_host_observation_poll_ms(), or less often with the method proc;

@@ -32,8 +32,8 @@ struct ntk_host_pythons {
 
 /* Whether a file of this base name may have an interpreter in it. */
 bool ntk_host_pythons_is_file(const char *name);
-/* Adds the interpreter of a process that may be traced, if it has one that is known. Looks at each
- * module once. */
+/* Adds the interpreter of a process that may be traced, if it is a known one. Checks each module
+ * once. */
 void ntk_host_pythons_find(struct ntk_host_pythons *pythons, struct ntk_host_modules *modules);
 /* Samples all threads of all interpreters. */
 void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_records *records);

@@ -30,8 +30,8 @@ int ntk_host_resolve(const struct ntk_host_raw *raw, const struct ntk_vec *proce
 /* ---- for resolve.c, its child and tests ---- */
 
 struct ntk_buf;
-/* The frames of all stacks as bytes, in the child; is_unwound: with libdw, else only what is known
- * without it. */
+/* The frames of all stacks as bytes, in the child; is_unwound: with libdw, else only frames that
+ * are known without it. */
 void ntk_host_resolve_write(const struct ntk_host_raw *raw, const struct ntk_vec *processes,
                             bool is_unwound, struct ntk_buf *out);
 /* What the child has of its parent's descriptors, by their numbers: these two, and the files of

@@ -57,7 +57,7 @@ static char state_letter(const struct ntk_host_thread *thread)
     return state == 'Z' || state == 'X' ? '\0' : state;
 }
 
-/* The state, and the call it is in; false: it is gone. The call tells the usual states. */
+/* The state, and the call it is in; false: it is gone. The call distinguishes the usual states. */
 static bool read_state(const struct ntk_host_thread *thread, char *out_state,
                        struct ntk_host_slice *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_address - a listening address in the form that people type. */
+/* http_address - a listening address in the form that users type. */
 #include "shared/http/http_address.h"
 
 #include <errno.h>

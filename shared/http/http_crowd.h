@@ -38,7 +38,7 @@ struct ntk_http_crowd {
     uint64_t sequence;
 };
 
-/* A connection begins; NULL if there is no row left. Closes another one if there are too many. */
+/* A connection begins; NULL if no row is left. Closes another one if there are too many. */
 struct ntk_http_crowd_row *ntk_http_crowd_enter(struct ntk_http_crowd *crowd, int fd);
 /* All of these accept NULL. */
 void ntk_http_crowd_leave(struct ntk_http_crowd *crowd, struct ntk_http_crowd_row *row);

@@ -18,7 +18,7 @@ extern "C" {
 
 /* Appends a gzip member to out: 0, -ENOMEM, or -EMSGSIZE beyond 2 GiB. */
 int ntk_http_gzip(const void *bytes, size_t bytes_count, struct ntk_buf *out);
-/* Begins a gzip member whose bytes the caller passes to deflate() part by part: 0 or -ENOMEM. */
+/* Begins a gzip member; the caller passes its bytes to deflate() part by part: 0 or -ENOMEM. */
 int ntk_http_gzip_begin(z_stream *stream);
 /* Appends the content of a gzip member: 0, -ENOMEM, -EBADMSG, or -EMSGSIZE beyond bytes_max
  * bytes. */

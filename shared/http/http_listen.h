@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_listen - a listening socket for an address that people type.
+ * http_listen - a listening socket for an address that users type.
  *
  * Owner:   the caller closes the descriptor.
  * Threads: any.

@@ -8,7 +8,7 @@
 
 /* For the agent: page, API and metrics (--http). The default for clients with only a host. */
 #define NTK_HTTP_PORT_AGENT 9482
-/* For metrics alone (--prometheus, neuron-monitor-prometheus): the vendor's port. */
+/* Only for metrics (--prometheus, neuron-monitor-prometheus): the vendor's port. */
 #define NTK_HTTP_PORT_METRICS 8000
 
 #define NTK_HTTP_PORT_TEXT_OF(number) #number

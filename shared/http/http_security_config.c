@@ -110,7 +110,7 @@ static int read_bool(struct reader *reader, const char *key, yaml_node_t *value)
     if (!text || (strcmp(text, "true") && strcmp(text, "false"))) {
         return fail(reader, value, key, "must be true or false");
     }
-    return 0; /* HTTP/1.1 is spoken with everyone, in either case */
+    return 0; /* all clients can use HTTP/1.1, in either case */
 }
 
 static int refuse(struct reader *reader, const char *key, yaml_node_t *value)

@@ -4,7 +4,7 @@
  *
  * YAML as exporter-toolkit's docs/web-configuration.md describes it: tls_server_config,
  * http_server_config, basic_auth_users, rate_limit. Unsupported settings (cipher lists, allowed
- * names of clients) and unknown keys are refused, not ignored.
+ * names of clients) and unknown keys are rejected, not ignored.
  *
  * Owner:   caller's storage; ntk_http_security_config_fini() frees the texts.
  * Threads: any; no state.

@@ -45,7 +45,7 @@ struct job {
     struct ntk_http_request request;
     /* the route that it answers; NULL: it computes a password */
     const struct ntk_http_route *route;
-    const struct ntk_http_upload *upload; /* or what is PUT */
+    const struct ntk_http_upload *upload; /* or the uploaded data */
     void *upload_state;                   /* NULL: turned away */
     bool is_answered;                     /* the upload has its answer */
     struct ntk_http_response answer;
@@ -60,13 +60,13 @@ struct ntk_http_server {
     struct ntk_http_security *security; /* NULL: no access control, no encryption */
     struct ntk_http_guard *guard;       /* NULL: any name, no token */
     const struct ntk_http_route *routes;
-    const struct ntk_http_route *slow_routes; /* NULL: there is no second thread */
+    const struct ntk_http_route *slow_routes; /* NULL: no second thread */
     const struct ntk_http_upload *uploads;
     struct ntk_http_feed *feeds;
     struct ntk_http_crowd crowd;
     uint16_t port;
     char *unix_path;             /* NULL: it has a port */
-    struct stat unix_status;     /* of what is ours there */
+    struct stat unix_status;     /* of our own data there */
     struct ntk_http_worker slow; /* answers the slow routes */
     struct ntk_http_worker gate; /* computes passwords */
     atomic_uint handed;          /* requests of workers that are not answered yet */
@@ -145,7 +145,7 @@ bool ntk_http_request_takes_gzip(const struct ntk_http_request *request)
             if (*rest == ',' || *rest == '\0') {
                 return true;
             }
-            if (*rest == ';') { /* refused by any weight of zero: q=0, q=0.0 */
+            if (*rest == ';') { /* excluded by a weight of zero: q=0, q=0.0 */
                 const char *weight = strchr(rest, '=');
                 return weight && strtod(weight + 1, NULL) > 0;
             }
@@ -428,7 +428,7 @@ static bool hand_over(struct ntk_http_server *server, const struct ntk_http_requ
     return false;
 }
 
-/* 0, or the status with which a request is refused. 1: another thread computes its password. */
+/* 0, or the status with which a request is rejected. 1: another thread computes its password. */
 static int check_client(struct ntk_http_server *server, const struct ntk_http_request *request,
                         void **state)
 {

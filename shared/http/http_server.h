@@ -11,7 +11,7 @@
  * the other, and other clients do not wait. A third checks passwords that have not been verified
  * yet. Wrong passwords cost it at most a quarter of a core.
  *
- * What the server does by itself: 404 and 405, HEAD, limits on connections, request size and idle
+ * The server itself provides: 404 and 405, HEAD, limits on connections, request size and idle
  * time, `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, `Referrer-Policy:
  * no-referrer` and `Cross-Origin-Resource-Policy: same-origin`.
  *
@@ -125,10 +125,10 @@ struct ntk_http_route {
 };
 
 /* Accepts PUT. A page of another site cannot do that: browsers first send OPTIONS, which is
- * refused. Not together with `security`. */
+ * rejected. Not together with `security`. */
 struct ntk_http_upload {
     const char *path; /* exact */
-    /* Called before the body, whose length the client must give (else 411). Returns the upload, or
+    /* Called before the body; the client must give its length (else 411). Returns the upload, or
      * NULL with the answer filled; then the body is read and discarded. */
     void *(*begin)(const struct ntk_http_request *request, uint64_t bytes_count,
                    struct ntk_http_response *response, void *ctx);

@@ -3,7 +3,7 @@
  * http_worker - a thread for sequential work that would block the server's thread.
  *
  * A job belongs to a connection that is suspended until it is done, and then the server's thread
- * owns it again. A client with too many jobs, or a job when too many wait, is refused at once.
+ * owns it again. A client with too many jobs, or a job when too many wait, is rejected at once.
  * Useless work can cost time: the thread then rests, so that no client keeps a core busy with it.
  *
  * Private to shared/http. Owner: a zeroed struct does not run; _start / _stop.
@@ -25,7 +25,7 @@ struct ntk_http_job {
     /* is_late: the server ends, so it answers without doing the work. True: the work was
      * useless. */
     bool (*run)(struct ntk_http_job *job, bool is_late);
-    uint64_t who; /* whose it is */
+    uint64_t who; /* owner of the job */
     struct ntk_http_job *next;
 };
 

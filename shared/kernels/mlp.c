@@ -35,7 +35,7 @@ struct mlp {
     uint64_t tiles;                  /* number used so far: selects the next bank */
 };
 
-/* Loads weights and biases; the last token stands for all, because a queue set completes in
+/* Loads weights and biases; the last token covers all, because a queue set completes in
  * order. */
 static struct layer load_layer(struct mlp *m, const char *weights_name, const char *bias_name,
                                uint64_t inputs, uint64_t outputs, uint32_t seed)

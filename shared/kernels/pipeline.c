@@ -2,7 +2,7 @@
 /*
  * pipeline - dense layers, each a subgraph for a separate NeuronCore: the next core takes the
  * output of one by its name; weights stay in the state buffer from the start of the model on. One
- * node of the graph, for the chips whose cores make pipelines.
+ * node of the graph, for the chips with cores that form pipelines.
  *
  * two-node-core - the same, and one layer more as its own node: where a runtime has too few cores
  * for both, they take turns on those of the larger one.

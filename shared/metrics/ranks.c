@@ -163,7 +163,7 @@ static bool is_restarted(const struct ntk_rank_row *row, const struct ntk_comm_v
         verdict->sequence - row->sample->sequence < 2 || later_ns <= NTK_RANKS_LEAST_NS) {
         return false;
     }
-    later_ns -= NTK_RANKS_LEAST_NS; /* the error is what the sender claims, so it is never added */
+    later_ns -= NTK_RANKS_LEAST_NS; /* the sender claims the error, so it is never added */
     return later_ns > row->clock_error_ns && later_ns - row->clock_error_ns > first->clock_error_ns;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranks - which ranks of a communicator have come to the current operation, which have not, and for
+ * ranks - which ranks of a communicator have reached the current operation, which have not, and for
  * how long.
  *
  * Ranks of one communicator share its key, in the snapshots of one or more machines. All ranks
- * number their operations in the same way, so the highest number of some rank tells which ranks are
+ * number their operations in the same way, so the highest number of some rank shows which ranks are
  * awaited. Times are durations that each machine measured; clocks of machines are only compared for
- * processes that began after the others came, see clock_error_ns.
+ * processes that started after the others arrived, see clock_error_ns.
  *
  * A verdict only uses rows: a rank without a row is "unseen", and so is a rank on a machine that is
  * not monitored.

@@ -5,7 +5,7 @@
  * shared/collect makes one per period; the report can be parsed back to one; store, HTTP, exporters
  * and neuron-top only read it.
  *
- * Absent is not zero: a `has` mask tells which groups of a struct are known. A field without its
+ * Absent is not zero: a `has` mask shows which groups of a struct are known. A field without its
  * bit is zero and has no meaning.
  *
  * Counters are struct ntk_count: `period` is what the period added (never negative, adds up over
@@ -353,7 +353,7 @@ struct ntk_model_sample {
     const char *name;
     const char *neff_path;
     char uuid[33];   /* 32 lower-case hexadecimal digits, "" unknown */
-    bool loaded;     /* false: unloaded in this period, listed once more with its last counts */
+    bool loaded;     /* false: unloaded in this period, listed again with its last counts */
     bool is_running; /* an execution ran or was running in the period */
     bool estimated;  /* nothing is computed, its durations are estimates (opaque program) */
     /* its device memory is a difference around its load (row "uncategorized") */
@@ -915,7 +915,7 @@ void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,
  * is not ok. */
 void ntk_snapshot_set_jobs(struct ntk_snapshot *snapshot, const struct ntk_jobs *jobs);
 
-/* ---- more events than room ---- */
+/* ---- events beyond the limit ---- */
 
 #define NTK_SNAPSHOT_JOINED_EVENTS_MAX 1024
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_memory - memory of a runtime: the vendor's groups, totals, and what is unknown. */
+/* snapshot_memory - memory of a runtime: the vendor's groups, totals, and unknown parts. */
 #include <string.h>
 
 #include "shared/metrics/snapshot.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_events - what happened in the period, for viewers on another machine: loads, errors,
- * captures, marks, the log of memory. A line has room for some; where there are more, the log of
- * memory goes first, and what is omitted is counted.
+ * report_events - the events of the period, for viewers on another machine: loads, errors,
+ * captures, marks, the log of memory. A line has limited space: if it is short, the memory log is
+ * omitted first, and omitted events are counted.
  */
 #include <stdlib.h>
 #include <string.h>

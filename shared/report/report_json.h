@@ -42,7 +42,7 @@ enum ntk_report_omit {
 };
 
 struct ntk_report_options {
-    bool pretty;           /* indented for people; line_bytes_max does not count then */
+    bool pretty;           /* indented for users; line_bytes_max does not count then */
     bool timestamps;       /* "time_ns" and "sequence" as last keys */
     bool all_cores;        /* every core of the machine in each runtime, with zeros */
     bool vendor_only;      /* none of our additional keys */
@@ -54,7 +54,7 @@ struct ntk_report_options {
  * parts. */
 int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_err *err);
 
-/* Appends the report and '\n'. 0, or -ENOMEM. *out_cut (may be NULL) tells whether "neuron_ext" was
+/* Appends the report and '\n'. 0, or -ENOMEM. *out_cut (may be NULL) shows whether "neuron_ext" was
  * omitted to keep to line_bytes_max. */
 int ntk_report_write(const struct ntk_snapshot *snapshot, const struct ntk_report_options *options,
                      struct ntk_buf *out, bool *out_cut);

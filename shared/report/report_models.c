@@ -36,7 +36,7 @@ const struct report_field report_fields_model_ext[] = {
     REPORT_ROW("device_latency", REPORT_HISTOGRAM, AT(device_latency)),
     REPORT_END,
 };
-/* Behind the name. */
+/* Keys after the name. */
 const struct report_field report_fields_model[] = {
     REPORT_ROW("uuid", REPORT_UUID, AT(uuid)),
     REPORT_ROW("model_id", REPORT_U32, AT(id)),
@@ -59,7 +59,7 @@ static void write_device_groups(struct report_writer *w, const struct ntk_runtim
     ntk_json_key_object_begin(&w->json, "neuron_device");
     report_key_group(w, runtime, NTK_GROUP_CONSTANTS, group[NTK_GROUP_CONSTANTS]);
     report_key_group(w, runtime, NTK_GROUP_MODEL_CODE, group[NTK_GROUP_MODEL_CODE]);
-    /* There is no key for scratchpad here; it counts with the runtime's memory, so that the sum is
+    /* Scratchpad has no key here; it counts with the runtime's memory, so that the sum is
      * right. */
     report_key_group(w, runtime, NTK_GROUP_RUNTIME,
                      group[NTK_GROUP_RUNTIME] + group[NTK_GROUP_SCRATCHPAD]);

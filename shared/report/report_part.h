@@ -37,7 +37,7 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
 uint32_t report_lnc_of(const struct ntk_snapshot *snapshot,
                        const struct ntk_runtime_sample *runtime);
 
-/* ---- report_cores.c: neuroncore_counters and what our part knows of cores ---- */
+/* ---- report_cores.c: neuroncore_counters and our part about cores ---- */
 
 void report_write_cores(struct report_writer *w, const struct ntk_runtime_sample *runtime);
 /* "neuroncores" of a neuron_ext: physical cores with all known facts. */

@@ -3,7 +3,7 @@
  * report_schema - the JSON Schema (2020-12) of a report, as this version writes it.
  *
  * It is made from the tables that write and read the plain keys, and from report.shape.json, which
- * says how their objects are in each other and has the keys that are worked out:
+ * nests their objects and has the computed keys:
  *
  *   "name"                     what $defs has under this name
  *   "fields": [tables]         the keys of these tables (REPORT_TABLES of report_part.h)
@@ -11,8 +11,8 @@
  *   "names": list, "of": x     ... and one key for each word of a list (report_schema.c)
  *   "optional": [keys]         what may be absent, true: all; the tables know it of theirs
  *   "content": {"key key": t}  descriptions of its properties; docs/formats/report.md has them too
- *   "list": x                  an array of such
- *   "by_number": x             an object whose keys are numbers
+ *   "list": x                  an array of x
+ *   "by_number": x             an object with numbers as keys
  *   "words": list              one of these texts
  *   anything else              itself
  *

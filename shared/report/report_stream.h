@@ -4,7 +4,7 @@
  *
  *   while ((got = ntk_report_stream_fill(stream, fd, &err)) > 0) {
  *       while ((ret = ntk_report_stream_next(stream, &snapshot, &err)) != 0) {
- *           ...                       // 1: a snapshot, negative: a sentence about one text
+ *           ...                       // 1: a snapshot, negative: a message about one text
  *       }
  *   }
  *

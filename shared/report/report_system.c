@@ -32,7 +32,7 @@ const struct report_field report_fields_self_stats[] = {
     REPORT_ROW("memory_used_bytes", REPORT_U64, AT(self_memory_bytes)),
     REPORT_END,
 };
-/* Behind the CPUs. */
+/* Keys after the CPUs. */
 const struct report_field report_fields_cpus[] = {
 #define NTK_SYSTEM_COUNTER(id, name, group, key, ...) REPORT_ROW(key, REPORT_U64, AT(name)),
 #include "shared/metrics/system.def"
@@ -158,7 +158,7 @@ static void read_self(struct ntk_snapshot *snapshot, const json_t *group)
 
 /* -- vcpu_usage -------------------------------------------------------------------------------- */
 
-/* The table of one CPU, whose key is its number. */
+/* The table of one CPU, with its number as key. */
 static void share_table(const char *number, struct report_field fields[2])
 {
     fields[0] = (struct report_field)REPORT_ROW(

@@ -177,7 +177,7 @@ void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns)
     }
     folder->look_us = 0;
     folder->marked_ns = now_ns;
-    folder->still_ns = 0; /* files that a writer left while there was no reader */
+    folder->still_ns = 0; /* files that a writer left while no reader was running */
     (void)set_lock(folder->mark_fd, LOOKS_BASE);
     if (folder->marks) {
         ntk_ring_folder_hold(folder->mark_fd, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ring_known - the state of files that are not, or no longer, in the list of segments: reported,
- * refused, to be removed; and the limits per user. Private to this folder of the source.
+ * rejected, to be removed; and the limits per user. Private to this folder of the source.
  *
  * Owner:   zeroed is empty; ntk_ring_known_fini() frees.
  * Threads: as for the registry.
@@ -50,8 +50,8 @@ struct ring_known_file {
     uint64_t ended_order; /* see ntk_ring_registry_release() */
     int fd; /* of a file to be removed: locks its byte 1 until its contents are stored; -1 */
     bool is_held;
-    bool is_unreadable; /* refused because this user may not read it */
-    char *reason;       /* of a refusal; NULL */
+    bool is_unreadable; /* rejected because this user may not read it */
+    char *reason;       /* of a rejection; NULL */
 };
 
 struct ring_user {

@@ -76,7 +76,7 @@ struct proc_status {
     uint32_t innermost_pid; /* the last of "NSpid:"; 0 unknown */
 };
 
-/* The text behind "\nname:", or NULL. */
+/* The text after "\nname:", or NULL. */
 static const char *status_field(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
@@ -278,7 +278,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     return 0;
 }
 
-/* Marks the segments whose process has exited, once in each look. */
+/* Marks the segments of exited processes, once per scan. */
 static void find_exits(struct ntk_ring_liveness *liveness, uint64_t look)
 {
     struct epoll_event events[EXITS_AT_ONCE];

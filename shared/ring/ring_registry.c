@@ -33,7 +33,7 @@
 #define WANTED_BYTE 1 /* locked by readers that still have to store the file's contents */
 #define WANTED_NS (60 * NTK_NS_PER_SECOND)
 #define REFUSED_AGAIN_NS (60 * NTK_NS_PER_SECOND)
-/* After this time, the writer has given up a file without its magic: a writer locks its file
+/* After this time, the writer has abandoned a file without its magic: a writer locks its file
  * directly after creating it, so a second without a lock is enough if the process in its name does
  * not run. */
 #define UNREADY_NS (60 * NTK_NS_PER_SECOND)
@@ -405,7 +405,7 @@ static void remove_folder(struct ntk_ring_registry *registry, size_t index)
     ntk_vec_remove(&registry->folders, index);
 }
 
-/* Adds this folder. owner: the required owner, or anyone. A missing folder is accepted. */
+/* Adds this folder. owner: the required owner, or any. A missing folder is accepted. */
 static void add_folder(struct ntk_ring_registry *registry, const char *path, int64_t owner)
 {
     struct ring_folder *folder = NULL;
@@ -436,7 +436,7 @@ static void add_folder(struct ntk_ring_registry *registry, const char *path, int
     }
 }
 
-/* Anyone can create a folder with the name for another user, so the owner is checked first; the
+/* Any user can create a folder with the name for another user, so the owner is checked first; the
  * folder that is opened then belongs to the user, under the name that paths.h finds. */
 static void find_user_folder(struct ring_folder *parent, const char *name, void *ctx)
 {

@@ -70,7 +70,7 @@ struct ntk_ring_poll {
     uint32_t segments; /* in the list now */
     uint32_t appeared; /* since the previous poll */
     uint32_t ended;
-    uint32_t ignored; /* files named like segments that are refused: owner, type, magic, bounds */
+    uint32_t ignored; /* files named like segments that are rejected: owner, type, magic, bounds */
     uint32_t unreadable; /* of the ignored: files that this user may not read */
     /* Users with folders that this user may not read, when the registry was opened: their processes
      * cannot even be counted. */
@@ -79,8 +79,8 @@ struct ntk_ring_poll {
 };
 
 /* One round. Processes that ended are NTK_SEGMENT_ENDED in this round: drain their rings and read
- * their counters once more. The next round makes them NTK_SEGMENT_GONE, and the one after frees
- * them. out may be NULL. */
+ * their counters again. The next round makes them NTK_SEGMENT_GONE, and the one after frees them.
+ * out may be NULL. */
 int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_poll *out,
                            struct ntk_err *err);
 

@@ -54,7 +54,7 @@ struct ntk_ring_segment {
     bool is_host_pid_sought;  /* it cannot appear later */
     uint32_t free_lock_polls; /* polls in a row that found byte 0 free */
     uint64_t free_lock_poll;  /* the last of them */
-    int pid_fd;               /* of its process, where that alone decides; -1 */
+    int pid_fd;               /* of its process, if that is sufficient; -1 */
     bool has_exited;          /* ... once it has */
     struct ntk_ring_process process;
     uint64_t pid_namespace;

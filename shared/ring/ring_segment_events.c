@@ -8,7 +8,7 @@
 #define RING_SLOTS_MAX (1u << 24)
 #define RELEASED_RECORDS 16384u /* a mebibyte of pages */
 
-/* Sets up readers of rings that are ready; an invalid ring is skipped for good. */
+/* Sets up readers of rings that are ready; an invalid ring is skipped permanently. */
 static void find_rings(struct ntk_ring_segment *segment)
 {
     uint64_t slots_begin = (uint64_t)(segment->section[NTK_SECTION_SLOTS].at - segment->base);

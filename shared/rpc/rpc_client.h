@@ -29,7 +29,7 @@ int ntk_rpc_client_call(struct ntk_rpc_client *client, const char *path,
                         const ProtobufCMessage *request, const ProtobufCMessageDescriptor *type,
                         ProtobufCMessage **out_reply, struct ntk_err *err);
 
-/* The next request of a stream, borrowed until the next call; NULL: there are no more, or after an
+/* The next request of a stream, borrowed until the next call; NULL: no more, or after an
  * error in *out_ret, which ends the stream. */
 typedef const ProtobufCMessage *ntk_rpc_client_next(void *ctx, int *out_ret, struct ntk_err *err);
 

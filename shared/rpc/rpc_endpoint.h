@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc_endpoint - the address of the first generation's runtime daemon, as people write it.
+ * rpc_endpoint - the address of the first generation's runtime daemon, as users write it.
  *
  * Owner:   the caller frees the text with free().
  * Threads: any; no state.

@@ -27,7 +27,7 @@ struct ntk_rpc_files {
     struct ntk_vec symbols; /* of struct symbol */
 };
 
-/* ---- what a file defines ---- */
+/* ---- definitions of a file ---- */
 
 static const char *join(char **out, const char *scope, const char *name)
 {
@@ -250,7 +250,7 @@ size_t ntk_rpc_files_needed(const struct ntk_rpc_files *files, const struct ntk_
     size_t count = 1;
 
     out_files[0] = file;
-    /* Imports come before the file, so there is no circle; each is checked once. */
+    /* Imports come before the file, so cycles are impossible; each is checked once. */
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < out_files[i]->import_count; k++) {
             const struct ntk_rpc_file *import = out_files[i]->imports[k];

@@ -25,7 +25,7 @@ static bool varint_read(struct reader *reader, uint64_t *out_value)
 }
 
 /* Input that protobuf-c accepts and we do not: a text with a NUL, and a field of number 0, which no
- * message has and which is refused after repacking. Bytes that are not a message pass here:
+ * message has and which is rejected after repacking. Bytes that are not a message pass here:
  * unpacking them fails. */
 static enum ntk_rpc_fault look(const ProtobufCMessageDescriptor *type, struct reader reader,
                                unsigned depth)

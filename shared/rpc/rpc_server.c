@@ -28,7 +28,7 @@ struct ntk_rpc_server {
     grpc_completion_queue *queue;
     const struct ntk_rpc_method *methods;
     void *ctx;
-    bool is_deaf; /* there was no memory to accept the next call */
+    bool is_deaf; /* out of memory when accepting the next call */
     struct tag shut;
 };
 
@@ -40,7 +40,7 @@ struct ntk_rpc_call {
     const struct ntk_rpc_method *method;
     void *own;
     uint64_t note;
-    grpc_byte_buffer *read; /* what a read brought */
+    grpc_byte_buffer *read; /* the received data */
     int was_cancelled;
     struct tag tags[EVENTS];
     int outstanding; /* batches in progress; all except writes count in the loop */
@@ -98,7 +98,7 @@ static void call_destroy(struct ntk_rpc_call *call)
     free(call);
 }
 
-/* False: gRPC refuses it, and no event follows. */
+/* False: gRPC rejects it, and no event follows. */
 static bool start(struct ntk_rpc_call *call, enum event event, const grpc_op *ops, size_t op_count)
 {
     __atomic_fetch_add(&call->outstanding, 1, __ATOMIC_RELAXED);
@@ -318,7 +318,7 @@ int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *met
                           struct ntk_rpc_server **out_server, struct ntk_err *err)
 {
     /* Tensors may have any size; clients may ping at any rate; two daemons cannot share a port;
-     * compressed messages are refused, because their size is unknown in advance. */
+     * compressed messages are rejected, because their size is unknown in advance. */
     grpc_arg args[] = {
         NTK_RPC_NUMBER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
         NTK_RPC_NUMBER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),

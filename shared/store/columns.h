@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * columns - the columns of samples (columns.def), and what is counted of a core, in the order of
+ * columns - the columns of samples (columns.def), and the counters of a core, in the order of
  * the ids of shared/abi/core_counts.def.
  *
  * SQL names them as {set|text}: the text once for each column of the set, with its name for % and

@@ -1,5 +1,5 @@
 -- The database of neuron-monitor: see docs/formats/store.md. schema_tiers.sql, run once for each coarser tier, and
--- views.sql follow. Braces hold the columns of columns.def and of what is counted of a core: columns.h.
+-- views.sql follow. Braces hold the columns of columns.def and of a core's counters: columns.h.
 -- Times are nanoseconds since 1970 UTC, durations nanoseconds, sizes bytes. A sample belongs to the
 -- period that ends at its time_ns; NULL is "not known", never zero. Cores are global physical ones.
 
@@ -83,7 +83,7 @@ CREATE TABLE core_sample (
     PRIMARY KEY (time_ns, process_id, core)
 ) STRICT, WITHOUT ROWID;
 
--- One row where anything happened in the period; the histograms are those of the period.
+-- One row per period with activity; the histograms are those of the period.
 CREATE TABLE execution_sample (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
@@ -119,8 +119,8 @@ CREATE TABLE rank (
     PRIMARY KEY (process_id, communicator, rank)
 ) STRICT, WITHOUT ROWID;
 
--- One row where any operation ended in the period. in_operations_ns is the time of those, wait_ns what of it passed
--- until the last rank had come, core_busy_ns that of all cores of the process.
+-- One row per period in which an operation ended. in_operations_ns is the time in operations, wait_ns the part of it
+-- until the last rank arrived, core_busy_ns the busy time of all cores of the process.
 CREATE TABLE rank_sample (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
@@ -158,9 +158,9 @@ CREATE TABLE memory_last (
     PRIMARY KEY (process_id, core, category, model_id)
 ) STRICT, WITHOUT ROWID;
 
--- What is known of a core of a process since its segment began (CLOCK_MONOTONIC): where an agent that starts again goes
--- on. A process that closed the runtime and began again has a row for each time; began_ns 0: the sum of those that are
--- long over. What the process did is the sum of its rows.
+-- Counters of a core of a process since its segment began (CLOCK_MONOTONIC), from which a restarted agent continues. A
+-- process that closed the runtime and opened it again has a row for each time; began_ns 0: the sum of old ones. The
+-- total of the process is the sum of its rows.
 CREATE TABLE core_total (
     process_id INTEGER NOT NULL REFERENCES process,
     core INTEGER NOT NULL,
@@ -172,8 +172,8 @@ CREATE TABLE core_total (
     PRIMARY KEY (process_id, core, began_ns)
 ) STRICT, WITHOUT ROWID;
 
--- What a core of a process did after since_ns and before the sample of time_ns, while no agent was there: the
--- agent that started next found it in the counters. Part of all sums of counts, of no rate and no share.
+-- Work of a core of a process after since_ns and before the sample of time_ns, while no agent was running: the next
+-- agent found it in the counters. Included in all sums of counts, but not in rates and shares.
 CREATE TABLE unwatched (
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
@@ -225,7 +225,7 @@ CREATE TABLE model_log (
 ) STRICT;
 CREATE INDEX model_log_by_time ON model_log (time_ns);
 
--- What a program says of itself; time_ns is the end.
+-- Marks that a program set; time_ns is the end.
 CREATE TABLE mark_log (
     event_id INTEGER PRIMARY KEY,
     time_ns INTEGER NOT NULL,
@@ -242,7 +242,7 @@ CREATE TABLE memory_category (
     location TEXT NOT NULL
 ) STRICT;
 
--- What each tier holds: every sample after first_ns, merged up to done_ns.
+-- The content of each tier: every sample after first_ns, merged up to done_ns.
 CREATE TABLE tier (
     tier TEXT PRIMARY KEY,
     step_ns INTEGER NOT NULL,
@@ -252,7 +252,7 @@ CREATE TABLE tier (
 INSERT INTO tier VALUES ('second', 1000000000, 0, NULL), ('minute', 60000000000, 0, NULL),
                         ('hour', 3600000000000, 0, NULL);
 
--- What the machine is, from since_ns until the next row: one per start of an agent and per change.
+-- The machine from since_ns until the next row: one row per start of an agent and per change.
 CREATE TABLE machine (
     since_ns INTEGER PRIMARY KEY,
     boot_id TEXT NOT NULL,
@@ -270,7 +270,7 @@ CREATE TABLE machine (
     core_count INTEGER NOT NULL
 ) STRICT;
 
--- The devices of a row of machine. connected_devices: numbers with commas, NULL where not known.
+-- The devices of a row of machine. connected_devices: numbers with commas, NULL if unknown.
 CREATE TABLE device (
     since_ns INTEGER NOT NULL REFERENCES machine,
     device INTEGER NOT NULL,
@@ -284,8 +284,8 @@ CREATE TABLE device (
     PRIMARY KEY (since_ns, device)
 ) STRICT, WITHOUT ROWID;
 
--- The health of a device from time_ns until its next rows: one for each reason, the worst has rank 0; a device that is
--- well has one row without a reason. At each start of an agent and at each change.
+-- The health of a device from time_ns until its next rows: one for each reason, the worst has rank 0; a healthy device
+-- has one row without a reason. Written at each start of an agent and at each change.
 CREATE TABLE device_health (
     time_ns INTEGER NOT NULL,
     device INTEGER NOT NULL,
@@ -301,8 +301,8 @@ CREATE TABLE device_health (
     PRIMARY KEY (time_ns, device, rank)
 ) STRICT, WITHOUT ROWID;
 
--- What the agent said of ranks, from time_ns to to_ns (NULL: it holds, or the agent that said it is gone and none came
--- after it). rank NULL: no single one is named; pid, tag: of the rank, NULL and '' where nobody tells of it.
+-- Verdicts of the agent on ranks, from time_ns to to_ns (NULL: it holds, or its agent exited and none followed). rank
+-- NULL: no single rank is named; pid, tag: of the rank, NULL and '' if unknown.
 CREATE TABLE rank_verdict (
     verdict_id INTEGER PRIMARY KEY,
     time_ns INTEGER NOT NULL,
@@ -324,7 +324,7 @@ CREATE TABLE rank_verdict (
 CREATE INDEX rank_verdict_by_time ON rank_verdict (time_ns);
 CREATE INDEX rank_verdict_by_rank ON rank_verdict (communicator, rank, time_ns);
 
--- What host threads did while cores of a process were idle: an observation of a minute at most ends at time_ns. held_ns
+-- What host threads did while cores of a process were idle: an observation of at most a minute ends at time_ns. held_ns
 -- and idle_ns are of all cores; place 0 is the cause with the most idle time. '' is unknown.
 CREATE TABLE idle (
     time_ns INTEGER NOT NULL,
@@ -353,8 +353,8 @@ CREATE TABLE idle_cause (
     PRIMARY KEY (time_ns, process_id, place)
 ) STRICT, WITHOUT ROWID;
 
--- A batch job as the scheduler's prolog tells, from time_ns to to_ns (NULL: it is there, or the agent that saw it is gone
--- and none came after it). One that goes back into the queue and begins again has a row for each time.
+-- A batch job as reported by the scheduler's prolog, from time_ns to to_ns (NULL: it still exists, or its agent exited
+-- and none followed). A requeued job has a row for each run.
 CREATE TABLE job (
     job_key INTEGER PRIMARY KEY,
     time_ns INTEGER NOT NULL,
@@ -365,7 +365,7 @@ CREATE TABLE job (
 CREATE INDEX job_by_time ON job (time_ns);
 CREATE INDEX job_by_id ON job (job_id);
 
--- The cores that it held, from when to when.
+-- The cores that it held, and when.
 CREATE TABLE job_core (
     job_key INTEGER NOT NULL REFERENCES job,
     core INTEGER NOT NULL,

@@ -1,7 +1,6 @@
--- One coarser tier: @ is its name. A row is what the rows of the tier below add up to in the
--- step that ends at time_ns: counts and busy times are sums, *_max the largest, *_last the newest,
--- histograms merged; the percentiles are those of the merged histogram. samples and period_ns say how
--- many seconds were seen, and how long they were.
+-- One coarser tier: @ is its name. A row merges the rows of the tier below in the step that ends at time_ns: counts and
+-- busy times are sums, *_max the largest, *_last the newest; histograms are merged, and percentiles are those of the
+-- merged histogram. samples and period_ns are the number of merged samples and their total length.
 
 CREATE TABLE machine_@ (
     time_ns INTEGER PRIMARY KEY{machine_step|,

@@ -270,7 +270,7 @@ static void fail(struct ntk_store *store, const struct ntk_err *cause)
     set_failing(store, &err);
 }
 
-/* False if the disk refused it: everything is queued again. */
+/* False if the write failed: everything is queued again. */
 static bool commit(struct ntk_store *store)
 {
     struct ntk_err err = { 0 };

@@ -32,7 +32,7 @@ const struct ntk_store_dataset_info ntk_store_datasets[NTK_STORE_DATASET_COUNT] 
 #define NTK_STORE_DATASET(name, step, kept, of, meaning, sql) { OF_##of, KEPT_##kept, sql },
 static const struct {
     enum of of;
-    int kept; /* enum ntk_store_tier, or for ever */
+    int kept; /* enum ntk_store_tier, or forever */
     const char *sql;
 } rows[NTK_STORE_DATASET_COUNT] = {
 #include "shared/store/store_datasets.def"

@@ -24,7 +24,7 @@ struct ntk_store_ecc {
     } rows[NTK_SNAPSHOT_DEVICES_MAX][NTK_ECC_COUNT];
 };
 
-/* The written rows are no longer there. */
+/* Call this after the written rows were lost. */
 void ntk_store_ecc_reset(struct ntk_store_ecc *ecc);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_ecc_write(struct ntk_store_ecc *ecc, sqlite3 *db, const struct ntk_snapshot *snapshot,

@@ -195,7 +195,7 @@ int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
                        : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                                      "a database created by another program");
     }
-    /* SQLite refuses to open or write these without calling them damaged. */
+    /* SQLite cannot open or write these, but does not call them damaged. */
     if (is_ours && (number_at(head, FORMAT_AT) > FORMAT_MAX || head[WRITE_VERSION_AT] > 2 ||
                     head[WRITE_VERSION_AT + 1] > 2)) {
         return ntk_err_set(err, -EBADMSG, WRITE_VERSION_AT, "the header is damaged");

@@ -25,7 +25,7 @@ struct ntk_store_health {
     } written[NTK_SNAPSHOT_DEVICES_MAX];
 };
 
-/* The written rows are no longer there. */
+/* Call this after the written rows were lost. */
 void ntk_store_health_reset(struct ntk_store_health *health);
 /* The last verdict of the device in this boot, with its reasons; false: there is none. */
 bool ntk_store_health_read(sqlite3 *db, const char *boot_id, uint32_t device,

@@ -4,9 +4,8 @@
  * time of each of its cores.
  *
  * A job is identified by id and cluster while it is there without a break. An agent that starts
- * again continues open rows; the others ended with the last stored period. One that was lost from
- * sight (its folder could not be read, or was not watched) and returns continues from where it
- * ended.
+ * again continues open rows; the others ended with the last stored period. One that disappeared
+ * (its folder could not be read, or was not watched) and returns continues from where it ended.
  *
  * Owner:   caller's storage; ntk_store_jobs_reset() frees what it remembers.
  * Threads: the writer's. Private to shared/store.
@@ -28,7 +27,7 @@ struct ntk_store_jobs {
     struct ntk_vec open; /* struct open_job */
 };
 
-/* The written rows are no longer there. */
+/* Call this after the written rows were lost. */
 void ntk_store_jobs_reset(struct ntk_store_jobs *jobs);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_jobs_write(struct ntk_store_jobs *jobs, sqlite3 *db,

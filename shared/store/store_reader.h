@@ -5,7 +5,7 @@
  *
  * Readers never block the writer, and each call sees one state of the file. A file without a
  * running agent can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations
- * nanoseconds, sizes bytes; cores are global physical ones. A file may come from anyone: a call
+ * nanoseconds, sizes bytes; cores are global physical ones. A file may have any origin: a call
  * that takes minutes gives up, and so does one with a blocked, pending SIGINT or SIGTERM
  * (-ECANCELED). Errors: a message, which names the file only if it cannot be opened.
  *
@@ -31,7 +31,7 @@ extern "C" {
 
 struct ntk_store_reader;
 
-/* Read-only; -ENOENT if there is no file, -EPROTO if it is not a database of ours. */
+/* Read-only; -ENOENT if the file is missing, -EPROTO if it is not a database of ours. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
 /* The same for a program with several threads: every call gives up (-ECANCELED) soon after *stop is
@@ -74,10 +74,10 @@ int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_pr
 /* ---- windows ----
  *
  * A window is (from_ns, to_ns], cut into steps of step_ns (0: one step). Where there is a step, the
- * window is widened to multiples of it since 1970, so the same question gives the same steps later.
- * The reader takes the coarsest tier that fits into a step, finer ones at the edges and for what is
- * not merged yet, and coarser ones where the finer rows are gone: a point is then longer than
- * asked.
+ * window is widened to multiples of it since 1970, so the same query gives the same steps later.
+ * The reader takes the coarsest tier that fits into a step, finer ones at the edges and for rows
+ * that are not merged yet, and coarser ones after the finer rows were deleted: a point is then
+ * longer than asked.
  */
 #define NTK_STORE_POINTS_MAX 100000
 
@@ -374,8 +374,8 @@ int ntk_store_reader_idle(struct ntk_store_reader *reader, const struct ntk_stor
 
 /* ---- batch jobs ----
  *
- * What a job held in the window, and what ran on it meanwhile. Texts and lists last for the call. A
- * negative return stops and is returned. */
+ * The cores of a job in the window, and the work on them meanwhile. Texts and lists last for the
+ * call. A negative return stops and is returned. */
 struct ntk_store_job {
     const char *id;
     const char *user;
@@ -428,12 +428,12 @@ int ntk_store_reader_jobs(struct ntk_store_reader *reader,
 
 /* ---- a moment ----
  *
- * The snapshot whose period contains time_ns, as the agent stored it; of a minute or an hour where
- * the seconds are gone (period_ns says which). Known: machine, devices, runtimes, their cores,
+ * The snapshot of the period that contains time_ns, as the agent stored it; of a minute or an hour
+ * if the seconds have been deleted (see period_ns). Known: machine, devices, runtimes, their cores,
  * models, memory rows and logged events. Not stored, so 0 or absent: cumulative totals
- * (ntk_count.total, but busy_ns.total), CPUs one by one, tags, memory peaks by category. Of power the
- * average is known, and its minimum and maximum repeat it. The caller destroys it. -ENODATA and a
- * message in a gap.
+ * (ntk_count.total, except busy_ns.total), single CPUs, tags, memory peaks by category. Of power
+ * only the average is known, and its minimum and maximum repeat it. The caller destroys it.
+ * -ENODATA and a message in a gap.
  */
 int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
                                  struct ntk_snapshot **out_snapshot, struct ntk_err *err);
@@ -456,7 +456,7 @@ int ntk_store_reader_next(struct ntk_store_reader *reader, uint64_t time_ns, uin
 int ntk_store_reader_before(struct ntk_store_reader *reader, uint64_t time_ns,
                             uint64_t *out_time_ns, struct ntk_err *err);
 
-/* ---- anything else ---- */
+/* ---- other queries ---- */
 
 /* Runs one SELECT; row is called for each row with texts (NULL for NULL) that are valid for the
  * call; a negative return value stops. 0 or negative. */

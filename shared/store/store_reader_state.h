@@ -40,7 +40,7 @@ int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store
  * and :user. */
 void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces,
                                enum ntk_tier_family family, const struct ntk_store_filter *filter);
-/* " AND ..." of columns of process, whose names begin with the prefix. */
+/* " AND ..." of columns of process with names that begin with the prefix. */
 void ntk_store_window_add_process(struct ntk_buf *sql, const char *prefix,
                                   const struct ntk_store_filter *filter);
 /* " AND ..." for the columns of a family that the filter uses. */

@@ -200,7 +200,7 @@ static void take_device(sqlite3_stmt *statement, bool has_stacks, struct ntk_dev
         device->memory_used_bytes[s] = ntk_store_sql_u64(statement, name);
     }
     uint64_t power_period_ns = ntk_store_sql_u64(statement, "power_period_ns");
-    if (power_period_ns > 0) { /* the average alone is stored */
+    if (power_period_ns > 0) { /* only the average is stored */
         device->has |= NTK_DEVICE_HAS_POWER;
         device->power_average =
             (double)ntk_store_sql_u64(statement, "power_ns") / (double)power_period_ns;

@@ -132,7 +132,7 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
 int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *process, uint32_t core,
                       uint64_t began_ns, struct ntk_rows_core **out, struct ntk_err *err);
 void ntk_rows_destroy_process(struct ntk_rows_process *process);
-/* Processes that ended are not asked for again. */
+/* Exited processes are not queried again. */
 void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot);
 
 /* ---- rows ---- */

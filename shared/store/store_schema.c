@@ -89,7 +89,7 @@ int ntk_store_schema_make(sqlite3 *db, struct ntk_err *err)
     return ret;
 }
 
-/* ---- what a file may bring ---- */
+/* ---- permitted contents of a file ---- */
 
 /* Additions of users that do not affect us: the figures of ANALYZE, and views. */
 static const char known_sql[] =

@@ -26,7 +26,7 @@ struct ntk_store_verdicts {
     struct ntk_vec open; /* struct open_verdict */
 };
 
-/* The written rows are no longer there. */
+/* Call this after the written rows were lost. */
 void ntk_store_verdicts_reset(struct ntk_store_verdicts *verdicts);
 /* Adds the number of rows written to *row_count. */
 int ntk_store_verdicts_write(struct ntk_store_verdicts *verdicts, sqlite3 *db,

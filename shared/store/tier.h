@@ -52,7 +52,7 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
  * SQL functions that the statements above and the reader use:
  * add_up(x)                   sum, at most the largest integer instead of failing; NULL of nothing
  * newest(x, time_ns)          the x of the largest time_ns that is not NULL
- * histogram_merge(blob)       all histograms as one BLOB; NULL of nothing; skips what is malformed
+ * histogram_merge(blob)       all histograms as one BLOB; NULL of nothing; skips malformed ones
  * histogram_percentile(b, p)  ns, NULL for an empty or malformed one
  */
 int ntk_tier_add_functions(sqlite3 *db, struct ntk_err *err);

@@ -1,8 +1,8 @@
--- For people with sqlite3; those of the coarser tiers are in schema_tiers.sql.
+-- Views for users of sqlite3; those of the coarser tiers are in schema_tiers.sql.
 --
--- Counts come from other people's processes, and sum() of SQLite ends a question whose sum leaves 64 bits. Where the
--- sum is shown, it is of the upper and the lower halves: exact as long as it fits, a real number above. Where it
--- is a part of a ratio, it is of real numbers.
+-- Counts come from processes of other users, and sum() of SQLite aborts a query if the sum exceeds 64 bits. Sums for
+-- display therefore add the upper and lower halves separately: exact if the result fits, otherwise a real number. Sums
+-- in a ratio are sums of real numbers.
 
 CREATE VIEW process_overview AS
 SELECT p.pid,
@@ -25,8 +25,8 @@ SELECT p.pid,
          WHERE m.process_id = p.process_id) AS device_mib_max
   FROM process p;
 
--- Shares and rates are of all the time that an agent watched, as neuron-monitor query cores has them: those of the
--- processes of a core add up to its own. Each part of the time is asked from the coarsest tier that has it.
+-- Shares and rates refer to all the time that an agent watched, as in neuron-monitor query cores: those of the
+-- processes of a core add up to that of the core. Each part of the time is read from the coarsest tier that has it.
 CREATE VIEW core_overview AS
 WITH merged AS (
     SELECT coalesce((SELECT done_ns FROM tier WHERE tier = 'minute'), 0) AS minute_ns,

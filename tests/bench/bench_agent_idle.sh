@@ -1,13 +1,13 @@
 #!/bin/bash
 # bench_agent_idle - the agent's cost on 128 unused cores (trn2.48xlarge, LNC 1), with every
 # exporter: health, a database, a page scraped every 15 s, the browser's page, remote write, OTLP,
-# conditions of Kubernetes. Target: 1 % of a CPU, 16 MiB of its own memory. NTK_BENCH_SECONDS (60).
+# conditions of Kubernetes. Target: 1 % of a CPU, 16 MiB of private memory. NTK_BENCH_SECONDS (60).
 . "$(dirname "$0")/lib.sh"
 needs neuron-monitor neuron-bench curl python3
 seconds=${NTK_BENCH_SECONDS:-$(size 60 0.2)}
 export NEURON_SOFT_INSTANCE=$(size trn2.48xlarge trn2.3xlarge) NEURON_RT_VIRTUAL_CORE_SIZE=1
 
-# Accepts whatever is sent, and pretends to have a node.
+# Accepts all requests, and pretends to have a node.
 python3 -c '
 import http.server
 class Handler(http.server.BaseHTTPRequestHandler):

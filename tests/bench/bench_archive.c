@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_archive - what archiving an hour of the largest machine costs (128 cores, one row per
+ * bench_archive - the cost of archiving an hour of the largest machine (128 cores, one row per
  * second: 460,800 rows of core_sample), compared with SQLite stepping through the same rows and
  * returning their values: CPU time, bytes per row, and memory.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_collect - what collecting costs. Compares recording and quantiles of histograms with
+ * bench_collect - the cost of collecting. Compares recording and quantiles of histograms with
  * reading the events, and the collector's CPU time at 10,000 executions per second over 32 cores
  * with that of a collector that watches nothing.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_engine - the software core against what its kernels are made of.
+ * bench_engine - the software core compared with the libraries below its kernels.
  *
  * Tensor engine: programs of nc_matmul tiles against plain cblas_sgemm of the same shape on packed
  * matrices. DMA: transfers against memcpy of the same runs. Both sides touch the same amount of

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the hooks add to nrt_execute of a small NEFF. Three processes run the same NEFF, with the
- * hooks off, with counters, and with everything. They take turns, so that all meet the same state
+ * hooks off, with counters, and with everything. They take turns, so that all run in the same state
  * of the machine. Where the kernel places the pages of a process matters more than the hooks, so
  * there are several such sets, and the best process of each mode counts.
  *
  * That difference is a hundred ns out of twenty thousand, and the result may be a percent or two
  * too high or too low. So the calls are also timed by themselves, with as much memory moved between
- * begin and end as the NEFF moves. That figure includes what the caches have lost by then, and
- * hardly anything that other processes do.
+ * begin and end as the NEFF moves. That figure includes cache misses that the memory traffic
+ * causes, and hardly any influence of other processes.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
  * The largest machine takes 90 ms (perf record --call-graph dwarf). 59 % are in the thread that
  * publishes the device tree. It first reads all 25,000 files of the earlier publisher (openat 29,
  * pread 11, close 6, fstat 5), to find what other processes wrote and which texts are out of date.
- * 8 % list these files, 8 % load OpenBLAS, 6 % are first touches of memory. If the time of a file
- * told that its text is current, fstatat alone would suffice. But older versions take files with
- * unknown times for written by a user, and clear their counters.
+ * 8 % list these files, 8 % load OpenBLAS, 6 % are first touches of memory. fstatat alone would
+ * suffice if the time of a file showed that its text is current. But older versions assume that a
+ * user wrote files with unknown times, and clear their counters.
  */
 #include <stdio.h>
 #include <stdlib.h>

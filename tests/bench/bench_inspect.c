@@ -134,7 +134,7 @@ static struct folder own_folder_write(const char *below, uint64_t records)
                                 .seed = 1,
                                 .is_numbered = true,
                                 .late = 1,
-                                .broken = RANK_WORLD_NOBODY };
+                                .broken = RANK_WORLD_NO_RANK };
     struct rank_world_sums sums;
 
     rounds_require(mkdir(folder.path, 0755) == 0 && rank_world_write(&world, folder.path, &sums),
@@ -162,7 +162,7 @@ static double ask(void *ctx)
            millions;
 }
 
-static void analyze(struct folder *folder, const char *whose)
+static void analyze(struct folder *folder, const char *prefix)
 {
     /* Each analysis needs all spans in a different order. */
     static const char *const analyses[] = { "host-gaps", "ranks", "joined", "executions" };
@@ -173,9 +173,9 @@ static void analyze(struct folder *folder, const char *whose)
 
         folder->name = analyses[i];
         double seconds = ask(folder);
-        (void)snprintf(line, sizeof line, "%sanalyze %s, per million records", whose, analyses[i]);
+        (void)snprintf(line, sizeof line, "%sanalyze %s, per million records", prefix, analyses[i]);
         rounds_print_value(line, seconds, "s", 0, 0);
-        (void)snprintf(line, sizeof line, "%sanalyze %s, memory", whose, analyses[i]);
+        (void)snprintf(line, sizeof line, "%sanalyze %s, memory", prefix, analyses[i]);
         rounds_print_value(line, folder->memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What hooks around a runtime cost a job: the same call through libneuron-hooks.so and straight
- * into a runtime whose executions take ten microseconds (bench_vendor.c).
+ * into a runtime with executions of ten microseconds (bench_vendor.c).
  */
 #include <dlfcn.h>
 #include <stdio.h>

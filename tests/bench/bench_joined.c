@@ -45,7 +45,7 @@ static struct job job_write(const char *below, const char *name, uint32_t collec
                                 .is_numbered = true,
                                 .host_ahead_ns = 1000000,
                                 .late = 77,
-                                .broken = RANK_WORLD_NOBODY };
+                                .broken = RANK_WORLD_NO_RANK };
     struct rank_world_sums sums;
     struct job job = { .folder = test_scratch_path(below, name) };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What questions about a capture of 20 million events cost: the CPU time of neuron-profile, user
+ * The cost of analyses of a capture of 20 million events: the CPU time of neuron-profile, user
  * and system, from its start to its answer, opening included. The first figure is opening alone.
  *
  * NTK_BENCH_STEPS sets the number of steps of tests/support/ntff_big.h (default a million) with 20

@@ -142,7 +142,7 @@ static float *weights_make(void)
     return weights;
 }
 
-/* A valid NEFF whose constants have one element each: its members are final except for the sizes in
+/* A valid NEFF with constants of one element each: its members are final except for the sizes in
  * def.json. */
 static void members_make(size_t constant_count, struct ntk_tar *out_tar,
                          struct ntk_neff_header *out_header)

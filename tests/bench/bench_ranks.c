@@ -7,7 +7,7 @@
  * A rank is a process: each step it reads for a while, executes a model and waits for its device
  * time (NEURON_SOFT_PACE=1), then gathers with the others. Faults are those of NEURON_SOFT_FAULT; a
  * slow host is a rank that reads longer. The verdict that counts is that of a window of 30 steps.
- * The number of steps until the first verdict names the rank is measured by a look at every second
+ * The number of steps until the first verdict names the rank is measured by a check every second
  * step.
  *
  * In some jobs all ranks become slower together after 50 steps, and are watched for 50 more. There
@@ -47,7 +47,7 @@
 /* The link fault counts an operation of one page as this long (docs/faults.md). */
 #define LINK_NS 15328.0
 
-enum put_in {
+enum injected {
     NOTHING,
     SLOW_CORE,
     SLOW_MEMORY,
@@ -85,7 +85,7 @@ static const struct {
 struct job {
     uint64_t seed;
     uint32_t ranks, struck;
-    enum put_in kind;
+    enum injected kind;
     uint32_t core_steps; /* of TEST_MODEL_STEP_NS */
     uint64_t host_ns;
     double size; /* of what is injected, in steps */
@@ -103,7 +103,7 @@ static struct job job_of(uint64_t seed)
     struct job job = { .seed = seed };
 
     (void)uniform(&state);
-    job.kind = (enum put_in)(uniform(&state) * KINDS);
+    job.kind = (enum injected)(uniform(&state) * KINDS);
     job.ranks = 2 + (uint32_t)(uniform(&state) * (RANKS_MAX - 1));
     job.ranks = job.kind == HALF && job.ranks < 4 ? 4 : job.ranks;
     job.struck = (uint32_t)(uniform(&state) * job.ranks);
@@ -208,7 +208,7 @@ static void rank_run(const struct job *job, uint32_t rank, int ready)
     }
 }
 
-/* ---- the job, watched ------------------------------------------------------------------------ */
+/* ---- the observed job ------------------------------------------------------------------------ */
 
 struct found {
     bool has_verdict;
@@ -376,7 +376,7 @@ int main(int argc, char **argv)
     static struct tally all;
     unsigned cases = number_of("BENCH_CASES", ROUNDS_SIZE(CASES, 1));
     unsigned first = number_of("BENCH_SEED", 1);
-    unsigned put_in = 0;
+    unsigned injected = 0;
     unsigned lost = 0;
 
     rounds_options(argc, argv);
@@ -396,9 +396,9 @@ int main(int argc, char **argv)
         }
         case_add(&job, &found, &tallies[job.kind]);
         case_add(&job, &found, &all);
-        put_in += kinds[job.kind].is_slow || kinds[job.kind].is_slower;
+        injected += kinds[job.kind].is_slow || kinds[job.kind].is_slower;
     }
-    printf("%-16s %6s %6s %6s %6s %6s\n", "put in", "cases", "named", "slower", "right", "cause");
+    printf("%-16s %6s %6s %6s %6s %6s\n", "injected", "cases", "named", "slower", "right", "cause");
     for (int k = 0; k < KINDS; k++) {
         printf("%-16s %6u %6u %6u %6u %6u\n", kinds[k].name, tallies[k].cases, tallies[k].named,
                tallies[k].slower, tallies[k].right, tallies[k].right_where);
@@ -409,7 +409,7 @@ int main(int argc, char **argv)
     rounds_print_value("precision",
                        all.named + all.slower ? (double)all.right / (all.named + all.slower) : 0,
                        "", 0.99, 1);
-    rounds_print_value("recall", put_in ? (double)all.right / put_in : 0, "", 0.95, 1);
+    rounds_print_value("recall", injected ? (double)all.right / injected : 0, "", 0.95, 1);
     rounds_print_value("right cause, of those that were right",
                        all.right ? (double)all.right_where / all.right : 0, "", 0.95, 1);
     if (all.step_count == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_store - what storing costs on the largest machine (128 cores, 32 runtimes, all cores busy):
- * CPU time per stored second compared with a bare loop of INSERTs into the same schema, bytes on
- * the disk, and the time of questions about a day.
+ * bench_store - the cost of storing on the largest machine (128 cores, 32 runtimes, all cores
+ * busy): CPU time per stored second compared with a bare loop of INSERTs into the same schema,
+ * bytes on the disk, and the time of queries about a day.
  *
  * Method: runs the parts of the writer in this thread, one transaction per second as in the agent.
  * Time is the thread's CPU time, so disk syncs do not count. The day has one row per second at its
@@ -479,7 +479,7 @@ static void bench_disk(const char *folder)
     close_writer(&writer);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static int ignore_step(const struct ntk_store_executions *step, void *ctx)
 {

@@ -122,7 +122,7 @@ int main(int argc, char **argv)
     struct trace_sample *sample = trace_sample_create(SLICES / ROWS);
     struct ntk_timeline_source source = { .trace = &sample->trace, .name = "sample" };
     struct rounds_subject subjects[] = {
-        { .name = "one look at every slice", .measure = look_at_all },
+        { .name = "one read of every slice", .measure = look_at_all },
         { .name = "tiles of a window", .measure = windows },
         { .name = "statistics of a range", .measure = statistics },
     };

@@ -1,5 +1,6 @@
-"""Measures the timeline page: bench_timeline.py BROWSER PROFILE_FOLDER ADDRESS ROUNDS DIVISOR, where movements have so
-many times fewer frames. Prints lines of "VALUE TARGET NAME"; bench_timeline.sh judges them."""
+"""Measures the timeline page: bench_timeline.py BROWSER PROFILE_FOLDER ADDRESS ROUNDS DIVISOR. Movements have
+1/DIVISOR of the frames. Prints lines of "VALUE TARGET NAME"; bench_timeline.sh compares them with the
+targets."""
 import os
 import sys
 

@@ -226,7 +226,7 @@ static void small(void)
     unlink(path);
 }
 
-/* Seconds to read the capture and write a copy next to it: what the disk can do at this moment. */
+/* Seconds to read the capture and write a copy next to it: the current speed of the disk. */
 static double copy_file(void)
 {
     char command[2048];

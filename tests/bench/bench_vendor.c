@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime whose executions take ten microseconds and do nothing else, so that the cost of the
+ * A runtime with executions that only take ten microseconds, so that the cost of the
  * hooks around it shows. It has no version nodes, and only the calls that a process needs.
  */
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_so - the hooks in a shared library, behind exported functions as a runtime has them.
+ * hooks_so - the hooks in a shared library, with exported functions like those of a runtime.
  */
 #ifndef NTK_TESTS_BENCH_HOOKS_SO_H
 #define NTK_TESTS_BENCH_HOOKS_SO_H

@@ -1,5 +1,5 @@
-# lib.sh - what the scripted benches share; sourced first. In addition to tests/e2e/lib.sh: sizes of a smoke run, and
-# figures and verdicts in the form of the benches in C. run.sh sets the environment.
+# lib.sh - common functions of the scripted benches; sourced first. In addition to tests/e2e/lib.sh: sizes of a smoke
+# run, and figures and verdicts in the form of the benches in C. run.sh sets the environment.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 missed=
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rounds - measures several subjects in turn, so that all of them meet the same load of the
- * machine, and compares minimum with minimum and median with median.
+ * rounds - measures several subjects in turn, so that all of them run under the same load, and
+ * compares minimum with minimum and median with median.
  */
 #ifndef NTK_TESTS_BENCH_ROUNDS_H
 #define NTK_TESTS_BENCH_ROUNDS_H

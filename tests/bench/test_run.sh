@@ -2,7 +2,7 @@
 # target.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 mkdir -p build/bench
-bench() { # NAME: a bench whose text comes on stdin
+bench() { # NAME: a bench with its text on stdin
     { echo '#!/bin/bash' && cat; } >"build/bench/bench_$1"
     chmod +x "build/bench/bench_$1"
 }
@@ -57,13 +57,13 @@ grep -A 6 '^## bench_good' page.md | sed 's/, [0-9-]*, load average at the start
 TEXT
 ) || fail "unexpected page"
 grep -q '^| four |  |  | not measured: no peer |$' page.md || fail "the page lacks a target that was not measured"
-grep -q '^2 met, 1 within noise, 1 missed, 5 not measured\.$' page.md || fail "the page has another sum"
+grep -q '^2 met, 1 within noise, 1 missed, 5 not measured\.$' page.md || fail "the sum of the page differs"
 
 # One bench more: the others keep their sections, but not if these are of another machine.
 line "one" "met" | bench missed
 cp page.md before.md
 "$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "unexpected output: $(cat err)"
-grep -q '^3 met, 1 within noise, 0 missed, 5 not measured\.$' page.md || fail "the page has another sum after one bench: $(tail -1 page.md)"
+grep -q '^3 met, 1 within noise, 0 missed, 5 not measured\.$' page.md || fail "the sum of the page differs after one bench: $(tail -1 page.md)"
 diff <(sed '/^## bench_missed/,/^## /d; /^[0-9]* met/d' before.md) <(sed '/^## bench_missed/,/^## /d; /^[0-9]* met/d' page.md) || fail "sections of other benches changed"
 sed -i 's/^| machine |.*/| machine | an older one |/' page.md
 "$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build bench_missed >out 2>err || fail "unexpected output: $(cat err)"
@@ -75,7 +75,7 @@ sed -i 's/^## bench_missed/## bench_removed/' page.md
 [ "$(grep '^## bench' page.md)" = "## bench_missed" ] || fail "the page has a bench that does not exist: $(grep '^## ' page.md)"
 
 # A smoke run fails if the list differs, and is skipped if the bench is.
-! "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_good >out 2>err || fail "a target that is not listed was accepted"
+! "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_good >out 2>err || fail "an unlisted target was accepted"
 grep -q 'targets are not those of targets.txt' err || fail "unexpected output: $(cat err)"
 code=0
 "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_peerless >out 2>err || code=$?

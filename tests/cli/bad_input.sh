@@ -119,7 +119,7 @@ for file in $(find traces -name '*.pb'); do rm "$file" && mkfifo "$file"; done
 timeout "$patience" neuron-profile analyze -d traces joined >out 2>err </dev/null
 [ $? = 1 ] && grep -q "ntrace.pb': not a regular file" err || complain "analyze joined: expected a message about the FIFO"
 row 1 "waits': not a regular file" env NEURON_LIBNRT=./waits neuron-bench exec good.neff -n 1
-[ ! -e o.ntff ] || complain "a capture of nothing was left"
+[ ! -e o.ntff ] || complain "an empty capture was left"
 
 # ---- a full disk ----
 if [ -c /dev/full ]; then
@@ -144,7 +144,7 @@ full() { # KiB PATTERN COMMAND...
 full 16 "short.ntff: .*dropped for lack of space" neuron-profile capture -n good.neff -s short.ntff
 full 1 "short.ntff" neuron-profile capture -n good.neff -s short.ntff
 full 16 "new.neff" neuron-packager example mlp -o new.neff
-[ ! -e new.neff ] || complain "a NEFF cut short looks whole"
+[ ! -e new.neff ] || complain "a truncated NEFF looks complete"
 full 1 "new.db" neuron-monitor --once --period 100ms --db new.db
 
 # ---- ports ----

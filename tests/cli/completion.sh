@@ -34,7 +34,7 @@ for program in $programs; do
     [ "$(ask "$program" --vers)" = --version ] || fail "$program --vers<tab>: $(ask "$program" --vers)"
 done
 
-# Subcommands whose operands are names, and these names; for some, only the first operand is a name.
+# Subcommands with names as operands, and these names; for some, only the first operand is a name.
 declare -A operands=(
     [neuron-monitor query]=$(neuron-monitor query --help | sed -n '/^Questions:/,$s/^  \([a-z]*\) .*/\1/p')
     [neuron-packager example]=$(neuron-packager example --list | grep -o '^[a-z][^ ]*')
@@ -54,7 +54,7 @@ subcommands() {
         options_of "$program" "$word" >want
         diff want offered >differ || fail "$program $word --<tab>: $(cat differ)"
         [ -n "${operands[$program $word]:-}" ] ||
-            [ -z "$(ask "$program" "$word" "")" ] || fail "$program $word <tab> is for files"
+            [ -z "$(ask "$program" "$word" "")" ] || fail "$program $word <tab> completes files"
     done
 }
 subcommands neuron-bench exec machine
@@ -71,8 +71,8 @@ for command in "${!operands[@]}"; do
     [ "$(wc -w <<<"${operands[$command]}")" -gt 1 ] || fail "expected names of $command"
     diff <(printf '%s\n' ${operands[$command]}) <(ask "$program" "$word" "") >differ || fail "$command <tab>: $(cat differ)"
 done
-[ "$(ask neuron-monitor query --db x.db lat)" = latency ] || fail "a question behind the value of an option"
-[ -z "$(ask neuron-monitor query latency "")" ] || fail "a second question"
+[ "$(ask neuron-monitor query --db x.db lat)" = latency ] || fail "a question after the value of an option"
+[ -z "$(ask neuron-monitor query latency "")" ] || fail "a second question completes"
 [ -z "$(ask neuron-monitor query --db "")" ] || fail "the value of an option is not a question"
 [ "$(ask neuron-profile analyze idle critical-)" = critical-path ] || fail "a second analysis: $(ask neuron-profile analyze idle critical-)"
 
@@ -98,7 +98,7 @@ code=0
 neuron-bench exec --completion bash >out 2>err || code=$?
 [ $code = 2 ] && [ ! -s out ] && grep -q "neuron-bench --completion bash" err || fail "exec --completion bash: $code"
 
-# A value that may be omitted: the next word is not its value, what follows = is.
+# A value that may be omitted: the next word is not its value, but the text after = is.
 [ "$(ask neuron-monitor --otlp --vers)" = --version ] || fail "a word after --otlp is not a value"
 [ -z "$(ask neuron-monitor --otlp = que)" ] || fail "what follows --otlp= is a value"
 

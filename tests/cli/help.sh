@@ -20,7 +20,7 @@ check() {
     said=$(awk 'length($0) > 80' <<<"$help")
     [ -z "$said" ] || complain "$* --help is wider than 80 columns: $said"
     if [ -c /dev/full ]; then
-        said=$("$@" --help 2>&1 >/dev/full) && complain "$* --help ends well on a full disk"
+        said=$("$@" --help 2>&1 >/dev/full) && complain "$* --help succeeds on a full disk"
         [[ $said == *"cannot write to stdout"* ]] || complain "$* --help on a full disk says $said"
     fi
     said=$("$@" --version 2>&1)

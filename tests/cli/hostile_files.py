@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""hostile_files - what any file may do to the programs that open it: nothing.
+"""hostile_files - no file harms the programs that open it.
 
-Each file is cut at lengths all over it and changed in fields all over it. A program then reads it or refuses it with one
-sentence; it takes at most 4 times the size of what it is given and 64 MB of memory above what a sound little file
-takes, and ends by SIGTERM. Usage: hostile_files.py FOLDER [FILE.ntff|FILE.neff]..., programs in the PATH.
-NTK_HOSTILE_CHANGES is how many ways each pair of a file and a program is tried (default 30); large files are tried in a third
-of them, which is still each program."""
+Each file is truncated at many lengths and changed in many fields. A program then reads it, or rejects it with
+one message. The program may use 4 times the size of its input and 64 MB of memory more than for a small valid
+file, and exits on SIGTERM. Usage: hostile_files.py FOLDER [FILE.ntff|FILE.neff]..., with the programs in
+PATH. NTK_HOSTILE_CHANGES is the number of changes per pair of file and program (default 30); a large file
+gets a third of them, and still runs with every program."""
 import json
 import os
 import random
@@ -34,7 +34,7 @@ def fail(what, why):
 
 
 def run(command, sigterm_after=None, stdin=os.devnull, **where):
-    """Exit code, stderr, greatest resident memory, seconds to the end; PATIENCE: it was killed."""
+    """Returns exit code, stderr, peak memory and duration in seconds; PATIENCE: the process was killed."""
     with tempfile.TemporaryFile() as err, open(stdin, "rb") as given:
         process = subprocess.Popen(command, stdin=given, stdout=subprocess.DEVNULL, stderr=err, **where)
         begin = time.monotonic()
@@ -60,7 +60,8 @@ def size_of(paths):
 
 
 def changes(data, seed, count=CHANGES):
-    """Names and contents: cut at each of the first lengths and at a stride, fields of 1, 4 and 8 bytes set to extremes."""
+    """Yields names and contents: truncated at the first lengths and at a stride; fields of 1, 4 and 8 bytes
+    set to extremes."""
     rand = random.Random(seed)
     cuts = sorted({0, 1, len(data) - 1, *(len(data) * i // (count // 2) for i in range(count // 2))})
     for cut in cuts:
@@ -102,7 +103,7 @@ def check_sigterm(what, command, after, **how):
 
 
 def attack(path, commands, related=()):
-    """commands: with @ for the changed file; related files are given along and count."""
+    """commands: with @ for the changed file. Related files are passed along and count."""
     with open(path, "rb") as file:
         data = file.read()
     suffix = os.path.splitext(path)[1]
@@ -126,7 +127,7 @@ def attack(path, commands, related=()):
 
 
 def attack_within(folder, name, command, container):
-    """A file of a folder that is opened as a whole."""
+    """A file of a folder that a program opens as a whole."""
     path = os.path.join(folder, name)
     with open(path, "rb") as file:
         data = file.read()
@@ -223,7 +224,7 @@ def main():
             attack(copy, ntff_commands(neff if os.path.exists(neff) else None), [neff] if os.path.exists(neff) else [])
         else:
             attack(copy, neff_commands())
-    print(f"{runs} changed files; most memory above a sound file's: "
+    print(f"{runs} changed files; maximum memory above that of a valid file: "
           + json.dumps({name: f"{bytes_ >> 20} MB" for name, bytes_ in worst.items()}))
     return 1 if failures else 0
 

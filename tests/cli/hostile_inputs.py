@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""hostile_inputs - settings, secrets, saved reports, inputs of captures, databases, spools and the machine's state, cut and
-changed anywhere, as hostile_files.py does it with NEFFs and captures: each is read, set aside or refused within its bounds, and the program that
-opened it obeys SIGTERM. Usage: hostile_inputs.py FOLDER, programs in the PATH.
-NTK_HOSTILE_CHANGES is how many ways each file is tried (default 12)."""
+"""hostile_inputs - settings, secrets, saved reports, inputs of captures, databases, spools and the state of
+the machine, truncated and changed at many places, as hostile_files.py does with NEFFs and captures. Each is
+read, set aside or rejected within the limits, and the program that opened it obeys SIGTERM. Usage:
+hostile_inputs.py FOLDER, with the programs in PATH. NTK_HOSTILE_CHANGES is the number of changes per file
+(default 12)."""
 import concurrent.futures
 import contextlib
 import http.server
@@ -47,14 +48,14 @@ SHAPE = (128, 64)  # the input of memcpy
 
 
 def npy():
-    """Ones, as NumPy writes them."""
+    """An array of ones, as NumPy writes it."""
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % SHAPE
     header += b" " * (128 - 10 - len(header) - 1) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack("<f", 1) * (SHAPE[0] * SHAPE[1])
 
 
 class Peer(http.server.BaseHTTPRequestHandler):
-    """Takes all that is sent, and has keys of AWS for clients."""
+    """Accepts all requests, and has AWS keys for clients."""
 
     def answer(self, body):
         with contextlib.suppress(ConnectionError):  # the process that asked may have ended
@@ -75,20 +76,20 @@ class Peer(http.server.BaseHTTPRequestHandler):
 
 
 class Kind:
-    """A file and who opens it; @ stands for the changed file. until: what serves until it is stopped. stdin: True
-    for the file itself, or another one."""
+    """A file and the program that opens it; @ is replaced by the changed file. until: the output of a server
+    that runs until it is stopped. stdin: True for the file itself, or the path of another one."""
 
-    def __init__(self, name, content, command, until=None, codes=(0, 1), stdin=False, env=None, place=None, beside=()):
+    def __init__(self, name, content, command, until=None, codes=(0, 1), stdin=False, env=None, place=None, related=()):
         self.name, self.content, self.command, self.until, self.codes = name, content, command, until, codes
-        self.stdin, self.env, self.place, self.beside = stdin, env or {}, place, beside
+        self.stdin, self.env, self.place, self.related = stdin, env or {}, place, related
 
 
 def try_kind(kind, base):
-    """In a separate folder, with separate hooks."""
+    """Runs in a private folder, with private hooks."""
     folder = os.path.join(base, "kind-" + kind.name)
     env = dict(os.environ, NEURON_HOOKS_DIR=os.path.join(folder, "hooks"))
     os.makedirs(env["NEURON_HOOKS_DIR"], mode=0o700)
-    for source in kind.beside:
+    for source in kind.related:
         target = os.path.join(folder, os.path.basename(source))
         shutil.copytree(source, target, dirs_exist_ok=True) if os.path.isdir(source) else shutil.copy(source, target)
     path = os.path.join(folder, kind.place or kind.name)
@@ -134,7 +135,7 @@ def read(path):
 
 
 def machine_files(hooks):
-    """The state of the software machine, and files of its device tree that say something."""
+    """Yields the state of the software machine, and the files of its device tree that have content."""
     found = {}
     for folder, folders, names in os.walk(hooks):
         folders[:] = sorted(set(folders) - {"sys.new"})  # of an interrupted exchange
@@ -212,15 +213,15 @@ def kinds(base, url):
     yield Kind("in.npy", npy(), [*capture, "in", "@"])
     yield Kind("in.bin", b"\0\0\x80\x3f" * (SHAPE[0] * SHAPE[1]), [*capture, "in", "@"])
     yield Kind("many-inputs", b"in ones.npy\nin ones.npy\n", [*capture, "-r", "2", "-m", "@"], codes=(0, 1, 2),
-               beside=[os.path.join(base, "ones.npy")])
+               related=[os.path.join(base, "ones.npy")])
     yield Kind("listing.asm", read("memcpy.asm"), ["neuron-packager", "asm", "-o", "made", "@"])
     for name, path in machine_files("machine").items():
         if name.startswith("soft.") or name in ("connected_devices", "core_count", "instance_type", "total", "present", "uuid"):
             place = os.path.join("hooks", os.path.relpath(path, "machine"))
             tree = [os.path.join(base, "machine-as", "hooks")]
-            yield Kind("machine-" + name, read(path), ["neuron-bench", "exec", "-n", "1", neff], place=place, beside=tree)
-            yield Kind("tree-" + name, read(path), ["neuron-top", "--once", "-d", "100ms"], ["neuron-top", "--batch", "-d", "100ms"], place=place, beside=tree)
-            yield Kind("list-" + name, read(path), ["neuron-ls", "--json-output"], place=place, beside=tree, codes=(0, 1))
+            yield Kind("machine-" + name, read(path), ["neuron-bench", "exec", "-n", "1", neff], place=place, related=tree)
+            yield Kind("tree-" + name, read(path), ["neuron-top", "--once", "-d", "100ms"], ["neuron-top", "--batch", "-d", "100ms"], place=place, related=tree)
+            yield Kind("list-" + name, read(path), ["neuron-ls", "--json-output"], place=place, related=tree, codes=(0, 1))
 
 
 def main():

@@ -25,7 +25,7 @@ sample neuron-profile trigger --host "$A" --job none --json
 for option in otlp remote-write k8s-api archive-endpoint; do
     sample neuron-monitor --once "--$option=ftp://someone:hunter2@a b"
 done
-# Outputs whose receiver is missing.
+# Outputs without a receiver.
 AWS_REGION=x AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b neuron-monitor --quiet --no-imds --period 100ms --verbose 1 --otlp="$A" \
     --remote-write "$A" --http 127.0.0.1:0 2>log &
 pids+=($!)

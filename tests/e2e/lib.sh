@@ -1,6 +1,6 @@
-# lib.sh - what test scripts share; sourced first. Creates a scratch folder as working folder, a private hooks folder
-# and a small software machine. However the script ends, both are removed, and every process that was started with
-# this hooks folder is killed.
+# lib.sh - common functions of test scripts; sourced first. Creates a scratch folder as working folder, a private hooks
+# folder and a small software machine. However the script ends, both are removed, and every process that was started
+# with this hooks folder is killed.
 set -euo pipefail
 . "$NTK_SOURCE_DIR/tests/support/others.sh"
 export PATH=$NTK_BIN_DIR:$PATH
@@ -199,7 +199,7 @@ completed_in_reports() {
 # valid_reports FILE...: every line conforms to the schema of reports; not checked if its validator is missing.
 valid_reports() {
     local code=0
-    neuron-monitor --schema >report.schema.json || fail "there is no schema"
+    neuron-monitor --schema >report.schema.json || fail "cannot print the schema"
     "${python:-python3}" "$NTK_SOURCE_DIR/tests/support/valid_reports.py" report.schema.json "$@" >schema.out ||
         code=$?
     [ $code = 0 ] || [ $code = 77 ] || fail "unexpected output: $(head -5 schema.out)"

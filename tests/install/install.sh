@@ -42,7 +42,7 @@ uninstalls() {
     installed uninstall /opt/ntk
     differences=$(diff before <(tree)) || fail "before it was installed (<) and after it was uninstalled (>): $differences"
     ! DESTDIR=$scratch/dest "$NTK_SOURCE_DIR/cmake/installed.sh" uninstall /opt/ntk >install.log 2>&1 ||
-        fail "what is not installed is uninstalled"
+        fail "a file that was not installed is uninstalled"
 }
 
 # A program is built against the installation, with pkg-config and with CMake.

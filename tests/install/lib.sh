@@ -14,7 +14,7 @@ has_programs() {
             fail "$root has no man page of $program"
         for file in bash-completion/completions/$program zsh/site-functions/_$program \
             fish/vendor_completions.d/$program.fish; do
-            grep -q "$program" "$root/share/$file" || fail "$root/share/$file is missing or not of $program"
+            grep -q "$program" "$root/share/$file" || fail "$root/share/$file is missing or does not belong to $program"
         done
     done
 }
@@ -37,7 +37,7 @@ has_tools() {
         neuron-monitor-prometheus neuron-packager neuron-profile neuron-explorer neuron-top
     [ -e "$1/lib/neuron-hooks/libneuron-hooks.so" ] && [ "$(readlink -e "$1/lib/neuron-hooks/libnrt.so.1")" != "" ] ||
         fail "$1 has no hooks"
-    # Jobs whose C library is older than this system's load them.
+    # Jobs with a C library older than this system's load them.
     for file in libneuron-hooks.so libneuron-hooks-audit.so; do
         [ -z "${NTK_SANITIZE:-}" ] || break
         newer=$(objdump -T "$1/lib/neuron-hooks/$file" | sed -nE 's/.*UND.*\(?GLIBC_([0-9.]+)\)? +(.*)/\1 \2/p' |
@@ -58,7 +58,7 @@ has_tools() {
     user=$(sed -n 's/^User=//p' "$1/lib/systemd/system/neuron-monitor.service")
     [ "$user" != "" ] && grep -q "^u $user " "$1/lib/sysusers.d/neuron-monitor.conf" || fail "the unit of $1 does not set a user"
     grep -qx 'EnvironmentFile=-/etc/default/neuron-monitor' "$1/lib/systemd/system/neuron-monitor.service" ||
-        fail "the unit of $1 reads no file of options"
+        fail "the unit of $1 reads no options file"
 }
 
 has_soft_runtime() {
@@ -92,7 +92,7 @@ has_dev() {
 # runs ROOT COMMANDS: runs them with only what is installed below ROOT.
 runs() {
     env -u NTK_LIB_DIR -u NEURON_LIBNRT LD_LIBRARY_PATH="$1/lib" PATH="$1/bin:/usr/bin:/bin" bash -euc "$2" "$1" ||
-        fail "what is installed in $1 does not run"
+        fail "the installation in $1 does not run"
 }
 runs_tools='
     neuron-packager example mlp -o mlp.neff

@@ -70,7 +70,7 @@ done
 zcat alone/tools/usr/share/doc/neuron-tools/changelog.Debian.gz >changelog
 version=$(dpkg-deb --field "$(deb_of neuron-tools)" Version)
 dpkg-parsechangelog -l changelog -S Version 2>parse.log | grep -x "$version" >/dev/null && [ ! -s parse.log ] || fail "the changelog is not of version $version"
-[ "$(find alone -path '*/man1/*' -not -name '*.gz')" = "" ] || fail "a page of the manual is not compressed"
+[ "$(find alone -path '*/man1/*' -not -name '*.gz')" = "" ] || fail "a man page is not compressed"
 # Every option of the agent is a comment of its configuration file.
 neuron-monitor --help | sed -n 's/^ *\(-., \)\?\(--[a-z0-9-]*\).*/\2/p' >options
 [ "$(wc -l <options)" -gt 20 ] || fail "only these options: $(cat options)"
@@ -91,7 +91,7 @@ for name in "${names[@]}"; do
     differences=$(diff <(jq -r '.packages[1:][].name' "$sbom" | sed 's/^libopenblas0-.*/libopenblas0/' | sort -u) \
         <(depends_of "${name#*=}" | { grep -v '^neuron-' || true; })) || fail "libraries of $sbom (<) and dependencies (>) differ: $differences"
     [ "$(jq '[.packages[].SPDXID, .files[].SPDXID] as $ids | [.relationships[] | .spdxElementId, .relatedSpdxElement]
-        | unique - $ids - ["SPDXRef-DOCUMENT"] | length' "$sbom")" = 0 ] || fail "$sbom relates what it does not list"
+        | unique - $ids - ["SPDXRef-DOCUMENT"] | length' "$sbom")" = 0 ] || fail "$sbom has relations of unlisted packages"
     jq -e '[.packages[1:][] | select(.versionInfo == "NOASSERTION")] == []' "$sbom" >/dev/null || fail "$sbom lacks versions"
 done
 

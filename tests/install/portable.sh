@@ -27,7 +27,7 @@ if [ "$1" = symbols ]; then
                 complain "$file needs $soname, which is not in the archive"
         done
         path=$(readelf -d "$file" | sed -n 's/.*(R.*PATH).*\[\(.*\)\]$/\1/p')
-        [[ $file != */libneuron-hooks* || $path == "" ]] || complain "$file has a job search $path"
+        [[ $file != */libneuron-hooks* || $path == "" ]] || complain "$file makes a job search $path"
         [[ ! $path =~ (^|:)[^$] ]] || complain "$file searches $path, which is not relative to itself"
     done <elf
     [ "$(find "$top" -name 'libicu*' -o -name 'libxml2*' -o -name 'libstdc++*')" = "" ] || fail "the archive has ICU, libxml2 or libstdc++"
@@ -70,7 +70,7 @@ TEXT
     greps '^neuroncore_utilization_ratio' "demo-$suite.log" || complain "$suite: no metrics"
     greps 'mlp-serving' "demo-$suite.log" || complain "$suite: no process in the database"
     if [ $suite = bullseye ]; then
-        greps -- '--audit requires glibc 2.36 or later: with glibc 2.31' "demo-$suite.log" && greps '^audit 126' "demo-$suite.log" || complain "$suite: audit is not refused"
+        greps -- '--audit requires glibc 2.36 or later: with glibc 2.31' "demo-$suite.log" && greps '^audit 126' "demo-$suite.log" || complain "$suite: audit is not rejected"
     else
         greps '^audit 0' "demo-$suite.log" || complain "$suite: no audit"
     fi

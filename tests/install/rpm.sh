@@ -16,7 +16,7 @@ for name in "${names[@]}"; do
     rpm -qp --requires "$file" | sed 's/ *$//' >"requires-${name%%=*}"
     rpm -qp --provides "$file" >"provides-${name%%=*}"
     # Requirements that other RPM systems can satisfy: no symbol versions added by Debian, no vendor library.
-    ! greps -E 'CURL_|NCURSES|libnrt|libcnrt|libcnml' "requires-${name%%=*}" || fail "${name#*=} requires what only Debian has"
+    ! greps -E 'CURL_|NCURSES|libnrt|libcnrt|libcnml' "requires-${name%%=*}" || fail "${name#*=} requires packages that only Debian has"
     ! greps -E 'lib(nrt|cnrt|cnml|neuron-hooks)' "provides-${name%%=*}" || fail "${name#*=} provides a library of a vendor"
     # Amazon Linux 2023 has glibc 2.34.
     highest=$(sed -n 's/^libc\.so\.6(GLIBC_\([0-9.]*\)).*/\1/p' "requires-${name%%=*}" | sort -V | tail -1)

@@ -109,9 +109,9 @@ analyze 0 -s a.ntff -n - --json idle
 holds 'keys == ["idle"]'
 holds 'any(.idle.engines[].waits[]; .reason == "dma") and all(.idle.engines[].waits[]; .queue == null)'
 analyze 0 -s a.ntff -n - critical-path
-grep -q '^No layers' printed || complain "expected a message that there are no layers"
+grep -q '^No layers' printed || complain "expected a message that the program has no layers"
 analyze 0 -s a.ntff -n - tensors
-grep -q '^Unavailable: tensors require the NEFF' printed || complain "expected a message that there are no tensors"
+grep -q '^Unavailable: tensors require the NEFF' printed || complain "expected a message that tensors require the NEFF"
 analyze 0 -s a.ntff -n a.neff on-chip
 grep -Eq '^ +0  sbuf +0x[0-9a-f]+ .* DMA_[A-Z]+ +[qkv]$' printed || complain "no row of an input in the state buffer"
 analyze 0 -s a.ntff -n - on-chip
@@ -139,7 +139,7 @@ holds 'all(.memory[]; .peak_bytes == ([.uses[].peak_bytes] | add) and .end_bytes
 holds 'all(.memory[]; any(.uses[]; .name == "tensors" and .peak_bytes == 2 * 3 * 64 * 512 + 4 * 64 * 512))'
 holds '.ranks[0] | .type == "nc_exec_running" and .step_count == 4 and (.workers | length) == 2'
 analyze 0 -d out host-gaps
-[ "$(grep -c '^== ' printed)" = 1 ] || complain "one analysis was asked for"
+[ "$(grep -c '^== ' printed)" = 1 ] || complain "expected only one analysis"
 grep -q '^Software cores: RUNNING is the time that the chip would need' printed || complain "the gaps of software cores are not marked"
 analyze 0 -d out executions
 grep -q '^Software cores: DEVICE is the time that the chip would need' printed || complain "executions on software cores are not marked"
@@ -203,7 +203,7 @@ grep -q '^4 workers joined at 10 collectives; critical path ' printed || complai
 cut=$(find late -name ntrace.pb | head -1)
 head -c 40 "$cut" >cut && cat cut >"$cut"
 analyze 1 -d late --json joined
-[ "$(grep -c 'ntrace.pb' err)" = 1 ] || complain "one trace that is cut off is one sentence"
+[ "$(grep -c 'ntrace.pb' err)" = 1 ] || complain "a truncated trace: expected one message"
 holds '.joined | .unknown == null and (.workers | length) == 3'
 analyze 2 -d late --what-if wait=2 joined
 analyze 2 -d late --what-if link=2 host-gaps
@@ -214,24 +214,24 @@ mkdir -p -m 700 hooks
 neuron-packager example spin -o spin.neff -s 1 || exit 1
 for format in own vendor; do # in our layout, and in the vendor's, where the clock of the core places them
     began=$(date +%s%N)
-    NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.32xlarge neuron-profile inspect -o beside_$format --format $format \
+    NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.32xlarge neuron-profile inspect -o inspected_$format --format $format \
         --capture-system-profiles --capture-device-profiles -- sh -c 'for rank in 0 1; do
             NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 3 0 spin.neff || exit 1 &
             ranks="$ranks $!"
         done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect of two executing ranks failed: $format"
     took=$(($(date +%s%N) - began)) # none of their executions can start farther from one of their collectives than this
-    first=$(dirname "$(find beside_$format -name ntrace.pb | sort | head -1)")
+    first=$(dirname "$(find inspected_$format -name ntrace.pb | sort | head -1)")
     cp "$first"/*_vnc_0.ntff "$first/copy.ntff"
     for named in joined ''; do # read piece by piece, and as a whole
-        analyze 0 -d beside_$format --json $named
+        analyze 0 -d inspected_$format --json $named
         holds '.joined | .unknown == null and (.captures | length) == 3 and ([.captures[] | select(.omitted_reason == null) | .number] | sort) == [0, 1]'
         holds '[.joined.captures[] | select(.omitted_reason == null) | .after_ns | . > -'$took' and . < '$took'] == [true, true]'
         holds '[.joined.captures[] | select(.omitted_reason != null) | .omitted_reason] == ["its name does not contain the core"]'
         holds 'all(.joined.workers[]; .parts_ns.run > 0)'
     done
 done
-mv beside_own beside
-analyze 0 -d beside joined
+mv inspected_own inspected
+analyze 0 -d inspected joined
 [ "$(grep -c '^Capture .*: worker [01], its core started ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is omitted: ' printed || complain "unexpected captures of ranks"
 
 # ---- diff: the same attention with spilt scores, once, then with four executions per side ----
@@ -283,23 +283,23 @@ diff_ 2 fast
 diff_ 2 fast fast fast
 
 analyze 2 -s a.ntff nosuch
-grep -q "unknown analysis 'nosuch'" err || complain "what is wrong with nosuch"
+grep -q "unknown analysis 'nosuch'" err || complain "expected a message about nosuch"
 analyze 0 a.ntff dma
 grep -q '^== DMA ==$' printed || complain "a capture without -s is not read"
 analyze 0 out memory
 grep -q '^== Device memory (memory) ==$' printed || complain "a folder without -d is not read"
 analyze 2 nosuch.ntff dma
-grep -q "unknown analysis 'nosuch.ntff'.*: --list shows the analyses; pass a capture with -s" err || complain "what is wrong with nosuch.ntff"
+grep -q "unknown analysis 'nosuch.ntff'.*: --list shows the analyses; pass a capture with -s" err || complain "expected a message about nosuch.ntff"
 analyze 2 -s a.ntff engines
-grep -q "unknown analysis 'engines' (did you mean 'idle'?)" err || complain "the word of a heading does not lead to its name"
+grep -q "unknown analysis 'engines' (did you mean 'idle'?)" err || complain "the first word of a heading does not suggest its name"
 analyze 2 -s a.ntff 'On the chip'
-grep -q "(did you mean 'on-chip'?)" err || complain "the words of a heading do not lead to its name"
+grep -q "(did you mean 'on-chip'?)" err || complain "the words of a heading do not suggest its name"
 analyze 0 -s a.ntff idle top on-chip dma
 [ "$(grep '^== ' printed)" = "== Engines (idle) ==
 == Costs (top) ==
 == DMA ==
 == On the chip (on-chip) ==" ] || complain "headings without the names to type: $(grep '^== ' printed)"
-grep -q '^Device memory: .* The capture has no spill queues$' printed || complain "dma does not say that there are no spill queues"
+grep -q '^Device memory: .* The capture has no spill queues$' printed || complain "dma does not say that the capture has no spill queues"
 grep -q '^MEAN and SMALL are of data packets; PACKETS and BYTES include writes of semaphores' printed || complain "dma does not say which packets count"
 grep -q '^Values of each space, the greatest product of BYTES' printed || complain "on-chip does not give the order of its rows"
 grep -q '^EVENT_SEMAPHORE only waits' printed || complain "top does not say why EVENT_SEMAPHORE takes no time"

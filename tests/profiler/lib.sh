@@ -1,5 +1,5 @@
 #!/bin/bash
-# lib.sh - what test scripts of the profiler share; sources tests/e2e/lib.sh.
+# lib.sh - common functions of test scripts of the profiler; sources tests/e2e/lib.sh.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 set +e +o pipefail # exit codes are checked where they matter
 export LC_ALL=C.UTF-8 NEURON_RT_LOG_LEVEL=QUIET

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What lies on the chip, byte by byte, from the texts of the instructions that ran.
+"""Derives the content of on-chip memory, byte by byte, from the texts of the executed instructions.
 
-onchip.py ROWS.json ON-CHIP.json LISTING: rows of view, the answer of analyze, and what disasm printed of the program of hardware. Each byte of a
-partition is followed by itself: who wrote it, from when, and until when it was read. Each byte of each value must be told, by the instruction
-that made it, at its times, and no other; and peak and mean are those of all bytes together.
-"""
+onchip.py ROWS.json ON-CHIP.json LISTING: rows of view, the answer of analyze, and the output of disasm for
+the program of hardware. Each byte of a partition is followed separately: which instruction wrote it, from
+when, and until when it was read. The answer must have each byte of each value exactly once, with the
+instruction that made it and its times. Peak and mean must be those of all bytes."""
 import collections
 import json
 import re
@@ -21,7 +21,7 @@ TWO_NS = 2.001  # start and duration of rows are whole ns
 
 
 def extent(at, size, steps, counts):
-    """The bytes from the first that a tile touches to the last."""
+    """Returns the bytes from the first to the last that a tile touches."""
     reach = [step * (count - 1) for step, count in zip(steps, counts)]
     return at + size * sum(r for r in reach if r < 0), at + size * (sum(r for r in reach if r > 0) + 1)
 
@@ -31,7 +31,7 @@ def place(address, low, high):
 
 
 def of_tiles(opcode, text):
-    """(reads, writes, whether it goes on with a sum) of an instruction of an engine."""
+    """Returns (reads, writes, whether it continues a sum) for an instruction of an engine."""
     reads, writes = [], []
     for name, dtype, address, steps, counts in TILE.findall(text):
         if name not in ('src', 'src0', 'src1', 'dst'):
@@ -51,7 +51,7 @@ def of_tiles(opcode, text):
 
 
 def of_direct(text):
-    """Of a transfer with sides that are in the instruction."""
+    """Returns the sides of a transfer that are in the instruction."""
     sides = {}
     for side, element in DIRECT.findall(text):
         address = int(re.search(side + r'_addr_imm=(0x[0-9a-f]+)', text)[1], 16) if side + '_addr_imm' in text else 0
@@ -79,7 +79,7 @@ def of_group(lines):
 
 
 def groups_of(listing):
-    """Lines of each group of prepared transfers by the name that the compiler gave it."""
+    """Returns the lines of each group of prepared transfers, by the compiler's name for the group."""
     groups, name = collections.defaultdict(list), None
     for line in open(listing):
         found = re.match(r'; group \d+ of queue .*: (\S+)-block-\d+$', line)
@@ -93,7 +93,7 @@ def groups_of(listing):
 
 
 def follow(rows, groups):
-    """{space: {(byte, engine, pc): [(from, until)]}} of all values that anybody read."""
+    """Returns {space: {(byte, engine, pc): [(from, until)]}} of all values that were read."""
     now = {'sbuf': {}, 'psum': {}}
     lives = {'sbuf': collections.defaultdict(list), 'psum': collections.defaultdict(list)}
 
@@ -141,18 +141,18 @@ def main(rows, answer, listing):
     for space in spaces:
         name = space['space']
         assert len(space['values']) == space['value_count'], f'{name}: not all values are reported'
-        told = collections.defaultdict(list)
+        reported = collections.defaultdict(list)
         for value in space['values']:
             for byte in range(value['address'], value['address'] + value['bytes']):
-                told[byte, value['engine'], value['pc']].append((value['from_ns'], value['until_ns']))
-        told = {(byte, engine.lower(), pc): sorted(times) for (byte, engine, pc), times in told.items()}
+                reported[byte, value['engine'], value['pc']].append((value['from_ns'], value['until_ns']))
+        reported = {(byte, engine.lower(), pc): sorted(times) for (byte, engine, pc), times in reported.items()}
         wanted = {(byte, engine.lower(), pc): sorted(map(tuple, times)) for (byte, engine, pc), times in truth[name].items()}
-        for key in sorted(told.keys() ^ wanted.keys()):
-            raise AssertionError(f'{name}: byte {key[0]:#x} by {key[1]} {key[2]} is reported as {told.get(key)}, not {wanted.get(key)}')
+        for key in sorted(reported.keys() ^ wanted.keys()):
+            raise AssertionError(f'{name}: byte {key[0]:#x} by {key[1]} {key[2]} is reported as {reported.get(key)}, not {wanted.get(key)}')
         edges = []
         for key, times in wanted.items():
-            assert len(times) == len(told[key]), f'{name}: {key} has {told[key]}, not {times}'
-            for theirs, ours in zip(times, told[key]):
+            assert len(times) == len(reported[key]), f'{name}: {key} has {reported[key]}, not {times}'
+            for theirs, ours in zip(times, reported[key]):
                 assert all(abs(a - b) <= TWO_NS for a, b in zip(theirs, ours)), f'{name}: {key} has {ours}, not {theirs}'
                 edges += [(ours[0], 1), (ours[1], -1)]
         peak = now = 0

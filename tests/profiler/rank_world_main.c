@@ -16,7 +16,7 @@ int main(int argc, char **argv)
                                 .seed = 3,
                                 .is_numbered = true,
                                 .host_ahead_ns = 1000000,
-                                .broken = RANK_WORLD_NOBODY };
+                                .broken = RANK_WORLD_NO_RANK };
     struct rank_world_sums sums;
 
     if (argc != 5) {

@@ -37,10 +37,10 @@ grep -q '^70 workers joined at 40 collectives; critical path ' out || complain "
 grep -q '^host-2, 6 workers: its clock is 2000.0 us ahead of that of host-0, ' out || complain "the clock of a host is missing"
 
 meta many
-grep -q 'many has 70 processes or traces of more than 512 MiB: showing only one row per rank' err || complain "what is not shown"
+grep -q 'many has 70 processes or traces of more than 512 MiB: showing only one row per rank' err || complain "unexpected list of omitted parts"
 holds '[.tracks[].name] == ["Critical path"] + [range(70) | "Rank \(.)"]'
 holds '[.whats[].name] | index("rank 66") != null and index("compute, critical path") != null'
-jq -e '.value.collective_count == 40 and (.value.workers | length) == 70' joined >/dev/null || complain "the tab has other ranks"
+jq -e '.value.collective_count == 40 and (.value.workers | length) == 70' joined >/dev/null || complain "the ranks of the tab differ"
 meta few
 [ -s err ] && complain "the page of few expected nothing on stderr"
 holds '[.tracks[] | select(.kind == "rank") | .name] == ["Critical path"] + [range(6) | "Rank \(.)"]'

@@ -47,7 +47,7 @@ static void expect(struct test_run run, int exit_code, const char *text)
     test_run_fini(&run);
 }
 
-static void a_core_that_no_process_has_is_refused(void **state)
+static void a_core_that_no_process_has_is_rejected(void **state)
 {
     struct fixture *f = *state;
     static const char text[] = "neuron-profile: unknown core: the folder has 0,1\n";
@@ -60,13 +60,13 @@ static void a_core_that_no_process_has_is_refused(void **state)
     expect(RUN("view", "-d", f->path, "--core", "1,17"), 0, "kbl_exec_pre");
 }
 
-static void times_of_tables_count_from_where_options_do(void **state)
+static void tables_and_options_use_the_same_time_origin(void **state)
 {
     struct fixture *f = *state;
 
     expect(RUN("analyze", "-d", f->path, "startup"), 0, " model.neff    0.0      2.0 ");
     expect(RUN("view", "-d", f->path), 0, "\n   3  model.neff   1       7         3.0 ");
-    /* The execution begins in this window, whose start is time 0. */
+    /* The execution begins in this window, which starts at time 0. */
     expect(RUN("view", "-d", f->path, "--from", "2500ns", "--to", "1"), 0,
            "\n   3  model.neff   1       7         0.5 ");
     expect(RUN("view", "-d", f->path, "--from", "2500ns"), 0,
@@ -92,8 +92,8 @@ static void an_invalid_value_is_rejected_with_the_valid_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_core_that_no_process_has_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(times_of_tables_count_from_where_options_do, setup,
+        cmocka_unit_test_setup_teardown(a_core_that_no_process_has_is_rejected, setup, teardown),
+        cmocka_unit_test_setup_teardown(tables_and_options_use_the_same_time_origin, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(an_invalid_value_is_rejected_with_the_valid_ones, setup,
                                         teardown),

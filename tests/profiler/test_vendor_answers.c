@@ -31,7 +31,7 @@ static const struct {
     double dropped; /* dropped share of the changes of semaphores */
 } captures[] = {
     /* Two halves of 128 x 1000 float32 of each operand: four tiles of 4000 bytes in a partition,
-     * whose sums overwrite one of them. No product, so nothing in PSUM. */
+     * and their sums overwrite one of them. No product, so nothing in PSUM. */
     { "v4_stream_256k_fd1k.ntff", "v4_stream_256k_fd1k.neff", 0, 0, 16000, 0, "$6[m]", 2, 0 },
     /* 64 tiles of 128 x 128 float32: 512 bytes each in a partition, all 64 are in the state buffer
      * if the last one is transposed before the first one is stored; at most three wait in PSUM. */
@@ -179,7 +179,7 @@ static void answers_of_real_captures(void **state)
 
 /* The attention in steps, and fused: both round trips of 1 MB per direction are gone, and so are
  * their queues; no other saving is as large. */
-static void the_fused_attention_is_faster_by_its_trips(void **state)
+static void the_fused_attention_saves_its_round_trips(void **state)
 {
     struct ntk_measures measures[2] = { 0 };
     struct ntk_comparison comparison;
@@ -216,7 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_of_real_captures),
-        cmocka_unit_test(the_fused_attention_is_faster_by_its_trips),
+        cmocka_unit_test(the_fused_attention_saves_its_round_trips),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

@@ -66,7 +66,7 @@ static const struct {
         { NTK_PATH_LATENCY, 0, 0, 0, 0.02 } },
       /* Without its transposes the program still loads and stores 8 MB, which takes as long. */
       { { NTK_ADVICE_TRANSPOSES, 0.005, 0.01 }, { NTK_ADVICE_PATH_DMA, 0.10, 0.13 } } },
-    /* GpSimd issues 324 transfers, whose 16 packets each change semaphores. Meanwhile, recorded
+    /* GpSimd issues 324 transfers; each of their 16 packets changes semaphores. Meanwhile, recorded
      * changes by engines come up to 22 us after the end of their instructions, and the waiting
      * instruction starts 23 ns after them. 71% of the changes were dropped, and derived. Products
      * are of single columns, and hidden. */
@@ -209,7 +209,7 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
     ntk_analyses_destroy(analyses);
 }
 
-static void the_path_says_what_bounds_real_captures(void **state)
+static void the_path_shows_the_bounds_of_real_captures(void **state)
 {
     (void)state;
     for (size_t c = 0; c < sizeof captures / sizeof *captures; c++) {
@@ -262,7 +262,7 @@ static void a_capture_without_its_other_core_says_so(void **state)
             not_captured_ps += share->path_ps;
         }
     }
-    /* From the end of its own WRITE at 10.0 us to the change at 12.6 us. */
+    /* From the end of its WRITE at 10.0 us to the change at 12.6 us. */
     assert_true(not_captured_ps > 2400000 && not_captured_ps < 2700000);
     assert_false(analyses->path.has_cores);
     ntk_analyses_destroy(analyses);
@@ -274,7 +274,7 @@ static void a_capture_without_its_other_core_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_path_says_what_bounds_real_captures),
+        cmocka_unit_test(the_path_shows_the_bounds_of_real_captures),
         cmocka_unit_test(a_capture_without_its_other_core_says_so),
     };
 

@@ -50,7 +50,7 @@ static void count_slots(const struct ntk_neff *neff, struct slot_counts *out)
     }
 }
 
-static void slots_have_the_positions_that_another_reader_found(void **state)
+static void slots_have_the_positions_of_another_reader(void **state)
 {
     static const struct {
         const char *file;
@@ -164,7 +164,7 @@ static const struct {
       { { NULL, 0, 0, 0, 0 } } },
 };
 
-/* Lines whose blockers are all shown account for all of their wait. */
+/* Lines with all blockers shown account for all of their wait. */
 static void check_blockers(const struct ntk_source_lines *lines)
 {
     for (size_t i = 0; i < lines->line_count && lines->lines[i].file; i++) {
@@ -222,7 +222,7 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
     ntk_program_destroy(program);
 }
 
-static void lines_and_loops_cost_what_another_reader_found(void **state)
+static void lines_and_loops_have_the_costs_of_another_reader(void **state)
 {
     (void)state;
     for (size_t c = 0; c < sizeof captures / sizeof *captures; c++) {
@@ -248,8 +248,8 @@ static void lines_and_loops_cost_what_another_reader_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slots_have_the_positions_that_another_reader_found),
-        cmocka_unit_test(lines_and_loops_cost_what_another_reader_found),
+        cmocka_unit_test(slots_have_the_positions_of_another_reader),
+        cmocka_unit_test(lines_and_loops_have_the_costs_of_another_reader),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

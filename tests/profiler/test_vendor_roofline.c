@@ -32,7 +32,7 @@ static const struct {
      * than the engines. */
     { "v4_stream_256k_fd1k.ntff", "v4_stream_256k_fd1k.neff", 0, TRN1_PEAK, 410e9, 0.25, 0.27, 0, 0,
       NTK_ROOFLINE_MEMORY },
-    /* 4 MiB in and out; all 64 products are transposes, so there is no useful work. Core 5 runs
+    /* 4 MiB in and out; all 64 products are transposes, so no work is useful. Core 5 runs
      * nothing. */
     { "v5_transpose_1024.ntff", "v5_transpose_1024.neff", 0, TRN2_PEAK, 435e9, 0.40, 0.42, 0, 0,
       NTK_ROOFLINE_MEMORY },
@@ -84,7 +84,7 @@ static void check(size_t c, const struct ntk_trace *trace)
     ntk_analyses_destroy(analyses);
 }
 
-static void real_captures_have_the_ceilings_of_what_they_used(void **state)
+static void real_captures_have_the_ceilings_of_the_engines_in_use(void **state)
 {
     (void)state;
     for (size_t c = 0; c < sizeof captures / sizeof *captures; c++) {
@@ -115,7 +115,7 @@ static void real_captures_have_the_ceilings_of_what_they_used(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(real_captures_have_the_ceilings_of_what_they_used),
+        cmocka_unit_test(real_captures_have_the_ceilings_of_the_engines_in_use),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

@@ -88,7 +88,7 @@ grep -q '^THEN ON THE CRITICAL PATH ' printed && grep -q '^DMA queue q' printed 
 says printed 'The estimate keeps the order of instructions and transfers on each engine'
 for change in line:nosuch.py:3 wait:qNoSuch wait:255; do
     ends 1 neuron-profile analyze -s as_is.ntff -n e.neff --what-if $change what-if
-    [ "$(wc -l <err)" = 1 ] && [ ! -s printed ] || complain "$change is one message"
+    [ "$(wc -l <err)" = 1 ] && [ ! -s printed ] || complain "$change: expected one message"
     says err "--what-if $change: no instruction of the capture "
 done
 for change in dma=0 dma=-2 dma=nan dma=inf dma=1e9 dma=2x bogus=2 wait:20=2 line:a.py link=2 ''; do
@@ -99,7 +99,7 @@ ends 2 neuron-profile analyze -s as_is.ntff --what-if dma=2 idle
 says err "--what-if requires the 'what-if' analysis"
 
 # ---- a truncated capture: every analysis of missing records says so ----
-grep -q '^Partial: ' printed && complain "a complete capture is partial"
+grep -q '^Partial: ' printed && complain "a complete capture counts as partial"
 neuron-packager example mlp -o e.neff >/dev/null 2>err
 capture e.neff whole.ntff ''
 size=$(stat -c %s whole.ntff)
@@ -109,7 +109,7 @@ for left in 31 28 25 22 19 16; do # of 32 parts
     ends 1 neuron-profile analyze -s cut.ntff -n e.neff --json # with the part that could be read
     jq -e '.incomplete | length > 0' printed >/dev/null && jq -e '."what-if" != null' printed >/dev/null || continue
     found=$found$left
-    jq -e '."what-if".is_partial' printed >/dev/null || complain "what-if of a capture that is cut off is not partial"
+    jq -e '."what-if".is_partial' printed >/dev/null || complain "what-if of a truncated capture is not partial"
     jq -r '.incomplete[]' printed >lacks
     ends 1 neuron-profile analyze -s cut.ntff -n e.neff what-if critical-path
     grep '^== \|^Partial' printed | grep -A1 'What if' | grep -F "Partial: " >/dev/null || complain "the text of what-if does not say so"
@@ -117,7 +117,7 @@ for left in 31 28 25 22 19 16; do # of 32 parts
         grep '^== \|^Partial' printed | grep -A1 'Critical path' | grep -F "Partial: " >/dev/null || complain "the critical path does not say so"
     fi
 done
-[ -n "$found" ] || complain "no capture could be cut"
+[ -n "$found" ] || complain "no capture could be truncated"
 
 # ---- captures of real machines, if there are any: how much of the execution the rules explain ----
 explains() { # CAPTURE NEFF LEAST-ERROR GREATEST-ERROR

@@ -54,7 +54,7 @@ for release in "$data"/release-*; do
     (cd archive && find . -type f | sort) >parts
     [ -s parts ] || fail "no archive"
     while read -r part; do
-        [ -s "again/$part" ] || complain "${release##*/}: $part of the archive is elsewhere now"
+        [ -s "again/$part" ] || complain "${release##*/}: $part of the archive has moved"
     done <parts
     neuron-monitor export --db monitor.db --output-folder archive --host release >export.log
     is "parts of the archive" "$(cat parts)" "$(cd archive && find . -type f | sort)"
@@ -91,6 +91,6 @@ for release in "$data"/release-*; do
         '[$old[0], $new[0]] | map([paths(scalars) as $p | {($p | map(tostring) | join(".")): getpath($p)}] | add) as [$o, $n]
         | $o | to_entries | map(select(.key | test("version|time_?stamp|path|file") | not) | select(.value != $n[.key]) | .key)' >changed
     is "figures that changed in the summary" '[]' "$(cat changed)"
-    neuron-profile baseline check "$release/baseline.json" attention.ntff >check.log || complain "${release##*/}: the baseline is not met"
+    neuron-profile baseline check "$release/baseline.json" attention.ntff >check.log || complain "${release##*/}: the baseline is exceeded"
     rm -rf archive again spool segments attention.* monitor.db* received-*
 done

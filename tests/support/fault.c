@@ -505,7 +505,7 @@ static const char *wrong_with(int ret, const struct ntk_err *err)
 static bool is_single; /* NTK_FAULTS=N */
 
 struct outcome {
-    const char *kept;  /* what was not returned */
+    const char *kept;  /* objects that were not returned */
     const char *wrong; /* any other error */
     int ret;
     struct ntk_err err;
@@ -551,7 +551,7 @@ static struct outcome run_once(const struct fault_operation *operation, void *ct
 }
 
 /* The same, repeated while something is kept. A leak recurs each time; what a running thread holds,
- * or creates on first use, does not. Returns 1 if it did not end well. */
+ * or creates on first use, does not. Returns 1 if it failed. */
 static unsigned round_run(const struct fault_operation *operation, void *ctx, unsigned at,
                           bool lasts)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fault - an operation whose k-th allocation or file call fails, for all k.
+ * fault - an operation with a failing k-th allocation or file call, for all k.
  *
  * The test program's own malloc(), open(), read(), write(), mmap(), fsync(), rename() ... replace
  * those of the C library, also for the libraries that it loads. So faults reach every thread of the
@@ -33,7 +33,7 @@ struct fault_operation {
     void (*before)(void *ctx);
     /* The operation, including freeing what it made: 0 or more, or -errno and a message. */
     int (*run)(void *ctx, struct ntk_err *err);
-    /* Returns NULL, or in a few words what is wrong with the state after run(). */
+    /* Returns NULL, or a short text about an error in the state after run(). */
     const char *(*after)(void *ctx, int ret);
 };
 

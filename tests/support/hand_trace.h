@@ -57,7 +57,7 @@ void hand_trace_packet(struct hand_trace *h, size_t core, unsigned engine, unsig
 /* Gives an instruction this name in the NEFF; returns its name_id. From then on the trace has a
  * NEFF. */
 uint32_t hand_trace_name(struct hand_trace *h, size_t core, unsigned engine, const char *name);
-/* Adds a queue set whose transfers change the semaphore to the NEFF; returns its index. */
+/* Adds a queue set with transfers that change the semaphore to the NEFF; returns its index. */
 uint32_t hand_trace_queue(struct hand_trace *h, size_t core, const char *name, unsigned semaphore);
 /* For hand_trace_open() on SP: a load of 128 rows from variable 1 by a queue set qSPIO0, which it
  * creates; the data has arrived when semaphore 20 is 1. */

@@ -8,7 +8,7 @@
 
 #define OBSERVED_MLP_CORE 3
 
-/* Attaches and loads it: returns 0, or negative if there is no segment. */
+/* Attaches and loads it: returns 0, or negative without a segment. */
 static inline int observed_mlp_begin(struct ntk_hooks_model_ref *out_ref)
 {
     const struct ntk_hooks_config config = { .instance_type = "trn1.32xlarge",

@@ -1,4 +1,4 @@
-# others.sh - what tests with several users need; sourced.
+# others.sh - functions for tests with several users; sourced.
 
 # open_to_others FOLDER: copies the programs and libraries to FOLDER/others, which any user can enter wherever the
 # checkout is, and sets $NTK_BIN_DIR, $NTK_LIB_DIR and PATH to the copies.

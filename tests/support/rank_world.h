@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rank_world - the folders of inspections of a job of any number of ranks, whose times follow from
- * a few numbers: the activity of each rank is known by construction.
+ * rank_world - the folders of inspections of a job of any number of ranks, with times that follow
+ * from a few numbers: the activity of each rank is known by construction.
  *
  * Every rank repeatedly executes, is on the host, and meets the others in a collective; all leave
  * it LINK_NS after the last one has arrived. Files are written by the writer of our runtime.
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define RANK_WORLD_LINK_NS 500
-#define RANK_WORLD_NOBODY UINT32_MAX
+#define RANK_WORLD_NO_RANK UINT32_MAX
 
 struct rank_world {
     uint32_t ranks, per_host;
@@ -25,8 +25,8 @@ struct rank_world {
     bool is_numbered;      /* events contain communicator and number */
     int64_t host_ahead_ns; /* how far each host's clock is ahead of the previous host's */
     uint32_t remake_every; /* the communicator is recreated after this many; 0: never */
-    uint32_t late;         /* a rank that executes five times as long; or RANK_WORLD_NOBODY */
-    uint32_t broken;       /* ... whose trace is incomplete: */
+    uint32_t late;         /* a rank that executes five times as long; or RANK_WORLD_NO_RANK */
+    uint32_t broken;       /* ... with an incomplete trace: */
     uint32_t begins_at;    /* it starts with this collective */
     uint32_t lacks_from, lacks_count;
     uint32_t restarts_at; /* a new process from this collective on, in its own folder; 0: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_fault - a child whose k-th system call between two marks fails, or is its last.
+ * syscall_fault - a child with a k-th system call between two marks that fails, or is its last.
  *
  * The parent traces the first thread of the child (ptrace), so nothing is preloaded and no call is
  * missed. A call that fails is not made, except close(): the kernel releases the descriptor

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""valid_reports SCHEMA FILE... - every line of the files is a report as the schema says.
+"""valid_reports SCHEMA FILE... - checks that every line of the files is a report according to the schema.
 
-Prints file, line and path of what is not, exit code 1; 77 where python3-jsonschema is missing."""
+Prints file, line and path of errors, and exits with 1; exits with 77 if python3-jsonschema is missing."""
 import json
 import sys
 
@@ -29,7 +29,7 @@ def main(schema_path, *paths):
                     print(f"{path}:{number}: {place}: {error.message[:300]}")
                     wrong += 1
     if reports == 0:
-        print("no report to look at")
+        print("no report to check")
     return 1 if wrong or reports == 0 else 0
 
 

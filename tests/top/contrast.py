@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""contrast - how well the text of a terminal's screen can be read.
+"""contrast - checks the legibility of the text on a terminal's screen.
 
-contrast.py GROUND SCREEN...: GROUND is the color of the terminal, black or white; a SCREEN is what `tmux capture-pane -e -N -p`
-prints. Prints the texts on the terminal's own ground, and on the blue of the selected row, that have less than three times its
-luminance, or a third; xterm's palette.
-"""
+contrast.py GROUND SCREEN...: GROUND is the background of the terminal, black or white. A SCREEN is the output
+of `tmux capture-pane -e -N -p`. Prints the texts on the terminal's own background, and on the blue of the
+selected row, with between a third and three times its luminance, in xterm's palette."""
 import re
 import sys
 
@@ -34,7 +33,7 @@ def contrast(one, other):
 
 
 def pieces(text):
-    """Each text with its color and that of its ground; None: the terminal's own."""
+    """Yields each text with its color and background; None: the terminal's own."""
     fore, back, is_reverse = None, None, False
     for codes, piece in re.findall(r"\x1b\[([0-9;]*)m|([^\x1b]+)", text.replace("\x0e", "").replace("\x0f", "")):
         codes = [int(code or 0) for code in codes.split(";")] if not piece else []

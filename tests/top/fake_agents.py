@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Agents without machines: fake_agents.py REPORT MACHINE MODE... answers a recorded report at a port for each mode, until
-it is killed. REPORT is of a machine without devices, MACHINE of one with some. Modes: good (made now, each second
-another), old (always the same, without a date), silent (takes connections and says nothing), garbage, endless, ahead
-(its clock, by an hour), vendor (MACHINE without our keys), doubtful (MACHINE, a verdict that is not known). The ports
-are printed, one a line."""
+"""Agents without machines: fake_agents.py REPORT MACHINE MODE... serves a recorded report at a port for each
+mode, until it is killed. REPORT is of a machine without devices, MACHINE of one with devices. Modes: good
+(current, another every second), old (always the same, without a date), silent (accepts connections and sends
+nothing), garbage, endless, ahead (its clock is an hour ahead), vendor (MACHINE without our keys), doubtful
+(MACHINE, an unknown verdict). Prints the ports, one per line."""
 import asyncio
 import email.utils
 import json
@@ -16,15 +16,15 @@ machine = json.load(open(sys.argv[2]))
 
 def body(mode, made):
     if mode == "garbage":
-        return b"\x00\xff this is no report"
+        return b"\x00\xff not a report"
     report["time_ns"] = 10**18 if mode == "old" else int(made * 1e9) + (3600 * 10**9 if mode == "ahead" else 0)
-    told = report
+    answer = report
     if mode == "vendor":
-        told = {key: value for key, value in machine.items() if key != "neuron_ext"}
+        answer = {key: value for key, value in machine.items() if key != "neuron_ext"}
     if mode == "doubtful":
-        told = json.loads(json.dumps(machine))
-        told["neuron_ext"]["devices"][0]["health"] = {"verdict": "unknown", "reasons": [{"reason": "heartbeat_still"}]}
-    return json.dumps(dict(told, time_ns=report["time_ns"])).encode()
+        answer = json.loads(json.dumps(machine))
+        answer["neuron_ext"]["devices"][0]["health"] = {"verdict": "unknown", "reasons": [{"reason": "heartbeat_still"}]}
+    return json.dumps(dict(answer, time_ns=report["time_ns"])).encode()
 
 
 def serve(mode):

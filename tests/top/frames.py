@@ -1,4 +1,4 @@
-# frames - runs neuron-top in a terminal of its own and interprets what it sends with a model of a terminal: each
+# frames - runs neuron-top in a separate terminal and interprets its output with a model of a terminal: each
 # frame is one write(2), nothing is cleared between frames, unchanged text is not sent again, and the final content
 # is the screen. frames.py PROGRAM; prints what was wrong, exit 1.
 import fcntl
@@ -19,7 +19,7 @@ RUN_MAX = 12
 
 
 class Terminal:
-    """What an xterm makes of what curses sends it."""
+    """Interprets curses output as xterm does."""
 
     def __init__(self, rows, columns):
         self.rows, self.columns = rows, columns
@@ -205,7 +205,7 @@ class Program:
         self.settle()
 
     def counts(self):
-        """Writes, calls of dup3 and looks for news."""
+        """Returns the number of writes, dup3 calls and polls so far."""
         with open("writes", "rb") as counts:  # tty_writes.c
             return struct.unpack("=3Q", counts.read())
 
@@ -217,7 +217,7 @@ class Program:
             return stat.read().rsplit(")", 1)[1].split()[0] == "S"
 
     def take(self):
-        """Plays what has arrived; False when there is nothing."""
+        """Interprets what has arrived; False if nothing arrived."""
         if not select.select([self.fd], [], [], 0.02)[0]:
             return False
         data = os.read(self.fd, 1 << 16)
@@ -237,7 +237,7 @@ class Program:
         self.wait(lambda: not self.take() and self.is_waiting())
 
     def frame(self, act, changes=True):
-        """What one act makes the program send: one frame in one write, or nothing."""
+        """Returns the number of writes that one act causes: one frame is one write, or none."""
         before, self.sent = self.writes(), 0
         self.terminal.begin_frame()
         act()
@@ -265,7 +265,7 @@ class Program:
         os.close(self.fd)
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if status != 0 or self.terminal.alternate:
-            fail(f"ended with {status}; the terminal is {'not ' * self.terminal.alternate}given back")
+            fail(f"ended with {status}; the terminal is {'not ' * self.terminal.alternate}restored")
 
 
 def fail(text):
@@ -282,7 +282,7 @@ def check(what, program, writes, may_clear=False):
     if t.longest > RUN_MAX and not may_clear:
         fail(f"{what}: {t.longest} unchanged cells in a row are sent ({t.changed} changed)\n{t.text()}")
     if not t.alternate or (t.rows >= 24 and "vCPU Utilization" not in t.text() and "Keys" not in t.text()):
-        fail(f"{what}: this is not a screen:\n{t.text()}")
+        fail(f"{what}: invalid screen:\n{t.text()}")
 
 
 def main():
@@ -327,7 +327,7 @@ def main():
     p.wait(lambda: p.counts()[2] >= looks + 5)
     if p.counts()[1] != before:
         fail(f"{p.counts()[1] - before} calls of dup3 without a change: a frame was drawn again")
-    check("a size between two looks", p, p.resize(40, 120), may_clear=True)
+    check("a size between two polls", p, p.resize(40, 120), may_clear=True)
     if p.counts()[1] != before + 2:
         fail(f"{p.counts()[1] - before} calls of dup3 for one frame")
     p.end()

@@ -19,24 +19,24 @@ is_screen() { screen | greps 'vCPU Utilization' && echo yes; }
 # Ten seconds of the only application, read back by the program that shows them.
 key P
 sees "what happens" "Recording ten seconds of served ($job); press ctrl-c to stop early"
-sees "how far it is" "recording process $job \[#*\.*\] *[0-9]* %"
+sees "the progress" "recording process $job \[#*\.*\] *[0-9]* %"
 sees "the executions" '^ *[0-9]*  nrt_execute  *neuron_rt  *[1-9]'
 sees "the device" '^ *[0-9]*  nc_exec_running  *neuron_hw  *[1-9]'
 sees "the question" 'enter: back to neuron-top; p and enter: open the page'
-told=$(screen | sed -n 's/^neuron-profile: recorded .*, \([0-9]*\) executions.*/\1/p')
+recorded=$(screen | sed -n 's/^neuron-profile: recorded .*, \([0-9]*\) executions.*/\1/p')
 shown=$(screen | awk '$2 == "nrt_execute" { print $4 }')
-[ -n "$told" ] && [ "$told" -gt 0 ] && [ "$told" = "$shown" ] || fail "$told executions were recorded, $shown are shown"
+[ -n "$recorded" ] && [ "$recorded" -gt 0 ] && [ "$recorded" = "$shown" ] || fail "$recorded executions were recorded, $shown are shown"
 [ ! -e address ] || fail "a browser was started without a request"
 key Enter
 wait_for is_screen
-sees "where it is" "the profile of served is in $scratch/neuron-top-"
+sees "the folder of the recording" "the profile of served is in $scratch/neuron-top-"
 folder=$(echo "$scratch"/neuron-top-*)
 [ -s "$(echo "$folder"/*/*/ntrace.pb)" ] || fail "no profile in $folder"
 rm -r "$folder"
 
 # Fewer seconds, and the page; ctrl-c goes only to neuron-profile.
 key P
-sees "how far it is" "recording process $job \["
+sees "the progress" "recording process $job \["
 key C-c
 sees "the question" 'enter: back to neuron-top; p and enter: open the page'
 key p Enter
@@ -50,10 +50,10 @@ kill -0 "$job" || fail "the recording disturbed the job"
 
 # SIGTERM in the middle ends both, and the terminal is restored.
 key P
-sees "how far it is" "recording process $job \["
+sees "the progress" "recording process $job \["
 kill -TERM "$(pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x neuron-top)"
 sees "the end" 'status=0'
-sees "where it is" "neuron-top: the recorded files of served are in $scratch/neuron-top-"
+sees "the folder of the recording" "neuron-top: the recorded files of served are in $scratch/neuron-top-"
 is_ended() { pgrep -f "inspect --pid $job( |$)" >/dev/null || echo yes; }
 wait_for is_ended
 kill -0 "$job" || fail "the recording disturbed the job"

@@ -66,7 +66,7 @@ static void once_prints_one_frame(void **state)
     test_run_fini(&r);
 }
 
-static void without_devices_it_reports_why_and_continues(void **state)
+static void without_devices_the_reason_is_shown_and_it_continues(void **state)
 {
     struct fixture *f = *state;
     char *missing = test_scratch_path(f->folder, "no-such-tree");
@@ -143,7 +143,7 @@ static void help_and_version_go_to_stdout(void **state)
     test_run_fini(&r);
 }
 
-static void without_a_terminal_it_names_the_way_out(void **state)
+static void without_a_terminal_the_message_names_batch_mode(void **state)
 {
     struct fixture *f = *state;
     struct test_run r = run(f, NULL, NULL, NULL, NULL);
@@ -203,14 +203,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(once_prints_one_frame, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_devices_it_reports_why_and_continues, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(without_devices_the_reason_is_shown_and_it_continues,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(batch_prints_the_requested_number_of_frames, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_usage_error_gives_one_message_and_status_2, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(help_and_version_go_to_stdout, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_a_terminal_it_names_the_way_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_a_terminal_the_message_names_batch_mode, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_is_reported_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reader_that_disconnects_or_a_signal_ends_it_cleanly,
                                         set_up, tear_down),

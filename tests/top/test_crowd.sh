@@ -15,7 +15,7 @@ sees "all cores at work" 'NeuronCore v2 Utilization (Avg: .*100%)'
 sees "device memory of all" '^Device  *2.3GB  *1.5GB '
 key a
 sees "the last of 300 tabs" '>\[301\]:app'
-sees "its memory alone" '^Device  *8.0MB  *5.0MB '
+sees "only its memory" '^Device  *8.0MB  *5.0MB '
 key 1
 sees "all again" '>\[1\]:all<'
 

@@ -58,10 +58,10 @@ wait_for is_listed
 for i in 0 1 2; do
     [ "$(state "${fakes[i]}" 'state + " \(.utilization_percent) \(.age_seconds)"')" = "unreachable null null" ] || fail "fake host $i is not unreachable: $(cat list.json)"
 done
-[ "$(state "${fakes[0]}" error)" != null ] && greps 'longer than' <<<"$(state "${fakes[2]}" error)" || fail "unexpected result for sentences: $(cat list.json)"
+[ "$(state "${fakes[0]}" error)" != null ] && greps 'longer than' <<<"$(state "${fakes[2]}" error)" || fail "unexpected messages: $(cat list.json)"
 [ "$(state "${fakes[5]}" state)" = good ] && [ "$(state "${fakes[6]}" state)" = unknown ] || fail "reports of the vendor, and of a doubtful device: $(cat list.json)"
 jq -e '[.hosts[] | select(.state == "no devices") | .device_memory_used_bytes] | length == 4 and all(. == null)' list.json >/dev/null || fail "unexpected result for memory of no device: $(cat list.json)"
-[ "$(jq -r '.hosts[9].host' list.json)" = "${names[3]}" ] || fail "the busiest is not first of the good: $(cat list.json)"
+[ "$(jq -r '.hosts[9].host' list.json)" = "${names[3]}" ] || fail "the busiest is not the first of the reachable hosts: $(cat list.json)"
 [ "$(state "${fakes[3]}" 'clock_ahead_seconds')" = null ] || fail "expected no clock, found: $(cat list.json)"
 in_text() {
     neuron-top $(printf -- "--connect %s " "${names[@]:1}" "${fakes[4]}") --once >frame
@@ -73,7 +73,7 @@ wait_for in_text
 code=0
 echo 'ftp://x' >bad.txt
 neuron-top --hosts bad.txt --once 2>err || code=$?
-[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && greps "bad.txt, line 1: invalid URL 'ftp://x'" err || fail "a bad list: unexpected exit code $code"
+[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && greps "bad.txt, line 1: invalid URL 'ftp://x'" err || fail "an invalid list: unexpected exit code $code"
 code=0
 : >none.txt
 neuron-top --hosts none.txt --once 2>err || code=$?

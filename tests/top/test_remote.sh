@@ -28,7 +28,7 @@ shown() { [ -s frames ] && echo yes; }
 neuron-top --stdin --once --view graphs <reports >frame
 grep -q 'Executions/s .* to [1-9]' frame || fail "no graphs of reports without a time: $(cat frame)"
 neuron-top --stdin --once --view errors <reports >frame
-! grep -q '00:00:00' frame || fail "looks since 1970: $(cat frame)"
+! grep -q '00:00:00' frame || fail "a time in 1970: $(cat frame)"
 code=0
 echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 [ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a neuron-monitor report' err || fail "unexpected exit code $code"
@@ -69,7 +69,7 @@ pids+=("$cut")
 has_port() { [ -n "$(port_of cut.log)" ] && echo yes; }
 wait_for has_port
 COLUMNS=250 neuron-top --connect "http://127.0.0.1:$(port_of cut.log)" --once --view processes | greps 'faraway .* neuron-bench' ||
-    fail "what does not fit into a line is not shown"
+    fail "a report that exceeds a line is not shown"
 kill "$cut" && wait "$cut" || true
 code=0
 neuron-top --connect "http://127.0.0.1:$port/nothing" --once >/dev/null 2>err || code=$?

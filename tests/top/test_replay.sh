@@ -86,7 +86,7 @@ began_s=$(stored 'min(time_ns) / 1000000000 + 1 from execution_sample')
 neuron-top --from history.db --at "$began_s" --batch --count 3 >frames || fail "--from --at fails"
 grep -q yesterday frames || fail "the application is not in the frames of its time: $(cat frames)"
 neuron-top --from history.db --at "$after_s" --once >frame || fail "--at fails"
-! grep -q yesterday frame || fail "the application is shown after its end"
+! grep -q yesterday frame || fail "the application is shown after its exit"
 grep -q 'neuron-top' frame || fail "no frame"
 # The time before the first shown moment is available: in the graphs and in the log.
 neuron-top --from history.db --at "$after_s" --once --view graphs >frame || fail "cannot show graphs"

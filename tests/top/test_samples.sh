@@ -16,13 +16,13 @@ for table in $tables; do
     [ $table = machine ] || [ "$(head -1 names)" = time ] || fail "$table does not begin with the time"
     [ $table = machine ] || sed -i 1d names
     columns_of $table | diff - names >differ || fail "$table: page (<) and header (>) differ: $(cat differ)"
-    [ "$(wc -l <"$table.csv")" = $([ $table = machine ] && echo 2 || echo 1) ] || fail "$table: rows are shown although there is nothing"
+    [ "$(wc -l <"$table.csv")" = $([ $table = machine ] && echo 2 || echo 1) ] || fail "$table: expected no rows"
 done
 env -u NEURON_SOFT_INSTANCE neuron-top --json --once -d 200ms >none.json
 if [ ! -e /sys/devices/virtual/neuron_device ]; then
     jq -e '.format == 1 and .instance_type == null and .utilization_percent == null and .application_count == 0 and
         .executions == 0 and .cores == [] and (.notice | startswith("no Neuron driver"))' none.json >/dev/null ||
-        fail "unexpected result for without a machine: $(cat none.json)"
+        fail "unexpected result without a machine: $(cat none.json)"
 fi
 
 neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
@@ -53,9 +53,9 @@ jq -s -e --argjson pid "$bench" '
     fail "unexpected output: $(cat three.json)"
 jq -s -e 'any(.[].cores[1]; .pe_busy_percent > 0 and .effective_flops_per_second > 0 and .peak_flops_percent > 0 and
     .peak_flops_percent < 100 and .total_latency_p99_seconds >= .total_latency_p50_seconds and .total_latency_p50_seconds > 0)' three.json >/dev/null ||
-    fail "a core that works has no work: $(cat three.json)"
+    fail "a busy core has no work: $(cat three.json)"
 
-# Each sample covers a period, also the first one, and tells its length. A late sample covers more.
+# Each sample covers a period, also the first one, and states its length. A late sample covers more.
 neuron-top --json --once | jq -e '.period_seconds >= 0.99' >/dev/null || fail "--once does not measure a second"
 neuron-top --json -n 2 -d 300ms | jq -s -e 'length == 2 and all(.[]; .period_seconds >= 0.29)' >/dev/null ||
     fail "the first sample is shorter than -d"

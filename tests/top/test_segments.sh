@@ -19,7 +19,7 @@ neuron-top --once -d 200ms >frame 2>err
 shows "why" '1-1 is not a regular file'
 shows "no readable process" '^ no readable Neuron application'
 shows "unknown memory" '^Device Used Memory *Total: - '
-neuron-top --json --once -d 200ms 2>err | greps '"host_memory_bytes":null.*"device_memory_bytes":null' || fail "JSON has zeros for what is not known"
+neuron-top --json --once -d 200ms 2>err | greps '"host_memory_bytes":null.*"device_memory_bytes":null' || fail "JSON has zeros for unknown values"
 rm "$NEURON_HOOKS_DIR/1-1"
 
 start 0 1 one
@@ -48,7 +48,7 @@ is_gone() { neuron-top --once -d 200ms >frame && ! grep -q '\]:one' frame && ech
 wait_for is_gone
 shows "the other one alone" '>\[1\]:all< *\[2\]:zwei Kerne'
 shows "its memory" '^Device Used Memory *Total: 16.0MB'
-! grep -q '^ND0 .*100%.*' frame || fail "a core without its application works: $(cat frame)"
+! grep -q '^ND0 .*100%.*' frame || fail "a core is busy without its application: $(cat frame)"
 
 # Many at once.
 for ((i = 0; i < 40; i++)); do start $((i % 32)) 1 "app$i"; done

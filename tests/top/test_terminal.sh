@@ -59,7 +59,7 @@ wait_for is_now
 
 # an application that cannot be signalled or profiled from outside: a message says so
 key k
-sees "not of this machine" 'only applications on this machine can be signalled'
+sees "not available for this machine" 'only applications on this machine can be signalled'
 key P
 sees "the same of a profile" 'only applications on this machine can be recorded'
 
@@ -95,7 +95,7 @@ mouse 2 10 10
 mouse 0 500 500
 click_on 'ND 0 '
 click_on 'q: quit'
-sees "the entry that ends it" 'status=0'
+sees "the quit entry" 'status=0'
 [ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not released"
 options=--no-mouse start trn1 80 24
 sees "a frame without a mouse" 'vCPU Utilization'
@@ -107,7 +107,7 @@ start trn1 80 24 TERM=xterm-256color
 sees "a frame before the settings" 'vCPU Utilization'
 key F2
 sees "the page of settings" 'refresh *< 1s > '
-sees "where they are kept" 'saved in .*neuron-top.conf'
+sees "the path of the settings" 'saved in .*neuron-top.conf'
 key Right
 sees "a longer time" 'every 2s *$'
 key Down Down Down Down Right
@@ -119,25 +119,25 @@ key Up Up Right Right Right
 sees "no colours" 'colors *< none >'
 tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' && fail "colours are used despite the setting"
 key Escape
-sees "the screen behind the page" 'Utilization (Avg: .*TF'
+sees "the screen below the page" 'Utilization (Avg: .*TF'
 saved() { [ "$(sort "$kept")" = $'colors = none\nmouse = off\nrefresh = 2s\nvalues = flops' ] && echo yes; }
 wait_for saved
 key q
-sees "the end with settings" 'status=0'
+sees "the exit with settings" 'status=0'
 printf '# mine\nfuture.thing = 7\nvalues = flops\nrefresh = 1ms\nview = engines\n' >"$kept"
 options=--ascii start trn1 80 24
 sees "the view of the settings" 'Engines'
-sees "a bad line" "neuron-top.conf:2: unknown setting .future.thing."
+sees "an invalid line" "neuron-top.conf:2: unknown setting .future.thing."
 key F2 Down Down Right Left Left
 sees "the last view" 'view *< '
 key q
-sees "the end out of the page" 'status=0'
+sees "the exit from the page" 'status=0'
 [ "$(grep -v '^view = ' "$kept")" = $'# mine\nfuture.thing = 7\nvalues = flops\nrefresh = 1ms' ] || fail "unexpected output: $(cat "$kept")"
 greps '^view = engines$' "$kept" && fail "the view was not saved on exit with q"
 code=0
 "$program" --config "$kept" --once >out 2>err || code=$?
 [ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: unknown setting 'future.thing'" ] || fail "--config: unexpected exit code $code"
-"$program" --once -d 200ms >out || fail "a bad default file stops a script"
+"$program" --once -d 200ms >out || fail "an invalid default file stops a script"
 greps 'TF' out && fail "a script uses the user's settings"
 echo 'values = flops' >good.conf
 "$program" --config good.conf --once -d 200ms | greps 'Avg: .*TF' || fail "--config is not read"
@@ -189,7 +189,7 @@ for signal in TERM INT HUP; do
     start small 80 24
     sees "a frame before SIG$signal" 'vCPU Utilization'
     kill -$signal "$(program_pid)"
-    sees "the end by SIG$signal" 'status=0'
+    sees "the exit on SIG$signal" 'status=0'
     ! screen | greps vCPU || fail "the screen stays after SIG$signal"
 done
 
@@ -208,10 +208,10 @@ options=--verbose start small 80 24 TERM=no-such-terminal
 sees "a frame on an unknown terminal" 'vCPU Utilization'
 key q
 sees "its status" 'status=0'
-sees "what it was taken for" 'unknown terminal type '\''no-such-terminal'\''; using xterm-256color'
+sees "the assumed terminal type" 'unknown terminal type '\''no-such-terminal'\''; using xterm-256color'
 
 start small 80 24 TERM=dumb
-sees "a terminal that cannot" 'terminal type '\''dumb'\'' is unknown or lacks required capabilities'
+sees "a terminal without the capability" 'terminal type '\''dumb'\'' is unknown or lacks required capabilities'
 sees "its status" 'status=1'
 
 # nothing is sent while nothing changes

@@ -31,11 +31,11 @@ sees "another quantity" '^ HBM used of each core'
 key t
 sees "the map" '─ ND1  *77.2% ─'
 key v
-sees "how full devices are" '^ HBM used of each device, a torus'
+sees "the memory use of devices" '^ HBM used of each device, a torus'
 key Tab
-sees "the view behind it" 'y>Ranks<'
+sees "the next view" 'y>Ranks<'
 key Tab
-sees "the view behind the last" 'o>Overview<'
+sees "the view after the last" 'o>Overview<'
 key BTab
 sees "the view before the first" 'y>Ranks<'
 key y
@@ -49,22 +49,22 @@ sees "a process, with its command" '^ *7287 bob  *python3 serve'
 key T
 sees "the vendor's screen" 'vCPU Utilization'
 key e
-sees "engines from there" 'e>Engines<'
+sees "engines from that view" 'e>Engines<'
 key Escape
 sees "the overview again" 'o>Overview<'
 key u
-sees "that no process is this user's" 'mine'
+sees "the message that this user has no processes" 'mine'
 lacks "processes of others" '^ *7287 bob '
 key u Enter
 sees "the page of the busiest" 'Application 7287'
 key Escape '?'
 sees "the help, views first" '^  o  *devices with their cores'
 key Escape
-sees "the screen behind the help" 'o>Overview<'
+sees "the screen below the help" 'o>Overview<'
 key F2
 sees "the setting" 'layout *< overview >'
 key Escape q
-sees "the end of the overview" 'status=0'
+sees "the exit from the overview" 'status=0'
 start trn1 100 30
 sees "the vendor's screen by an option" 'vCPU Utilization'
 
@@ -90,39 +90,39 @@ sees "a filter that nothing matches" 'no matching rows'
 key BSpace
 sees "the filter without its last letter" 'filter nd1\[45\].* 4 of 32'
 key Enter s
-sees "a key behind the box" 'BUSY▼'
+sees "a key while the box is open" 'BUSY▼'
 key Escape
 sees "all rows" '1-24 of 32'
 key F3
 key -l 'nd9 nc1'
 key Enter
-sees "a search that goes on by a page" '^ND9 NC1'
+sees "a search that continues on the next page" '^ND9 NC1'
 key Escape c Down Space Escape
 sees "another column hidden" 'BUSY▼  *ACT  *POOL'
 ! screen | grep 'BUSY▼' | greps ' PE ' || fail "the column is still there"
 key '?'
 sees "the help" 'engine utilization of each core' # the length of a page is known only after drawing
 key NPage NPage
-sees "the end of the help" 'play a recording slower or faster'
+sees "the last line of the help" 'play a recording slower or faster'
 key Escape q
 sees "the end" 'status=0'
 
 # columns and order are restored; unknown lines of the file are reported
 kept=$XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf
-[ "$(cat "$kept")" = $'engines.columns = -pe\nengines.sort = busy' ] || fail "kept is: $(cat "$kept")"
+[ "$(cat "$kept")" = $'engines.columns = -pe\nengines.sort = busy' ] || fail "saved settings: $(cat "$kept")"
 own_settings=
 options='--view engines' start trn1 100 30
-sees "the order that was kept" 'BUSY▼  *ACT  *POOL'
+sees "the saved order" 'BUSY▼  *ACT  *POOL'
 ! screen | grep 'BUSY▼' | greps ' PE ' || fail "the column that was hidden is shown again"
 key c Down Space Home Enter q
-sees "the end after another choice" 'status=0'
-[ "$(cat "$kept")" = $'engines.columns = \nengines.sort = ' ] || fail "kept is: $(cat "$kept")"
+sees "the exit after another choice" 'status=0'
+[ "$(cat "$kept")" = $'engines.columns = \nengines.sort = ' ] || fail "saved settings: $(cat "$kept")"
 printf 'engines.sort = busy reversed\nengines.columns = +what\n' >"$kept"
 options='--view engines' start trn1 100 30
-sees "a good line" 'BUSY▲'
-sees "a bad line" 'neuron-top.conf:2: invalid value for engines.columns .+what.'
+sees "a valid line" 'BUSY▲'
+sees "an invalid line" 'neuron-top.conf:2: invalid value for engines.columns .+what.'
 key q
-sees "the end with a bad line" 'status=0'
+sees "the exit with an invalid line" 'status=0'
 own_settings=yes
 
 # a single application
@@ -131,7 +131,7 @@ sees "a frame" 'vCPU Utilization'
 key p
 sees "two processes" '7286 alice'
 key i
-sees "the busiest alone" 'only 7287'
+sees "only the busiest" 'only 7287'
 lacks "the other process" '7286 alice'
 key e
 sees "its cores" '1-8 of 8\|^ND4 NC0'
@@ -165,7 +165,7 @@ tmx resize-window -t top -x 40 -y 8
 sees "the box in a small terminal" '\[x\] v BUSY'
 key Escape q
 tmx resize-window -t top -x 80 -y 24
-sees "the end of it" 'status=0'
+sees "its last line" 'status=0'
 
 # a wide tag takes two cells per character: the text after it stays in its column
 options='--view processes' start wide 120 12
@@ -219,10 +219,10 @@ wait "${pids[${middle#app}]}" 2>/dev/null || true
 two_left() { [ "$(screen | awk '$3 ~ /^app[0-9]/ { print $3 }' | xargs)" = "$first $last" ] && echo yes; }
 wait_for two_left
 # Newer kernels report the signal.
-sees "what was killed" "^$middle (pid [0-9]*) killed \(by SIGKILL\|or crashed\) at "
+sees "the killed process" "^$middle (pid [0-9]*) killed \(by SIGKILL\|or crashed\) at "
 key i
 sees "the neighbour is selected" "only $last"
 key l
-sees "what the recorders still hold" 'load .*forever.neff'
+sees "the remaining records" 'load .*forever.neff'
 key q
-sees "the end of the real one" 'status=0'
+sees "the exit of the real process" 'status=0'

@@ -19,7 +19,7 @@ enum ntk_top_place {
     NTK_TOP_PLACE_TREE,  /* the vendor's layout */
     NTK_TOP_PLACE_VIEW,  /* every other view */
     NTK_TOP_PLACE_LIST,  /* those that are lists */
-    NTK_TOP_PLACE_OWNED, /* lists whose rows belong to processes */
+    NTK_TOP_PLACE_OWNED, /* lists with rows that belong to processes */
     NTK_TOP_PLACE_DRAWN,
 };
 

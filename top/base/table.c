@@ -452,7 +452,7 @@ static void input_open(struct ntk_top_table *table, enum ntk_top_input input)
     }
 }
 
-/* Appends the UTF-8 of a code point to text; does nothing if there is no room. */
+/* Appends the UTF-8 of a code point to text; does nothing if it does not fit. */
 static void append_character(char *text, size_t text_bytes, uint32_t code)
 {
     char bytes[4];

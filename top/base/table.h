@@ -3,10 +3,10 @@
  * table - the rows and columns of a list view, and the user's position in them: sorting, filter,
  * search, chosen columns, scrolling. No terminal; view_table.c draws it.
  *
- * A projection calls ntk_top_table_begin, then ntk_top_table_add for each thing, fills the cells it
- * knows (the others are absent, a dash on the screen) and calls ntk_top_table_end. Rows have a key,
- * the identity of the object over refreshes: the selection stays on it while rows move, and near
- * its place when it goes. Until the user moves, the selection stays on the first row.
+ * A projection calls ntk_top_table_begin, then ntk_top_table_add for each object, fills the cells
+ * it knows (the others are absent, a dash on the screen) and calls ntk_top_table_end. Rows have a
+ * key, the identity of the object over refreshes: the selection stays on it while rows move, and
+ * near its place when it goes. Until the user moves, the selection stays on the first row.
  *
  * Owner:   init/fini; texts of cells are borrowed until the next begin (ntk_top_table_text keeps
  *          some).
@@ -68,7 +68,7 @@ struct ntk_top_columns {
 enum ntk_top_row_kind {
     NTK_TOP_ROW_NORMAL,
     NTK_TOP_ROW_DIM,     /* of less interest: idle, ended */
-    NTK_TOP_ROW_WARNING, /* to look at */
+    NTK_TOP_ROW_WARNING, /* needs attention */
     NTK_TOP_ROW_ERROR,   /* an error */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_names - the screens by name: the rows of views.def without what draws them.
+ * view_names - the screens by name: the rows of views.def without their drawing functions.
  * Threads: any; constant data.
  */
 #ifndef NTK_TOP_BASE_VIEW_NAMES_H

@@ -29,7 +29,7 @@ struct ntk_ls_read_options {
 
 /*
  * Fills a zeroed machine. -ENODEV: the tree has no device, or none of its devices has a node;
- * -ENOENT: there is no tree; -EACCES: this user may not read the tree; -ENOMEM; after an error the
+ * -ENOENT: no tree; -EACCES: this user may not read the tree; -ENOMEM; after an error the
  * machine is empty.
  */
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,

@@ -97,7 +97,7 @@ static void add_to_slot(struct ntk_top_history_value *values, size_t count, cons
     }
 }
 
-/* Whether the place already has data that is nearer to the shown moment and not after it. */
+/* Whether the slot already has data that is closer to the shown moment, and not after it. */
 static bool is_nearer(uint64_t there, uint64_t slot, uint64_t shown_slot)
 {
     return there != NO_SLOT && there > slot && there <= shown_slot;

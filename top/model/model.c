@@ -287,7 +287,7 @@ static struct ntk_top_number percent(bool present, double ratio)
     return (struct ntk_top_number){ present ? 100 * ratio : 0, present };
 }
 
-bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model)
+bool ntk_top_model_has_no_application(const struct ntk_top_model *model)
 {
     const struct ntk_hardware *hardware = &model->snapshot->hardware;
 
@@ -300,7 +300,7 @@ static void project_vcpu(struct ntk_top_model *model)
     const struct ntk_snapshot *snapshot = model->snapshot;
     bool has_system = (snapshot->system.has & NTK_SYSTEM_HAS_CPU) != 0;
     /* without a process, the use is zero */
-    bool has_runtime = ntk_top_model_is_nobody_there(model);
+    bool has_runtime = ntk_top_model_has_no_application(model);
     double user = 0;
     double system = 0;
 
@@ -344,7 +344,7 @@ static void project_memory(struct ntk_top_model *model)
     bool is_unreported[NTK_GROUP_COUNT] = { 0 };
     bool is_host_unreported = false;
     bool is_device_unreported = false;
-    bool is_known = ntk_top_model_is_nobody_there(model);
+    bool is_known = ntk_top_model_has_no_application(model);
 
     memset(memory, 0, sizeof *memory);
     for (size_t i = 0; i < snapshot->runtime_count; i++) {

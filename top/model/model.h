@@ -289,7 +289,7 @@ enum ntk_top_view_id ntk_top_model_home(const struct ntk_top_model *model);
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view);
 /* Whether it is known that no application runs: then their use is really zero. False if some cannot
  * be read, and next to a driver, because its applications may lack our hooks. */
-bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model);
+bool ntk_top_model_has_no_application(const struct ntk_top_model *model);
 /* Whether the open view shows execution times. */
 bool ntk_top_model_shows_latency(const struct ntk_top_model *model);
 /* The same of models: in their list, and on pages. */

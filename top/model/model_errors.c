@@ -86,7 +86,7 @@ int ntk_top_model_errors_dup(const struct ntk_top_errors *errors, struct ntk_top
     return 0;
 }
 
-/* The counter of the key, created if there is room. NULL without: *out_ret tells whether memory is
+/* The counter of the key, created if there is room. NULL without: *out_ret shows whether memory is
  * missing. */
 static struct counter *take_counter(struct ntk_top_errors *errors, uint64_t key, int *out_ret)
 {

@@ -84,7 +84,7 @@ static void add_reported(const struct ntk_top_model *model, uint32_t first, uint
             }
         }
     }
-    if (snapshot->hardware.software && ntk_top_model_is_nobody_there(model)) {
+    if (snapshot->hardware.software && ntk_top_model_has_no_application(model)) {
         out->has_categories = true; /* without a process, nothing is used */
     }
     out->has_used = out->has_categories && (out->reported_bytes > 0 || out->unreported_mask == 0);

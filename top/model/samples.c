@@ -208,8 +208,8 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     const struct ntk_system_sample *system = &snapshot->system;
     const struct ntk_top_memory *memory = &model->memory;
     bool has_devices = model->device_count > 0;
-    /* without a process, there was no work */
-    bool has_executions = ntk_top_model_is_nobody_there(model);
+    /* without a process, no work was done */
+    bool has_executions = ntk_top_model_has_no_application(model);
     bool is_partial = false;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
@@ -315,7 +315,7 @@ static void set_estimated(struct row *row, enum column column, const struct ntk_
 static void set_core_memory(struct row *row, const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
-    struct ntk_memory_total sum = { .known = ntk_top_model_is_nobody_there(model) };
+    struct ntk_memory_total sum = { .known = ntk_top_model_has_no_application(model) };
     bool is_unreported = false;
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {

@@ -50,7 +50,7 @@ struct ntk_top_settings {
     char values[NTK_TOP_SETTING_COUNT][NTK_TOP_SETTING_BYTES];
     char lists[NTK_TOP_VIEW_COUNT][NTK_TOP_LIST_SETTING_COUNT][NTK_TOP_CHOICE_BYTES];
     bool changed[NTK_TOP_SETTINGS_ALL]; /* here, since the file was read or written */
-    char path[4096];                    /* "": there is no place for a file */
+    char path[4096];                    /* "": no place for a file */
     char notice[512];                   /* the problem with the file, "" none */
 
     /* the page */

@@ -26,7 +26,7 @@ struct ntk_top_view {
     bool shows_latency;
     bool shows_time;   /* about cores: software cores are labelled */
     bool is_owned;     /* rows belong to processes, and can be limited to those of one user */
-    const char *empty; /* shown if there are no rows; NULL: the reason for missing applications */
+    const char *empty; /* shown without rows; NULL: the reason for missing applications */
     /* Called with every new snapshot of the model, shown or not: for histories. 0 or -ENOMEM. */
     int (*observe)(struct ntk_top_model *model);
     /* Writes the rows of the selected tab. 0 or -ENOMEM. */
@@ -34,7 +34,7 @@ struct ntk_top_view {
     /* Actions and arguments as in ntk_top_model_act; false: not for the view, the list gets
      * them. */
     bool (*act)(struct ntk_top_model *model, int action, int argument);
-    /* Rows above the list, if the body has `rows` and `columns`; 0 if there is no room. */
+    /* Rows above the list, if the body has `rows` and `columns`; 0 if they do not fit. */
     int (*head_rows)(const struct ntk_top_model *model, int rows, int columns);
     void (*draw_head)(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
                       int rows);

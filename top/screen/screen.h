@@ -31,7 +31,7 @@ enum ntk_screen_style {
     NTK_STYLE_VALUE,        /* an important number */
     NTK_STYLE_DIM,          /* of second rank */
     NTK_STYLE_CURSOR,       /* the selected row */
-    NTK_STYLE_TAB_LABEL,    /* what the tabs are */
+    NTK_STYLE_TAB_LABEL,    /* the kind of the tabs */
     NTK_STYLE_TAB_SELECTED, /* the tab that is shown */
     NTK_STYLE_KEY,          /* a key in the bottom bar or the help */
     NTK_STYLE_WARNING,      /* the reason for missing data */

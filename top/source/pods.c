@@ -74,7 +74,7 @@ static void look(struct ntk_top_pods *pods)
     }
 }
 
-/* The entry of a container, created when it is first seen. NULL if there is no room. */
+/* The entry of a container, created when it is first seen. NULL if the table is full. */
 static struct pod *pod_of(struct ntk_top_pods *pods, const char *container)
 {
     struct pod *pod = ntk_map_get(&pods->by_container, container);

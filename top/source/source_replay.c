@@ -132,7 +132,7 @@ static int load_skipped_events(struct replay_source *source, struct ntk_snapshot
                                                   NTK_TOP_EVENTS_MAX, err);
 }
 
-/* Seconds for the finest graph, then minutes, then hours if there are no more minutes. */
+/* Seconds for the finest graph, then minutes, then hours after the last minute. */
 static int replay_before_shown(struct ntk_top_source *base, uint64_t since_ns,
                                struct ntk_snapshot **out_snapshot)
 {

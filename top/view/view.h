@@ -72,7 +72,7 @@ void ntk_top_view_more(struct ntk_top_model *model, struct ntk_screen *screen, i
 void ntk_top_view_vcpu(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
 void ntk_top_view_summary(const struct ntk_top_model *model, struct ntk_screen *screen, int row);
 /* The text in place of applications if there are none. */
-const char *ntk_top_view_nobody(const struct ntk_top_model *model);
+const char *ntk_top_view_no_application(const struct ntk_top_model *model);
 void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *screen,
                        const struct ntk_top_layout *layout);
 void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *screen, int row);

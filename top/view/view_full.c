@@ -166,14 +166,14 @@ static bool labels_time(const struct ntk_top_model *model, int rows)
     return shows_time && rows >= LABELLED_ROWS_MIN && ntk_top_view_has_software(model);
 }
 
-/* The text if there are no rows. */
+/* The text of an empty list. */
 static const char *empty_text(const struct ntk_top_model *model, const struct ntk_top_view *view)
 {
     if (model->only_mine && view->is_owned && model->snapshot &&
         model->snapshot->runtime_count > 0) {
         return "none of these belongs to you (u: all users)";
     }
-    return view->empty ? view->empty : ntk_top_view_nobody(model);
+    return view->empty ? view->empty : ntk_top_view_no_application(model);
 }
 
 void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys)

@@ -74,7 +74,7 @@ static void draw_applications(struct ntk_top_model *model, struct ntk_screen *sc
                    "Neuron Applications");
     if (count == 0) {
         ntk_screen_put(screen, area->row + 1, area->column + 1, area->columns - 1, NTK_STYLE_DIM,
-                       ntk_top_view_nobody(model));
+                       ntk_top_view_no_application(model));
         return;
     }
     draw_fields(table, screen, area, area->row + 1, NULL, NTK_STYLE_DIM);

@@ -86,7 +86,7 @@ static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place 
 }
 
 /* A click has the effect of the entry's key; the left and right half are the two actions of an
- * entry that also stands for the next row of the table. */
+ * entry that also covers the next row of the table. */
 static void add_key_spots(struct ntk_screen *screen, int row, int column, int width, int action)
 {
     const struct ntk_top_action_text *next =

@@ -110,12 +110,12 @@ static void add_spots(struct ntk_screen *screen, int row, const struct ntk_top_n
     }
 }
 
-const char *ntk_top_view_nobody(const struct ntk_top_model *model)
+const char *ntk_top_view_no_application(const struct ntk_top_model *model)
 {
     if (model->is_partial) {
         return "no readable Neuron application";
     }
-    return !model->snapshot || ntk_top_model_is_nobody_there(model)
+    return !model->snapshot || ntk_top_model_has_no_application(model)
                ? "no Neuron application is running"
                : "no Neuron application with hooks is running; others are not visible";
 }
@@ -137,7 +137,7 @@ void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *scr
     row++;
     if (count == 0) {
         ntk_screen_put(screen, row, 1, screen->columns - 1, NTK_STYLE_DIM,
-                       model->tabs.count == 1             ? ntk_top_view_nobody(model)
+                       model->tabs.count == 1             ? ntk_top_view_no_application(model)
                        : model->memory.host_total.present ? "no Neuron memory in use"
                                                           : "memory unknown");
         return;

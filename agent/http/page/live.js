@@ -22,7 +22,7 @@ async function read(response, onReport) {
   }
 }
 
-// onReport(report, isNewest); onState('live' | 'lost', sentence). Reconnects for ever.
+// onReport(report, isNewest); onState('live' | 'lost', message). Reconnects forever.
 export async function follow(url, onReport, onState) {
   for (;;) {
     try {

@@ -7,7 +7,7 @@ export const ENGINES = [['pe', 'PE', 'tensor engine'], ['act', 'ACT', 'activatio
 export const ERROR_CLASSES = ['generic', 'numerical', 'transient', 'model', 'runtime', 'hardware'];
 
 export const state = {
-  report: null, // the last one as it came
+  report: null, // the last one as received
   period: null, // seconds
   runtimes: [], // see runtimeOf()
   cores: new Map(), // logical core -> coreOf()

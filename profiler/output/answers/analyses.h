@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analyses - the questions that analyses answer, by name: one row of the table each.
+ * analyses - the analyses by name: one row of the table each.
  *
  * Owner:   ntk_analyses_create() allocates, _destroy() frees; it borrows the trace.
  * Threads: any; immutable after creation.

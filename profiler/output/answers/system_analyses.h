@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_analyses - the questions about what the host did, by name: one row of the table each.
+ * system_analyses - the analyses of host activity, by name: one row of the table each.
  *
  * Threads: any.
  */

@@ -125,7 +125,7 @@ static int look_at(const char *path, const struct ntk_folder_files *files, struc
     return ret;
 }
 
-/* Moves the finished folder to its place, replacing what was there. */
+/* Moves the finished folder to its place, replacing an earlier one. */
 static int take_place(char *temporary, const char *path, bool is_there, struct ntk_err *err)
 {
     mode_t mask = umask(0);
@@ -149,8 +149,8 @@ static int take_place(char *temporary, const char *path, bool is_there, struct n
 }
 
 /* Writes the files to a new folder next to place and moves it there. */
-static int write_beside(const char *place, const struct ntk_folder_files *files,
-                        struct ntk_err *err)
+static int write_and_move(const char *place, const struct ntk_folder_files *files,
+                          struct ntk_err *err)
 {
     struct ntk_err ignored = { 0 };
     char *temporary = NULL;
@@ -194,7 +194,7 @@ int ntk_folder_write(const char *path, const struct ntk_folder_files *files, str
     for (size_t length = strlen(place); length > 1 && place[length - 1] == '/'; length--) {
         place[length - 1] = '\0';
     }
-    int ret = write_beside(place, files, err);
+    int ret = write_and_move(place, files, err);
     free(place);
     return ret;
 }

@@ -3,7 +3,7 @@
  * folder - an export as a folder of one file per table; it appears whole or not at all.
  *
  * The files are written to "<path>.tmp-XXXXXX", which replaces <path> at the end. An existing
- * folder is replaced only if it contains nothing but files of an export; anything else is an error
+ * folder is replaced only if it contains only files of an export; anything else is an error
  * before anything is written. A table without rows has no file.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_FOLDER_H

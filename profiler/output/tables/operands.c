@@ -16,7 +16,7 @@
 
 /* The bytes that determine an instruction's texts, then the texts. */
 struct place {
-    uint64_t hash; /* of what follows; 0: empty */
+    uint64_t hash; /* of the following bytes; 0: empty */
     uint32_t core_index;
     uint16_t key_bytes;
     uint8_t engine;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_part - what part of an execution an output shows (struct ntk_trace_part), where it is one.
+ * output_part - the part of an execution that an output shows (struct ntk_trace_part), if it is not
+ * complete.
  *
  * Threads: any; no state.
  */

@@ -30,7 +30,7 @@ struct reading {
     bool is_column_read[NTK_TABLE_COLUMNS_MAX];
 };
 
-/* ---- what it reads --------------------------------------------------------------------------- */
+/* ---- tables that a query reads --------------------------------------------------------------- */
 
 static int authorize(void *ctx, int action, const char *first, const char *second,
                      const char *database, const char *trigger)
@@ -139,8 +139,8 @@ static int fill_table(struct query *query, const struct ntk_export *export, size
     return ret;
 }
 
-/* The authorizer does not report columns joined by NATURAL and USING, or tables that give nothing
- * else: every table that may be named is read whole. */
+/* The authorizer does not report columns joined by NATURAL and USING, or tables that provide no
+ * other columns: every table that may be named is read whole. */
 static void keep_joined(struct query *query, const char *sql)
 {
     bool joins = strcasestr(sql, "natural") || strcasestr(sql, "using");

@@ -279,8 +279,8 @@ static size_t partial_of(struct ntk_query_plan *plan, enum ntk_partial_kind kind
 }
 
 /* A call that becomes one of partial values. A column of another kind is not planned (false), for
- * example a sum of floating-point numbers, whose order matters; its minimum and maximum text is a
- * key. */
+ * example a sum of floating-point numbers, because their order matters; its minimum and maximum
+ * text is a key. */
 static bool read_call(struct parse *p, size_t i, bool *out_is_key)
 {
     static const struct {

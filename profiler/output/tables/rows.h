@@ -3,7 +3,7 @@
  * rows - the rows of all tables of an export, and the functions that make them.
  *
  * Each function gives its rows in order of cores and, where rows have a time, of time. Times are ns
- * since the start of the execution: what is not whole is truncated at the very end. A member that
+ * since the start of the execution: fractions are truncated at the very end. A member that
  * the capture does not yield is absent (see table.h). Texts are borrowed from the export or
  * constants, or last for the row.
  *
@@ -25,7 +25,8 @@ struct ntk_instruction_row {
     const char *label;           /* "TensorMatrix" for matrix products, else the title */
     const char *opcode;
     const char *operands;
-    /* As in the program: of the open encoding; of a vendor's if it differs from what ran. */
+    /* As in the program: of the open encoding; of a vendor's if it differs from the executed one.
+     * */
     const char *operation, *compiler_operands;
     const char *activation; /* for a vendor's ACTIVATE, "" for its other operations */
     int64_t pc, compiler_pc;
@@ -81,7 +82,7 @@ struct ntk_packet_row {
     int64_t index;         /* 0, 1 ... of its engine and queue */
     int64_t ring_id;       /* one per core, engine and queue */
     const char *no;        /* "no": rows are single packets */
-    const char *is_cc;     /* "no"; absent with collectives, whose packets are unknown */
+    const char *is_cc;     /* "no"; absent with collectives, which have unknown packets */
     const char *semaphore; /* "-1" */
     int64_t transfer_id;   /* from here on: of its known transfer */
     const char *op, *variable;
@@ -357,7 +358,7 @@ NTK_ROWS(instructions);        /* struct ntk_instruction_row */
 NTK_ROWS(active_spans);        /* struct ntk_span_row */
 NTK_ROWS(pending);             /* struct ntk_pending_row; the same */
 NTK_ROWS(packets);             /* struct ntk_packet_row */
-NTK_ROWS(transfers);           /* struct ntk_transfer_row; those whose packets are known */
+NTK_ROWS(transfers);           /* struct ntk_transfer_row; those with known packets */
 NTK_ROWS(rates);               /* struct ntk_rate_row */
 NTK_ROWS(semaphores);          /* struct ntk_semaphore_row */
 NTK_ROWS(errors);              /* struct ntk_error_row; known kinds only */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* schema_source - columns of the tables about the source and the compiler; tables_schema.c alone
+/* schema_source - columns of the tables about the source and the compiler; only tables_schema.c
  * includes it. */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_SCHEMA_SOURCE_H
 #define NTK_PROFILER_OUTPUT_TABLES_SCHEMA_SOURCE_H

@@ -21,7 +21,7 @@ struct ntk_chrome_slots *ntk_chrome_slots_create(const struct ntk_export *export
                                                  size_t core_index);
 void ntk_chrome_slots_destroy(struct ntk_chrome_slots *slots);
 
-/* Appends ,"operands":"..." and what follows, for texts that exist; if out of memory, out fails.
+/* Appends ,"operands":"..." and the other texts that exist; if out of memory, out fails.
  */
 void ntk_chrome_slots_add(struct ntk_chrome_slots *slots,
                           const struct ntk_trace_instruction *instruction, struct ntk_buf *out);

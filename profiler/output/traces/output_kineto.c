@@ -52,7 +52,7 @@ static int64_t stream_of(const struct ntk_rank_span *span)
     return 2 * (int64_t)span->span->device_core + (span->kind == NTK_RANK_COLLECTIVE ? 2 : 1);
 }
 
-/* Certain words in a name make readers take a kernel for a copy. */
+/* Certain words in a name make readers mistake a kernel for a copy. */
 static const char *run_name(const struct ntk_system_span *span)
 {
     static const char *const words[] = { "Memcpy", "Memset", "dma", "nccl" };

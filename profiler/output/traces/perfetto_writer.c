@@ -211,7 +211,7 @@ static inline int end_events(struct ntk_perfetto *w, const uint8_t *at)
     return ntk_sink_step(w->sink);
 }
 
-/* Fields in order of their numbers, like protobuf-c. Only named things depend on the first
+/* Fields in order of their numbers, like protobuf-c. Only named objects depend on the first
  * packet. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
                            int64_t end_ns, struct ntk_perfetto_arguments arguments,

@@ -19,7 +19,7 @@
 #define MEMBERS_MAX 65536U
 #define MEMBERS_OF_ALL_MAX (UINT64_C(1) << 22)
 
-/* ---- which spans ---- */
+/* ---- selected spans ---- */
 
 static enum ntk_rank_span_kind kind_of(const struct ntk_system_span *span)
 {
@@ -246,7 +246,7 @@ static struct ntk_rank *rank_find(const struct ntk_rank_files *files, size_t fol
     return NULL;
 }
 
-/* ---- who meets ---- */
+/* ---- communicators ---- */
 
 static int group_add(struct ntk_rank_files *files, const struct ntk_ntrace_comm *comm,
                      const struct ntk_rank *rank, uint64_t *member_count)

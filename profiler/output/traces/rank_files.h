@@ -20,7 +20,7 @@
 
 #define NTK_RANK_NO_GROUP SIZE_MAX
 
-/* Ranks that meet: a communicator. */
+/* Ranks that communicate. */
 struct ntk_rank_group {
     uint64_t key;
     uint32_t rank_count;

@@ -15,7 +15,7 @@ function vote(at, what, weight, votes, whats) {
   } else votes[at] -= weight;
 }
 
-// A value over time is shown as what made it the largest, the last of several.
+// A value over time is shown as the slice that made it the largest, the last of several.
 function largest(at, what, value, votes, whats) {
   if (value < votes[at]) return;
   votes[at] = value;
@@ -34,7 +34,7 @@ export function bucketsOf(found, row, level, tile, buckets) {
   return made;
 }
 
-// halves null: the tensor is what slices are.
+// halves null: the kind of slices is the tensor.
 function fill(found, row, level, tile, buckets) {
   const width = 2 ** level;
   const begin = tile * buckets * width;

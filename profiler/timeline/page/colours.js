@@ -53,7 +53,8 @@ function make(name, isDark) {
 // Indexed by the number of the what.
 export const palette = (whats, isDark) => whats.map((what) => ({ ...make(what.name, isDark), isQuiet: QUIET.test(what.name) }));
 
-// ---- what colours say ---------------------------------------------------------------------------------
+// ---- meaning of colours
+// ---------------------------------------------------------------------------------
 
 // What colours can show, by name.
 export const MODES = [['operation', 'operation'], ['engine', 'engine'], ['tensor', 'tensor'], ['wait', 'wait']];

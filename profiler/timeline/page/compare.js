@@ -38,10 +38,10 @@ function part(key, rows) {
   }), { most: 100 }));
 }
 
-// What became of layers and regions, by their work; what is kept under its name needs no row.
+// Layers and regions of both sides, matched by their work; those that kept their name need no row.
 function matches(list) {
-  const isTold = list.some(({ relation, before, after }) => before && after && (relation !== 'kept' || before.key !== after.key));
-  if (!isTold) return null;
+  const isShown = list.some(({ relation, before, after }) => before && after && (relation !== 'kept' || before.key !== after.key));
+  if (!isShown) return null;
   const unit = (one) => (one ? [one.name, { value: one.busy_ns, text: duration(one.busy_ns * 1000) }, bar(one.ratio, share(one.ratio), `${share(one.ratio)} of the time of this part`)] : ['', '', '']);
   return make('section', { class: 'matches' }, make('h3', {}, 'Corresponding parts'), make('p', { class: 'soft' }, 'Matched by shape, type and source of data. Share of part: how much of its time the other one covers.'),
     table([['Before', true], ['Busy'], ['Share of part'], ['Became', true], ['After', true], ['Busy'], ['Share of part']], list.map(({ relation, before, after }) => ({ cells: [...unit(before), relation, ...unit(after)] })), { most: 100 }));
@@ -50,7 +50,7 @@ function matches(list) {
 function render(box) {
   const all = answer(box, 'compare', 'compare', () => state.source.compare());
   if (!all) return;
-  // What only one of two different programs has tells nothing.
+  // Of two different programs, rows that only one side has are meaningless.
   const shown = (rows) => (all.is_unrelated ? rows.filter((row) => values(row).every((value) => value !== null)) : rows);
   const parts = Object.entries(all).filter(([key, value]) => key !== 'matches' && Array.isArray(value)).map(([key, rows]) => [key, shown(rows)]).filter(([, rows]) => rows.length);
   const [total] = all.total ?? [];

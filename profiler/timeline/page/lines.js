@@ -38,7 +38,7 @@ function textOf(box, found, file) {
 }
 
 // A note about omitted lines and texts.
-function leftOut(found, texts) {
+function omissions(found, texts) {
   const notes = [];
   if (found.lines.length < found.line_count) notes.push(`${whole(found.line_count - found.lines.length)} of ${whole(found.line_count)} lines are not shown: neuron-profile lines --json prints all`);
   for (const [file, text] of texts) {
@@ -46,7 +46,7 @@ function leftOut(found, texts) {
     if (text?.is_cut) notes.push(`the text of ${name} is truncated after line ${whole(text.lines.length)}`);
     if (text?.is_missing) notes.push(`the text of ${name} does not fit in this file`);
   }
-  return notes.length ? make('p', { class: 'soft left-out' }, `${notes.join('; ').replace(/^t/, 'T')}.`) : null;
+  return notes.length ? make('p', { class: 'soft omitted' }, `${notes.join('; ').replace(/^t/, 'T')}.`) : null;
 }
 
 // [{ number, text, line }]; line is null if it has no cost. texts: known texts by file.
@@ -232,7 +232,7 @@ function render(box) {
   const texts = new Map();
   const rows = rowsOf(notes, found, texts);
   const isReady = !notes.hasChildNodes(); // no text is being loaded
-  box.append(make('div', { class: `source ${view.order === 'line' ? 'by-line' : ''}` }, make('div', { class: 'source-lines' }, make('p', { class: 'soft', title: says(found) }, says(found)), notes, ...[leftOut(found, texts)].filter(Boolean), heads(found), code(found, rows, isReady)), loops(found)));
+  box.append(make('div', { class: `source ${view.order === 'line' ? 'by-line' : ''}` }, make('div', { class: 'source-lines' }, make('p', { class: 'soft', title: says(found) }, says(found)), notes, ...[omissions(found, texts)].filter(Boolean), heads(found), code(found, rows, isReady)), loops(found)));
 }
 
 // Shows a line named elsewhere, and marks its instructions.

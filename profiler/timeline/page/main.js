@@ -1,4 +1,4 @@
-// The timeline page of neuron-profile: rows of slices over time, and questions about them.
+// The timeline page of neuron-profile: rows of slices over time, and analyses of them.
 
 import { byId, setText } from './dom.js';
 import { whole } from './format.js';

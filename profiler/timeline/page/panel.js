@@ -1,4 +1,4 @@
-// The panel below the rows: one tab per question; the bar above it changes its height.
+// The panel below the rows: one tab per analysis; the bar above it changes its height.
 
 import { byId, make } from './dom.js';
 import { changed, tell } from './state.js';

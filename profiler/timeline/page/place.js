@@ -9,7 +9,7 @@ const KEPT = 2000;
 const WAIT_MS = 60;
 const SHORT_SLICES = 100000; // slow for a longer capture at first: not for a passing pointer
 
-const known = new Map(); // "track slice": what was answered
+const known = new Map(); // "track slice": the answer
 let isAwake = false;
 let timer = 0;
 let wanted = '';

@@ -27,7 +27,7 @@ function svg(tag, attributes, ...children) {
   return element;
 }
 
-// ---- what there is ---------------------------------------------------------------------------------
+// ---- the data ---------------------------------------------------------------------------------
 
 const rate = (value) => `${count(value)}FLOP/s`;
 
@@ -176,8 +176,8 @@ function plot(frame, runs, points) {
   const main = runs[runs.length - 1].roofline.total;
   const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${share(main.roofline_ratio ?? 0)} of what the roof allows` });
   picture.append(...grid(scales, width, height), ...runs.flatMap((one, i) => roof(one, scales, width, i > 0)));
-  let beside = 0; // at the side they are placed next to each other
-  const placed = points.map((point) => ({ ...point, x: point.flops_per_byte > 0 ? scales.x(point.flops_per_byte) : width - SIDE.from + 8 + (beside++ * 17) % (SIDE.width - 16), y: scales.y(point.rate) }));
+  let sideCount = 0; // at the side they are placed next to each other
+  const placed = points.map((point) => ({ ...point, x: point.flops_per_byte > 0 ? scales.x(point.flops_per_byte) : width - SIDE.from + 8 + (sideCount++ * 17) % (SIDE.width - 16), y: scales.y(point.rate) }));
   for (const point of [...placed].reverse()) {
     point.mark = svg('path', { class: `${point.kind} run-${point.run === 'after' ? 1 : 0}`, d: SHAPES[point.kind](point.x, point.y, point.kind === 'all' ? 6 : 4.5), 'aria-label': point.name });
     picture.append(point.mark);

@@ -1,4 +1,4 @@
-// Times are ps; formatted for people, and as ticks of an axis.
+// Times are ps; formatted for users, and as ticks of an axis.
 
 const UNITS = [['s', 1e12], ['ms', 1e9], ['us', 1e6], ['ns', 1e3], ['ps', 1]];
 

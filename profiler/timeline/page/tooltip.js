@@ -12,7 +12,7 @@ function waited(cycles, track) {
   return mhz ? duration((cycles * 1e6) / mhz) : `${cycles} cycles`;
 }
 
-// [title, [line ...]] for what is under the pointer.
+// [title, [line ...]] for the object under the pointer.
 export function describe(hit) {
   const track = state.meta.tracks[hit.track];
   if (hit.rate !== undefined) return [track.name, [`${count(hit.rate)}B/s`]];

@@ -16,7 +16,7 @@ let tried = '';
 const time = (ns) => ({ value: ns, text: duration(ns * 1000) });
 const named = (part) => PARTS[part] ?? (part.startsWith('line:') ? `source line ${part.slice(5)}` : part === 'gpsimd' ? 'GpSimd' : part.charAt(0).toUpperCase() + part.slice(1));
 
-// "dma=2,wait:20" as a text for people.
+// "dma=2,wait:20" as a text for users.
 function words(changes) {
   return changes.split(',').map((change) => {
     const [part, factor] = change.split('=');

@@ -63,7 +63,7 @@ typedef struct ndl_device {
     uint8_t context[];
 } ndl_device_t;
 
-/* Records behind handles; users see only their size. */
+/* Handles point to these records; users see only their size. */
 typedef struct ndl_mem_info {
     uint64_t opaque[8];
 } ndl_mem_info_t;

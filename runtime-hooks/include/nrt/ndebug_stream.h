@@ -44,7 +44,7 @@ typedef struct ndebug_stream_payload_debug_tensor_read {
  * unknown core, or it has a client. */
 NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd);
 void nrt_debug_client_connect_close(int stream_fd);
-/* Never waits: NRT_QUEUE_EMPTY if there is no event. The caller frees *payload with free(). */
+/* Never waits: NRT_QUEUE_EMPTY without an event. The caller frees *payload with free(). */
 NRT_STATUS nrt_debug_client_read_one_event(int stream_fd, ndebug_stream_event_header_t *header,
                                            void **payload);
 

@@ -241,8 +241,8 @@ int cli_load(struct cli *cli, const char *path, struct ntk_err *err)
     if (!load.piece || !whole) {
         ret = ntk_err_no_memory(err);
     } else if (load.bytes == 0) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is %s", path,
-                          S_ISREG(status.st_mode) ? "empty" : "no file");
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: %s", path,
+                          S_ISREG(status.st_mode) ? "empty file" : "not a regular file");
     } else {
         ret = stream(cli, &load, err);
     }

@@ -83,7 +83,7 @@ struct tar_reader {
     uint64_t left;
     bool is_limited; /* left started as the caller's limit */
     size_t names_left;
-    uint64_t header_left; /* bytes that libarchive may ask for now */
+    uint64_t header_left; /* bytes that libarchive may request now */
     /* For a compressed archive, because libarchive's filter does not check the checksums of a
      * stream. */
     z_stream gzip;

@@ -2,9 +2,9 @@
 /*
  * tar - members of a tar archive in memory, and archives made from members.
  *
- * Reading takes ustar, GNU and PAX archives, plain or as gzip; what follows the gzip stream, or the
- * end of a plain archive, is ignored. Checksum and length of the gzip stream are checked, so every
- * flipped bit is found. Only regular files and folders are accepted, and only names that stay
+ * Reading takes ustar, GNU and PAX archives, plain or as gzip; data after the gzip stream, or after
+ * the end of a plain archive, is ignored. Checksum and length of the gzip stream are checked, so
+ * every flipped bit is found. Only regular files and folders are accepted, and only names that stay
  * inside the archive. A caller that names the members it needs gets only these in memory, whatever
  * the size of the others. Writing is deterministic: equal members give equal bytes.
  *
@@ -78,7 +78,7 @@ struct ntk_tar_hooks {
     void *ctx;
 };
 
-/* -EBADMSG: not an archive, truncated, or a name or kind of member that is refused; -EFBIG: beyond
+/* -EBADMSG: not an archive, truncated, or a name or kind of member that is rejected; -EFBIG: beyond
  * a limit; -ENOMEM. */
 int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
                  struct ntk_tar *out_tar, struct ntk_err *err);

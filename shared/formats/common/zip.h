@@ -4,7 +4,7 @@
  *
  * Takes stored and deflated members (and others that libarchive inflates), with or without ZIP64
  * fields; sizes and checksums are checked. Encrypted members, links and names that leave the
- * archive are refused. The caller's limits apply to all inflated members before memory is
+ * archive are rejected. The caller's limits apply to all inflated members before memory is
  * allocated, so a zip bomb stays within them.
  *
  * Owner:   ntk_zip_read() fills the caller's storage, ntk_zip_fini() frees it.
@@ -39,7 +39,7 @@ struct ntk_zip_limits {
     size_t name_bytes;
 };
 
-/* -EBADMSG: not a zip archive, truncated, damaged, or a name or kind of member that is refused;
+/* -EBADMSG: not a zip archive, truncated, damaged, or a name or kind of member that is rejected;
  * -EFBIG: beyond a limit; -ENOMEM. */
 int ntk_zip_read(const void *bytes, size_t bytes_count, const struct ntk_zip_limits *limits,
                  struct ntk_zip *out_zip, struct ntk_err *err);

@@ -28,7 +28,7 @@
  *   offset size field
  *        0   20 magic
  *       20    4 entries
- *       24    4 bytes of strings; behind them an extension may follow, which has no names
+ *       24    4 bytes of strings; an extension may follow them, which has no names
  *       28   20 byte order, offset of the extension, unused
  *       48      entries
  */

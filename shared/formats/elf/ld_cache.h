@@ -2,7 +2,7 @@
 /*
  * ld_cache - the loader's cache of libraries (/etc/ld.so.cache): the files for a name.
  *
- * Files of glibc 2.32 and later, alone or behind the table of older tools. As in elf_file: a copy,
+ * Files of glibc 2.32 and later, alone or after the table of older tools. As in elf_file: a copy,
  * every number bounded, system calls and no heap.
  *
  * Owner:   the caller's storage between _open() and _close(); paths live as long.
@@ -28,7 +28,7 @@ int ntk_ld_cache_open(struct ntk_ld_cache *cache, const char *path);
 int ntk_ld_cache_open_fd(struct ntk_ld_cache *cache, int fd);
 void ntk_ld_cache_close(struct ntk_ld_cache *cache);
 /* The next file of this machine for the name, in the order of the cache; *cursor is 0 before the
- * first. NULL: there are no more. */
+ * first. NULL: no more. */
 const char *ntk_ld_cache_next(const struct ntk_ld_cache *cache, const char *name, uint32_t *cursor);
 
 #endif

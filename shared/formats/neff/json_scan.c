@@ -203,7 +203,7 @@ bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text)
     return true;
 }
 
-/* Number, true, false or null; the caller refuses other words of these letters. */
+/* Number, true, false or null; the caller rejects other words of these letters. */
 static bool word(struct ntk_json_scan *scan, const char **out, size_t *out_count)
 {
     (void)peek(scan);

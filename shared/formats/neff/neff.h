@@ -438,7 +438,7 @@ int ntk_neff_digest(const void *bytes, size_t bytes_count, uint8_t out_digest[32
 
 /* Borrowed; NULL when the archive has no such member. */
 const struct ntk_neff_member *ntk_neff_member_get(const struct ntk_neff *neff, const char *name);
-/* It contains names and positions for people, and is not needed otherwise. */
+/* It contains names and positions for users, and is not needed otherwise. */
 bool ntk_neff_member_is_debug(const char *name);
 /* Multiply-adds of the model, of all its core nodes, from hlo_stats.json; false: no compiler
  * counted them. */

@@ -196,7 +196,7 @@ bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, boo
 #define NTK_NEFF_BUILD_LOOPS_MAX 16
 bool ntk_neff_build_names_file(const struct ntk_neff_build *build, const char *file);
 
-/* Appends an instruction; its token stands for its end (dma_copy and dma_indirect_copy: for the
+/* Appends an instruction; its token is its end (dma_copy and dma_indirect_copy: for the
  * arrival of the data). */
 ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                                     const struct ntk_isa_instr *instr, struct ntk_neff_after after);
@@ -227,12 +227,12 @@ struct ntk_neff_build_transfer {
 };
 
 /* A descriptor group of one transfer, and the dma_trigger of the queue set's owner that starts it.
- * The token stands for the arrival of the data; only one engine can wait for it directly, others
+ * The token is the arrival of the data; only one engine can wait for it directly, others
  * wait for that engine (done automatically). */
 ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queue,
                                    const struct ntk_neff_build_transfer *transfer,
                                    struct ntk_neff_after after);
-/* Starts the group of an earlier token once more. The engine that waits for the new token must be
+/* Starts the group of an earlier token again. The engine that waits for the new token must be
  * the one that waited for the first. */
 ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_neff_token first,
                                          struct ntk_neff_after after);

@@ -76,35 +76,35 @@ static struct ntk_isa_instr wait_instr(const struct build_sync *sync)
     return instr;
 }
 
-/* The instruction takes one wait and one signal along; the others stand next to it. */
+/* The instruction takes one wait and one signal along; the others precede or follow it. */
 static void put_with_syncs(struct ntk_neff_build *build, struct ntk_buf *code, int engine,
                            const struct build_instr *item)
 {
     struct ntk_isa_instr instr = item->instr;
-    size_t waits_beside = item->waits.count;
-    size_t first_signal_beside = 0;
+    size_t extra_waits = item->waits.count;
+    size_t first_extra_signal = 0;
 
-    if (instr.wait_semaphore == NTK_ISA_NO_SEMAPHORE && waits_beside > 0) {
-        const struct build_sync *own = ntk_vec_at(&item->waits, --waits_beside);
+    if (instr.wait_semaphore == NTK_ISA_NO_SEMAPHORE && extra_waits > 0) {
+        const struct build_sync *own = ntk_vec_at(&item->waits, --extra_waits);
 
         instr.wait_semaphore = own->semaphore;
         instr.wait_value = own->value;
         instr.flags |= NTK_ISA_FLAG_WAIT_CONSUME;
     }
     if (instr.signal_semaphore == NTK_ISA_NO_SEMAPHORE && item->signals.count > 0) {
-        const struct build_sync *own = ntk_vec_at(&item->signals, first_signal_beside++);
+        const struct build_sync *own = ntk_vec_at(&item->signals, first_extra_signal++);
 
         instr.signal_semaphore = own->semaphore;
         instr.signal_value = own->value;
     }
-    for (size_t i = 0; i < waits_beside; i++) {
+    for (size_t i = 0; i < extra_waits; i++) {
         struct ntk_isa_instr wait = wait_instr(ntk_vec_at(&item->waits, i));
 
         wait.name_id = instr.name_id;
         put_instr(build, code, engine, &wait);
     }
     put_instr(build, code, engine, &instr);
-    for (size_t i = first_signal_beside; i < item->signals.count; i++) {
+    for (size_t i = first_extra_signal; i < item->signals.count; i++) {
         const struct build_sync *sync = ntk_vec_at(&item->signals, i);
         struct ntk_isa_instr signal = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
 

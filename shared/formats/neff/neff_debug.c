@@ -11,7 +11,7 @@
 #include "shared/base/order.h"
 #include "shared/base/str.h"
 
-#define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
+#define TEXT_BYTES_MAX ((size_t)4096) /* longer texts are truncated */
 #define IDS_PER_INSTRUCTION 8         /* at most, for a table of ids */
 #define ENGINE_FILES 6                /* and transfers, which belong to no engine */
 

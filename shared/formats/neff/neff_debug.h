@@ -52,7 +52,7 @@ extern "C" {
 
 struct ntk_neff_predecessor {
     uint64_t bir_id;
-    uint64_t kind; /* 0: not told */
+    uint64_t kind; /* 0: unknown */
 };
 
 struct ntk_neff_debug_instruction { /* there may be millions: without padding */

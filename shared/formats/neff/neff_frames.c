@@ -9,7 +9,7 @@
 #include "shared/formats/common/protobuf.h"
 
 #define FIELD_INDEX 6
-#define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
+#define TEXT_BYTES_MAX ((size_t)4096) /* longer texts are truncated */
 #define TEXT_COST 64
 
 enum { LIST_FILES = 1, LIST_FUNCTIONS, LIST_LOCATIONS, LIST_FRAMES, LIST_END };

@@ -12,7 +12,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/neff/json_scan.h"
 
-#define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
+#define TEXT_BYTES_MAX ((size_t)4096) /* longer texts are truncated */
 #define TEXT_COST 64                  /* of a text that is kept, in addition to its bytes */
 #define NUMBER_DIGITS_MAX 18
 #define MEMBER_BYTES_MAX (UINT64_C(4) << 30) /* of all members together */

@@ -16,7 +16,7 @@
  *   }
  *   ntk_neff_position_path_add(positions, at, &buf);                // "kv_h=0,s_t=3", "" for none
  *
- * slot is the place in what the compiler made (compiler_pc), core the index of the struct
+ * slot is the position in the compiler's program (compiler_pc), core the index of the struct
  * ntk_neff_debug that was given. Programs of the profiler have all of it as program->positions,
  * with ntk_program_position(program, core, instruction) for a row of a trace. All accessors take
  * NULL for a model or position that is absent. Rows of the tree refer to each other by 1 + index,

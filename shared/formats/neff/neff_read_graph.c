@@ -49,7 +49,7 @@ out:
 
 static const char *const graph_file = "neff.json";
 
-/* The array behind ["list_...", [...]]; NULL when it is not present. */
+/* The inner array of ["list_...", [...]]; NULL when it is not present. */
 static const json_t *attribute_list(const json_t *graph, const char *key)
 {
     const json_t *pair = json_object_get(json_object_get(graph, "attrs"), key);

@@ -46,7 +46,7 @@ struct reader {
     bool leave_code;
     bool is_over_budget;
     uint64_t memory_taken; /* by members */
-    uint64_t memory_limit; /* of it; 0: not asked for yet */
+    uint64_t memory_limit; /* of it; 0: not requested yet */
 };
 
 /* The code is a literal, so that readers and tools see that it is negative. */
@@ -103,7 +103,7 @@ int neff_parse(struct reader *r, const struct ntk_neff_member *member, json_t **
 /* The same, by name. */
 int neff_load_json(struct reader *r, const char *name, json_t **out);
 /* The same, except for the elements of one list, which may be most of it: neff_parse_apart() parses
- * them one at a time. list->text is NULL if there is no list with this name. */
+ * them one at a time. list->text is NULL if no list has this name. */
 int neff_load_json_apart(struct reader *r, const char *name, const char *key, json_t **out,
                          struct ntk_json_list *out_list);
 int neff_parse_apart(struct reader *r, const char *where, const char *text, size_t bytes_count,
@@ -142,8 +142,8 @@ int neff_hasher_finish(struct neff_hasher *hasher, enum ntk_neff_hash *out_hash,
 bool neff_hash_is_other_kind(const struct ntk_neff *neff);
 void neff_hasher_fini(struct neff_hasher *hasher);
 
-/* neff_read_members.c: the needed members of the archive, hashed and landed during reading as the
- * options say. */
+/* neff_read_members.c: the needed members of the archive, hashed and landed during reading
+ * according to the options. */
 int neff_read_members(struct reader *r, const uint8_t *payload,
                       const struct ntk_neff_open_options *options);
 /* Whether this many more bytes fit into free memory; _take counts them. */
@@ -172,7 +172,7 @@ int neff_read_graph(struct reader *r);
 int neff_read_group(struct group_reader *g, const char *text, size_t bytes_count,
                     struct ntk_neff_dma_group *group);
 
-/* neff_read_triggers.c: groups of one id in one function are equally many descriptors. */
+/* neff_read_triggers.c: groups with one id in a function have the same number of descriptors. */
 int neff_check_triggers(const struct group_reader *g, const struct ntk_neff_engine *engine);
 
 /* neff_read_subgraph.c: the subgraph that a row of kelf-N.json names. */

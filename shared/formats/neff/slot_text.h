@@ -24,8 +24,8 @@
 
 struct slot_text {
     struct ntk_buf *out;
-    char *at, *end;                 /* room behind the bytes of out; NULL: none is taken */
-    char spare[SLOT_TEXT_WORD_MAX]; /* where words go without memory: nowhere */
+    char *at, *end;                 /* room after the bytes of out; NULL: no text */
+    char spare[SLOT_TEXT_WORD_MAX]; /* holds words that are discarded, if out of memory */
 };
 
 /* Commits the text, with a NUL at its end. */

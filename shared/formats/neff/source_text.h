@@ -31,7 +31,7 @@ extern "C" {
 #define NTK_SOURCE_TEXT_FILE_BYTES_MAX ((size_t)64 << 20)
 #define NTK_SOURCE_TEXT_BYTES_MAX ((size_t)256 << 20)
 #define NTK_SOURCE_TEXT_FILES_MAX 4096
-#define NTK_SOURCE_TEXT_LINE_BYTES 1024 /* what is longer is cut */
+#define NTK_SOURCE_TEXT_LINE_BYTES 1024 /* longer texts are truncated */
 /* With a path: the member with its text. */
 #define NTK_SOURCE_TEXT_MEMBER "debug_info/source/%s"
 

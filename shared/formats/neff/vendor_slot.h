@@ -188,7 +188,7 @@ struct ntk_vendor_flops {
     uint64_t useful_flops;   /* by no version: of used rows and columns, a 32-bit product once */
     uint8_t dtype;           /* enum ntk_dtype, or a number of no known type */
     bool has_adjusted;       /* the multiplier of its type is known */
-    uint64_t adjusted_flops; /* by the rules of 2.32, which alone has them */
+    uint64_t adjusted_flops; /* only in 2.32, by its rules */
 };
 
 /* False: not a MATMUL. */
@@ -200,7 +200,7 @@ bool ntk_vendor_slot_flops(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 /* The range that it reads or writes in each partition, from the lowest byte to the highest. */
 struct ntk_vendor_range {
     bool is_psum, is_write;
-    int64_t low, high; /* from the begin of the partition, [low, high); may lie before it */
+    int64_t low, high; /* from the begin of the partition, [low, high); may be before it */
     bool adds;         /* it continues an existing sum */
     /* Of transfers: the first partition, how many, and how far apart. 0: unknown. */
     uint32_t partition, partition_count, partition_step;

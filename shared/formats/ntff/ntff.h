@@ -114,7 +114,8 @@ const char *ntk_ntff_memory_name(unsigned type);
  * qGpSimdDynamic. */
 void ntk_ntff_queue_name_show(const char *name, char *buf, size_t buf_bytes);
 
-/* ---- what a file says ------------------------------------------------------------------------ */
+/* ---- contents of a file ------------------------------------------------------------------------
+ * */
 
 struct ntk_ntff_version {
     bool present;
@@ -245,7 +246,7 @@ enum ntk_ntff_record_kind {
     NTK_NTFF_RECORD_DMA_END,
     NTK_NTFF_RECORD_DMA_COMPLETION,
     NTK_NTFF_RECORD_THROTTLE,
-    NTK_NTFF_RECORD_ERROR, /* as our core writes them; what hardware does is unknown */
+    NTK_NTFF_RECORD_ERROR, /* as our core writes them; the behaviour of hardware is unknown */
 };
 
 struct ntk_ntff_record {
@@ -256,7 +257,7 @@ struct ntk_ntff_record {
     uint16_t wait_cycles;     /* start: base cycles waited for semaphores and events before */
     uint16_t crc_in, crc_out; /* end; 0xffff none. DMA end: crc_in */
     bool is_semaphore;        /* else an event */
-    bool has_bit30;           /* a change with bit 30 set, whose meaning is unknown */
+    bool has_bit30;           /* a change with bit 30 set, which has an unknown meaning */
     uint8_t mode;             /* enum ntk_ntff_event_mode, or another byte */
     uint8_t number;           /* of the semaphore or event */
     uint32_t value;           /* after the change */
@@ -291,7 +292,7 @@ int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned 
  *
  * Memory is bounded: about NTK_NTFF_SPOOL_BYTES per kind of record and core, then unnamed
  * temporary files in the folder of the target. A disk that is full ends the recording, not the
- * program: what fits is written as a whole, readable file, and commit says so.
+ * program: what fits is written as a whole, readable file, and commit reports it.
  */
 #define NTK_NTFF_ERROR_RECORDS_MAX 65536u
 #define NTK_NTFF_SPOOL_BYTES (1u << 20)
@@ -417,7 +418,7 @@ void ntk_ntff_writer_set_execution(struct ntk_ntff_writer *writer, uint64_t star
                                    uint64_t end_ps);
 
 /* 0: the file is complete. 1: it is readable, but records are missing; err has their number and the
- * reason. Negative: there is no file. Call it once. */
+ * reason. Negative: no file was written. Call it once. */
 int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err);
 /* The same for the records so far, to any file, any number of times. err->code is -ENOBUFS if only
  * limits of the capture were the cause. */

@@ -12,7 +12,7 @@
  * A record of a section:
  *
  *   offset size field
- *        0    4 w0  who and what
+ *        0    4 w0            source and kind
  *        4    4 w1  details
  *        8    8 time: ps, in version 4 raw ticks of the clock of its source
  */
@@ -58,7 +58,7 @@ static_assert(offsetof(struct ntk_ntff_raw_record, time) == 8, "NTFF record");
 #define NTK_NTFF_THROTTLE_BYTE 0x9eu
 #define NTK_NTFF_CRC_NONE 0xffffu
 
-/* Robustness of the reader: a larger header message is refused. */
+/* Robustness of the reader: a larger header message is rejected. */
 #define NTK_NTFF_HEADER_BYTES_MAX (UINT64_C(512) << 20)
 
 #endif

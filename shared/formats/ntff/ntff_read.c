@@ -2,8 +2,8 @@
 /*
  * ntff_read - from the header message of a capture file to structs.
  *
- * The header message is unpacked by protobuf-c with a bound on what it may allocate; everything
- * else is bounded by the size of the file. What cannot be right is omitted and becomes a warning.
+ * The header message is unpacked by protobuf-c with a limit on its allocations; everything else is
+ * bounded by the size of the file. What cannot be right is omitted and becomes a warning.
  */
 #include "shared/formats/ntff/ntff.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_read_private - what the files of the reader of captures share, and what tests change.
- */
+ * ntff_read_private - common parts of the reader of captures, and settings that tests change. */
 #ifndef NTK_SHARED_FORMATS_NTFF_NTFF_READ_PRIVATE_H
 #define NTK_SHARED_FORMATS_NTFF_NTFF_READ_PRIVATE_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntff_write - a capture file of version 6, from records as they come.
+ * ntff_write - a capture file of version 6, from records as they arrive.
  *
- * The header message is before the records and says how many there are, so records are kept in one
+ * The header message is before the records and contains their number, so records are kept in one
  * spool per kind and core until the end: in memory up to NTK_NTFF_SPOOL_BYTES, then in a file
  * without a name.
  */
@@ -272,7 +272,7 @@ static void see_time(struct ntk_ntff_writer *w, uint64_t start_ps, uint64_t end_
     w->has_times = true;
 }
 
-/* The address of a slot with its high bits truncated is what the field holds. */
+/* The field holds the address of a slot without its high bits. */
 static uint32_t slot_address(const struct writer_subgraph *subgraph, uint32_t engine, uint32_t slot)
 {
     return (uint32_t)((subgraph->code[engine].address >> 6) + slot) & NTK_NTFF_W0_ADDRESS_MASK;
@@ -417,7 +417,7 @@ void ntk_ntff_writer_reset(struct ntk_ntff_writer *writer)
             ntk_buf_reset(&spool->memory);
             spool->bytes_count = spool->file_bytes = 0;
             if (spool->fd >= 0 && ftruncate(spool->fd, 0) < 0) {
-                continue; /* what is there is overwritten or truncated by the counts */
+                continue; /* existing records are overwritten or truncated by the counts */
             }
         }
     }

@@ -39,7 +39,7 @@ struct ntk_ntff_writer {
     struct ntk_fs_replace replace;
     char *folder;
     char *neff_name, *instance_type, *instance_id;
-    struct ntk_ntff_capture capture; /* numbers alone; texts are the ones above */
+    struct ntk_ntff_capture capture; /* only numbers; texts are those above */
     size_t subgraph_count;
     struct writer_subgraph subgraphs[NTK_NTFF_SUBGRAPHS_MAX];
     struct ntff_spool code;

@@ -244,7 +244,7 @@ static int core_check(const char *path, const NtkNtracePb__Trace *trace,
                                   "%s: the columns of core %u do not match", path, core->nc_idx);
 }
 
-/* Takes the message, whose reading came to cut. */
+/* Takes the message, which was read up to cut. */
 static int trace_check(NtkNtracePb__Trace *trace, int cut, const char *name,
                        NtkNtracePb__Trace **out_trace, struct ntk_err *err)
 {

@@ -29,9 +29,9 @@ extern "C" {
 int ntk_ntrace_write(const char *path, const ProtobufCMessage *message, struct ntk_err *err);
 
 /*
- * A file in pieces, for what is too long to lie in memory as a whole: pieces are messages of one
- * kind, the file is what they are when put behind one another (repeated fields follow, others stand
- * once). A disk that is full ends the file after the last whole piece.
+ * A file in pieces, for messages that are too long for memory: pieces are messages of one kind, and
+ * the file is their concatenation (repeated fields accumulate, others appear once). If the disk is
+ * full, the file ends after the last whole piece.
  * Owner:   caller's storage; _abort after a _commit or on a zeroed struct does nothing.
  */
 struct ntk_ntrace_writer {

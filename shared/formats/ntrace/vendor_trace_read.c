@@ -27,7 +27,7 @@ bool ntk_vendor_trace_is_stream(const uint8_t *bytes, size_t count)
 /* ---- streams ---- */
 
 struct window {
-    int fd; /* -1: all bytes are there */
+    int fd; /* -1: no bytes are missing */
     uint8_t *bytes;
     size_t count, at;
     uint64_t before; /* of the file, in front of bytes */
@@ -152,7 +152,7 @@ static bool same(struct ntk_vendor_trace_text a, struct ntk_vendor_trace_text b)
 #define TAG_PAIR 0x62  /* field 12, bytes */
 #define LONG 0x80      /* a length of more than one byte */
 
-/* Key and value in the usual form, without going through fields; false: another form. */
+/* Reads key and value in the usual form directly; false: another form. */
 static bool pair_read_quick(const uint8_t *bytes, size_t count, struct ntk_vendor_trace_pair *pair)
 {
     if (count < 4 || bytes[0] != TAG_KEY || bytes[1] >= LONG || bytes[1] + (size_t)4 > count) {

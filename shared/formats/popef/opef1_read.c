@@ -316,7 +316,7 @@ static int check_data(const struct ntk_popef_file *file, const struct ntk_popef_
     } else {
         has_rule = blob->type == POPEF_BLOB_METADATA;
     }
-    /* What is stored, then what it says that it is. */
+    /* The stored size, then the declared one. */
     uint64_t actual = blob->available_read_size;
     if (!has_rule || actual == expected) {
         if (blob->is_compressed || blob->data_size == actual) {

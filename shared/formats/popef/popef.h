@@ -20,9 +20,9 @@
  *   popef_reader_close(reader);
  *
  * Results: 0 or more is success, a negative number is -(enum popef_error_code) and err, where not
- *          NULL, holds the message. What a function gives out is touched on success only.
- * Owner:   what has _open() is freed by its _close(), which takes NULL too. What a reader hands out
- *          is borrowed from it and lives as long as the reader.
+ *          NULL, holds the message. Output parameters are set only on success.
+ * Owner:   _close() frees the results of _open(); NULL is fine. Results of a reader are borrowed
+ *          from it and live as long as the reader.
  * Threads: one at a time per object. Streams of one reader may be used by
  *          different threads, and outlive the reader.
  */
@@ -56,14 +56,14 @@ enum popef_error_code {
     POPEF_ERROR_TRUNCATED = 3,            /* a header or a blob runs past the end */
     POPEF_ERROR_FORMAT = 4,               /* unknown header format or flags */
     POPEF_ERROR_INFO = 5,                 /* a malformed info section */
-    POPEF_ERROR_DATA_SIZE = 6,            /* data of another size than its description asks for */
+    POPEF_ERROR_DATA_SIZE = 6,            /* data of another size than its description requires */
     POPEF_ERROR_NO_NAME = 7,              /* an executable without a name */
-    POPEF_ERROR_DUPLICATE_EXECUTABLE = 8, /* two executables of one name */
+    POPEF_ERROR_DUPLICATE_EXECUTABLE = 8, /* two executables with the same name */
     POPEF_ERROR_ABSENT_EXECUTABLE = 9,    /* metadata or an opaque blob names one that is absent */
     POPEF_ERROR_INACTIVE = 10,            /* a blob writer that another one has followed */
     POPEF_ERROR_COMPRESSION = 11,         /* damaged compressed data, or of another length */
     POPEF_ERROR_ANCHOR = 12,              /* a tensor or feed that does not fit its anchor */
-    POPEF_ERROR_DUPLICATE_TENSOR = 13,    /* two tensors, or two feeds, of one name */
+    POPEF_ERROR_DUPLICATE_TENSOR = 13,    /* two tensors, or two feeds, with the same name */
     POPEF_ERROR_IO = 100,                 /* reading or writing failed */
     POPEF_ERROR_MEMORY = 101,             /* not enough memory */
     POPEF_ERROR_ARGUMENT = 102,           /* an invalid call */
@@ -114,16 +114,16 @@ enum popef_tensor_type {
     POPEF_TENSOR_OUTPUT = 2,
 };
 
-/* Bounds of what is read and written. */
+/* Limits for reading and writing. */
 #define POPEF_RANK_MAX 16
 #define POPEF_TEXT_BYTES_MAX (64u << 10)
 #define POPEF_LIST_MAX 65536u
 #define POPEF_INFO_BYTES_MAX (16u << 20)
 #define POPEF_VERSION_BYTES_MAX 255u
 
-/* "F32"; NULL for what is none. Static. */
+/* "F32"; NULL if it is not a type. Static. */
 POPEF_API const char *popef_data_type_name(enum popef_data_type type);
-/* 0 for what is none. */
+/* 0 if it is not a type. */
 POPEF_API size_t popef_data_type_size(enum popef_data_type type);
 /* By its name; -POPEF_ERROR_ARGUMENT when there is none. */
 POPEF_API int popef_data_type_find(const char *name, enum popef_data_type *out_type);
@@ -417,7 +417,7 @@ POPEF_API int popef_blob_writer_close(struct popef_blob_writer *blob, struct pop
 /* ---- the library's log ---- */
 
 /* POPEF_LOG_LEVEL (OFF ERR WARN INFO DEBUG TRACE; default WARN) and POPEF_LOG_DEST (stdout, stderr
- * or a file; default stderr) say what is logged and where; this overrides the level. */
+ * or a file; default stderr) control what is logged and where; this overrides the level. */
 enum popef_log_level {
     POPEF_LOG_OFF,
     POPEF_LOG_ERR,

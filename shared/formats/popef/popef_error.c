@@ -10,7 +10,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/popef/popef_private.h"
 
-static_assert(POPEF_ERROR_TEXT_BYTES == NTK_ERR_TEXT_BYTES, "a sentence fits in both");
+static_assert(POPEF_ERROR_TEXT_BYTES == NTK_ERR_TEXT_BYTES, "a message fits in both");
 static_assert(POPEF_NO_OFFSET == NTK_ERR_NO_OFFSET, "no offset is the same in both");
 
 int ntk_popef_fail(struct popef_error *err, enum popef_error_code code, uint64_t offset,

@@ -52,7 +52,7 @@ static int file_of(int fd, const char *name, struct ntk_popef_file **out_file,
 
 int ntk_popef_file_open(const char *path, struct ntk_popef_file **out_file, struct popef_error *err)
 {
-    /* O_NONBLOCK: a pipe without a writer is refused at once and does not block. */
+    /* O_NONBLOCK: a pipe without a writer is rejected at once and does not block. */
     return file_of(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, out_file, err);
 }
 
@@ -84,7 +84,7 @@ struct ntk_popef_file *ntk_popef_file_keep(struct ntk_popef_file *file)
 
 void ntk_popef_file_release(struct ntk_popef_file *file)
 {
-    /* Releases what this thread did; acquires, for the last one, what all others did. */
+    /* Releases the writes of this thread; the last one acquires those of all others. */
     if (file && atomic_fetch_sub_explicit(&file->references, 1, memory_order_acq_rel) == 1) {
         if (file->fd >= 0) {
             (void)close(file->fd);
@@ -121,7 +121,7 @@ int ntk_popef_file_read(const struct ntk_popef_file *file, uint64_t offset, void
         }
         if (got == 0) {
             return ntk_popef_fail(err, POPEF_ERROR_TRUNCATED, offset,
-                                  "%s: truncated blob at offset %llu (the file was cut short while "
+                                  "%s: truncated blob at offset %llu (the file was shortened while "
                                   "it was being read)",
                                   file->name, (unsigned long long)offset);
         }

@@ -14,7 +14,7 @@
  *       40    8 full_bytes   after inflation; data_bytes when not compressed
  *       48      version string, padded with zeros to a multiple of 8
  *        …      info section, padded in the same way
- *        …      data; the next blob begins right behind it
+ *        …      data; the next blob begins right after it
  */
 #ifndef NTK_SHARED_FORMATS_POPEF_POPEF_LAYOUT_H
 #define NTK_SHARED_FORMATS_POPEF_POPEF_LAYOUT_H

@@ -37,7 +37,7 @@ static void start(void)
     if (place && strcmp(place, "stdout") == 0) {
         log_fd = STDOUT_FILENO;
     } else if (place && place[0] != '\0' && strcmp(place, "stderr") != 0) {
-        /* A FIFO without a reader is refused and does not block. */
+        /* A FIFO without a reader is rejected and does not block. */
         int fd = open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
 
         if (fd >= 0) {

@@ -50,7 +50,7 @@ void ntk_popef_file_release(struct ntk_popef_file *file); /* NULL is fine */
 int ntk_popef_file_read(const struct ntk_popef_file *file, uint64_t offset, void *to,
                         size_t bytes_count, struct popef_error *err);
 
-/* ---- memory that is freed all at once ---- */
+/* ---- memory that is freed at once ---- */
 
 struct ntk_popef_arena {
     struct ntk_popef_chunk *chunks;

@@ -19,7 +19,7 @@ defined=$(nm -g --defined-only "$library" 2>/dev/null | awk '$2 == "T" { print $
 missing=$(LC_ALL=C comm -23 <(echo "$declared") <(echo "$defined"))
 [ -z "$missing" ] || bad "declared and not in the library: $missing"
 foreign=$(echo "$defined" | grep -vE '^(nds|ntk)_')
-[ -z "$foreign" ] || bad "names of nobody's: $foreign"
+[ -z "$foreign" ] || bad "unexpected names: $foreign"
 driver=$(functions "$headers/ndl/ndl.h" ndl | wc -l)
 [ "$driver" = 90 ] || bad "ndl.h declares $driver functions, not 90"
 

@@ -69,7 +69,7 @@ start b.db place
 refused() { greps 'stay in the database' <agent.err && echo yes; }
 wait_for refused
 [ "$cause" = exists ] || greps "$cause" <agent.err || fail "no message about the full disk"
-find place -name '.*.tmp-*' | greps . && fail "left over: $(find place -name '.*')"
+find place -name '.*.tmp-*' | greps . && fail "leftover files: $(find place -name '.*')"
 lines=$(wc -l <lines)
 more() { [ "$(wc -l <lines)" -gt $((lines + 1)) ] && echo yes; }
 wait_for more
@@ -100,7 +100,8 @@ wait_for more
 stop
 [ ! -e s3/objects/slow ] || fail "a partial object is in the bucket"
 
-# ---- what the database has deleted meanwhile is reported and counted once, however often the rest is retried ----
+# ---- rows that the database has deleted meanwhile are reported and counted once, however often the rest is retried
+# ----
 make_old f.db
 first=$(sqlite3 f.db "select min(time_ns) from machine_sample")
 sqlite3 f.db "update tier set first_ns = $first where tier = 'second'"

@@ -9,9 +9,9 @@ needs_readers
 make_history h.db
 
 # ---- every table is exported, and each value is that of the database ----
-neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' --json >told || fail "the export failed"
+neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' --json >exported || fail "the export failed"
 questions=()
-jq -r '.tables[] | select(.rows > 0) | "\(.table)|\(.rows)|\(.parts)|prod/eu=1 é"' told >wanted
+jq -r '.tables[] | select(.rows > 0) | "\(.table)|\(.rows)|\(.parts)|prod/eu=1 é"' exported >wanted
 for table in $(cut -d'|' -f1 wanted); do
     questions+=("select '$table', count(*), count(distinct filename), string_agg(distinct cluster) from
         read_parquet('out/$table/**/*.parquet', hive_partitioning = true, filename = true)")
@@ -39,19 +39,19 @@ diff wanted found >&2 || fail "the processes differ"
 file=$(find out/core_sample -name '*.parquet' | head -1)
 [ "$(ask "hyparquet:$file")" = "$(ask "select count(*), epoch_ms(min(time)), epoch_ms(max(time)) from '$file'")" ] ||
     fail "hyparquet reads $(ask "hyparquet:$file")"
-find out -name '.*' | greps . && fail "left over: $(find out -name '.*')"
+find out -name '.*' | greps . && fail "leftover files: $(find out -name '.*')"
 
 # ---- again, and two at once: the same files with the same bytes; files of killed programs are removed ----
 cp -r out first
 part=$(find out/core_sample -name '*.parquet' | head -1)
 touch "$(dirname "$part")/.part-20260101-1.parquet.tmp-1-0"
-neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' >told.txt || fail "the second export failed"
+neuron-monitor export --db h.db --output-folder out --cluster 'prod/eu=1 é' >exported.txt || fail "the second export failed"
 neuron-monitor export --db h.db --output-folder both --cluster 'prod/eu=1 é' >/dev/null & one=$!
 neuron-monitor export --db h.db --output-folder both --cluster 'prod/eu=1 é' >/dev/null & two=$!
 wait $one && wait $two || fail "one of two concurrent exports failed"
 diff -r first out >&2 || fail "the second export changed files"
 diff -r first both >&2 || fail "two concurrent exports changed files"
-greps '^all ' <told.txt || fail "unexpected table: $(cat told.txt)"
+greps '^all ' <exported.txt || fail "unexpected table: $(cat exported.txt)"
 
 # ---- a part of the tables; intervals of more than a minute are in core_minute too ----
 neuron-monitor export --db h.db --output-folder some --tables 'core,*_log' >/dev/null

@@ -1,4 +1,4 @@
-# lib.sh - what the archive tests share; source it after tests/e2e/lib.sh.
+# lib.sh - common functions of the archive tests; source it after tests/e2e/lib.sh.
 here=$NTK_SOURCE_DIR/tests/agent/archive
 
 needs_readers() {

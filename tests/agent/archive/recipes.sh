@@ -69,7 +69,7 @@ mkdir answers
 for recipe in $(python3 -c "import re; print(*re.findall('\"(\w+)\"', re.search('RECIPES = (.*)', open('$here/recipes.py').read())[1]))"); do
     in_duckdb one "$recipe" | plain >one.duckdb || fail "$recipe fails in DuckDB"
     in_sqlite node-1.db "$recipe" | plain >one.sqlite || fail "$recipe fails in SQLite"
-    diff one.duckdb one.sqlite >differs.log || fail "$recipe: SQLite gives another answer: see differs.log"
+    diff one.duckdb one.sqlite >differs.log || fail "$recipe: the answer of SQLite differs: see differs.log"
     in_duckdb both "$recipe" | plain >"answers/$recipe" || fail "$recipe fails in DuckDB"
     [ "$(wc -l <"answers/$recipe")" -gt 1 ] || fail "$recipe has no answer"
 done
@@ -85,8 +85,8 @@ grep -q '^node-1|notebook|python3 notebook.py|1002|1|69|72$' answers/held_idle |
 for engine in athena trino spark; do
     python3 "$here/recipes.py" ddl "$NTK_SOURCE_DIR/docs/formats/archive-columns.md" $engine >$engine.sql
     [ "$update" != --update ] || cp $engine.sql "$recipes"
-    diff "$recipes/$engine.sql" $engine.sql >differs.log || fail "$engine.sql is not of these columns: run recipes.sh --update"
+    diff "$recipes/$engine.sql" $engine.sql >differs.log || fail "$engine.sql has outdated columns: run recipes.sh --update"
 done
 python3 "$here/recipes.py" page "$recipes" answers >README.md
 [ "$update" != --update ] || cp README.md "$recipes"
-diff "$recipes/README.md" README.md >differs.log || fail "docs/recipes/README.md has other answers: run recipes.sh --update"
+diff "$recipes/README.md" README.md >differs.log || fail "docs/recipes/README.md has outdated answers: run recipes.sh --update"

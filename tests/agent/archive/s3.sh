@@ -10,14 +10,14 @@ export_to() { neuron-monitor export --db h.db --output-folder "$@"; }
 well() { [ ! -e s3/wrong ] || fail "the service found an error: $(cat s3/wrong)"; }
 
 # ---- the same objects as files in a folder, under names that must be encoded ----
-export_to s3://fleet.history/some/prefix/ --cluster 'prod/eu=1 é+&~' --json >told || fail "the export failed"
+export_to s3://fleet.history/some/prefix/ --cluster 'prod/eu=1 é+&~' --json >exported || fail "the export failed"
 well
 export_to out --cluster 'prod/eu=1 é+&~' >/dev/null
 diff -r out s3/objects/fleet.history/some/prefix >&2 || fail "the bucket has other objects"
-rows=$(jq '[.tables[] | select(.table == "core_sample") | .rows] | add' told)
+rows=$(jq '[.tables[] | select(.table == "core_sample") | .rows] | add' exported)
 [ "$(ask "select count(*), min(cluster) from read_parquet('s3/objects/fleet.history/some/prefix/core_sample/**/*.parquet', hive_partitioning = true)")" = \
     "$rows|prod/eu=1 é+&~" ] || fail "DuckDB reads other rows"
-[ "$(wc -l <s3/log)" = "$(jq '[.tables[].parts] | add' told)" ] || fail "more requests than parts: $(cat s3/log)"
+[ "$(wc -l <s3/log)" = "$(jq '[.tables[].parts] | add' exported)" ] || fail "more requests than parts: $(cat s3/log)"
 
 # ---- temporary keys ----
 echo 'AKIDTOKEN secret+/= to/ken==' >s3/keys
@@ -53,8 +53,8 @@ AWS_ENDPOINT_URL_S3=ftp://x refused 'invalid endpoint' '' s3://keys
 cp h.db old.db
 sqlite3 old.db "update tier set first_ns = 9000000000000000000" || fail "cannot change the database"
 before=$(find s3/objects/trouble -type f -exec md5sum {} + | sort)
-neuron-monitor export --db old.db --output-folder s3://trouble --tables core_sample,machine_sample --json >told || fail "the export of a database without old rows failed"
-[ "$(jq -c '[.tables[] | .parts, .kept]' told)" = '[0,1,0,1]' ] || fail "unexpected parts of a database without old rows: $(cat told)"
+neuron-monitor export --db old.db --output-folder s3://trouble --tables core_sample,machine_sample --json >exported || fail "the export of a database without old rows failed"
+[ "$(jq -c '[.tables[] | .parts, .kept]' exported)" = '[0,1,0,1]' ] || fail "unexpected parts of a database without old rows: $(cat exported)"
 [ "$(find s3/objects/trouble -type f -exec md5sum {} + | sort)" = "$before" ] || fail "a repeated export wrote the objects again"
 neuron-monitor export --db old.db --output-folder out --cluster 'prod/eu=1 é+&~' --tables core_sample --json | jq -e '.tables[0].kept == 1' >/dev/null ||
     fail "the export of a database without old rows replaced a part"

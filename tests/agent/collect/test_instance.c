@@ -184,7 +184,8 @@ static void put_dmi(const struct fixture *f, const char *name, const char *text)
     free(folder);
 }
 
-/* The program that asks; NULL: a thread of the process itself. All tests run with both. */
+/* The program that sends the request; NULL: a thread of the process itself. All tests run with
+ * both. */
 static const char *program;
 
 static void create(struct fixture *f, const char *endpoint, bool is_certain)
@@ -263,7 +264,7 @@ static void a_program_that_cannot_ask_is_done_without(void **state)
     program = kept;
 }
 
-static int is_told_half_a_minute_later(void *ctx)
+static int is_answered_half_a_minute_later(void *ctx)
 {
     struct fixture *f = ctx;
 
@@ -286,7 +287,7 @@ static void a_program_that_comes_to_no_end_is_done_without(void **state)
     program = path;
     start(&s);
     create(f, s.endpoint, true);
-    assert_true(test_wait_until(is_told_half_a_minute_later, f));
+    assert_true(test_wait_until(is_answered_half_a_minute_later, f));
     ntk_instance_source_destroy(f->source);
     f->source = NULL;
     stop(&s);

@@ -50,7 +50,7 @@ static void an_empty_file_belongs_to_no_job(void **state)
     assert_int_equal(file.count, 0);
 }
 
-static void a_last_line_without_an_end_is_reported(void **state)
+static void a_last_line_without_a_line_break_is_reported(void **state)
 {
     assert_int_equal(read_text("42\n4"), 0);
     assert_true(file.is_unended);
@@ -99,7 +99,7 @@ static void values_are_truncated_and_cleaned(void **state)
     assert_null(strchr(file.jobs[0].user, '\x1b'));
 }
 
-static void names_are_devices_and_cores_of_them(void **state)
+static void file_names_are_devices_and_their_cores(void **state)
 {
     static const char *const none[] = { "",   ".",     "..",          "1.", ".1",    "a",
                                         "-1", "1.2.3", "64",          "1 ", "1.x",   "0.64",
@@ -126,10 +126,10 @@ int main(void)
         cmocka_unit_test(each_line_has_one_job_id),
         cmocka_unit_test(lines_with_a_key_describe_the_job_above),
         cmocka_unit_test(an_empty_file_belongs_to_no_job),
-        cmocka_unit_test(a_last_line_without_an_end_is_reported),
+        cmocka_unit_test(a_last_line_without_a_line_break_is_reported),
         cmocka_unit_test(an_invalid_job_file_is_refused_with_its_line),
         cmocka_unit_test(values_are_truncated_and_cleaned),
-        cmocka_unit_test(names_are_devices_and_cores_of_them),
+        cmocka_unit_test(file_names_are_devices_and_their_cores),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

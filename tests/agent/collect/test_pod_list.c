@@ -87,7 +87,7 @@ static void dynamically_allocated_devices_count_by_their_driver(void **state)
     ntk_buf_fini(&framed);
 }
 
-static void another_plug_in_is_known_once_it_is_named(void **state)
+static void another_plug_in_is_known_after_it_is_named(void **state)
 {
     struct ntk_pod_resource table[NTK_POD_RESOURCES_MAX + 1] = { 0 };
     struct ntk_buf message = { 0 };
@@ -155,7 +155,7 @@ static void false_frames_are_rejected_and_the_old_list_is_kept(void **state)
     ntk_buf_fini(&framed);
 }
 
-static void more_rows_than_the_bound_are_omitted(void **state)
+static void rows_beyond_the_limit_are_omitted(void **state)
 {
     struct ntk_buf message = { 0 };
     struct ntk_buf framed = { 0 };
@@ -178,9 +178,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cores_and_devices_come_in_order_and_once),
         cmocka_unit_test(dynamically_allocated_devices_count_by_their_driver),
-        cmocka_unit_test(another_plug_in_is_known_once_it_is_named),
+        cmocka_unit_test(another_plug_in_is_known_after_it_is_named),
         cmocka_unit_test(false_frames_are_rejected_and_the_old_list_is_kept),
-        cmocka_unit_test(more_rows_than_the_bound_are_omitted),
+        cmocka_unit_test(rows_beyond_the_limit_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,7 +137,7 @@ static void assert_error(struct fixture *f, const char *words)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* -- what is known ----------------------------------------------------------------------------- */
+/* -- known values ------------------------------------------------------------------------------ */
 
 static void an_application_is_in_the_pod_of_all_its_cores(void **state)
 {
@@ -298,7 +298,7 @@ static void a_kubelet_is_asked_each_period_and_sooner_for_a_new_application(void
     ntk_snapshot_destroy(snapshot);
 }
 
-/* -- what goes wrong --------------------------------------------------------------------------- */
+/* -- failures --------------------------------------------------------------------------- */
 
 static void a_kubelet_that_is_away_is_a_sentence_and_may_come_later(void **state)
 {

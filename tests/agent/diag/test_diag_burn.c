@@ -52,7 +52,7 @@ static struct ntk_diag_result burn(uint64_t duration_ns)
     return message.result;
 }
 
-static void rounds_begin_before_the_time_is_up(void **state)
+static void rounds_start_before_the_time_is_up(void **state)
 {
     static const struct {
         uint64_t duration_ns;
@@ -116,7 +116,7 @@ static void a_dead_core_ends_the_burn_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_begin_before_the_time_is_up),
+        cmocka_unit_test(rounds_start_before_the_time_is_up),
         cmocka_unit_test(testing_stops_after_16_failures),
         cmocka_unit_test(a_dead_core_ends_the_burn_in),
     };

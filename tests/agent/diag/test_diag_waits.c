@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long diag waits for its workers, by a clock of the test. Workers are children that do what
- * the test tells them to. */
+/* How long diag waits for its workers, by a clock of the test. Workers are children that follow
+ * commands of the test. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -54,7 +54,7 @@ static bool is_there(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-static void a_user_displaces_own_captures_only(void **state)
+static void a_user_displaces_only_own_captures(void **state)
 {
     const char *folder = *state;
 
@@ -69,7 +69,7 @@ static void a_user_displaces_own_captures_only(void **state)
     assert_true(is_there(folder, "20260104T000000Z-p99-uid_1002"));
 }
 
-static void a_capture_counts_as_it_was_written(void **state)
+static void a_capture_counts_with_its_written_size(void **state)
 {
     const char *folder = *state;
     uint8_t *ledger;
@@ -132,7 +132,7 @@ static void folders_of_other_users_are_measured_each_time(void **state)
     assert_true(is_there(folder, "20260102T000000Z-hang"));
 }
 
-/* ---- whose ---- */
+/* ---- owners ---- */
 
 static unsigned count_folders(const char *folder, const char *end)
 {
@@ -182,7 +182,7 @@ static int has_line(void *ctx)
     return is_read;
 }
 
-/* The first line of trigger.log in the only folder whose name has this ending. */
+/* The first line of trigger.log in the only folder with this ending. */
 static int read_pid(const char *folder, const char *end, struct reported *reported)
 {
     (void)snprintf(reported->command, sizeof reported->command,
@@ -246,7 +246,7 @@ static void users_do_not_share_a_budget(void **state)
     free(old_path);
 }
 
-/* ---- how often ---- */
+/* ---- frequency ---- */
 
 struct often {
     char kept[512];
@@ -273,7 +273,7 @@ static void often_begin(struct often *often, const char *folder, const char *end
 
 static void often_end(struct often *often)
 {
-    often->clock.passes_waits = true; /* whatever still runs is killed at once */
+    often->clock.passes_waits = true; /* running captures are killed at once */
     ntk_captures_destroy(often->captures);
     ntk_snapshot_destroy(often->snapshot);
     test_clock_fini(&often->clock);
@@ -296,7 +296,7 @@ static unsigned take(struct often *often)
     return count_folders(often->kept, "-uid_1001");
 }
 
-static void one_reason_is_captured_once_in_a_while(void **state)
+static void a_reason_is_captured_once_per_interval(void **state)
 {
     struct often often;
     struct reported reported;
@@ -312,7 +312,7 @@ static void one_reason_is_captured_once_in_a_while(void **state)
     often_end(&often);
 }
 
-static void a_run_that_hangs_is_killed_and_tried_again_sooner(void **state)
+static void a_run_that_hangs_is_killed_and_retried_sooner(void **state)
 {
     struct often often;
     struct reported reported;
@@ -329,7 +329,7 @@ static void a_run_that_hangs_is_killed_and_tried_again_sooner(void **state)
 }
 
 /* The pause after a failure is a tenth of the normal one. */
-static void a_run_that_fails_is_tried_again_sooner(void **state)
+static void a_run_that_fails_is_retried_sooner(void **state)
 {
     struct often often;
     struct reported reported;
@@ -356,20 +356,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_agent_without_captures_takes_none),
-        cmocka_unit_test_setup_teardown(a_user_displaces_own_captures_only, make_scratch,
+        cmocka_unit_test_setup_teardown(a_user_displaces_only_own_captures, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(a_capture_counts_as_it_was_written, make_scratch,
+        cmocka_unit_test_setup_teardown(a_capture_counts_with_its_written_size, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_deep_capture_is_neither_walked_nor_kept, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(folders_of_other_users_are_measured_each_time, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(users_do_not_share_a_budget, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(one_reason_is_captured_once_in_a_while, make_scratch,
+        cmocka_unit_test_setup_teardown(a_reason_is_captured_once_per_interval, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(a_run_that_hangs_is_killed_and_tried_again_sooner,
-                                        make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(a_run_that_fails_is_tried_again_sooner, make_scratch,
+        cmocka_unit_test_setup_teardown(a_run_that_hangs_is_killed_and_retried_sooner, make_scratch,
+                                        remove_scratch),
+        cmocka_unit_test_setup_teardown(a_run_that_fails_is_retried_sooner, make_scratch,
                                         remove_scratch),
     };
 

@@ -34,7 +34,7 @@ static const struct ntk_rank_trouble *trouble_of(const struct ntk_snapshot *snap
 
 /* Rank 0 exists and was reported, rank 1 was lost, rank 2 exited after it, no process reports rank
  * 3. */
-static void troubles_of_a_broken_communicator_began_when_it_broke(void **state)
+static void troubles_of_a_broken_communicator_start_when_it_breaks(void **state)
 {
     static const uint64_t ages[] = { 0, 50, 45, 50 };
     static const char *const causes[] = { "", "lost", "gone", "unseen" };
@@ -185,7 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_batch_job_of_ranks_outlives_them),
         cmocka_unit_test(a_member_of_a_communicator_is_not_another_users_process),
-        cmocka_unit_test(troubles_of_a_broken_communicator_began_when_it_broke),
+        cmocka_unit_test(troubles_of_a_broken_communicator_start_when_it_breaks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,7 @@ static json_t *get_json(const struct fixture *f, const char *path)
     return json;
 }
 
-static void the_page_has_types_a_policy_and_no_code_in_its_text(void **state)
+static void the_page_has_types_and_a_policy_and_no_inline_code(void **state)
 {
     const struct fixture *f = *state;
     char path[128];
@@ -152,7 +152,7 @@ static void files_outside_the_page_are_404(void **state)
     }
 }
 
-static void a_foreign_name_is_refused(void **state)
+static void a_foreign_host_name_is_rejected(void **state)
 {
     const struct fixture *f = *state;
     static const char *const paths[] = { "/", "/metrics", "/api/v1/machine", "/api/v1/live" };
@@ -230,7 +230,7 @@ static void names_never_stored_are_404_whatever_they_contain(void **state)
     free(text);
 }
 
-static void every_question_answers_an_array(void **state)
+static void every_query_returns_an_array(void **state)
 {
     const struct fixture *f = *state;
     static const char *const questions[] = {
@@ -259,7 +259,7 @@ static void every_question_answers_an_array(void **state)
     json_decref(json);
 }
 
-static void without_a_database_history_is_404_and_says_what_it_needs(void **state)
+static void without_a_database_history_is_404_and_names_the_option(void **state)
 {
     struct fixture *f = *state;
 
@@ -273,7 +273,7 @@ static void without_a_database_history_is_404_and_says_what_it_needs(void **stat
     json_decref(json);
 }
 
-static void the_live_stream_has_what_the_other_omits(void **state)
+static void the_live_stream_has_the_keys_that_the_other_omits(void **state)
 {
     const struct fixture *f = *state;
     static const char *const paths[] = { "/api/v1/stream", "/api/v1/live" };
@@ -373,18 +373,18 @@ static void a_report_that_is_too_old_is_answered_503(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_page_has_types_a_policy_and_no_code_in_its_text, set_up,
+        cmocka_unit_test_setup_teardown(the_page_has_types_and_a_policy_and_no_inline_code, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(files_outside_the_page_are_404, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_foreign_name_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_foreign_host_name_is_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_parameters_get_one_message_and_status_400, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(names_never_stored_are_404_whatever_they_contain, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(every_question_answers_an_array, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_a_database_history_is_404_and_says_what_it_needs,
+        cmocka_unit_test_setup_teardown(every_query_returns_an_array, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_a_database_history_is_404_and_names_the_option,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_live_stream_has_what_the_other_omits, set_up,
+        cmocka_unit_test_setup_teardown(the_live_stream_has_the_keys_that_the_other_omits, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(ranks_match_the_query, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_report_that_is_too_old_is_answered_503, set_up,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: jobs made by hand; rows and sums appear in the CSV with figures whose answers are
- * known. */
+/* Method: jobs made by hand; rows and sums appear in the CSV with figures that are known in
+ * advance. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +97,7 @@ static void unknown_values_are_empty(void **state)
                "false,100,10,3,4096,,0.5,\r\n");
 }
 
-static void users_have_the_sums_and_the_largest_of_their_jobs(void **state)
+static void users_have_the_sums_and_maxima_of_their_jobs(void **state)
 {
     struct ntk_job_row row = { .job.user = "alice", .device_watts = 100 };
     struct ntk_store_job job = job_make();
@@ -121,7 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_of_a_job_are_sums_and_shares),
         cmocka_unit_test(unknown_values_are_empty),
-        cmocka_unit_test(users_have_the_sums_and_the_largest_of_their_jobs),
+        cmocka_unit_test(users_have_the_sums_and_maxima_of_their_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-monitor query on a database of the test: all three forms, times, and messages about wrong
- * questions. */
+/* neuron-monitor query on a database of the test: all three forms, times, and messages about
+ * invalid queries. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ static int tear_down(void **state)
         test_run_fini(&run);                    \
     } while (0)
 
-static void people_read_a_table(void **state)
+static void the_default_output_is_a_table(void **state)
 {
     const struct fixture *f = *state;
 
@@ -110,7 +110,7 @@ static void people_read_a_table(void **state)
            "processes", "--db", f->path);
 }
 
-/* The last row of the answer to a question. */
+/* The last row of the answer to a query. */
 static json_t *ask_last_row(const char *question, const char *path)
 {
     struct test_run run = RUN(question, "--json", "--db", path);
@@ -165,7 +165,7 @@ static void executions_before_the_agent_are_reported(void **state)
     free(path);
 }
 
-/* What the answers say about processes that are watched in three ways. */
+/* The answers about processes that are watched in three ways. */
 static bool is_given_up; /* after the first snapshot the hooks of one process stop counting */
 static char *store_mixed(const struct fixture *f, const char *name)
 {
@@ -190,7 +190,7 @@ static char *store_mixed(const struct fixture *f, const char *name)
     return path;
 }
 
-static void counts_of_executions_that_were_given_up_are_marked(void **state)
+static void counts_of_abandoned_executions_are_marked(void **state)
 {
     static const char *const questions[] = { "executions", "processes" };
     static const char *const marks[] = { "\"uncounted\":1,", "\"executions_counted\":\"part\"," };
@@ -234,7 +234,7 @@ static void unreported_memory_is_a_dash_and_an_estimate_has_a_tilde(void **state
     free(path);
 }
 
-/* One of the three processes counts no executions; asked for alone, it has none to show. */
+/* One of the three processes counts no executions, so a query of only this one shows none. */
 static void uncounted_executions_are_reported_and_are_not_zero(void **state)
 {
     static const char *const questions[] = { "executions", "errors", "latency" };
@@ -309,7 +309,7 @@ static void an_unknown_name_is_a_dash(void **state)
 }
 
 /* Its memory was never observed. That nothing is left of it now does not make a peak of zero. */
-static void memory_of_a_process_that_was_over_before_it_was_seen_is_not_known(void **state)
+static void memory_of_a_process_that_exited_before_it_was_seen_is_unknown(void **state)
 {
     const struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
@@ -353,7 +353,7 @@ static void a_gap_is_shown_as_a_gap(void **state)
            "--step", "1m");
 }
 
-static void programs_read_json(void **state)
+static void json_is_for_programs(void **state)
 {
     const struct fixture *f = *state;
     struct test_run run = RUN("executions", "--json", "--db", f->path, "--step", "60", "--from",
@@ -613,7 +613,7 @@ static void no_heading_repeats(void **state)
     assert_int_equal(metric, NTK_STORE_METRIC_COUNT);
 }
 
-/* Names are never cut: keys of programs and headings of people are whole. */
+/* Names are never cut: keys for programs and headings for users are complete. */
 static void the_longest_metric_has_its_whole_name(void **state)
 {
     const struct fixture *f = *state;
@@ -629,8 +629,8 @@ static void the_longest_metric_has_its_whole_name(void **state)
     }
 }
 
-/* The largest second of several cores is unknown: people see the column for one core only. */
-static void a_column_without_any_value_is_not_shown(void **state)
+/* The largest second of several cores is unknown: users see the column only for one core. */
+static void a_column_without_values_is_not_shown(void **state)
 {
     const struct fixture *f = *state;
 
@@ -647,7 +647,7 @@ static void a_column_without_any_value_is_not_shown(void **state)
 }
 
 /* The agent watches for 100 s, and the process runs for 20 s of them, across a minute. */
-static void rates_of_a_process_are_over_the_time_in_which_it_ran(void **state)
+static void rates_of_a_process_refer_to_the_time_in_which_it_ran(void **state)
 {
     static const struct {
         const char *question;
@@ -751,15 +751,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates_below_one_are_not_0),
-        cmocka_unit_test(people_read_a_table),
+        cmocka_unit_test(the_default_output_is_a_table),
         cmocka_unit_test(executions_before_the_agent_are_reported),
         cmocka_unit_test(unreported_memory_is_a_dash_and_an_estimate_has_a_tilde),
         cmocka_unit_test(uncounted_executions_are_reported_and_are_not_zero),
-        cmocka_unit_test(counts_of_executions_that_were_given_up_are_marked),
+        cmocka_unit_test(counts_of_abandoned_executions_are_marked),
         cmocka_unit_test(an_unknown_name_is_a_dash),
-        cmocka_unit_test(memory_of_a_process_that_was_over_before_it_was_seen_is_not_known),
+        cmocka_unit_test(memory_of_a_process_that_exited_before_it_was_seen_is_unknown),
         cmocka_unit_test(a_gap_is_shown_as_a_gap),
-        cmocka_unit_test(programs_read_json),
+        cmocka_unit_test(json_is_for_programs),
         cmocka_unit_test(events_are_listed_in_order),
         cmocka_unit_test(invalid_queries_get_one_message),
         cmocka_unit_test(an_option_that_does_not_apply_to_the_query_is_rejected),
@@ -768,8 +768,8 @@ int main(void)
         cmocka_unit_test(no_heading_repeats),
         cmocka_unit_test(an_error_without_a_class_has_that_of_its_status_or_the_outcome),
         cmocka_unit_test(the_longest_metric_has_its_whole_name),
-        cmocka_unit_test(a_column_without_any_value_is_not_shown),
-        cmocka_unit_test(rates_of_a_process_are_over_the_time_in_which_it_ran),
+        cmocka_unit_test(a_column_without_values_is_not_shown),
+        cmocka_unit_test(rates_of_a_process_refer_to_the_time_in_which_it_ran),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -56,7 +56,7 @@ static bool matches(const char *tag)
     return ntk_monitor_config_match(&config, tag, &groups);
 }
 
-static void the_default_is_every_group_of_everyone(void **state)
+static void the_default_is_every_group_of_every_application(void **state)
 {
     ntk_monitor_config_default(&config, NTK_MONITOR_PERIOD_DEFAULT_NS);
     for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
@@ -89,7 +89,7 @@ static void periods_are_inherited_from_the_enclosing_object(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void several_entries_of_one_application_are_united_with_the_smallest_period(void **state)
+static void entries_of_one_application_are_merged_with_the_smallest_period(void **state)
 {
     parse_well(
         "{\"neuron_runtimes\":["
@@ -125,7 +125,7 @@ static void an_entry_without_metrics_lists_the_application_without_groups(void *
     ntk_monitor_config_fini(&config);
 }
 
-static void an_empty_object_reports_each_5_s_without_groups(void **state)
+static void an_empty_object_reports_every_5_s_without_groups(void **state)
 {
     parse_well("{}");
     assert_int_equal(config.period_count, 1);
@@ -179,7 +179,7 @@ static void a_daemon_is_named_by_its_address(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void pods_can_be_asked_for(void **state)
+static void pods_can_be_requested(void **state)
 {
     parse_well("{\"k8s_info\":true}");
     assert_true(config.k8s_info);
@@ -205,7 +205,7 @@ static void one_period_can_replace_all(void **state)
     ntk_monitor_config_fini(&config);
 }
 
-static void each_wrong_text_is_refused_with_its_place(void **state)
+static void each_invalid_text_is_rejected_with_its_position(void **state)
 {
     static const struct {
         const char *text;
@@ -294,7 +294,7 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
 }
 
 /* Method: one entry, one period or one byte more than the limit. */
-static void each_bound_is_refused_beyond_it(void **state)
+static void values_beyond_each_limit_are_rejected(void **state)
 {
     char *text = malloc(64 * 1024);
     struct ntk_err err = { 0 };
@@ -327,7 +327,7 @@ static void each_bound_is_refused_beyond_it(void **state)
     free(text);
 }
 
-static void a_file_is_read_and_named_in_the_refusal(void **state)
+static void a_file_is_read_and_named_in_the_message(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "monitor.json");
@@ -350,7 +350,7 @@ static void a_file_is_read_and_named_in_the_refusal(void **state)
     test_scratch_destroy(folder);
 }
 
-static void signs_of_repetition_in_brackets_are_letters(void **state)
+static void repetition_operators_in_brackets_are_literal(void **state)
 {
     struct ntk_err err = { 0 };
 
@@ -364,22 +364,22 @@ static void signs_of_repetition_in_brackets_are_letters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_default_is_every_group_of_everyone),
+        cmocka_unit_test(the_default_is_every_group_of_every_application),
         cmocka_unit_test(periods_are_inherited_from_the_enclosing_object),
-        cmocka_unit_test(several_entries_of_one_application_are_united_with_the_smallest_period),
+        cmocka_unit_test(entries_of_one_application_are_merged_with_the_smallest_period),
         cmocka_unit_test(the_filter_is_searched_anywhere_in_the_tag),
-        cmocka_unit_test(signs_of_repetition_in_brackets_are_letters),
+        cmocka_unit_test(repetition_operators_in_brackets_are_literal),
         cmocka_unit_test(an_entry_without_metrics_lists_the_application_without_groups),
-        cmocka_unit_test(an_empty_object_reports_each_5_s_without_groups),
+        cmocka_unit_test(an_empty_object_reports_every_5_s_without_groups),
         cmocka_unit_test(null_counts_as_absent),
         cmocka_unit_test(a_period_below_the_minimum_is_raised),
         cmocka_unit_test(go_durations_are_understood),
         cmocka_unit_test(a_daemon_is_named_by_its_address),
-        cmocka_unit_test(pods_can_be_asked_for),
+        cmocka_unit_test(pods_can_be_requested),
         cmocka_unit_test(one_period_can_replace_all),
-        cmocka_unit_test(each_wrong_text_is_refused_with_its_place),
-        cmocka_unit_test(each_bound_is_refused_beyond_it),
-        cmocka_unit_test(a_file_is_read_and_named_in_the_refusal),
+        cmocka_unit_test(each_invalid_text_is_rejected_with_its_position),
+        cmocka_unit_test(values_beyond_each_limit_are_rejected),
+        cmocka_unit_test(a_file_is_read_and_named_in_the_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

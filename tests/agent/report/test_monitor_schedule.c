@@ -154,7 +154,7 @@ static void a_new_configuration_continues_without_loss_and_with_the_same_numbers
     ntk_monitor_config_fini(&other);
 }
 
-static void polls_for_others_count_but_are_not_reports(void **state)
+static void polls_for_other_readers_count_but_are_not_reports(void **state)
 {
     uint64_t executions = 0;
 
@@ -224,7 +224,7 @@ static void urgent_changes_are_reported_soon_and_no_report_is_too_short(void **s
 
 /* Method: hourly reports; pages are made by themselves and on request, and all pages together count
  * the same as all reports. */
-static void pages_are_fresh_however_long_the_reports_take(void **state)
+static void pages_are_fresh_however_long_the_period_of_reports(void **state)
 {
     uint64_t executions = 0;
 
@@ -289,7 +289,7 @@ static void a_daemon_that_is_named_by_its_address_is_listed_by_it(void **state)
 }
 
 /* Method: a runtime that ends within a long period, after a report of a short one. */
-static void the_last_counts_of_an_ended_runtime_come_with_the_longer_period(void **state)
+static void the_last_counts_of_an_exited_runtime_are_reported_with_the_longer_period(void **state)
 {
     configure("{\"period\":\"1s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\","
               "\"period\":\"4s\"},{\"type\":\"memory_used\"}]}]}");
@@ -320,13 +320,13 @@ int main(void)
         cmocka_unit_test(periods_stay_on_their_grid_when_a_wakeup_is_late),
         cmocka_unit_test(every_group_covers_exactly_its_own_period),
         cmocka_unit_test(a_new_configuration_continues_without_loss_and_with_the_same_numbers),
-        cmocka_unit_test(polls_for_others_count_but_are_not_reports),
+        cmocka_unit_test(polls_for_other_readers_count_but_are_not_reports),
         cmocka_unit_test(no_first_period_is_too_short_for_rates),
         cmocka_unit_test(urgent_changes_are_reported_soon_and_no_report_is_too_short),
-        cmocka_unit_test(pages_are_fresh_however_long_the_reports_take),
+        cmocka_unit_test(pages_are_fresh_however_long_the_period_of_reports),
         cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
         cmocka_unit_test(a_daemon_that_is_named_by_its_address_is_listed_by_it),
-        cmocka_unit_test(the_last_counts_of_an_ended_runtime_come_with_the_longer_period),
+        cmocka_unit_test(the_last_counts_of_an_exited_runtime_are_reported_with_the_longer_period),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

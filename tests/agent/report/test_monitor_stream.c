@@ -93,7 +93,7 @@ static void check_slow_reader(int write_fd, int read_fd)
     ntk_monitor_stream_destroy(stream);
 }
 
-static void a_slow_reader_of_a_pipe_loses_whole_lines_only(void **state)
+static void a_slow_reader_of_a_pipe_loses_only_whole_lines(void **state)
 {
     int fds[2];
 
@@ -103,7 +103,7 @@ static void a_slow_reader_of_a_pipe_loses_whole_lines_only(void **state)
     close(fds[1]);
 }
 
-static void a_slow_reader_of_a_socket_loses_whole_lines_only(void **state)
+static void a_slow_reader_of_a_socket_loses_only_whole_lines(void **state)
 {
     int fds[2];
 
@@ -149,7 +149,7 @@ static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
 
 /* A socket does not show how much room it has, so the stream must know of a line that it wrote in
  * part. */
-static void a_line_that_was_begun_is_known(void **state)
+static void a_partly_written_line_is_known(void **state)
 {
     int fds[2];
     char *line = malloc(LINE_BYTES);
@@ -186,7 +186,7 @@ static void a_full_disk_keeps_the_line(void **state)
     close(fd);
 }
 
-static void a_reader_that_is_gone_is_reported(void **state)
+static void a_closed_reader_is_reported(void **state)
 {
     int fds[2];
 
@@ -264,12 +264,12 @@ static void a_closed_stdout_gives_one_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slow_reader_of_a_pipe_loses_whole_lines_only),
-        cmocka_unit_test(a_slow_reader_of_a_socket_loses_whole_lines_only),
+        cmocka_unit_test(a_slow_reader_of_a_pipe_loses_only_whole_lines),
+        cmocka_unit_test(a_slow_reader_of_a_socket_loses_only_whole_lines),
         cmocka_unit_test(a_pipe_holds_whole_lines_when_the_writer_ends),
-        cmocka_unit_test(a_line_that_was_begun_is_known),
+        cmocka_unit_test(a_partly_written_line_is_known),
         cmocka_unit_test(a_full_disk_keeps_the_line),
-        cmocka_unit_test(a_reader_that_is_gone_is_reported),
+        cmocka_unit_test(a_closed_reader_is_reported),
         cmocka_unit_test(a_line_larger_than_the_queue_goes_through_an_empty_one),
         cmocka_unit_test(a_file_gets_every_line_after_its_contents),
         cmocka_unit_test(a_closed_stdout_gives_one_message),

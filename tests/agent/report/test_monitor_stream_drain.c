@@ -110,7 +110,7 @@ static void a_reader_has_time_until_the_limit_and_no_longer(void **state)
     }
 }
 
-static void a_reader_that_is_gone_is_not_waited_for(void **state)
+static void a_closed_reader_is_not_waited_for(void **state)
 {
     (void)state;
     for (int is_socket = 0; is_socket < 2; is_socket++) {
@@ -128,7 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reader_has_time_until_the_limit_and_no_longer),
-        cmocka_unit_test(a_reader_that_is_gone_is_not_waited_for),
+        cmocka_unit_test(a_closed_reader_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

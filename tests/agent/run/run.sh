@@ -1,5 +1,5 @@
 #!/bin/bash
-# neuron-monitor run: what it asks the loader to load, which programs run unchanged with one message, and exit codes.
+# neuron-monitor run: its requests to the loader, which programs run unchanged with one message, and exit codes.
 # Method: a copy of the program next to libraries that do nothing, so that only the environment matters.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
@@ -29,7 +29,7 @@ runs() {
 }
 skip_sanitized
 
-# ---- what is set ----
+# ---- the variables ----
 runs 7 "$hooks" '' $monitor run ./still
 runs 7 "$hooks" '' $monitor run -- ./still
 runs 7 "$nothing:$hooks" '' env LD_PRELOAD="$nothing" $monitor run ./still

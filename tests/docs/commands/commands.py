@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""commands - the commands that a page shows, for commands.sh.
+"""commands - prints the commands that a page shows, for commands.sh.
 
-commands.py PAGE prints NUL-separated pairs: the reason why a command is not run (empty: it is run), and the command. In
-Markdown, a command is a block marked `sh`, or the first code span of the last column of a table whose header there is
-"Command". In a man page, it is a block that does not fill, with commands of ours, or the first line of an item of EXAMPLES.
-The comment `<!-- not run: REASON -->` (`.\\" not run: REASON`) before a block, or after the span in the cell, skips it.
+commands.py PAGE prints NUL-separated pairs: the reason why a command is not run (empty: it is run), and the
+command. In Markdown, a command is a block marked `sh`, or the first code span in the last column of a table
+with the header "Command" there. In a man page, it is an unfilled block with commands of ours, or the first
+line of an item of EXAMPLES. The comment `<!-- not run: REASON -->` (`.\" not run: REASON`) before a block, or
+after the span in the cell, skips it.
 
-commands.py --pages PAGE... prints the pages that show commands, and fails if a block of commands has no mark.
-"""
+commands.py --pages PAGE... prints the pages that show commands, and fails if a block of commands has no mark."""
 import re
 import sys
 import textwrap
@@ -21,7 +21,7 @@ ESCAPES = {r"\-": "-", r"\e": "\\", r"\(dq": '"', r"\(aq": "'", r"\&": ""}
 
 
 def cells(line):
-    """The cells of a row; a pipe inside a cell is written as \\|."""
+    """Returns the cells of a row; a pipe inside a cell is written as \|."""
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
 
 

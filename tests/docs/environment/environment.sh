@@ -29,7 +29,7 @@ same "act by the table (<) and by the page (>)" "$honoured" \
 same "change nothing by the table (<) and by the page (>)" "$ignored" \
     "$(sed -n "/^The vendor's other variables/,\$p" "$page" | grep '^|' | names '^\| [^|]*')"
 missing=$(LC_ALL=C comm -23 <(LC_ALL=C sort -u names.txt) <(printf '%s\n%s\n' "$honoured" "$ignored" | LC_ALL=C sort))
-[ -z "$missing" ] || bad "documented by the vendor and not in the table:" $missing
+[ -z "$missing" ] || bad "documented by the vendor, but not in the table:" $missing
 
 # Those of the log are found by their endings; our programs read NEURON_LIBNRT and NEURON_LIBCNML.
 read_here=$(grep -rhE '"NEURON_' --include='*.c' --include='*.h' "$root/runtime-hooks" "$root/shared/abi" "$root/profiler" |
@@ -39,5 +39,5 @@ same "act by the table (<) and are read by the code (>)" "$(echo "$honoured" | g
     "$(echo "$read_here" | grep -vxE 'NEURON_RT_LOG_.*|NEURON_ENV_.*')"
 tested=$(grep -rhE 'NEURON_' --include='*.c' --include='*.sh' "$root/tests" --exclude-dir=docs | names 'NEURON_[A-Z0-9_]*[A-Z0-9]')
 missing=$(LC_ALL=C comm -23 <(echo "$honoured") <(echo "$tested"))
-[ -z "$missing" ] || bad "no test sets:" $missing
+[ -z "$missing" ] || bad "not set by any test:" $missing
 exit $failed

@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../../..}"
 
-# Functions whose names declare memory that the caller has to free, in headers that do not state it. Const pointers
+# Functions with names that promise memory to the caller, in headers that do not state who frees it. Const pointers
 # are borrowed.
 silent() {
     xargs -r awk '

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""names - what the pages name exists: links, headings, files, identifiers, variables, paths of the HTTP servers, commands of
-./dev, options of programs; and the files that comments of sources name.
+"""names - everything that the pages name exists: links, headings, files, identifiers, variables, paths of the
+HTTP servers, commands of ./dev, options of programs, and the files that comments in sources name.
 
-Pages are all Markdown files of the tree (of man pages only the options). Names stand in back quotes or in blocks of code. What has a placeholder (<x>, X.c,
-NNNN, ...) is no name. What is named because it is absent or someone else's stands in others.txt.
-"""
+Pages are all Markdown files of the tree; of man pages only the options are checked. Names are in back quotes
+or code blocks. Text with a placeholder (<x>, X.c, NNNN, ...) is not a name. others.txt lists names that are
+mentioned because they are absent or belong to other projects."""
 import functools
 import itertools
 import os
@@ -21,7 +21,7 @@ FENCE = "```"
 
 
 def tree():
-    """The files of the tree as git knows them; all of them in a tree that is not a checkout, or not ours."""
+    """Returns the files of the tree that git tracks; all files if the tree is not a checkout of ours."""
     try:
         found = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], check=True, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL).stdout.decode().split("\0")
@@ -55,7 +55,7 @@ def bad(page, number, text, name=None):
 
 @functools.lru_cache(maxsize=None)
 def sources():
-    """The text of the C and page sources, for what is not a word."""
+    """Returns the text of the C and page sources, to search for names that are not single words."""
     text = []
     for path in sorted(files):
         if path.endswith((".c", ".h", ".js")) and not path.startswith("tests/"):
@@ -66,7 +66,8 @@ def sources():
 
 @functools.lru_cache(maxsize=None)
 def words():
-    """Every word, and every --option, of the tree but of its pages. One page has the columns that rows make."""
+    """Returns every word and every --option of the tree except its pages. Names of columns made from rows are
+    added."""
     found = set()
     for path in files:
         is_page = path.endswith((".md", ".png", ".1")) and path != "docs/formats/archive-columns.md"
@@ -82,7 +83,8 @@ def words():
 
 @functools.lru_cache(maxsize=None)
 def options_of(program, command):
-    """The options in the help of a program, or of a command of it; None without such a command."""
+    """Returns the options in the help of a program, or of one of its commands; None if the command does not
+    exist."""
     done = subprocess.run([os.path.join(BIN, program), *([command] if command else []), "--help"],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     if done.returncode != 0:
@@ -107,7 +109,7 @@ def all_options():
 
 
 def check_command(page, number, text):
-    """One command of a pipe or list: its words."""
+    """Returns the words of one command of a pipe or list."""
     words_of = re.findall(r"(?:\"[^\"]*\"|'[^']*'|[^\s\"'])+", text)
     while words_of and re.match(r"[A-Z_]+=|sudo$|nice$|env$|timeout$|\$$|[0-9]+$", words_of[0]):
         words_of.pop(0)
@@ -132,13 +134,13 @@ def check_command(page, number, text):
 
 
 def check_code(page, number, text):
-    """What stands in back quotes or on a line of a block."""
+    """Yields the text in back quotes or on a line of a block."""
     for part in re.split(r"\|\||&&|[|;&]|\$\(|\s#\s", text):
         check_command(page, number, part)
 
 
 def check_man_page(page):
-    """A man page tells no option that the program and its commands do not have, those of other programs aside."""
+    """A man page mentions only options of the program and its commands, apart from those of other programs."""
     program = os.path.basename(page)[:-2]
     if program not in programs:
         return
@@ -161,7 +163,7 @@ def is_placeholder(text):
 
 
 def expanded(text):
-    """a.{h,c} as a.h and a.c."""
+    """Returns a.h and a.c for a.{h,c}."""
     parts = re.split(r"\{([^{}]*)\}", text)
     choices = [[part] if i % 2 == 0 else part.split(",") for i, part in enumerate(parts)]
     return ["".join(choice) for choice in itertools.product(*choices)]
@@ -177,7 +179,7 @@ def check_span(page, number, text):
             path = name.rstrip("/")
             near = os.path.normpath(os.path.join(folder, path))
             if not {path, near} & (files | folders) and not any(os.path.splitext(f)[0] in (path, near) for f in files):
-                bad(page, number, f"there is no {name}")
+                bad(page, number, f"{name} does not exist")
         elif re.fullmatch(r"[\w.-]+\.(c|h|def|py|sh|proto|sql|js|css|html|map|md|cmake|yaml|service)", name):
             if name not in base_names and not re.search(r"\.map$|^\.", name):
                 bad(page, number, f"no file is called {name}", name)
@@ -199,7 +201,7 @@ def check_span(page, number, text):
 
 
 def check_source(path):
-    """The files that comments and messages of a source name from the root."""
+    """Yields the files that comments and messages of a source name from the root."""
     with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             if line.startswith("#include"):  # of the compiler
@@ -207,7 +209,7 @@ def check_source(path):
             for name in re.findall(r"(?<![\w/.$}])(?:%s)/[\w./-]+\.(?:md|c|h|def|sh|py|txt|proto|sql)\b" % "|".join(TOP), line):
                 near = os.path.normpath(os.path.join(os.path.dirname(path), name))
                 if not is_placeholder(name) and name not in files and near not in files:
-                    bad(path, number, f"there is no {name}", name)
+                    bad(path, number, f"{name} does not exist", name)
 
 
 def slug(heading):
@@ -267,7 +269,7 @@ def main():
         print(f"tests/docs/names/others.txt: {name} exists, or no page names it: remove its row")
     for failure in failures:
         print(failure)
-    print(f"{len(pages)} pages, {len(failures)} names that are not there")
+    print(f"{len(pages)} pages, {len(failures)} missing names")
     sys.exit(1 if failures or len(pages) < 50 else 0)
 
 

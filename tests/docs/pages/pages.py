@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""pages - each document of docs/ is reachable by links from docs/README.md; README.md links to that; each alert of
-neuron.rules.yml has one section of docs/alerts.md, in the same order, and its runbook_url leads there; all Markdown files have
-lines of at most 100 columns (code, links and addresses excepted) and table cells of at most 200 characters; man pages
-have lines of at most 100 columns and sentences of at most 30 words."""
+"""pages - every document of docs/ is reachable by links from docs/README.md, and README.md links to that
+page. Every alert of neuron.rules.yml has one section in docs/alerts.md, in the same order, and its
+runbook_url points there. All Markdown files have lines of at most 100 columns (except code, links and
+addresses) and table cells of at most 200 characters. Man pages have lines of at most 100 columns and
+sentences of at most 30 words."""
 import os
 import re
 import sys
@@ -28,7 +29,7 @@ def read(path):
 
 
 def links(page):
-    """The pages that a page links to."""
+    """Returns the pages that a page links to."""
     for target in re.findall(r"\]\(([^)\s#]+)", read(page)):
         path = os.path.normpath(os.path.join(os.path.dirname(page), target))
         if os.path.isfile(path) and path.endswith(".md"):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""terminal - a screen of a terminal as a picture.
+"""terminal - draws a terminal screen as a picture.
 
-terminal.py BROWSER SCREEN PNG: SCREEN is what `tmux capture-pane -e -p` prints, text with SGR sequences; the picture is as large as
-the text.
-"""
+terminal.py BROWSER SCREEN PNG: SCREEN is the output of `tmux capture-pane -e -p`, text with SGR sequences.
+The picture is as large as the text."""
 import html
 import os
 import re
@@ -24,7 +23,7 @@ pre {{ display: inline-block; margin: 0; padding: 12px 14px; color: {DEFAULT};
 
 
 def color_of(number):
-    """Of the 256 colours: 16 of the theme, a cube, greys."""
+    """Returns one of the 256 colours: 16 of the theme, a cube, greys."""
     if number < 16:
         return SIXTEEN[number]
     if number < 232:

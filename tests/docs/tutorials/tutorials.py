@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tutorials - every command of a tutorial, and of some other pages, is run and prints what the page shows.
+"""tutorials - every command of a tutorial, and of some other pages, runs and prints what the page shows.
 
-A page's blocks marked `console` hold commands after "$ " and, below each, what it prints. All commands of a page run one
-after the other in one scratch folder; a line that ends in a backslash goes on in the next, and a here-document up to its word. --update
-writes into the pages what the commands print. The line that names the library lies where the build does and is not shown.
+A page's blocks marked `console` have commands after "$ ", each followed by its output. All commands of a page
+run in order in one scratch folder. A line that ends in a backslash continues on the next line, and a
+here-document ends at its word. --update writes the output of the commands into the pages. The line with the
+path of the library depends on the build and is not shown.
 
-A comment `<!-- picture: FILE.html WIDTHxHEIGHT -->` before an image says of which file that the commands made it is a
-screenshot. Where there is a Chromium the file must show as much again; --update takes the picture anew.
-"""
+A comment `<!-- picture: FILE.html WIDTHxHEIGHT -->` before an image says that the image is a screenshot of
+this file, which the commands created. If Chromium is installed, the file must show as much again; --update
+takes a new screenshot."""
 import glob
 import os
 import re
@@ -42,7 +43,7 @@ def blocks(lines):
 
 
 def commands(lines):
-    """The commands of a block with the lines that they show: [(command lines, output lines)]."""
+    """Returns the commands of a block with their output lines: [(command lines, output lines)]."""
     found = []
     goes_on = False
     here = None  # the word that ends a here-document
@@ -67,7 +68,7 @@ def commands(lines):
 
 
 def run(command_lines, folder, environment):
-    """What a command exports holds for those after it."""
+    """Keeps exported variables for later commands."""
     command = "\n".join([command_lines[0][2:]] + command_lines[1:])
     exported = os.path.join(folder, "..", "exported")
     done = subprocess.run(
@@ -81,7 +82,7 @@ def run(command_lines, folder, environment):
 
 
 def screenshot(html, size, png):
-    """Of the page when it has drawn all that it has; False without a browser."""
+    """Takes a screenshot of the page after it has drawn everything; False without a browser."""
     program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if not program:
         return False
@@ -98,7 +99,7 @@ def screenshot(html, size, png):
 
 
 def check_pictures(page, lines, work, update):
-    """A picture that shows something is a good part of the size of the one in the page."""
+    """A new screenshot is at least half as large as the one in the page, or it shows too little."""
     failures = 0
     for number, line in enumerate(lines):
         found = re.match(r"<!-- picture: (\S+) (\d+x\d+) -->", line)
@@ -120,7 +121,7 @@ def check_pictures(page, lines, work, update):
 
 
 def end_processes(folder):
-    """What a page that fails began and did not end: whose hooks folder is below this one."""
+    """Ends processes that a failed page left running: those with a hooks folder below this folder."""
     for path in glob.glob("/proc/[0-9]*/environ"):
         try:
             with open(path, "rb") as file:
@@ -134,7 +135,7 @@ def check(page, update):
     with open(page, encoding="utf-8") as file:
         lines = file.read().splitlines()
     if os.environ.get("NTK_SANITIZE") and any("ctypes" in line for line in lines):
-        print(f"{page}: left out, an interpreter cannot load a library with a sanitizer")
+        print(f"{page}: skipped: an interpreter cannot load a library with a sanitizer")
         return 0
     folder = tempfile.mkdtemp(prefix="ntk-tutorial-")
     environment = {name: value for name, value in os.environ.items()

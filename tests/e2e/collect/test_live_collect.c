@@ -265,7 +265,7 @@ static void the_periods_of_a_run_add_up_to_its_executions(void **state)
 struct busy {
     struct fixture *f;
     bool was_running;
-    int whole; /* periods that lie within an execution */
+    int whole; /* periods within an execution */
     bool is_full;
 };
 

@@ -196,7 +196,7 @@ static void disturb_agent(struct fixture *f, struct agent *agent)
     }
 }
 
-/* ---- what must hold ---- */
+/* ---- requirements ---- */
 
 /* The number from the query; -1: not available yet. */
 static int64_t answer_of(const struct agent *agent, const char *query)
@@ -327,7 +327,7 @@ static void nothing_is_lost_when_agents_and_processes_are_killed(void **state)
     run(*state, agents);
 }
 
-static void two_agents_both_see_all_of_every_process(void **state)
+static void two_agents_both_see_everything_of_every_process(void **state)
 {
     const struct agent agents[AGENTS] = { { .db = "a.db" }, { .db = "b.db" } };
 
@@ -339,7 +339,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_is_lost_when_agents_and_processes_are_killed, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(two_agents_both_see_all_of_every_process, setup, teardown),
+        cmocka_unit_test_setup_teardown(two_agents_both_see_everything_of_every_process, setup,
+                                        teardown),
     };
 
     if (system("command -v sqlite3 >/dev/null") != 0) {

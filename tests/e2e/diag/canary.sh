@@ -30,7 +30,7 @@ pids+=("$canary")
 for cores in '--cores 0' '--cores 1' '--cores 0-1' '--cores 0-1'; do
     for _ in 1 2 3; do
         # shellcheck disable=SC2086
-        neuron-bench exec memcpy.neff $cores --count 2 >/dev/null 2>job.log || fail "a job ($cores) was refused"
+        neuron-bench exec memcpy.neff $cores --count 2 >/dev/null 2>job.log || fail "a job ($cores) was rejected"
     done
 done
 kill -TERM $canary
@@ -45,8 +45,8 @@ wait_for has_worker
 kill -9 $canary
 neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a core is lost with the canary"
 
-# Next to an agent: a finding of the canary becomes a verdict in the agent's reports. The canary exits with the
-# agent, however the agent ends.
+# Next to an agent: a finding of the canary becomes a verdict in the agent's reports. The canary exits with the agent,
+# however the agent exits.
 neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "the cores are not healthy at the start"
 verdict() { tail -n 2 agent.jsonl | head -n 1 | jq -c '.neuron_ext.devices[0].health | [.verdict, (.reasons[] | .reason)]'; }
 children() { cat "/proc/$agent/task/$agent/children"; }
@@ -65,7 +65,7 @@ is_found() { [ "$(verdict)" = '["unhealthy","silent_corruption"]' ] && echo yes;
 wait_for is_found
 is_logged() { grep -q 'FAIL core 1 answer ' agent.log && echo yes; }
 wait_for is_logged
-neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a job is refused a core for the agent's canary"
+neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "the agent's canary keeps a core from a job"
 kill -TERM "$agent"
 wait "$agent" || fail "the agent exited with $?"
 wait_for is_gone

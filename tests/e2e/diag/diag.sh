@@ -68,7 +68,7 @@ diag 0 -r 2 --memory 4K
 diag 0 -r 1
 NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
 is_count 1 '.result == "FAIL" and .core == 1 and .part == "vector-add-float32" and (.reason | startswith("silently wrong answer: 1 wrong bit "))'
-# Also in the burn-in, whose first round is always complete.
+# Also in the burn-in: its first round is always complete.
 NEURON_SOFT_FAULT=bit-flip:at=31,core=0 diag 1 -r 4 --duration 300ms --memory 64K --core 0
 is_count 1 '.test == "burn-in" and .result == "FAIL"'
 # Each answer fails when its bit flips: every program detects it.
@@ -104,16 +104,16 @@ diag 0 -r 2 --core 0 --memory 64K --thresholds fail
 printf '# fine\n* pattern fail below much\n' >bad
 diag 1 -r 1 --thresholds bad
 [ "$(wc -l <err.log)" = 1 ] && grep -q "bad: line 2: 'much' is not a valid value" err.log || fail "see err.log"
-[ ! -s out.json ] || fail "expected a message alone, found a report too"
+[ ! -s out.json ] || fail "expected only a message, found a report"
 neuron-monitor diag --print-thresholds >shipped
 diag 0 -r 1 --thresholds shipped
 
-# Cores of a job are refused with the job's number, the others are tested, and --wait waits for them.
+# Cores of a job are rejected with the job's number, the others are tested, and --wait waits for them.
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 20 >/dev/null 2>&1 &
 job=$!
 pids+=("$job")
-# If asked earlier, the diagnosis itself would own the core, and the job would not get it.
+# If queried earlier, the diagnosis itself would own the core, and the job would not get it.
 is_at_work() {
     neuron-monitor --once --period 200ms |
         jq -e --argjson pid "$job" 'any(.neuron_runtime_data[]; .pid == $pid and .report.execution_stats.execution_summary.completed > 0)' >/dev/null && echo yes

@@ -407,7 +407,7 @@ static void the_cpu_node_gets_the_output_of_the_core(void **state)
     unload(&l);
 }
 
-static void faulty_examples_end_as_they_promise(void **state)
+static void faulty_examples_fail_as_documented(void **state)
 {
     static const struct {
         const char *name;
@@ -456,7 +456,7 @@ int main(void)
         cmocka_unit_test(slow_attention_agrees_too),
         cmocka_unit_test(memcpy_copies_every_byte),
         cmocka_unit_test(the_cpu_node_gets_the_output_of_the_core),
-        cmocka_unit_test(faulty_examples_end_as_they_promise),
+        cmocka_unit_test(faulty_examples_fail_as_documented),
         cmocka_unit_test(nan_really_is_in_the_output),
     };
 

@@ -79,7 +79,7 @@ pids+=($!)
 again=$!
 port() { sed -n 's/.*serving metrics on port //p' again.log; }
 wait_for is $((before + 12)) metric neurondevice_ecc_events_total mem_ecc_corrected
-[ "$(metric hardware_ecc_events_total mem_ecc_corrected)" = 0 ] || fail "the vendor's series counts what was before"
+[ "$(metric hardware_ecc_events_total mem_ecc_corrected)" = 0 ] || fail "the vendor's series counts earlier errors"
 wait_for is $((rows + before + 12 - known)) in_rows
 kill "$again"
 wait "$again" || fail "the agent failed"

@@ -105,5 +105,5 @@ rules() { curl -sf "http://127.0.0.1:$(server_port)/api/v1/rules" | jq -c '[.dat
 rules_are_good() { [ "$(rules)" = '["ok"]' ] && echo yes; }
 wait_for rules_are_good
 unhealthy() { curl -sf "http://127.0.0.1:$(server_port)/api/v1/alerts" | jq -c '[.data.alerts[] | select(.labels.alertname == "NeuronNodeUnhealthy") | .labels.instance] | sort'; }
-broken_are_told() { [ "$(unhealthy)" = '["node-11","node-15","node-19","node-3","node-7"]' ] && echo yes; }
-wait_for broken_are_told
+broken_are_reported() { [ "$(unhealthy)" = '["node-11","node-15","node-19","node-3","node-7"]' ] && echo yes; }
+wait_for broken_are_reported

@@ -1,7 +1,7 @@
 #!/bin/bash
 # functions - a program with hand-written functions and descriptors, from end to end: unpack, asm, create,
 # nrt_execute. Each of three functions of SP has its own descriptor group 0, and only two of them are called. So the
-# output equals the input only if each trigger starts the group of its own function.
+# output equals the input only if each trigger starts the group of its function.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 
@@ -54,7 +54,7 @@ build() {
 head -c 524288 /dev/urandom >input
 build good $'    call to=lower\n    call to=upper'
 run_neff good.neff in input
-cmp input out.out || fail "two functions, one half each, do not give the input"
+cmp input out.out || fail "two functions with one half each do not give the input"
 neuron-packager disasm good.neff >good.listing
 grep -q 'group 0 of queue 0 qSPIO0, adds to s8, function upper' good.listing || fail "the listing does not name the function"
 [ "$(grep -c 'function name=' good.listing)" = 3 ] || fail "the listing lacks one of the three functions"
@@ -65,8 +65,8 @@ cmp good.neff again.neff || fail "the listing with another file differs"
 
 build spoilt $'    call to=lower\n    call to=upper\n    call to=spoil'
 run_neff spoilt.neff in input
-cmp <(head -c 520192 input) <(head -c 520192 out.out) || fail "spoil wrote elsewhere"
-cmp <(head -c 4096 input) <(tail -c 4096 out.out) || fail "another group than that of spoil ran"
+cmp <(head -c 520192 input) <(head -c 520192 out.out) || fail "spoil wrote to another place"
+cmp <(head -c 4096 input) <(tail -c 4096 out.out) || fail "a group of another function ran"
 
 # The group of spoil now belongs to another function.
 jq '.dma[2].function_start = "nowhere"' parts/sg00/SP.json >SP.json

@@ -121,7 +121,7 @@ neuron-monitor hang "$agent" >text || true
 greps 'rank 0: process .*left the communicator after .*; its process exited' text || fail "a rank that left after another one was lost counts as lost: $(cat text)"
 stop
 
-# A job whose ranks exit in order, one after the other, is not a trouble, and nothing remains of it. It replaces the
+# A job with ranks that exit normally, one after the other, is not a trouble, and nothing remains of it. It replaces the
 # killed job.
 ends_in_order() {
     local before=$(grep -c 'broke' out.log)
@@ -133,7 +133,7 @@ ends_in_order() {
     wait "${ranks[@]}" || fail "a rank failed: $(cat rank?.err)"
     rm world.end
     wait_for eval '[ "$(neuron-monitor hang --json --all "$agent" | jq -c .communicators)" = "[]" ] && echo yes'
-    [ "$(grep -c 'broke' out.log)" = "$before" ] || fail "an end in order is trouble"
+    [ "$(grep -c 'broke' out.log)" = "$before" ] || fail "a normal exit is reported as trouble"
 }
 neuron-packager example memcpy -o memcpy.neff
 ends_in_order
@@ -144,7 +144,7 @@ fi
 
 kill "$watcher" # the rest uses segments only
 wait "$watcher" || fail "the agent failed"
-[ ! -e "$NEURON_HOOKS_DIR/agent.sock" ] || fail "its socket stays"
+[ ! -e "$NEURON_HOOKS_DIR/agent.sock" ] || fail "its socket was not removed"
 
 # A model that ranks run together: the ranks wait inside its executions.
 start 2 5 sleep@10 1 "$scratch/memcpy.neff"

@@ -34,7 +34,7 @@ agent_stop() {
     wait "$agent" || fail "the agent failed"
 }
 
-# Another job, all of whose ranks become slower after a while: no rank is named, but the time and the factor are.
+# In another job, all ranks become slower after a while: the message names no rank, but the time and the factor.
 agent_start
 together=()
 for i in 0 1 2; do
@@ -88,9 +88,9 @@ ask ranks || fail "the query of ranks failed: $(cat errors)"
 [ "$(jq "[.[] | select(.rank_count == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.pid == $fast)) | .[0].wait_ratio)" answer.json)" = true ] ||
     fail "unexpected row of the waiting rank: $(cat answer.json)"
 [ "$(jq '[.[] | select(.rank == 0)] | .[0] | .operations > 0 and .wait_ns > 0 and .in_operations_ns >= .wait_ns and .errors == 0' answer.json)" = true ] ||
-    fail "what a rank did: $(cat answer.json)"
+    fail "unexpected work of a rank: $(cat answer.json)"
 
-# As people see it; other windows and jobs.
+# The text output; other windows and jobs.
 neuron-monitor query verdicts --db jobs.db >text || fail "the query as a table failed"
 greps -E 'slow +2 +3 +host' text || fail "unexpected table: $(cat text)"
 neuron-monitor query verdicts --db jobs.db --to 2020-01-01T00:00:00Z --from 2019-01-01T00:00:00Z --json >text || fail "the query of an earlier time failed"

@@ -3,7 +3,7 @@
  * world_rank RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF] [queued] - one rank of a job. Each step
  * works for STEP_MS, executes the model with the other ranks on its last core if there is a model,
  * then meets them from its first core in a barrier and gathers their bytes. queued: queues a sum
- * and a gathering, and waits for both. A fault happens at its step: sleep (for ever), exit, leave,
+ * and a gathering, and waits for both. A fault happens at its step: sleep (forever), exit, leave,
  * abort, slow (ten times as long from there on). When a rank finds the file world.end, all exit
  * after the same step, because the gathered bytes say so.
  */

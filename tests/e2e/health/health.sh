@@ -25,14 +25,14 @@ pids+=($!)
 
 NEURON_SOFT_FAULT=hbm-ue-repairable:at=3 neuron-bench exec memcpy.neff --cores 4 --count 5 >/dev/null 2>&1 &&
     fail "an invalid fault was accepted"
-is_told() {
-    tail -n 1 reports.jsonl >told.json
+is_reported() {
+    tail -n 1 reports.jsonl >report.json
     jq -e '.neuron_ext.devices[2].health |
-        .verdict == "unhealthy" and .action == "reload_driver" and .reasons[0].reason == "hbm_repairable"' told.json >/dev/null && echo yes
+        .verdict == "unhealthy" and .action == "reload_driver" and .reasons[0].reason == "hbm_repairable"' report.json >/dev/null && echo yes
 }
-wait_for is_told
-[ "$(jq -c '[.neuron_ext.devices[] | select(.health.verdict != "healthy") | .index]' told.json)" = '[2]' ] ||
-    fail "healthy devices are reported as unhealthy: $(health <told.json)"
+wait_for is_reported
+[ "$(jq -c '[.neuron_ext.devices[] | select(.health.verdict != "healthy") | .index]' report.json)" = '[2]' ] ||
+    fail "healthy devices are reported as unhealthy: $(health <report.json)"
 is_logged() { grep -q 'device 2 is unhealthy (hbm_repairable)' agent.log && echo yes; }
 wait_for is_logged
 
@@ -59,9 +59,9 @@ wait "$agent" || fail "neuron-monitor exited with $?"
 neuron-monitor --period 200ms --db t.db >again.jsonl 2>again.log &
 agent=$!
 since_of() { tail -n 1 "$1" | jq '.neuron_ext.devices[2].health | select(.verdict == "unhealthy") | .since_ns, .reasons[0].since_ns'; }
-is_told_again() { [ -n "$(since_of again.jsonl)" ] && echo yes; }
-wait_for is_told_again
-[ "$(since_of again.jsonl)" = "$(since_of told.json)" ] || fail "the verdict starts at $(since_of again.jsonl), not at $(since_of told.json)"
+is_reported_again() { [ -n "$(since_of again.jsonl)" ] && echo yes; }
+wait_for is_reported_again
+[ "$(since_of again.jsonl)" = "$(since_of report.json)" ] || fail "the verdict starts at $(since_of again.jsonl), not at $(since_of report.json)"
 kill -TERM "$agent"
 wait "$agent" || fail "the next neuron-monitor exited with $?"
 valid_reports reports.jsonl

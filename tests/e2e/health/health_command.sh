@@ -28,7 +28,7 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
 health 0 --for 10ms
 greps '^this machine is healthy$' <text || fail "unexpected output: $(cat text)"
-[ "$(grep -cE ' healthy +- .* none$' text)" = 6 ] || fail "a look does not know since when: $(cat text)"
+[ "$(grep -cE ' healthy +- .* none$' text)" = 6 ] || fail "a local check does not show since when: $(cat text)"
 health 0 --for 10ms --npd
 [ "$(cat text)" = 'no Neuron errors' ] || fail "unexpected output: $(cat text)"
 code=0
@@ -51,13 +51,13 @@ wait_for is_well
 # present at that time.
 NEURON_SOFT_FAULT=hbm-ue-repairable:at=3 neuron-bench exec memcpy.neff --cores 4 --count 5 >/dev/null 2>&1 || true
 NEURON_SOFT_FAULT=dma-abort:at=3 neuron-bench exec memcpy.neff --cores 7 --count 5 >/dev/null 2>&1 || true
-is_told() {
+is_reported() {
     neuron-monitor health --token-file token --json "$agent" >text 2>errors || [ $? = 1 ] || return
     jq -e '.hosts[0].devices[3].reasons | any(.reason == "dma_abort" and .cores == [7])' <text >/dev/null && echo yes
 }
-wait_for is_told
-# Without a name the agent of this machine is asked, which remembers more than can be seen now. An agent that gets no
-# processor for 5 s does not answer, and the command falls back to segments: ask again.
+wait_for is_reported
+# Without a name, the command queries the agent of this machine, which remembers earlier events. An agent that gets no
+# processor for 5 s does not answer, and the command falls back to segments: retry.
 from_agent() {
     neuron-monitor health --json >text 2>errors || [ $? = 1 ] || return
     jq -e '.hosts[0].source == "agent"' <text >/dev/null && echo yes
@@ -77,7 +77,7 @@ jq -e '.hosts[0] | .source == "segments" and (.devices | all(has("since_ns") | n
     fail "unexpected output: $(cat text)"
 mv "$NEURON_HOOKS_DIR/away" "$NEURON_HOOKS_DIR/agent.sock"
 # The earlier answer again, for the next checks.
-wait_for is_told
+wait_for is_reported
 # Also core 4, because the agent observed the process itself.
 jq -e '[.hosts[0].devices[].cores[] | select(.verdict != "healthy")] | any(.core == 7) and all(.verdict == "unhealthy" and (.core == 4 or .core == 7))' <text >/dev/null ||
     fail "unexpected cores: $(cat text)"
@@ -117,7 +117,7 @@ greps '^device 2: hbm_repairable: reload the driver or reboot the instance$' <te
 health 2 --npd --reason hbm_uncorrectable 127.0.0.1:1
 greps '^health is unknown: ' <text || fail "unexpected output: $(cat text)"
 
-# The epilog of a job asks at once, so an answer is newer than its question and includes the most recent events.
+# The epilog of a job queries at once, so an answer is newer than its query and includes the most recent events.
 for device in 0 1 4 5; do
     find "$NEURON_HOOKS_DIR/soft" -path "*neuron$device/*" -name mem_ecc_uncorrected >counter
     echo 1 1<>"$(cat counter)" # in one write, never empty

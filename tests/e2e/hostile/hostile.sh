@@ -77,7 +77,7 @@ invented=$(find /dev/shm/neuron-6553? -type f -name '[1-9]*-*' | wc -l)
 kill -TERM "$agent"
 wait "$agent" || fail "the agent exited with $?"
 
-[ "$(all_there)" = yes ] || fail "reports have more than was executed"
+[ "$(all_there)" = yes ] || fail "reports have more executions than occurred"
 for tag in long short; do
     expected=$([ $tag = long ] && echo $((seconds * 200)) || echo 200)
     stored=$(sqlite3 -readonly t.db "SELECT (SELECT coalesce(sum(completed), 0) FROM execution_sample JOIN process USING (process_id)
@@ -90,6 +90,6 @@ rows=$(sqlite3 -readonly t.db 'SELECT count(*) FROM process WHERE uid <> 1001')
 # Each of three users may have 1024 processes at once and one new per second, plus a row for the rest in each period
 # of half a second.
 lasted=$(sqlite3 -readonly t.db 'SELECT (max(time_ns) - min(time_ns)) / 1000000000 + 1 FROM machine_sample')
-[ "$rows" -le $((3 * (1024 + 3 * lasted + 60))) ] || fail "$rows processes of others are stored"
+[ "$rows" -le $((3 * (1024 + 3 * lasted + 60))) ] || fail "$rows processes of other users are stored"
 [ "$mb" -le 512 ] || [ -n "$NTK_SANITIZE" ] || fail "the agent has $mb MB"
 echo "$lasted s, $invented files of others left, $rows processes of others stored, agent: $mb MB, reports $(stat -c %s reports.jsonl) bytes"

@@ -5,7 +5,7 @@
  *
  * It creates empty folders named like those of other users; files of processes that never existed,
  * each with counts, a tag and failures; files that never become segments; and the maximum number of
- * segments of "living" processes that a reader accepts, whose rings claim endless writes.
+ * segments of "living" processes that a reader accepts, with rings that claim endless writes.
  */
 #include <errno.h>
 #include <fcntl.h>

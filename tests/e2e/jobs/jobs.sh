@@ -1,6 +1,6 @@
 #!/bin/bash
-# jobs - prolog and epilog as Slurm calls them, with various variables, and what the agent makes of the folder that
-# they fill: reports and metrics, also through a pipe; jobs that come and go; and foreign files that are not jobs.
+# jobs - prolog and epilog as Slurm calls them, with various variables, and how the agent reports the folder that they
+# fill: reports and metrics, also through a pipe; jobs that come and go; and foreign files that are not jobs.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl flock
 scripts=$NTK_SOURCE_DIR/agent/slurm
@@ -55,7 +55,7 @@ for id in $(seq 1 12); do SLURM_JOB_ID=$id sh "$scripts/neuron-slurm-epilog" & e
 wait "${ends[@]}"
 is ""
 
-# Whatever an epilog asks about the devices, the others continue meanwhile.
+# While an epilog queries the devices, the others continue.
 mkdir asks
 printf '#!/bin/sh\nflock --nonblock "%s/.lock" true && echo free >"%s/lock"\n' "$NEURON_SLURM_FOLDER" "$PWD" >asks/neuron-monitor
 chmod +x asks/neuron-monitor

@@ -49,7 +49,7 @@ wait_for pods_on_page
 core_has_pod() { page | grep '^neuroncore_busy_seconds_total' | greps 'neuroncore="1",pod_name="pod-1"' && echo yes; }
 wait_for core_has_pod
 
-# The same from the pipe alone.
+# The same from only the pipe.
 mkfifo pipe
 exec 9<>pipe
 cat one.jsonl >&9

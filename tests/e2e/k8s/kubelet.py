@@ -1,8 +1,7 @@
-"""A kubelet's pod-resources socket by the gRPC library: kubelet.py SOCKET CORES...
+"""Serves a kubelet's pod-resources socket with the gRPC library: kubelet.py SOCKET CORES...
 
-Gives each list of cores ("0" or "2,3") to a pod of its own: ns-0/pod-0/main and so on. Exits with 77
-where the library is missing. Messages are made by hand, so that no generated code is needed.
-"""
+Gives each list of cores ("0" or "2,3") to a separate pod: ns-0/pod-0/main and so on. Exits with 77 if the
+library is missing. Messages are made by hand, so that no generated code is needed."""
 import sys
 import threading
 from concurrent import futures

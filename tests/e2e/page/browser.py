@@ -1,4 +1,4 @@
-"""Headless Chromium by its debugging pipe: the part of the protocol that a test of the page needs."""
+"""Controls headless Chromium through its debugging pipe: the part of the protocol that tests of pages need."""
 import base64
 import json
 import os

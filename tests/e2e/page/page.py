@@ -1,4 +1,4 @@
-"""Looks at the page in a browser: page.py BROWSER PROFILE_FOLDER URL REPORTS."""
+"""Checks the page in a browser: page.py BROWSER PROFILE_FOLDER URL REPORTS."""
 import json
 import os
 import sys
@@ -38,7 +38,7 @@ def number(text):
 
 
 def check_numbers(look, lines):
-    """Everything with a value against the report, which is a line of stdout."""
+    """Compares every value with the report, which is a line of stdout."""
     report = look['report']
     assert as_floats(report) in lines, 'the report on the page is not a line of stdout'
     columns = {name: i for i, name in enumerate(look['heads'])}
@@ -85,12 +85,12 @@ def check_numbers(look, lines):
 
 
 def as_floats(value):
-    """As a browser knows numbers: integers above 2^53 are rounded."""
+    """Rounds integers above 2^53, as a browser does."""
     return json.loads(json.dumps(value), parse_int=float)
 
 
 def read_lines(path, count):
-    """Once there are more than count of them."""
+    """Waits until there are more than count of them."""
     end = time.monotonic() + PATIENCE
     while True:
         with open(path, encoding='utf-8') as file:
@@ -101,7 +101,7 @@ def read_lines(path, count):
 
 
 def check_keyboard(browser):
-    """Tab comes by everything; arrows move; Enter opens a core."""
+    """Tab reaches everything; arrows move; Enter opens a core."""
     browser.evaluate('document.activeElement.blur()')
     seen = []
     for _ in range(40):
@@ -165,7 +165,7 @@ HIDDEN = '''['#devices', '.scroll.whole'].map((name) => document.querySelector(n
 
 
 def check_many_devices(browser):
-    """As on the largest machines: the rows of a page that got its figures from elsewhere."""
+    """The page shows as many rows as on the largest machines, with figures from the test."""
     equal('devices', browser.evaluate('''(async () => {
       const { state } = await import('/state.js');
       const tables = await import('/tables.js');
@@ -177,7 +177,7 @@ def check_many_devices(browser):
 
 
 def check_logical_cores(browser):
-    """Two physical cores are one core: a model is at the place of its process."""
+    """Two physical cores are one core: a model is listed with its process."""
     equal('cores of a model', browser.evaluate('''(async () => {
       const { state } = await import('/state.js');
       const tables = await import('/tables.js');
@@ -190,7 +190,7 @@ def check_logical_cores(browser):
 
 
 def check_stored_errors(browser):
-    """The database knows what was before the page was opened."""
+    """The database has the time before the page was opened."""
     browser.wait_for("document.querySelector('#errors th:last-child').textContent === 'last 5m'")
     shown = "Object.fromEntries([...document.querySelectorAll('#errors tbody tr')].map((row) => [row.cells[0].textContent, Number(row.cells[2].dataset.value)]))"
     stored = "fetch('/api/v1/errors?last=5m').then((answer) => answer.json()).then(([row]) => row)"

@@ -33,8 +33,8 @@ run() {
     wait_for has_ended "$name" "$count"
     kill -TERM "$agent"
     wait "$agent" || fail "$name: neuron-monitor exited with $?"
-    [ "$(in_reports "$name")" = "$count" ] || fail "$name: $count ran, reports say $(in_reports "$name")"
-    [ "$(in_cores "$name")" = "$count" ] || fail "$name: $count ran, cores say $(in_cores "$name")"
+    [ "$(in_reports "$name")" = "$count" ] || fail "$name: $count executions, but the reports have $(in_reports "$name")"
+    [ "$(in_cores "$name")" = "$count" ] || fail "$name: $count executions, but the cores have $(in_cores "$name")"
     jq -es 'all(.[]; .neuron_runtime_data | type == "array")' "$name.jsonl" >/dev/null ||
         fail "$name: a line is not a report"
     # Nothing is left of the process after its last entry.
@@ -60,6 +60,6 @@ run slow 400 --period 900ms
 run mixed 400 -c mixed.json
 run stored 400 --period 700ms --db stored.db
 rate=4 run few 3 --period 100ms
-# Shorter than the agent's interval between two looks at the folder.
+# Shorter than the agent's interval between two scans of the folder.
 run silent 1 --period 100ms
 valid_reports ./*.jsonl

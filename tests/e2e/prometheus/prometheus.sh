@@ -93,7 +93,7 @@ count=$(jq .executions bench.json)
 # After it has exited: every count, and no series of the runtime.
 wait_for answers 'neuron_executions_total{status_type="completed"}' "$count"
 [ "$(completed_in_reports reports.jsonl)" = "$count" ] ||
-    fail "the reports do not say $count"
+    fail "the reports do not have $count"
 wait_for answers 'count({runtime_tag="promtest"})' none
 wait_for answers 'neuron_hardware_info{neuron_device_count="1",neuron_device_memory_size="34359738368",neuroncore_per_device_count="2"}' 1
 [ "$(value system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' reports.jsonl)" ] ||

@@ -40,7 +40,7 @@ kill_agent() {
     wait "$agent" 2>/dev/null || true
 }
 
-# ---- what is reported about the process ----
+# ---- reports about the process ----
 
 sql() { sqlite3 -readonly "$db" "$1"; }
 # The sums from the database: samples, totals of cores, the two views.
@@ -96,7 +96,7 @@ expect() {
 
 begin_case() {
     case=$1 db=$1.db reports=()
-    rm -f "$NEURON_HOOKS_DIR"/[0-9]*-* # of the previous case, whose killed agent had no time to remove them
+    rm -f "$NEURON_HOOKS_DIR"/[0-9]*-* # of the previous case: its killed agent had no time to remove them
     begin_process
 }
 # end_case COUNT [UNSEEN]: the agent runs, and the process has performed COUNT executions, UNSEEN of them by a model

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 curl
 
-# What was observed, and what the next agent found.
+# Observed executions, and those that the next agent found.
 stored() {
     sqlite3 -readonly "$1" 'SELECT (SELECT coalesce(sum(completed), 0) FROM execution_sample) +
         (SELECT coalesce(sum(completed), 0) FROM unwatched)' 2>/dev/null
@@ -50,7 +50,7 @@ run() {
     [ "$(sqlite3 -readonly "$db" 'SELECT sum(completed) FROM core_total')" = "$count" ] ||
         fail "$signal: the totals are not $count"
     [ "$(neuron-monitor query executions --db "$db" --json | jq 'map(.completed) | add')" = "$count" ] ||
-        fail "$signal: the question about executions does not add up to $count"
+        fail "$signal: the query of executions does not add up to $count"
     [ "$(sqlite3 -readonly "$db" 'SELECT count(*) FROM process')" = 1 ] || fail "$signal: the database does not have exactly one process"
     [ "$(sqlite3 -readonly "$db" 'PRAGMA integrity_check')" = ok ] || fail "$signal: the database is damaged"
 }

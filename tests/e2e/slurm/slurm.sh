@@ -129,7 +129,7 @@ wait_for holds "2:$two:$user"
 touch "end.$two"
 wait_for holds ""
 wait_for node_is idle
-[ -z "$(ls jobs)" ] || fail "files of jobs that have ended: $(ls jobs)"
+[ -z "$(ls jobs)" ] || fail "files of finished jobs: $(ls jobs)"
 
 # The agent's count equals that of the job itself; its time is between what we measured inside and outside of the
 # job.
@@ -151,7 +151,7 @@ late=$(submit --gres=gpu:16 job 10)
 array_holds() { [ "$(held | tr ' ' '\n' | cut -d: -f2 | sort -u | wc -l)" = 4 ] && [ "$(held | wc -w)" = 16 ] && echo yes; }
 wait_for array_holds
 [ "$(page | grep -c '^neuron_job_info{')" = 32 ] || fail "unexpected cores of an array: $(page | grep '^neuron_job_info{')"
-[ "$(others)" = "$series" ] || fail "with jobs there are other series: $series, now $(others)"
+[ "$(others)" = "$series" ] || fail "jobs change other series: $series, now $(others)"
 tasks=$(held | tr ' ' '\n' | cut -d: -f2 | sort -u)
 touch "go.$array" "end.$array" "go.$late"
 late_is_alone() { [ "$(held | grep -o ":$late:" | wc -l)" = 16 ] && echo yes; }
@@ -165,7 +165,7 @@ wait_for holds ""
 wait_for agrees "$late" 10
 killed=$(submit --gres=gpu:1 job 10)
 wait_for holds "0:$killed:$user"
-has_begun() { [ -e "begun.$1" ] && echo yes; } # before that there is no batch script to signal
+has_begun() { [ -e "begun.$1" ] && echo yes; } # before that, no batch script exists to signal
 wait_for has_begun "$killed"
 scancel --batch --signal=KILL "$killed"
 wait_for holds ""
@@ -188,7 +188,7 @@ fi
 
 # A device breaks during a job: the node is drained if configured, accepts no further job, and shows the reason.
 echo 'export NEURON_SLURM_HEALTH=drain' >>settings
-srun --quiet --gres=gpu:1 true || fail "a healthy node takes no job"
+srun --quiet --gres=gpu:1 true || fail "a healthy node accepts no job"
 wait_for node_is idle
 NEURON_SOFT_FAULT=hbm-ue:at=1 srun --quiet --gres=gpu:1 neuron-bench exec memcpy.neff --count 2 >broken 2>&1 || true
 wait_for node_is drained

@@ -9,7 +9,7 @@ says() { grep -q "$2" "$1" && echo yes; }
 samples() { sqlite3 -readonly "$1" 'SELECT count(*) FROM machine_sample' 2>/dev/null; }
 more_samples() { [ "$(samples "$1")" -gt "$2" ] && echo yes; }
 
-# run NAME [OPTION]: starts an agent whose files cannot grow beyond the limit, its reports through a pipe; sets
+# run NAME [OPTION]: starts an agent with files that cannot grow beyond the limit, its reports through a pipe; sets
 # agent.
 run() {
     mkfifo "$1.pipe"
@@ -21,7 +21,7 @@ run() {
     wait_for more_samples "$1.db" 0
 }
 # The write-ahead log next to the file grows first.
-fill() { prlimit --pid "$agent" --fsize=$(($(stat -c %s "$1.db-wal") + 1)): || fail "no limit can be set"; }
+fill() { prlimit --pid "$agent" --fsize=$(($(stat -c %s "$1.db-wal") + 1)): || fail "cannot set a limit"; }
 
 neuron-packager example memcpy -o memcpy.neff
 run room
@@ -33,7 +33,7 @@ wait_for lines room.jsonl $((before + 10))
 port=$(sed -n 's/.*serving metrics on port //p' room.log)
 curl -sf "http://127.0.0.1:$port/metrics" | greps 'system_memory_total_bytes' || fail "no metrics while the disk is full"
 stored=$(samples room.db)
-prlimit --pid "$agent" --fsize=unlimited: || fail "the limit stays"
+prlimit --pid "$agent" --fsize=unlimited: || fail "cannot remove the limit"
 wait_for says room.log 'writing again; [0-9]* periods were merged, 0 were lost'
 wait_for more_samples room.db "$stored"
 [ "$(sqlite3 -readonly room.db 'SELECT sum(completed) FROM process_overview')" = 50 ] || fail "counts were lost"

@@ -50,7 +50,7 @@ neuron-bench machine >/dev/null
 neuron-monitor --period 200ms >reports.jsonl 2>agent.log &
 pids+=("$!")
 wait_for has_reports reports.jsonl
-# fails USER TAG: runs a job whose execution hangs on core 0 of its machine, as the reports show it.
+# fails USER TAG: runs a job with an execution that hangs on core 0 of its machine, as the reports show it.
 fails() {
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_PROCESS_TAG="$2" NEURON_SOFT_FAULT=hang:at=1 \
         neuron-bench exec "$scratch/m.neff" -n 2 --cores 0 >bench.out 2>&1 && fail "no execution fails"

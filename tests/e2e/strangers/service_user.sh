@@ -54,18 +54,18 @@ wait_for is_marked
 runs 1002 third
 wait_for is_empty /dev/shm/neuron
 
-# It answers every user, but the answer about ranks is for root and the service alone.
+# It answers every user, but the answer about ranks is only for root and the service.
 source_of_hang() { # USER: prints why the agent did not answer, or null
     setpriv --reuid "$1" --regid "$1" --clear-groups neuron-monitor hang --json >hang.json 2>hang.err || true
     jq -r '.hosts[].no_agent // empty' hang.json
 }
-[ "$(stat -c %u /run/neuron-monitor/agent.sock)" = $service ] || fail "the socket is of another user"
+[ "$(stat -c %u /run/neuron-monitor/agent.sock)" = $service ] || fail "the socket belongs to another user"
 [ "$(source_of_hang 0)" = "" ] || fail "root is not answered: $(cat hang.json)"
-source_of_hang 1001 | greps 'it responds only to root and its own user' || fail "what belongs to users is shown to another one: $(cat hang.json)"
+source_of_hang 1001 | greps 'it responds only to root and its own user' || fail "data of users is shown to another user: $(cat hang.json)"
 # A folder that was not created by the service manager is not trusted.
 chown 0:0 /run/neuron-monitor
 source_of_hang 1001 | greps 'agent.sock is not a socket owned by root, the service or this user' || fail "the socket of another user is trusted: $(cat hang.json)"
 chown $service:$service /run/neuron-monitor
 runs 1001 fourth
 kill -TERM $agent
-wait $agent || fail "the agent fails at its end: $?"
+wait $agent || fail "the agent exited with $?"

@@ -1,5 +1,5 @@
-"""drop ADDRESS FOLDER [BROWSER PROFILE] - asks the server of drop.sh, which keeps what is dropped in FOLDER; with a browser by the
-gesture."""
+"""drop ADDRESS FOLDER [BROWSER PROFILE] - tests the server of drop.sh, which keeps dropped files in FOLDER;
+with a browser also the gesture."""
 import base64
 import http.client
 import json
@@ -51,7 +51,7 @@ def check_server(address, folder):
     assert meta(answer['port'])['title'] == 'run.ntff'
     kept = sorted(os.listdir(folder))
     assert len(kept) == 2, kept
-    assert all(os.stat(os.path.join(folder, name)).st_mode & 0o077 == 0 for name in kept), 'others can read what was dropped'
+    assert all(os.stat(os.path.join(folder, name)).st_mode & 0o077 == 0 for name in kept), 'other users can read the dropped file'
     # Files that cannot be shown are rejected with one message, and removed.
     for what, files, status, text in (
             ('no capture', [('a.neff', neff)], 400, 'no capture (*.ntff)'),
@@ -70,10 +70,10 @@ def check_server(address, folder):
     name = 'file=10,a.ntff'
     expect('fewer bytes', put(address, [], query=name, body=b'123'), 400, '10 bytes of files, received 3')
     expect('more bytes', put(address, [], query=name, body=b'12345678901'), 400, '10 bytes of files, received 11')
-    expect('more bytes than there are', put(address, [], query='file=18446744073709551615,a.ntff&file=1,b.neff', body=b'1'), 400, 'bytes of files, received 1')
+    expect('more bytes than exist', put(address, [], query='file=18446744073709551615,a.ntff&file=1,b.neff', body=b'1'), 400, 'bytes of files, received 1')
     expect('no number', put(address, [], query='file=-1,a.ntff', body=b'1'), 400, 'invalid file: expected SIZE,NAME')
     expect('without a length', put(address, [], query=name, body=iter([b'12345', b'67890'])), 411, 'require Content-Length')
-    expect('a foreign name', put(address, [('a.ntff', ntff)], headers={'Host': 'evil.example'}), 403, 'host name is not accepted')
+    expect('a foreign host name', put(address, [('a.ntff', ntff)], headers={'Host': 'evil.example'}), 403, 'host name is not accepted')
     disk = os.statvfs(folder)
     much = disk.f_bavail * disk.f_frsize + 1
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
@@ -90,7 +90,7 @@ def check_server(address, folder):
     for _ in range(6):
         status, text = put(address, [('run.ntff', ntff)])
         assert status == 200, text
-    expect('one too many', put(address, [('run.ntff', ntff)]), 503, 'too many dropped captures (at most 8)')
+    expect('one more than allowed', put(address, [('run.ntff', ntff)]), 503, 'too many dropped captures (at most 8)')
     for port in (answer['port'], json.loads(text)['port']):
         assert meta(port)['title'] == 'run.ntff'
 

@@ -22,7 +22,7 @@ drops() {
     shown=$(pgrep -P "$view") || fail "no capture is shown"
     kill -TERM "$view"
     wait "$view" || fail "neuron-profile exited with $?"
-    [ -z "$(ls tmp)" ] || fail "left: $(ls tmp)"
+    [ -z "$(ls tmp)" ] || fail "leftover files: $(ls tmp)"
     for program in $shown; do
         ! kill -0 "$program" 2>/dev/null || fail "$program is still running"
     done

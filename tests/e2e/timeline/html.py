@@ -1,8 +1,8 @@
-"""Looks at the page that stands for itself: html.py BROWSER PROFILE_FOLDER FILE.html LONG.html SHORT.html ADDRESS BOTH.html DIFF.json.
+"""Checks the page in one file: html.py BROWSER PROFILE_FOLDER FILE.html LONG.html SHORT.html ADDRESS
+BOTH.html DIFF.json.
 
-ADDRESS is the page of the same capture as a server gives it: both must answer the same. BOTH.html compares two captures, and
-DIFF.json is what diff prints about them.
-"""
+ADDRESS serves the page of the same capture: both must give the same answers. BOTH.html compares two captures,
+and DIFF.json is the output of diff for them."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ from browser import Browser  # noqa: E402
 
 
 class Watched(Browser):
-    """A browser that notes what it asks for."""
+    """A browser that records its requests."""
 
     def __init__(self, *args):
         self.asked = []
@@ -38,7 +38,7 @@ def served(address, path, **parameters):
 
 
 def difference(a, b, at=''):
-    """Where two answers differ, '' where they do not; numbers that are sums may in their last digits."""
+    """Returns where two answers differ, or ''; numbers that are sums may differ in their last digits."""
     if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
         return next(filter(None, (difference(a[k], b[k], f'{at}.{k}') for k in a)), '')
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
@@ -65,7 +65,7 @@ class Page:
 
 
 def check_functions(page, address):
-    """The file answers whatever the page may ask a server."""
+    """The file answers every request of the page."""
     with urllib.request.urlopen(f'{address}source.js') as answer:
         text = answer.read().decode()
     asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
@@ -115,7 +115,7 @@ def check_answers(page, address):
 
 
 def check_hands(page):
-    """Search and the way to the first hit, as a person goes it, after an expression that takes longer than anyone waits."""
+    """Search leads to the first hit, as a user reaches it, after an expression that takes too long."""
     browser = page.browser
     browser.evaluate("document.querySelector('#canvas').focus()")
     browser.key('/')

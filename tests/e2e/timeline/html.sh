@@ -43,7 +43,7 @@ pids+=("$view")
 wait_for address_is_there
 address=$(sed -n 's/^View profile at //p' view.log)
 details=$NTK_SOURCE_DIR/tests/e2e/timeline/html_details.py
-python3 "$details" mail/a.html "$address" wait releases layer >&2 || fail "details of the file are not those served"
+python3 "$details" mail/a.html "$address" wait releases layer >&2 || fail "details of the file differ from those of the server"
 # Two captures in one file: the comparison is the same as that of diff.
 neuron-profile view -s attention.ntff -n attention.neff --compare long.ntff --compare-neff long.neff --output-format html --output-file both.html 2>err
 neuron-profile diff attention.ntff long.ntff -n attention.neff --neff-after long.neff --json >diff.json

@@ -1,7 +1,7 @@
-"""Compares all details of a page in one file with what a server says: html_details.py FILE.html ADDRESS [KEY...].
+"""Compares all details of a page in one file with the answers of a server: html_details.py FILE.html ADDRESS
+[KEY...].
 
-Each key must be in the answer of some slice.
-"""
+Each key must be in the answer for some slice."""
 import base64
 import json
 import re

@@ -1,8 +1,9 @@
-"""kernel_members FOLDER SOURCES - a kernel around the program of an unpacked NEFF, as a compiler records it.
+"""kernel_members FOLDER SOURCES - adds a kernel around the program of an unpacked NEFF, as a compiler records
+it.
 
-Each slot of an engine has a line of kernel.py and a place in the kernel tree: the first eighth is before the loops, the rest
-two iterations of kv_h, each with four of s_t and then two of g. SOURCES gets the text of kernel.py.
-"""
+Each slot of an engine has a line of kernel.py and a place in the kernel tree: the first eighth is before the
+loops, the rest in two iterations of kv_h, each with four of s_t and then two of g. SOURCES gets the text of
+kernel.py."""
 import json
 import os
 import sys
@@ -18,7 +19,7 @@ BODY = {'': (4, 6), 'kv_h': (13, 13), 's_t': (15, 26), 'g': (31, 38)}
 
 
 def place(i, count):
-    """[(variable, value)] of the slot, from outside, and its line."""
+    """Returns [(variable, value)] of the slot, outermost first, and its line."""
     before = max(1, count // 8)
     path = []
     if i >= before:
@@ -30,7 +31,7 @@ def place(i, count):
 
 
 def tree(insts):
-    """Nodes of instructions in the order of the program; equal neighbours of a path are one node."""
+    """Returns nodes of instructions in program order; equal neighbours of a path are one node."""
     root = {'func': {'name': FUNCTION, 'file': PATH, 'line': 3, 'children': []}}
     nodes = {(): root['func']['children']}
     for path, line, name in insts:

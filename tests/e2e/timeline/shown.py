@@ -1,9 +1,9 @@
-"""Whether the page shows what there is: shown.py BROWSER PROFILE_FOLDER SAMPLE_ADDRESS ADDRESS BUBBLES.json SUMMARY.json
-RANKS_ADDRESS RANKS.html STACKS.folded.
+"""Checks that the page shows everything: shown.py BROWSER PROFILE_FOLDER SAMPLE_ADDRESS ADDRESS BUBBLES.json
+SUMMARY.json RANKS_ADDRESS RANKS.html STACKS.folded.
 
-The sample is tests/support/trace_sample.h with 1000 slices in each row, one every 1000 ns: tiles of level 19 have 536 of them,
-which come as buckets, but the second one, which ends early and has 463, which come as they are.
-"""
+The sample is tests/support/trace_sample.h with 1000 slices in each row, one every 1000 ns. The first tile of
+level 19 has 536 of them, so the server sends buckets; the second ends early and has 463, so the server sends
+slices."""
 import json
 import os
 import sys
@@ -47,7 +47,8 @@ class Page:
         return self.browser.evaluate(f"document.querySelector('{selector}')?.textContent")
 
     def pixels(self, name, x, width):
-        """Of a row by its name: the sum of how far pixels are from the background, of each column on average."""
+        """Returns the average distance of pixels from the background in each column of the row with this
+        name."""
         return self.run(f"""const {{ rows }} = await import('/rows.js');
           const row = rows.list.find(({{ track }}) => track !== undefined && state.meta.tracks[track].name === '{name}');
           const canvas = document.querySelector('#canvas');
@@ -57,7 +58,7 @@ class Page:
           return sum / {width};""")
 
     def colours(self, name):
-        """The colours of a row's pixels, as rgb(), with how often each is there."""
+        """Returns the colours of a row's pixels, as rgb(), with the count of each."""
         return self.run(f"""const {{ rows }} = await import('/rows.js');
           const row = rows.list.find(({{ track }}) => track !== undefined && state.meta.tracks[track].name === '{name}');
           const image = document.querySelector('#canvas').getContext('2d').getImageData(0, row.y - document.querySelector('#rows').scrollTop + 3, Math.floor(state.width), row.height - 6).data;
@@ -80,7 +81,7 @@ class Page:
 
 
 def check_alike(page):
-    """A row looks the same on both sides of a tile's end, though one side has buckets and the other slices."""
+    """A row looks the same on both sides of a tile's end, although one side has buckets and the other slices."""
     page.run("const { reveal } = await import('/rows.js'); reveal(state.meta.tracks.findIndex(({ kind }) => kind === 'semaphore'));")
     page.run(f"document.querySelector('#rows').scrollTop = 0; show({MIDDLE} - 200e6, 400e3);")  # 400 ns per pixel
     forms = page.run(f"""return state.meta.tracks.flatMap(({{ kind }}, t) => (['engine', 'queue', 'semaphore'].includes(kind)
@@ -94,7 +95,7 @@ def check_alike(page):
 
 
 def check_buckets(page):
-    """Slices become the buckets that the server makes of them."""
+    """Slices become the same buckets that the server makes of them."""
     found = page.run("""const { bucketsOf } = await import('/buckets.js');
       const { decode } = await import('/tiles.js');
       const tracks = state.meta.tracks.map((track, t) => t).filter((t) => ['engine', 'queue', 'semaphore'].includes(state.meta.tracks[t].kind));
@@ -130,7 +131,7 @@ def check_buckets(page):
 
 
 def check_window(page):
-    """The line below the rows: the part that is shown, and the way back."""
+    """The line below the rows shows the visible part, and leads back."""
     page.run('showAll();')
     equal('all', page.text('#shown'), 'all 1.001 ms shown')
     page.run('show(72.1e6, (98e6 - 72.1e6) / state.width);')
@@ -138,11 +139,11 @@ def check_window(page):
     page.browser.evaluate("document.querySelector('#canvas').focus()")
     page.browser.key('0')
     page.browser.wait_for("document.querySelector('#shown').textContent === 'all 1.001 ms shown'")
-    equal('what shares are of', page.text('#corner'), 'busy, of the time shown')
+    equal('reference of shares', page.text('#corner'), 'busy, of the time shown')
 
 
 def check_colours(page):
-    """Each choice has a legend, whose colours are those of the rows; a link restores the choice."""
+    """Each choice has a legend with the colours of the rows; a link restores the choice."""
     browser = page.browser
     page.run('show(100e6, 20e3);')  # individual slices
     legend = page.legend()
@@ -172,11 +173,11 @@ def check_colours(page):
     assert page.colours('Tensor').get(legend['above 90%'], 0) > 500, 'EVENT_SEMAPHORE waits all its time'
     assert page.colours('Vector').get(legend['waits below 10% of waiting and working'], 0) > 500, 'TENSOR_REDUCE does not wait'
     # Other rows keep the colours of their operations, which are numbered from 0.
-    equal('keys that are those of operations', page.run("const { entriesOf } = await import('/colours.js'); return [...entriesOf('wait', false, []).keys(), ...entriesOf('tensor', false, ['q']).keys()]"
+    equal('keys of operations', page.run("const { entriesOf } = await import('/colours.js'); return [...entriesOf('wait', false, []).keys(), ...entriesOf('tensor', false, ['q']).keys()]"
                                                          ".filter((key) => key >= 0);"), [])
     browser.evaluate(choose.format('tensor'))  # the sample has no NEFF
     browser.wait_for("document.querySelector('#note').textContent.startsWith('No colours by tensor')")
-    equal('the choice stays', browser.evaluate("document.querySelector('#colour').value"), 'wait')
+    equal('the choice is kept', browser.evaluate("document.querySelector('#colour').value"), 'wait')
 
 
 def check_tensors(page):
@@ -197,7 +198,7 @@ def check_tensors(page):
 
 
 def check_bubbles(page, bubbles):
-    """The tab lists what analyze lists; a click leads to the gap."""
+    """The tab lists the bubbles of analyze; a click leads to the gap."""
     browser = page.browser
     page.run('showAll();')
     browser.evaluate("document.querySelector('#tab-bubbles').click()")
@@ -223,7 +224,7 @@ def check_bubbles(page, bubbles):
 
 
 def check_what_if(page, what_if):
-    """The tab lists what analyze estimates, and estimates other changes; it says why it cannot."""
+    """The tab lists the estimates of analyze, and estimates other changes; otherwise, it gives the reason."""
     browser = page.browser
     browser.evaluate("document.querySelector('#tab-what-if').click()")
     browser.wait_for("document.querySelector('.pane-what-if table') !== null")
@@ -245,7 +246,7 @@ def check_what_if(page, what_if):
 
 
 def check_flame(page, path):
-    """By region and source line the tab has the stacks of the folded export, with the same shares."""
+    """By region and source line, the tab has the stacks of the folded export, with the same shares."""
     browser = page.browser
     browser.evaluate("document.querySelector('#tab-flame').click()")
     browser.wait_for("document.querySelectorAll('.flame').length > 5")
@@ -265,13 +266,13 @@ def check_flame(page, path):
     assert shown[0].startswith('all engines: ') and len(shown) > 10, shown[:3]
     for title in shown[1:]:
         key, share = title.split(': ')[0] if title.count(': ') == 1 else title.rsplit(': ', 1)[0], float(title.split('% of what')[0].rsplit(' ', 1)[1])
-        assert key in sums, f'{key} is no stack of the export'
+        assert key in sums, f'{key} is not a stack of the export'
         near(f'share of {key}', share, 100 * sums[key] / whole, 0.06)
     browser.evaluate("[...document.querySelectorAll('.pane-flame [role=radio]')][0].click()")
 
 
 def check_counts(page, summary):
-    """Events of the head are those of the summary; repetitions of regions are no hits of a search."""
+    """The header counts the same events as the summary; repetitions of regions are not search hits."""
     browser = page.browser
     events = page.run('return state.meta.slices;')
     equal('events', events, summary['trace_count'] - summary['dma_transfer_count'])
@@ -304,11 +305,11 @@ def check_shares(page):
     for tab in browser.evaluate("[...document.querySelectorAll('[role=tab]')].map((e) => e.id)"):
         browser.evaluate(f"document.querySelector('#{tab}').click()")
         browser.wait_for("!document.querySelector('#panel-box').textContent.includes('Computing')")
-        equal(f'shares of {tab} without what they are of', [one for one in browser.evaluate(NAKED) if not one.startswith('Shown:')], [])
+        equal(f'shares of {tab} without their reference', [one for one in browser.evaluate(NAKED) if not one.startswith('Shown:')], [])
 
 
 def check_ranks(page, address, path):
-    """The page of ranks has the same rows and tabs as one file, and the same figures in them."""
+    """The page of ranks has the same rows, tabs and figures as one file."""
     browser = page.browser
     seen = []
     for url in (address, 'file://' + os.path.abspath(path)):

@@ -14,7 +14,7 @@ def equal(what, got, wanted):
 
 
 def read(browser, code):
-    """What the code gives as soon as it is not null; panes are drawn anew when answers come."""
+    """Returns the value of the code once it is not null; panes are redrawn when answers arrive."""
     end = time.monotonic() + PATIENCE
     while (value := browser.evaluate(code)) is None:
         if time.monotonic() > end:
@@ -24,7 +24,7 @@ def read(browser, code):
 
 
 def click(browser, element):
-    """Clicks the element of that expression as soon as it is there."""
+    """Clicks the element of that expression once it exists."""
     read(browser, f"(() => {{ const e = {element}; e?.click(); return e ? true : null; }})()")
 
 
@@ -88,7 +88,7 @@ def check(browser, address, lines, loops, iterations):
 
 
 def check_hover(browser, path):
-    """The pointer over the selected instruction shows its line and the values of the loops around it."""
+    """Pointing at the selected instruction shows its line and the values of the loops around it."""
     where = """(async () => {
       const from = async (name) => import(location.protocol === 'file:' ? `page/${name}` : `/${name}`);
       const { state } = await from('state.js');
@@ -113,11 +113,11 @@ def check_advice(browser):
     click(browser, "document.querySelector('.advice .as-link')")
     browser.wait_for(f"{json.dumps(name)}.endsWith(document.querySelector('.line.chosen .number')?.textContent ?? '-')")
     browser.wait_for(f"document.querySelector('#search').value === {json.dumps('line ' + name)}")
-    equal('what the page complained about', browser.said, [])
+    equal('complaints of the page', browser.said, [])
 
 
 def check_bare(browser, address, lines):
-    """Without text there are the lines, those that wait longest first."""
+    """Without source text, the tab lists the lines, beginning with the longest waits."""
     browser.call('Page.navigate', url='about:blank')
     browser.call('Page.navigate', url=address)
     browser.wait_for("document.querySelector('#tab-lines[aria-selected=false]') !== null")
@@ -129,7 +129,7 @@ def check_bare(browser, address, lines):
 
 
 def check_long(browser, address):
-    """A file that has no details of slices has their lines, and says where a text is cut."""
+    """A file without details of slices has their lines, and marks where a text is truncated."""
     browser.call('Page.navigate', url='about:blank')
     browser.call('Page.navigate', url=address)
     browser.wait_for("document.querySelector('#tab-lines[aria-selected=false]') !== null")
@@ -137,23 +137,24 @@ def check_long(browser, address):
     browser.wait_for("document.querySelector('.code .line.link') !== null")
     click(browser, "document.querySelector('.code .line.link')")
     browser.wait_for("/match(es)?$/.test(document.querySelector('#found').textContent)")
-    browser.wait_for("/^The text of kernel.py is truncated after line [0-9,]+[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
-    equal('what the page complained about', browser.said, [])
+    browser.wait_for("/^The text of kernel.py is truncated after line [0-9,]+[.]$/.test(document.querySelector('.omitted')?.textContent ?? '')")
+    equal('complaints of the page', browser.said, [])
 
 
 def check_many(browser, address):
-    """An answer that has only a part of the lines, as of a program with more than 20,000: the page says how many are missing."""
+    """An answer with only a part of the lines, like that for a program with more than 20,000: the page shows
+    how many are missing."""
     browser.call('Page.navigate', url='about:blank')
     browser.call('Page.navigate', url=address)
     browser.wait_for("document.querySelector('#tab-lines[aria-selected=false]') !== null")
     browser.evaluate("(async () => { (await (await import('/place.js')).linesOf(0)).line_count += 20000; })()")
     click(browser, "document.querySelector('#tab-lines')")
-    browser.wait_for("/^20,000 of 20,[0-9]{3} lines are not shown: neuron-profile lines --json prints all[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
-    equal('what the page complained about', browser.said, [])
+    browser.wait_for("/^20,000 of 20,[0-9]{3} lines are not shown: neuron-profile lines --json prints all[.]$/.test(document.querySelector('.omitted')?.textContent ?? '')")
+    equal('complaints of the page', browser.said, [])
 
 
 def check_short(browser, address):
-    """One that has no room for lines says so."""
+    """A page without room for lines says so."""
     browser.call('Page.navigate', url='about:blank')
     browser.call('Page.navigate', url=address)
     browser.wait_for("document.querySelector('#facts')?.textContent.includes('no source lines of individual instructions')")

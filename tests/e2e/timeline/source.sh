@@ -19,7 +19,7 @@ show() { # NAME NTFF NEFF SOURCES: what source.py needs of a capture, and its pa
     wait_for address_is_there "$1.log"
     pages+=("$1" "file://$PWD/$1-bare.html" "$(sed -n 's/^View profile at //p' "$1.log")" "file://$PWD/$1.html")
 }
-kernel() { # NAME EXAMPLE OPTION...: makes a capture of NAME.neff, whose slots have positions
+kernel() { # NAME EXAMPLE OPTION...: makes a capture of NAME.neff, which has positions of slots
     local name=$1
     shift
     neuron-packager example "$@" -o plain.neff >/dev/null

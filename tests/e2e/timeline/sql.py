@@ -1,5 +1,5 @@
-"""sql capture ADDRESS PID QUERY WANTED.csv | cut ADDRESS | folder ADDRESS | page ADDRESS BROWSER PROFILE QUERY WANTED.csv | endless ADDRESS PID -
-asks the server of sql.sh."""
+"""sql capture ADDRESS PID QUERY WANTED.csv | cut ADDRESS | folder ADDRESS | page ADDRESS BROWSER PROFILE
+QUERY WANTED.csv | endless ADDRESS PID - tests the server of sql.sh."""
 import http.client
 import json
 import os
@@ -26,7 +26,7 @@ class Server:
         self.address = address.rstrip('/')
 
     def get(self, path, headers=None, **parameters):
-        """Status and text."""
+        """Returns status and text."""
         query = f'?{urllib.parse.urlencode(parameters)}' if parameters else ''
         request = urllib.request.Request(f'{self.address}/api/v1/{path}{query}', headers=headers or {})
         try:
@@ -44,7 +44,7 @@ class Server:
         return self.json('sql', sql=sql, source=source, rows=rows, seconds=seconds)['id']
 
     def answer(self, number):
-        """When it has ended."""
+        """Returns the answer after the query has finished."""
         until = time.monotonic() + WAIT_S
         while time.monotonic() < until:
             answer = self.json('sql_answer', id=number)
@@ -126,7 +126,7 @@ def check_capture(server, pid, query, wanted):
     for number in numbers:
         expect('a cancelled query', server.answer(number), 'cancelled')
     assert not children(pid), f'left: {children(pid)}'
-    assert server.json('sql_cancel', id=numbers[0]) == {}, 'one that has ended'
+    assert server.json('sql_cancel', id=numbers[0]) == {}, 'a finished query'
     assert server.run('SELECT 1 AS n')['csv'] == 'n\n1\n', 'there is room again'
 
     for path, parameters, status, text in (
@@ -152,7 +152,8 @@ def check_capture(server, pid, query, wanted):
 
 
 def check_no_room(server, pid):
-    """A query that cannot begin takes nothing from earlier ones: the server has one file left, and a pipe needs two."""
+    """A query that cannot start takes nothing from earlier ones: the server has one descriptor left, and a
+    pipe needs two."""
     numbers = [server.begin(f'SELECT {i} AS n') for i in range(4)]
     for number in numbers:
         server.answer(number)
@@ -177,11 +178,11 @@ def check_no_room(server, pid):
 
 
 def check_cut(server):
-    """Rows of a capture that is not complete come with the message; a query that fails does not look like them."""
+    """Rows of an incomplete capture come with the message; those of a failed query look different."""
     answer = server.run('SELECT count(*) AS n FROM Instruction')
-    expect('a cut capture', answer, 'done', 'the file ends inside the DMA records')
+    expect('a truncated capture', answer, 'done', 'the file ends inside the DMA records')
     assert answer['csv'].startswith('n\n'), answer
-    expect('late, of a cut capture', server.run(FAILS_LATE, rows=10000), 'failed', 'the query failed after its first rows: ')
+    expect('a late query of a truncated capture', server.run(FAILS_LATE, rows=10000), 'failed', 'the query failed after its first rows: ')
 
 
 def check_folder(server):

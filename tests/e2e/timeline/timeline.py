@@ -1,5 +1,5 @@
-"""Looks at the timeline in a browser: timeline.py BROWSER PROFILE_FOLDER ADDRESS SUMMARY.json ANALYSES.json LARGE_ADDRESS
-FOLDER_ADDRESS COMPARE_ADDRESS DIFF.json."""
+"""Checks the timeline in a browser: timeline.py BROWSER PROFILE_FOLDER ADDRESS SUMMARY.json ANALYSES.json
+LARGE_ADDRESS FOLDER_ADDRESS COMPARE_ADDRESS DIFF.json."""
 import json
 import os
 import sys
@@ -44,7 +44,7 @@ class Page:
         self.complete()
 
     def complete(self):
-        """All tiles of the window are there and painted, and no animation is in progress."""
+        """Waits until all tiles of the window are painted, and no animation is in progress."""
         self.browser.wait_for("document.documentElement?.dataset.state === 'complete'")
         self.browser.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
         self.browser.wait_for("document.documentElement.dataset.state === 'complete'")
@@ -72,7 +72,7 @@ class Page:
         return self.browser.evaluate(self.share_code(name))
 
     def expect_share(self, name, expected, most):
-        """Labels follow a change of the window when its tiles have come."""
+        """Labels follow a change of the window once its tiles have arrived."""
         try:
             self.browser.wait_for(f'Math.abs(parseFloat({self.share_code(name)}) - {expected}) <= {most}')
         except TimeoutError:
@@ -87,7 +87,8 @@ class Page:
 
 
 def check_regions(page, analyses):
-    """A page without a place in its address begins at the region with the longest total; the tab lists what analyze lists."""
+    """A page without a position in its address starts at the region with the longest total; the tab lists the
+    regions of analyze."""
     browser = page.browser
     regions = analyses['regions']['regions']
     busiest = page.state('state.meta.busiest')
@@ -119,7 +120,7 @@ def check_regions(page, analyses):
 
 
 def check_rows(page, summary):
-    """The rows of the capture, and how busy they are, as the summary says."""
+    """The rows of the capture are as busy as the summary says."""
     labels = page.labels()
     for name in ('Tensor', 'Scalar', 'Vector', 'GpSimd', 'Sync', 'DMA throughput'):
         assert name in labels, f'no row {name}: {labels}'
@@ -139,7 +140,7 @@ def check_fold(page):
 
 
 def check_moving(page):
-    """Wheel, drag and keys; the moment under the pointer stays there."""
+    """Wheel, drag and keys keep the moment under the pointer in place."""
     browser = page.browser
     left, top = page.canvas()
     before = page.window()
@@ -169,7 +170,7 @@ def check_moving(page):
 
 
 def check_pointer(page):
-    """What the tooltip says is the slice that is there."""
+    """The tooltip describes the slice under the pointer."""
     browser = page.browser
     left, top = page.canvas()
     slice_ = page.state('''(() => { const t = state.meta.tracks.findIndex((track) => track.name === 'Tensor');
@@ -186,7 +187,7 @@ def check_pointer(page):
 
 
 def check_slice(page, slice_, x, y):
-    """A click tells everything; full stop and comma go to the neighbours."""
+    """A click shows all details; full stop and comma select the neighbours."""
     browser = page.browser
     browser.click(x, y)
     browser.wait_for("document.querySelector('.pane-slice h2') !== null")
@@ -230,7 +231,7 @@ def check_range(page):
       return ['queue', 'engine'].map((kind) => { const t = state.meta.tracks.findIndex((track) => track.kind === kind && (track.lanes > 1 || kind === 'engine'));
         return describe({ track: t, what: 0, start: 0, end: 1000, bucket: { mean: 0.25, count: 3, extra: 10 } })[1][0].split(', any of ')[1]
           === (kind === 'queue' ? `${state.meta.tracks[t].lanes} DMA engines` : undefined); }); })()""")
-    equal('tooltips of pieces, which of a queue say that they are of any engine', said, [True, True])
+    equal('tooltips of pieces, which mention any engine for a queue', said, [True, True])
     engines = page.state("state.meta.tracks.filter(({ kind }) => kind === 'engine').map(({ name }) => name)")
     foot = next(row for row in shown if row[0] == f'{len(engines)} engines')
     near('mean of the engines', float(foot[2].rstrip('%')), sum(float(row[2].rstrip('%')) for row in shown if row[0] in engines) / len(engines), 0.06)
@@ -316,7 +317,7 @@ def check_markers(page):
 
 
 def check_link(page):
-    """The address restores what is shown, in another visit too."""
+    """The address restores the view, also in another visit."""
     browser = page.browser
     browser.evaluate("(async () => (await import('/link.js')).write())()")
     view = "[state.from, to(), state.selected?.track, state.selected?.slice, state.range?.from, state.markers, [...state.folded], document.querySelector('#search').value]"
@@ -339,7 +340,7 @@ def check_link(page):
 
 
 def check_panes(page, summary, analyses):
-    """Each tab says what the programs say."""
+    """Each tab shows the same figures as the programs."""
     browser = page.browser
 
     def open_tab(name, ready):
@@ -384,7 +385,7 @@ def check_panes(page, summary, analyses):
     for key, kind in (('layers', 'layer'), ('regions', 'region'), ('lines', 'line')):
         equal(f'points of {key}', browser.evaluate(f"document.querySelectorAll('.roofline-frame path.{kind}').length"),
               sum(row['flops'] > 0 and row['time_ns'] > 0 for row in roofline[key]))
-    assert browser.evaluate("(() => { const frame = document.querySelector('.roofline-frame'); return frame.querySelector('svg').clientWidth >= frame.parentElement.clientWidth - 40; })()"), 'not of full width'
+    assert browser.evaluate("(() => { const frame = document.querySelector('.roofline-frame'); return frame.querySelector('svg').clientWidth >= frame.parentElement.clientWidth - 40; })()"), 'not full width'
     browser.evaluate("(() => { const { x, y, width, height } = document.querySelector('.roofline-frame path.all').getBoundingClientRect(); document.querySelector('.roofline-frame svg').dispatchEvent("
                      "new PointerEvent('pointermove', { clientX: x + width / 2, clientY: y + height / 2 })); })()")
     note = browser.evaluate("document.querySelector('.roofline-note').hidden ? '' : document.querySelector('.roofline-note').textContent")
@@ -420,7 +421,7 @@ def check_panes(page, summary, analyses):
 
 
 def check_flows(page):
-    """The details name who ended the wait, and lead there."""
+    """The details name the instruction that ended the wait, and lead to it."""
     browser = page.browser
     browser.evaluate("(async () => (await import('/details.js')).goTo((await import('/state.js')).state.meta.tracks.findIndex((t) => t.name === 'Vector'), 1))()")
     browser.wait_for("[...document.querySelectorAll('.pane-slice dt')].some((e) => e.textContent === 'Changed by')")
@@ -433,7 +434,8 @@ def check_flows(page):
 
 
 def check_transfer(page):
-    """From who began a transfer by its packets to who waited for it, and back from a packet."""
+    """Links lead from the instruction that started a transfer through its packets to the one that waited, and
+    back from a packet."""
     browser = page.browser
     names = "[...document.querySelectorAll('.pane-slice h3')].map((e) => e.textContent)"
     row = "[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === '{}')"
@@ -441,12 +443,12 @@ def check_transfer(page):
     browser.evaluate(go.format('Sync', 4))
     browser.wait_for(f"{names}.includes('Started transfer')")
     moved = browser.evaluate(row.format('Moved') + '.textContent')
-    assert '16.0KB in 16 packets' in moved, f'what the last load moved: {moved}'
+    assert '16.0KB in 16 packets' in moved, f'data of the last load: {moved}'
     page.picture('transfer')
     browser.evaluate(row.format('Last packet') + ".querySelector('button').click()")
     browser.wait_for(f"{names}.includes('Transfer')")
     equal('row of the packet', page.state('state.meta.tracks[state.selected.track].kind'), 'queue')
-    assert 'Sync DMA_TRIGGER' in browser.evaluate(row.format('Started by') + '.textContent'), 'a packet names who began it'
+    assert 'Sync DMA_TRIGGER' in browser.evaluate(row.format('Started by') + '.textContent'), 'a packet names the instruction that started it'
     browser.wait_for(f"{names}.includes('Released by the transfer')")
     page.picture('packet')
     browser.evaluate("[...document.querySelectorAll('.pane-slice section')].find((e) => e.firstChild.textContent === 'Released by the transfer').querySelector('button').click()")
@@ -466,7 +468,7 @@ def check_help(page):
 
 
 def check_large(page, address):
-    """400,000 events: everything is drawn from what a window needs, at every zoom."""
+    """400,000 events: the page loads only the data of the window, at every zoom."""
     page.open(address)
     counts = []
     for _ in range(24):
@@ -481,7 +483,7 @@ def check_large(page, address):
 
 
 def check_folder(page, address):
-    """Host threads and the captured execution on one clock."""
+    """Host threads and the captured execution use the same clock."""
     page.open(address)
     labels = page.labels()
     assert any(name.startswith('Thread ') for name in labels) and 'NC 0 on the device' in labels and 'Device memory' in labels, f'rows of the host: {labels}'
@@ -517,7 +519,7 @@ def check_compare(page, address, diff):
     assert browser.evaluate(f"document.querySelector('[data-track=\"{last}\"] .side')?.textContent") == 'after', 'a row of the second capture is not found'
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '^matmul$'; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("document.querySelectorAll('.pane-search tbody tr').length > 10")
-    equal('where hits are', browser.evaluate("[...new Set([...document.querySelectorAll('.pane-search tbody tr')].map((row) => row.cells[2].textContent))].sort()"),
+    equal('places of hits', browser.evaluate("[...new Set([...document.querySelectorAll('.pane-search tbody tr')].map((row) => row.cells[2].textContent))].sort()"),
           ['NeuronCore 0, after', 'NeuronCore 0, before'])
     browser.evaluate("document.querySelector('#tab-compare').click()")
     browser.wait_for("document.querySelector('.pane-compare table') !== null")
@@ -535,13 +537,13 @@ def check_compare(page, address, diff):
                 if text:
                     near(f'{name} {side}', float(text.strip('%')), 100 * rows[name][f'{side}_ns'] / diff['total'][0][f'{side}_ns'], 0.06)
     if any(one['relation'] != 'kept' and one['before'] and one['after'] for one in diff['matches']):
-        equal('what became what', browser.evaluate("document.querySelectorAll('.pane-compare .matches tbody tr').length"), len(diff['matches']))
+        equal('matching parts', browser.evaluate("document.querySelectorAll('.pane-compare .matches tbody tr').length"), len(diff['matches']))
     else:
-        equal('tables of what became what', browser.evaluate("document.querySelectorAll('.pane-compare .matches').length"), 0)
+        equal('tables of matching parts', browser.evaluate("document.querySelectorAll('.pane-compare .matches').length"), 0)
     own = browser.evaluate("(async () => { const { ownWindow } = await import('/runs.js'); const { state } = await import('/state.js'); return state.meta.tracks.filter(({ kind }) => kind === 'engine')"
                            ".map((track) => [state.meta.groups[track.group].source, ownWindow(track, 0, state.meta.span)]); })()")
     for one, window in own:
-        near('time of which the shares of a row are', window / 1000, diff['total'][0][('before_ns', 'after_ns')[one]], 0.01)
+        near('time to which the shares of a row refer', window / 1000, diff['total'][0][('before_ns', 'after_ns')[one]], 0.01)
     browser.evaluate("document.querySelector('#tab-summary').click()")
     browser.wait_for("document.querySelectorAll('.pane-summary tbody tr').length > 10")
     before = browser.evaluate("document.querySelector('.tiles b').textContent")
@@ -551,12 +553,13 @@ def check_compare(page, address, diff):
 
 
 def check_absent(page, address):
-    """What the files lack is explained by its tab; where no layers are named, the tab of layers begins with operations."""
+    """A tab explains which data the files lack; if the NEFF names no layers, the tab of layers starts with
+    operations."""
     browser = page.browser
     page.open(address)
     browser.wait_for("document.querySelector('#tab-roofline.absent') !== null && document.querySelector('#tab-on-chip.absent') !== null")
     assert 'unknown' in browser.evaluate("document.querySelector('#tab-roofline').title"), 'no reason'
-    equal('tabs that have nothing', browser.evaluate("[...document.querySelectorAll('[role=tab].absent')].map((e) => e.textContent)"), ['Roofline', 'On the chip'])
+    equal('empty tabs', browser.evaluate("[...document.querySelectorAll('[role=tab].absent')].map((e) => e.textContent)"), ['Roofline', 'On the chip'])
     browser.evaluate("document.querySelector('#tab-layers').click()")
     browser.wait_for("document.querySelectorAll('.pane-layers tbody tr').length > 2")
     equal('costs by', browser.evaluate("document.querySelector('.pane-layers [aria-checked=true]').textContent"), 'Operations')

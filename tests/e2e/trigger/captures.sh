@@ -1,5 +1,5 @@
 #!/bin/bash
-# captures - an agent takes captures by itself when a rank is slow, an execution is stuck, or a latency is high; not
+# captures - an agent takes captures automatically when a rank is slow, an execution is stuck, or a latency is high; not
 # too often, and not too many.
 . "$(dirname "$0")/../lib.sh"
 needs jq

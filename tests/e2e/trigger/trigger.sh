@@ -71,7 +71,7 @@ refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-executio
 refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms
 refused "no process of job 'absent' found" --job absent
 refused 'process 1 not found' --pid 1
-# A recording that comes too late is rejected: the asking program gets the error at once, and asks for a later one.
+# A recording that comes too late is rejected: the requesting program gets the error at once, and requests a later one.
 mkdir late
 answer=$("$NTK_BIN_DIR/../tests/tests_e2e_ask_late" "$(ls "$NEURON_HOOKS_DIR/${ranks[1]}"-*)" "${ranks[1]}" 1 "$PWD/late")
 [ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 has already started" ] && [ -z "$(ls late)" ] || fail "unexpected answer for an execution that has started: $answer $(ls late)"
@@ -82,9 +82,9 @@ code=0
 neuron-profile trigger --pid "${ranks[1]}" --executions 100001 2>err || code=$?
 [ $code = 2 ] && grep -q 'at most 100000' err || fail "unexpected exit code for too many executions: $code"
 
-# Root asks for another user's process: the recording belongs to root afterwards, with the three capabilities of the
-# unit. The process cannot even access the folder. In the other direction nothing is visible: a segment is readable
-# only by its owner.
+# Root requests a recording of another user's process: the recording belongs to root afterwards, with the three
+# capabilities of the unit. The process cannot even access the folder. In the other direction nothing is visible: a
+# segment is readable only by its owner.
 if [ "$(id -u)" = 0 ]; then
     mkdir -m 1777 "$memory/all" theirs
     chmod 755 "$memory"
@@ -134,7 +134,7 @@ is_short() { # needs an execution within that time
 }
 wait_for is_short
 jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/dev/null || fail "unexpected answer after a short time: $(cat short.json)"
-[ "$(jq '.processes[0].last_execution - .first_execution < 80000' short.json)" = true ] || fail "it claims more than there was: $(cat short.json)"
+[ "$(jq '.processes[0].last_execution - .first_execution < 80000' short.json)" = true ] || fail "it reports more than existed: $(cat short.json)"
 
 # Two requests at once: one succeeds, the other names it as the cause of its rejection.
 neuron-profile trigger --pid "${ranks[2]}" --at-execution 100000000 --timeout 600s -o two >two.txt 2>&1 &
@@ -190,14 +190,14 @@ if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then 
     "$rank" 0 1 1000000 8 '' m.neff 2>own.err &
     own=$!
     pids+=("$vendor" "$own")
-    both_are_told() {
+    both_are_reported() {
         code=0
         neuron-profile trigger --job mixed --executions 2 --timeout 20s -o mixed --json >mixed.json 2>err || code=$?
         [ $code = 1 ] && jq -e --argjson own "$own" --argjson vendor "$vendor" '(.processes | length) == 2 and
             (.processes[] | select(.pid == $own) | .error == "" and .file_count == 1) and
             (.processes[] | select(.pid == $vendor) | .file_count == 0 and .before != null and (.error | contains("runs a runtime that cannot record on request")))' mixed.json >/dev/null && echo yes
     }
-    wait_for both_are_told
+    wait_for both_are_reported
     [ -n "$(find mixed -path "*_pid_$vendor/*" -name 'ntrace.pb')" ] || fail "no events before the request: $(find mixed)"
     neuron-profile trigger --pid "$vendor" --look >text 2>err && fail "another runtime: expected no message, found: $(cat text)"
     grep -q 'runs a runtime that cannot record on request' err || fail "no message about a runtime that cannot record"

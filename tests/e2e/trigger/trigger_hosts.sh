@@ -68,7 +68,7 @@ refused 1 'authentication failed: check --token-file' --job train --host "127.0.
 refused 1 "no process of job 'absent' found" --job absent --host "127.0.0.1:$(port_of 0)" --token-file token
 refused 1 'is in the past: the processes are at' --job train --host "127.0.0.1:$(port_of 0)" --token-file token --at-execution 1
 refused 2 'require --host' --job train --token-file token
-[ ! -e refused ] || [ -z "$(find refused -type f)" ] || fail "files of what was refused: $(find refused)"
+[ ! -e refused ] || [ -z "$(find refused -type f)" ] || fail "files of a rejected request: $(find refused)"
 api=http://127.0.0.1:$(port_of 0)/api/v1/captures
 asks() { curl -s -o said -w '%{http_code}' -H 'Authorization: Bearer a-token-of-these-machines' "$@"; }
 [ "$(asks -X PUT -d '{}' "$api?job=train")" = 400 ] || fail "a request without a first execution: expected HTTP 400: $(cat said)"
@@ -99,7 +99,7 @@ some_are_recorded() {
     jq -e '[.hosts[] | (.error == "" and .file_count > 1)] == [true, true, false, false] and (.hosts[3].error | contains("--capture-remote")) and .hosts[2].processes == []' some.json >/dev/null && echo yes
 }
 wait_for some_are_recorded
-grep -q "127.0.0.1:$(port_of 3): the agent returned HTTP" err || fail "no message about the agent that refuses"
+grep -q "127.0.0.1:$(port_of 3): the agent returned HTTP" err || fail "no message about the agent that rejects"
 
 # A lying peer: names that lead elsewhere, sizes without end, an id that is a path, invalid JSON.
 cat >liar.py <<'END'

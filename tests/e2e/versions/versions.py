@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""versions - hundreds of times one of the programs that share a folder ends, killed or told to, and another one of this version
-or the one before takes its place. No program crashes, each names what it does not read, and the database of each version has what
-its applications executed, counted by themselves outside of all that agents know."""
+"""versions - hundreds of times, one of the programs that share a folder is killed or stopped, and one of this
+version or the previous version replaces it. No program crashes, each names the files that it cannot read, and
+the database of each version has the number of executions that its applications counted independently."""
 import glob
 import os
 import random
@@ -27,7 +27,7 @@ failures = []
 
 
 class Slot:
-    """Where one program runs at a time."""
+    """A place in which one program runs at a time."""
 
     def __init__(self, name, versions=(1, 2)):
         self.name, self.versions, self.process, self.version, self.sent, self.number = name, versions, None, 0, 0, 0
@@ -53,7 +53,7 @@ class Slot:
             writers.append((self.version, self.process.pid, counts))
 
     def end(self, how):
-        """Whether it ended as requested."""
+        """Checks that it exited as requested."""
         if self.process is None:
             return
         if self.process.poll() is None:
@@ -75,7 +75,7 @@ class Slot:
 
 
 def wait_until(holds):
-    """As long as patience has it; what follows says what is wrong then."""
+    """Waits at most PATIENCE; later checks report what is wrong then."""
     end = time.monotonic() + PATIENCE
     while not holds() and time.monotonic() < end:
         time.sleep(0.1)
@@ -116,7 +116,7 @@ def differences():
 
 
 def wait_for_agents():
-    """The most segments that were there, once they are few enough."""
+    """Returns the greatest number of segments, once there are few enough."""
     counts = []
 
     def are_few():
@@ -127,13 +127,13 @@ def wait_for_agents():
 
 
 def says(kind, version):
-    """Whether programs of that version named the other."""
+    """Checks that programs of that version named the other version."""
     said = "".join(open(path, errors="replace").read() for path in glob.glob(f"{kind}*.{version}.err"))
     return f"unsupported ABI version {3 - version} (supported: {version})" in said
 
 
 def wait_for_words(writers, reaps):
-    """However long the swaps left them: with both versions at work, each program says what it cannot read."""
+    """However the swaps ended: with both versions running, each program names the files that it cannot read."""
     for slot, version in zip(writers, (1, 2, 1, 2)):
         slot.end(signal.SIGTERM)
         slot.versions = (version,)

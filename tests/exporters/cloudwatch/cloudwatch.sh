@@ -85,7 +85,7 @@ echo 'take throttle throttle fail take early early take late lost take deny deny
 feed "$requests" reports bad.err env AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SESSION_TOKEN=a+session/token== \
     AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY neuron-monitor-cloudwatch --region eu-west-1
 clean bad
-[ ! -s bad/plan ] || fail "the service did not play all failures"
+[ ! -s bad/plan ] || fail "the service did not produce all failures"
 /usr/bin/python3 "$here/same.py" expected bad/taken 2 || fail "see bad.err"
 grep -q 'Rate exceeded' bad.err || fail "throttling is not reported"
 grep -q gzip bad/taken || fail "expected a compressed request, found none"
@@ -105,7 +105,7 @@ for skew in 3600 -3600; do
     rm bad/taken bad/log && echo $skew >bad/skew
     feed $((requests - 1)) reports skew.err cw --profile prod
     /usr/bin/python3 "$here/same.py" expected bad/taken 0
-    [ "$(grep -c skewed bad/log)" = 1 ] || fail "the clock is not learnt: $(cat bad/log)"
+    [ "$(grep -c skewed bad/log)" = 1 ] || fail "the clock offset is not learned: $(cat bad/log)"
 done
 rm bad/skew
 # Keys that expire while it runs: the file has new ones when the service asks for them.

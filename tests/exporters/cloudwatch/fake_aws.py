@@ -1,18 +1,17 @@
 """fake_aws.py FOLDER - CloudWatch, STS, a container's endpoint and the metadata service on one loopback port.
 
-Prints the port. Signatures are computed anew by botocore; requests are checked against botocore's model of the
-service and the limits of its documentation. How it answers is read from FOLDER/plan, a word per request to
-CloudWatch; after the last word, requests are taken:
+Prints the port. botocore computes the expected signatures. Requests are checked against botocore's model of
+the service and the limits in its documentation. FOLDER/plan has one word per request to CloudWatch, which
+selects the answer; after the last word, requests are accepted:
 
-  take throttle fail deny expire refuse
+  take throttle fail deny expire refuse (voice: allow)
   early    the connection breaks after a part of the request
-  late     the connection breaks after the whole request, which was taken
-  lost     the connection breaks after the whole request, which was not taken
+  late     the connection breaks after the whole request, which was accepted
+  lost     the connection breaks after the whole request, which was not accepted
 
-Written to FOLDER: taken (a JSON line per request that was counted), log (a word per request), wrong (whatever
-no client may do). FOLDER/keys has the keys of the day: "ID SECRET TOKEN" or "ID SECRET";
-FOLDER/sts.keys those that may take a role.
-"""
+Written to FOLDER: taken (a JSON line per accepted request), log (a word per request), wrong (errors of the
+client). FOLDER/keys has the current keys: "ID SECRET TOKEN" or "ID SECRET"; FOLDER/sts.keys has those that
+may assume a role."""
 import datetime
 import gzip
 import http.server
@@ -62,7 +61,7 @@ def next_word():
 
 
 def sign_again(handler, body, keys, now, service="monitoring"):
-    """The Authorization header that botocore makes of this request; now is its X-Amz-Date."""
+    """Returns the Authorization header that botocore computes for this request; now is its X-Amz-Date."""
     names = handler.headers["Authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
     for must in ("host", "x-amz-date", "content-type") + (("x-amz-target",) if service == "monitoring" else ()):
         if must not in names:
@@ -90,7 +89,7 @@ def sign_again(handler, body, keys, now, service="monitoring"):
 
 
 def check_metrics(data, plain_bytes):
-    """The model of the service, and what its documentation says beyond."""
+    """Checks a request against the model of the service, and the further limits of its documentation."""
     report = botocore.validate.ParamValidator().validate(data, shape)
     if report.has_errors():
         raise ValueError(report.generate_report())
@@ -132,7 +131,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def date_time_string(self, timestamp=None):  # the service's clock
         return super().date_time_string(time.time() + float(read("skew", "0")))
 
-    def error(self, status, code, text="told by the test", **headers):
+    def error(self, status, code, text="requested by the test", **headers):
         self.answer(status, json.dumps({"__type": f"com.amazonaws.cloudwatch#{code}", "message": text}), **headers)
 
     def hang_up(self):

@@ -1,5 +1,5 @@
-"""reports.py FILE COUNT STEP - COUNT reports out of those in FILE, over and over, STEP seconds apart, the last
-one a minute ago; on standard output."""
+"""reports.py FILE COUNT STEP - writes COUNT reports, repeating those in FILE, STEP seconds apart, to standard
+output. The last report is a minute old."""
 import json
 import sys
 import time
@@ -11,6 +11,6 @@ first = time.time() - 60 - count * step
 for i in range(count):
     report = reports[i % len(reports)]
     report["time_ns"] = int((first + i * step) * 1e9)
-    report["instance_info"]["error"] = "nobody was asked"  # so that no program waits for a response
+    report["instance_info"]["error"] = "not requested"  # so that no program waits for a response
     report["neuron_ext"]["period_ns"] = int(step * 1e9)
     print(json.dumps(report), flush=True)

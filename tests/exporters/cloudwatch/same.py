@@ -1,5 +1,5 @@
-"""same.py EXPECTED TAKEN AGAIN - whether the requests in TAKEN are those in EXPECTED, each once, but for AGAIN that
-were taken twice; what each request carried is compared, not its order."""
+"""same.py EXPECTED TAKEN AGAIN - checks that TAKEN has the requests in EXPECTED, each once, except for AGAIN
+requests that were accepted twice. The content of each request is compared; their order is not."""
 import collections
 import json
 import sys

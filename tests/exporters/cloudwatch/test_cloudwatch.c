@@ -82,7 +82,7 @@ static void every_group_has_its_metrics(void **state)
 }
 
 /* Sixteen devices, one of them with an event. */
-static void errors_of_memory_are_five_metrics_and_those_that_happened(void **state)
+static void memory_errors_are_five_metrics_and_one_per_kind_that_occurred(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -127,7 +127,7 @@ static void errors_of_memory_are_five_metrics_and_those_that_happened(void **sta
     ntk_snapshot_destroy(snapshot);
 }
 
-static void hosts_away_from_ec2_stay_apart_by_their_names(void **state)
+static void hosts_outside_ec2_are_distinguished_by_name(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -218,7 +218,7 @@ static void runtimes_of_one_tag_are_one_series(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void values_that_the_service_refuses_are_omitted(void **state)
+static void values_that_the_service_rejects_are_omitted(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_cloudwatch_sample(1);
@@ -348,10 +348,10 @@ int main(void)
         cmocka_unit_test(every_group_has_its_metrics),
         cmocka_unit_test(values_unknown_to_hooks_around_calls_have_no_metric),
         cmocka_unit_test(a_user_label_cannot_have_the_name_of_a_metric_or_dimension),
-        cmocka_unit_test(errors_of_memory_are_five_metrics_and_those_that_happened),
-        cmocka_unit_test(hosts_away_from_ec2_stay_apart_by_their_names),
+        cmocka_unit_test(memory_errors_are_five_metrics_and_one_per_kind_that_occurred),
+        cmocka_unit_test(hosts_outside_ec2_are_distinguished_by_name),
         cmocka_unit_test(runtimes_of_one_tag_are_one_series),
-        cmocka_unit_test(values_that_the_service_refuses_are_omitted),
+        cmocka_unit_test(values_that_the_service_rejects_are_omitted),
         cmocka_unit_test(requests_stay_within_the_limits_and_lose_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,7 +145,7 @@ static void lines_have_every_series_once_and_are_as_few_as_possible(void **state
 }
 
 /* Lines have no counts of values, so only requests have the series of every execution. */
-static void lines_have_percentiles_of_executions_but_not_each(void **state)
+static void lines_have_percentiles_of_executions_but_no_single_values(void **state)
 {
     static const struct ntk_cloudwatch_emf_options options = { "N", NULL, TEST_CLOUDWATCH_MINUTE_MS,
                                                                false };
@@ -221,7 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
         cmocka_unit_test(lines_have_every_series_once_and_are_as_few_as_possible),
-        cmocka_unit_test(lines_have_percentiles_of_executions_but_not_each),
+        cmocka_unit_test(lines_have_percentiles_of_executions_but_no_single_values),
         cmocka_unit_test(tags_that_look_alike_are_one_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void put_at(struct ntk_cloudwatch_gather *gather, uint64_t ms)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_minute_goes_when_the_next_report_is_beyond_it(void **state)
+static void a_minute_is_sent_when_the_next_report_is_beyond_it(void **state)
 {
     struct steps steps = { 0 };
     struct ntk_cloudwatch_gather gather = {
@@ -77,7 +77,7 @@ static void a_minute_goes_when_the_next_report_is_beyond_it(void **state)
     ntk_cloudwatch_gather_fini(&gather);
 }
 
-static void without_a_step_each_report_goes_by_itself(void **state)
+static void without_a_step_each_report_is_sent_separately(void **state)
 {
     struct steps steps = { 0 };
     struct ntk_cloudwatch_gather gather = { .metric_mask = NTK_CLOUDWATCH_ALL,
@@ -193,7 +193,7 @@ static size_t values_of(struct ntk_cloudwatch_data *data, enum ntk_cloudwatch_me
     return count;
 }
 
-static void a_process_that_ended_counts_once_more(void **state)
+static void an_exited_process_counts_once_more(void **state)
 {
     static const enum ntk_cloudwatch_metric metrics[] = { NTK_CLOUDWATCH_CORE_UTILIZATION,
                                                           NTK_CLOUDWATCH_EXECUTION_STATUS,
@@ -358,11 +358,11 @@ static void flops_are_the_effective_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_minute_goes_when_the_next_report_is_beyond_it),
-        cmocka_unit_test(without_a_step_each_report_goes_by_itself),
+        cmocka_unit_test(a_minute_is_sent_when_the_next_report_is_beyond_it),
+        cmocka_unit_test(without_a_step_each_report_is_sent_separately),
         cmocka_unit_test(applications_beyond_the_bound_share_series),
         cmocka_unit_test(two_users_with_one_tag_are_never_summed),
-        cmocka_unit_test(a_process_that_ended_counts_once_more),
+        cmocka_unit_test(an_exited_process_counts_once_more),
         cmocka_unit_test(a_group_that_is_not_due_adds_nothing),
         cmocka_unit_test(the_first_user_of_a_tag_keeps_it_for_the_step),
         cmocka_unit_test(executions_that_are_not_counted_have_no_metric),

@@ -160,7 +160,7 @@ static void a_line_continues_when_the_full_disk_has_room_again(void **state)
     expect(f->path, FIRST SECOND THIRD);
 }
 
-static void a_line_cut_in_a_file_that_was_moved_away_is_whole_in_the_next(void **state)
+static void a_line_truncated_in_a_moved_file_is_complete_in_the_next(void **state)
 {
     struct fixture *f = *state;
     char *moved = test_scratch_path(f->folder, "moved");
@@ -240,8 +240,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_line_continues_when_the_full_disk_has_room_again, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_line_cut_in_a_file_that_was_moved_away_is_whole_in_the_next, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_line_truncated_in_a_moved_file_is_complete_in_the_next,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_line_restarts_in_a_file_that_was_shortened, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_new_program_begins_on_its_own_line, set_up, tear_down),

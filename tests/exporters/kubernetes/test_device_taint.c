@@ -46,7 +46,7 @@ static size_t plan(const char *rules_text, const char *slices_text,
     return recognised;
 }
 
-static void an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_its(void **state)
+static void an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_it(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 4,
@@ -109,7 +109,7 @@ static void other_devices_are_ignored(void **state)
 }
 
 /* A driver that is loading publishes nothing; that is not a report about any device. */
-static void without_devices_rules_stay(void **state)
+static void rules_stay_without_devices(void **state)
 {
     const struct ntk_device_verdicts verdicts = { .count = 1,
                                                   .rows = { { 0, NTK_HEALTH_HEALTHY, 0 } } };
@@ -194,10 +194,10 @@ static void names_are_safe_in_a_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_its),
+        cmocka_unit_test(an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_it),
         cmocka_unit_test(a_correct_rule_is_kept),
         cmocka_unit_test(other_devices_are_ignored),
-        cmocka_unit_test(without_devices_rules_stay),
+        cmocka_unit_test(rules_stay_without_devices),
         cmocka_unit_test(older_forms_of_slices_and_pools_of_parts_are_read),
         cmocka_unit_test(a_process_alone_taints_no_device),
         cmocka_unit_test(a_rule_always_names_one_device),

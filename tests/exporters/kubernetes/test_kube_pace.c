@@ -42,7 +42,7 @@ static void a_change_waits_for_the_gap_and_an_unchanged_state_for_the_heartbeat(
     assert_int_equal(ntk_kube_pace_due_ns(&pace, HEARTBEAT, 0, true), 0);
 }
 
-static void pauses_after_failures_grow_are_bounded_and_heed_the_server(void **state)
+static void pauses_after_failures_grow_up_to_a_limit_and_obey_the_server(void **state)
 {
     static const uint64_t pauses[] = { 2, 4, 8, 16, 32, 60, 60 };
     struct ntk_kube_pace pace = { 0 };
@@ -60,7 +60,7 @@ static void pauses_after_failures_grow_are_bounded_and_heed_the_server(void **st
 }
 
 /* The program exits, which is not a failure. */
-static void a_question_that_was_given_up_changes_no_pause(void **state)
+static void an_abandoned_request_changes_no_pause(void **state)
 {
     struct ntk_kube_pace pace = { .is_sending = true };
 
@@ -74,8 +74,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unreported_states_are_sent_at_once_or_when_allowed),
         cmocka_unit_test(a_change_waits_for_the_gap_and_an_unchanged_state_for_the_heartbeat),
-        cmocka_unit_test(pauses_after_failures_grow_are_bounded_and_heed_the_server),
-        cmocka_unit_test(a_question_that_was_given_up_changes_no_pause),
+        cmocka_unit_test(pauses_after_failures_grow_up_to_a_limit_and_obey_the_server),
+        cmocka_unit_test(an_abandoned_request_changes_no_pause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

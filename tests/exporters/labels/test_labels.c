@@ -66,7 +66,7 @@ static void labels_that_would_break_a_series_are_rejected(void **state)
     assert_int_equal(labels.count, NTK_LABELS_MAX);
 }
 
-static void letters_that_stand_for_sets_of_labels_are_names_as_any(void **state)
+static void letters_that_denote_sets_of_labels_are_valid_names(void **state)
 {
     struct ntk_labels labels = { 0 };
     struct ntk_err err = { 0 };
@@ -75,7 +75,7 @@ static void letters_that_stand_for_sets_of_labels_are_names_as_any(void **state)
     assert_int_equal(ntk_labels_add(&labels, "R=x", &err), 0);
 }
 
-static void a_file_is_one_of_a_line(void **state)
+static void a_labels_file_has_one_label_per_line(void **state)
 {
     static const char good[] = "# of the rack\nrack=7\r\n\nteam=ml";
     static const char bad[] = "rack=7\n\npid=1\n";
@@ -103,8 +103,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_sorted_and_clean),
         cmocka_unit_test(labels_that_would_break_a_series_are_rejected),
-        cmocka_unit_test(letters_that_stand_for_sets_of_labels_are_names_as_any),
-        cmocka_unit_test(a_file_is_one_of_a_line),
+        cmocka_unit_test(letters_that_denote_sets_of_labels_are_valid_names),
+        cmocka_unit_test(a_labels_file_has_one_label_per_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,8 +45,8 @@ wait_for is_listening agent.log
 # has PAGE NAME LABELS VALUE: as text, or as the number that a double makes of it.
 has() { grep -E "^$2\{.*$3.*\} " "$1" | awk -v want="$4" '{ n++; ok = $NF + 0 == want + 0 } END { exit !(n == 1 && ok) }'; }
 first='efa_device="rdmap0s6",efa_port="1"'
-is_told() { page agent.log "$1" && has "$1" neuron_efa_bytes_total "counter=\"tx_bytes\",$first" "$2" && echo yes; }
-wait_for is_told page 1000
+is_reported() { page agent.log "$1" && has "$1" neuron_efa_bytes_total "counter=\"tx_bytes\",$first" "$2" && echo yes; }
+wait_for is_reported page 1000
 has page neuron_efa_events_total "counter=\"rx_drops\",$first" 7 || fail "unexpected number of drops: $(grep efa page)"
 has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap0s6",efa_port="2"' 2000 || fail "unexpected bytes of port 2: $(grep efa page)"
 has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap1s6",efa_port="1"' 18446744073709551615 || fail "unexpected value of the largest counter: $(grep efa page)"
@@ -71,9 +71,9 @@ wait_for is_piped
 
 # Counters continue, restart when the driver is loaded again, and end with their adapter.
 counter rdmap0s6 1 tx_bytes 1500
-wait_for is_told page 1500
+wait_for is_reported page 1500
 counter rdmap0s6 1 tx_bytes 3
-wait_for is_told page 3
+wait_for is_reported page 3
 rm -r tree/class/infiniband/rdmap0s6
 is_gone() { page agent.log page && ! grep -q rdmap0s6 page && has page neuron_efa_bytes_total 'counter="retrans_bytes",efa_device="rdmap1s6",efa_port="1"' 5 && echo yes; }
 wait_for is_gone

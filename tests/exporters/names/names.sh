@@ -52,7 +52,7 @@ wait_for agrees
 ! grep -q '^mlu_' both || fail "names of MLU cards on another machine"
 end
 
-# Each alone; and the vendor's classic names without ours.
+# Each separately; and the vendor's classic names without ours.
 agent observer
 wait_for eval 'page agent.log | greps "^neuron_core_infer_completed_sum_total" && echo yes'
 page agent.log >observer

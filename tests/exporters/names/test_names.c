@@ -81,7 +81,7 @@ static size_t absent_in(enum ntk_name_list list)
     return found;
 }
 
-static void each_name_of_observer_leaves_or_is_omitted_with_a_reason(void **state)
+static void each_name_of_observer_is_exported_or_omitted_with_a_reason(void **state)
 {
     size_t known = 0;
     size_t absent_count = 0;
@@ -125,7 +125,7 @@ static bool is_observers(const char *dotted)
     return ntk_str_starts_with(dotted, "neuron.core.utilization_system."); /* a label of the node */
 }
 
-static void no_name_of_observer_is_made_up(void **state)
+static void no_name_of_observer_is_invented(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NTK_NAME_COUNT; i++) {
@@ -248,8 +248,8 @@ static void lists_do_not_mix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_name_of_observer_leaves_or_is_omitted_with_a_reason),
-        cmocka_unit_test(no_name_of_observer_is_made_up),
+        cmocka_unit_test(each_name_of_observer_is_exported_or_omitted_with_a_reason),
+        cmocka_unit_test(no_name_of_observer_is_invented),
         cmocka_unit_test(names_of_opentelemetry_have_the_units_and_instruments_of_the_conventions),
         cmocka_unit_test(labels_of_opentelemetry_have_dots_and_those_of_others_do_not),
         cmocka_unit_test(lists_do_not_mix),

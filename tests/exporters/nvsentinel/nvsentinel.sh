@@ -18,14 +18,14 @@ wait_for is_away
 pids+=($!)
 arrived() { [ "$(cat taken/*.json 2>/dev/null | jq -s "[.[].events[] | select($1)] | length")" -ge 1 ] && echo yes; }
 wait_for arrived '.isHealthy == 1'
-! NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --count 1 >/dev/null 2>&1 || fail "a fault that is none"
+! NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --count 1 >/dev/null 2>&1 || fail "an event without a fault"
 wait_for arrived '.isFatal == 1'
 cat taken/*.json | jq -se '[.[].events[]] | map(select(.isFatal == 1)) | length == 1 and (.[0] |
     .nodeName == "node-7" and .agent == "neuron-monitor" and .recommendedAction == 25 and .processingStrategy == 1 and
     .errorCode == ["NEURON_HBM_UNCORRECTABLE"] and .entitiesImpacted == [{entityType: "NEURON_DEVICE", entityValue: "0"}] and
     (.message | startswith("device 0: hbm_uncorrectable")) and .generatedTimestamp.seconds > 1700000000)' >/dev/null || fail "unexpected output: $(cat taken/*.json)"
 [ "$(cat taken/*.json | jq -s '[.[].events[]] | length')" = 2 ] || fail "expected one event per change: $(cat taken/*.json)"
-kill $agent && wait $agent || fail "the agent fails"
+kill $agent && wait $agent || fail "the agent failed"
 
 code=0
 env -u NODE_NAME neuron-monitor --once --quiet --nvsentinel 2>no-node.err || code=$?

@@ -125,7 +125,7 @@ def pairs(rows):
 
 
 def items(file):
-    """Log records, or spans."""
+    """Returns log records or spans."""
     message, resources, scopes, rows = {
         "logs": ("LogsRequest", "resource_logs", "scope_logs", "log_records"),
         "traces": ("TracesRequest", "resource_spans", "scope_spans", "spans"),

@@ -22,7 +22,7 @@ is_whole() { # FOLDER: it contains the change exactly once, with all attributes
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --count 1 >/dev/null # the machine exists now
 
-# Over HTTP: the collector goes away before the change, and has it later; each signal waits in a folder of its own.
+# Over HTTP: the collector is down during the change, and gets it later; each signal waits in a separate folder.
 collector receiver.py first
 neuron-monitor --period 200ms --otlp="http://127.0.0.1:$port" --otlp-logs --otlp-spool spool >reports 2>agent.err &
 agent=$!
@@ -41,7 +41,7 @@ wait_for is_kept
 grep -q 'otlp logs: .*retrying' agent.err || fail "unexpected output: $(cat agent.err)"
 kill $agent && wait $agent || true
 collector receiver.py second 503
-# The agent that follows sends what waits. For it the device has been ill from the beginning.
+# The next agent sends the queued records. For it, the device has been unhealthy from the beginning.
 neuron-monitor --period 200ms --quiet --otlp="http://127.0.0.1:$port/" --otlp-logs --otlp-spool spool 2>again.err &
 agent=$!
 pids+=($agent)
@@ -50,17 +50,17 @@ wait_for has second '.event_name == "neuron.device.health.verdict" and (.attribu
 [ "$(records second | jq -s 'map(select(.attributes["neuron.health.reason"] == "hbm_uncorrectable")) | length')" = 2 ] || fail "unexpected output: $(records second)"
 wait_for eval 'find second -name "*.pb" | greps pb && echo yes'
 kill $agent && wait $agent || fail "see again.err"
-grep -q '^POST /v1/logs HTTP' second/*.head || fail "logs have no address of their own"
+grep -q '^POST /v1/logs HTTP' second/*.head || fail "logs have no separate address"
 
-# Over gRPC, alone: metrics are switched off. The reports that the first agent wrote go through the pipe.
+# Over gRPC, with metrics disabled. The reports that the first agent wrote go through the pipe.
 collector grpc_receiver.py grpc UNAVAILABLE
 OTEL_METRICS_EXPORTER=none neuron-monitor-otlp --logs --protocol grpc --endpoint "http://127.0.0.1:$port" < <(cat reports && wait_for has grpc true) 2>pipe.err ||
     fail "see pipe.err"
 is_whole grpc
-[ -z "$(find grpc -name '*.pb')" ] || fail "metrics that are switched off arrive"
+[ -z "$(find grpc -name '*.pb')" ] || fail "disabled metrics arrive"
 grep -q 'otlp logs: .*status UNAVAILABLE: not; retrying' pipe.err || fail "see pipe.err"
 
-# A part that is refused is counted; a collector without logs gets the metrics.
+# A rejected part is counted; a collector without logs gets the metrics.
 collector grpc_receiver.py partial partial
 OTEL_METRICS_EXPORTER=none neuron-monitor-otlp --logs --protocol grpc --endpoint "http://127.0.0.1:$port" --compression gzip < <(cat reports && wait_for has partial true) 2>partial.err ||
     fail "see partial.err"

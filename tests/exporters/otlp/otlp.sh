@@ -66,7 +66,7 @@ neuron-monitor-otlp --endpoint http://me:s3cret@127.0.0.1:1 <busy 2>lost.err &
 lost=$!
 pids+=($lost)
 
-# Every series and value; what ended is marked once. Retried without loss: 503, 429, and a cut connection.
+# Every series and value; ended series are marked once. Retried without loss: 503, 429, and a cut connection.
 collector receiver.py all 503:1 cut 429:date 502
 push < <(feed reports all pb) 2>all.err || fail "see all.err"
 python3 "$here/compare.py" page.end all/*.pb >count || fail "the last pushes differ"
@@ -86,7 +86,7 @@ jq -se 'all(.[]; .resource["service.name"] == "neuron-monitor" and .resource["os
     all.jsonl >/dev/null || fail "the resource is not described"
 if command -v protoc >/dev/null; then # an independent decoder, to confirm the fields of the exporter
     for file in all/*.pb; do
-        protoc --proto_path="$NTK_SOURCE_DIR/exporters/otlp" --decode=ntk.otlp.Request otlp.proto <"$file" >text || fail "protoc refuses $file"
+        protoc --proto_path="$NTK_SOURCE_DIR/exporters/otlp" --decode=ntk.otlp.Request otlp.proto <"$file" >text || fail "protoc rejects $file"
         ! grep -qE '^ *[0-9]+[ :{]' text || fail "protoc finds unknown fields in $file"
     done
 fi
@@ -112,7 +112,7 @@ python3 "$here/compare.py" page.busy explicit/*.pb >count || fail "explicit buck
 # Rejected in part or in full: reported once, counted, never retried.
 collector receiver.py refused partial status 500 garbage partial
 push < <(feed reports refused head) 2>refused.err || fail "see refused.err"
-[ "$(ls refused/*.head | wc -l)" = "$(wc -l <reports)" ] || fail "a refused request was sent again"
+[ "$(ls refused/*.head | wc -l)" = "$(wc -l <reports)" ] || fail "a rejected request was sent again"
 grep -q '3 data points of a message were rejected.*a.*bad' refused.err || fail "see refused.err"
 ! grep -q $'\e' refused.err || fail "the collector writes to the terminal"
 collector receiver.py status status

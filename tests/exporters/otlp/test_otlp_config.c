@@ -126,7 +126,7 @@ static void each_signal_has_a_separate_address_and_variables(void **state)
           NULL,
           "http://localhost:4317/opentelemetry.proto.collector.trace.v1.TraceService/Export",
           10000 },
-        /* what is of metrics alone is not read */
+        /* variables only for metrics are not read */
         { NTK_OTLP_LOGS,
           { { "OTEL_METRIC_EXPORT_INTERVAL", "never" },
             { "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta" } },
@@ -214,7 +214,7 @@ static void lists_are_decoded_and_the_variable_of_the_signal_goes_first(void **s
 }
 
 /* A server and its method; an HTTP path is not a method. */
-static void over_grpc_the_url_is_a_method(void **state)
+static void with_grpc_the_url_is_a_method(void **state)
 {
 #define METHOD "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
     static const struct {
@@ -260,7 +260,7 @@ static void when_disabled_nothing_else_is_checked(void **state)
     ntk_otlp_config_fini(&config);
 }
 
-static void impossible_requests_are_rejected_by_name(void **state)
+static void unsupported_settings_are_rejected_by_name(void **state)
 {
     static const struct variable bad[] = {
         { "OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318" },
@@ -310,7 +310,7 @@ static void impossible_requests_are_rejected_by_name(void **state)
     }
 }
 
-static void endless_values_are_rejected(void **state)
+static void infinite_values_are_rejected(void **state)
 {
     static const char *const names[] = { "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_RESOURCE_ATTRIBUTES",
                                          "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_SERVICE_NAME" };
@@ -347,10 +347,10 @@ int main(void)
         cmocka_unit_test(each_signal_has_a_separate_address_and_variables),
         cmocka_unit_test(a_signal_is_disabled_alone),
         cmocka_unit_test(lists_are_decoded_and_the_variable_of_the_signal_goes_first),
-        cmocka_unit_test(over_grpc_the_url_is_a_method),
+        cmocka_unit_test(with_grpc_the_url_is_a_method),
         cmocka_unit_test(when_disabled_nothing_else_is_checked),
-        cmocka_unit_test(impossible_requests_are_rejected_by_name),
-        cmocka_unit_test(endless_values_are_rejected),
+        cmocka_unit_test(unsupported_settings_are_rejected_by_name),
+        cmocka_unit_test(infinite_values_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void the_failure_of_a_signal_is_reported_after_the_others_are_done(void *
     free(logs);
 }
 
-static void what_waits_in_spools_is_not_lost(void **state)
+static void queued_data_in_spools_is_not_lost(void **state)
 {
     struct ntk_err err = { 0 };
     void *otlp = create(test_scratch_folder);
@@ -191,7 +191,7 @@ int main(void)
     (void)signal(SIGXFSZ, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_failure_of_a_signal_is_reported_after_the_others_are_done),
-        cmocka_unit_test(what_waits_in_spools_is_not_lost),
+        cmocka_unit_test(queued_data_in_spools_is_not_lost),
         cmocka_unit_test(records_that_a_full_disk_delays_are_not_lost),
         cmocka_unit_test(records_of_a_change_that_ends_while_the_disk_is_full_are_lost_once),
     };

@@ -45,20 +45,20 @@ of_job 'map(select(.name == "load memcpy")) | length == 1 and .[0].attributes["n
 of_job 'all(.kind == 1 and .end > .start and .start > 1.7e18 and (.trace_id | test("^[0-9a-f]{32}$")) and (.span_id | test("^[0-9a-f]{16}$")) and (.status | not) and
     .attributes["hw.id"] == "neuron0" and .attributes["neuron.core"] == 0 and .attributes["neuron.model.name"] == "memcpy" and .attributes["process.pid"] > 1 and
     .resource["service.name"] == "neuron-monitor" and .scope.name == "neuron-monitor")'
-jq -se '(map(.span_id) | unique | length) == length' http.jsonl >/dev/null || fail "a span came twice: $(cat http.jsonl)"
+jq -se '(map(.span_id) | unique | length) == length' http.jsonl >/dev/null || fail "a duplicate span: $(cat http.jsonl)"
 jq -se 'map(select(.attributes["neuron.runtime_tag"] == "broken" and .attributes["neuron.execution.id"] == 3)) | length == 1 and (.[0] |
     .status == {message: "status 1201 (hbm_error)", code: 2} and .attributes["error.type"] == "hbm_error" and .attributes["neuron.status"] == 1201)' http.jsonl >/dev/null ||
     fail "the failure: $(cat http.jsonl)"
-grep -q '^POST /v1/traces HTTP' http/*.head || fail "traces have no address of their own"
-rm -rf "$NEURON_HOOKS_DIR" && mkdir -m 700 "$NEURON_HOOKS_DIR" # the device is well again
+grep -q '^POST /v1/traces HTTP' http/*.head || fail "traces have no separate address"
+rm -rf "$NEURON_HOOKS_DIR" && mkdir -m 700 "$NEURON_HOOKS_DIR" # the device is healthy again
 if command -v protoc >/dev/null; then # a decoder that others wrote, with the fields that the exporter means
     for file in http/*.traces; do
-        protoc --proto_path="$NTK_SOURCE_DIR/exporters/otlp" --decode=ntk.otlp.TracesRequest otlp.proto <"$file" >text || fail "protoc refuses $file"
+        protoc --proto_path="$NTK_SOURCE_DIR/exporters/otlp" --decode=ntk.otlp.TracesRequest otlp.proto <"$file" >text || fail "protoc rejects $file"
         ! grep -qE '^ *[0-9]+[ :{]' text || fail "protoc finds unknown fields in $file"
     done
 fi
 
-# An outage: selected spans wait in a separate folder, and arrive once; alone, with metrics switched off.
+# An outage: selected spans wait in a separate folder, and arrive once, with metrics disabled.
 collector receiver.py before
 agent before --otlp="http://127.0.0.1:$port" --otlp-traces=every=1 --otlp-spool spool
 # Ranks: each operation of each rank, with the number that all ranks have for it.
@@ -96,10 +96,10 @@ stop
 spans grpc >grpc.jsonl
 jq -se 'map(select(.attributes["neuron.runtime_tag"] == "job")) | (map(.span_id) | unique | length) == length and
     (map(.attributes["neuron.execution.id"] // 0) | sort) == [range(0; 201)]' grpc.jsonl >/dev/null || fail "not each execution once: $(jq -c .attributes grpc.jsonl)"
-jq -se 'map(select(.attributes["neuron.runtime_tag"] == "slow")) | length == 1' grpc.jsonl >/dev/null || fail "none is slow but the load"
-[ -z "$(find grpc -name '*.pb')" ] || fail "metrics that are switched off arrive"
+jq -se 'map(select(.attributes["neuron.runtime_tag"] == "slow")) | length == 1' grpc.jsonl >/dev/null || fail "a span other than the load is slow"
+[ -z "$(find grpc -name '*.pb')" ] || fail "disabled metrics arrive"
 
-# More than has room: what is sent and what is lost are what was chosen.
+# More than fits: sent and lost spans add up to the selected ones.
 collector grpc_receiver.py flood
 OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=grpc \
     neuron-monitor --period 3s --quiet --otlp="http://127.0.0.1:$port" --otlp-traces=every=1 --prometheus 127.0.0.1:0 --verbose 1 2>grpc.err &

@@ -98,7 +98,7 @@ static char *reports_of(const char *instances)
         struct ntk_snapshot *snapshot = test_idle_snapshot();
         char id[] = { 'i', '-', *instances, '\0' };
         snapshot->instance.id = *instances == '-' || *instances == '!' ? "" : id;
-        snapshot->instance.error = *instances == '!' ? "nobody answers" : "";
+        snapshot->instance.error = *instances == '!' ? "no response" : "";
         assert_int_equal(ntk_report_write(snapshot, &options, &buf, NULL), 0);
         ntk_snapshot_destroy(snapshot);
     }
@@ -125,7 +125,7 @@ static void test_the_first_reports_wait_for_the_instance(void **state)
 }
 
 /* The input stays open and silent: waiting reports are passed on when the time is up. */
-static void test_no_report_waits_for_good(void **state)
+static void test_no_report_waits_forever(void **state)
 {
     struct test_clock clock;
     struct counting counting = { .drains_wanted = 1,
@@ -229,7 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_to_the_end),
         cmocka_unit_test(test_the_first_reports_wait_for_the_instance),
-        cmocka_unit_test(test_no_report_waits_for_good),
+        cmocka_unit_test(test_no_report_waits_forever),
         cmocka_unit_test(test_a_failing_sink_gets_every_report),
         cmocka_unit_test(test_without_a_report),
         cmocka_unit_test(test_a_signal_ends_in_order),

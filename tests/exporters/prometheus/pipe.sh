@@ -1,5 +1,5 @@
 # pipe.sh - neuron-monitor-prometheus reading from a pipe: forms of the page, HTTPS with rotation, users, client
-# certificates, and messages about bad files and bad input.
+# certificates, and messages about invalid files and invalid input.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor neuron-monitor-k8s-info neuron-monitor-prometheus curl openssl
@@ -34,12 +34,12 @@ done
 aside='^process_|^neuron_monitor_report_age_seconds{' # changes with time
 curl -s "http://127.0.0.1:$port/metrics" | grep -Ev "$aside" >text
 curl -s "http://127.0.0.1:$port/metrics" -H 'Accept-Encoding: gzip' -o text.gz
-gzip -dc text.gz | grep -Ev "$aside" | cmp - text || fail "the page as gzip is another page"
+gzip -dc text.gz | grep -Ev "$aside" | cmp - text || fail "the compressed page differs"
 curl -s "http://127.0.0.1:$port/metrics" -H 'Accept: application/openmetrics-text' -D open.head -o open
 grep -qi '^content-type: application/openmetrics-text; version=1.0.0' open.head || fail "unexpected output: $(cat open.head)"
 [ "$(tail -n 1 open)" = '# EOF' ] || fail "OpenMetrics without an end"
 if /usr/bin/python3 -c 'import prometheus_client.openmetrics.parser' 2>/dev/null; then
-    /usr/bin/python3 "$here/openmetrics.py" open >open.types || fail "the reference parser refuses the page"
+    /usr/bin/python3 "$here/openmetrics.py" open >open.types || fail "the reference parser rejects the page"
 fi
 echo 'no report' >&7
 exec 7>&-
@@ -61,7 +61,7 @@ wait_for ready "http://127.0.0.1:$port/-/ready"
 exec 7>&-
 wait "$last" || fail "the end of the input is not a failure"
 
-# The agent collects for each request of its own page, however long the period of the reports is.
+# The agent collects for each request of its page, however long the period of the reports is.
 neuron-monitor --period 1h --no-imds --quiet --prometheus 127.0.0.1:0 --verbose 1 2>long.err &
 pids+=($!)
 listens() { sed -n 's/.*serving metrics on port //p' long.err | grep . >/dev/null && echo yes; }
@@ -83,7 +83,7 @@ wait_for ready "http://127.0.0.1:$port/-/ready"
 [ "$(asked evil.example) $(asked localhost:9) $(asked other.example)" = '200 200 421' ] || fail "--http-host has no effect"
 start open --address 0.0.0.0
 wait_for ready "http://127.0.0.1:$port/-/ready"
-[ "$(asked other.example)" = 200 ] || fail "a service's name is refused"
+[ "$(asked other.example)" = 200 ] || fail "a service's name is rejected"
 
 # The vendor's pipe of three programs: without --k8s-info on the first one, pods are unknown, and one message says
 # so.
@@ -92,8 +92,8 @@ for count in 2 3 5; do
         neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err | neuron-monitor-k8s-info --period 15
     [ "$(grep -c 'start neuron-monitor with --k8s-info' pods.err || true)" = $((count > 2)) ] || fail "$count: unexpected output"
 done
-told='{"period":15,"neuroncores_k8s_info":{},"neurondevices_k8s_info":{},"error":""}'
-for _ in 1 2 3 4; do sed "s/}$/,\"neuron_k8s_info\":$told}/" reports; done |
+k8s='{"period":15,"neuroncores_k8s_info":{},"neurondevices_k8s_info":{},"error":""}'
+for _ in 1 2 3 4; do sed "s/}$/,\"neuron_k8s_info\":$k8s}/" reports; done |
     neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err >/dev/null
 [ ! -s pods.err ] || fail "the reports contain pods"
 
@@ -141,13 +141,13 @@ start web --web.config.file web.yml
 all="--cacert first.pem --cert client.pem --key client.key"
 wait_for ready $all -u scraper:s3cret "https://127.0.0.1:$port/-/ready"
 status() { curl -s -o /dev/null -w '%{http_code}' "$@" "https://127.0.0.1:$port/" || true; }
-[ "$(status $all -u scraper:s3cret)" = 200 ] || fail "the right password is refused"
-[ "$(status $all -u scraper:wrong)" = 401 ] || fail "a wrong password is not refused"
-[ "$(status $all -u nobody:s3cret)" = 401 ] || fail "an unknown user is not refused"
-[ "$(status $all)" = 401 ] || fail "expected a refusal without a user"
-[ "$(status --cacert first.pem -u scraper:s3cret)" = 403 ] || fail "expected a refusal without a certificate"
+[ "$(status $all -u scraper:s3cret)" = 200 ] || fail "the correct password is rejected"
+[ "$(status $all -u scraper:wrong)" = 401 ] || fail "a wrong password is accepted"
+[ "$(status $all -u nobody:s3cret)" = 401 ] || fail "an unknown user is accepted"
+[ "$(status $all)" = 401 ] || fail "accepted without a user"
+[ "$(status --cacert first.pem -u scraper:s3cret)" = 403 ] || fail "accepted without a certificate"
 [ "$(status --cacert first.pem --cert stranger.pem --key stranger.key -u scraper:s3cret)" != 200 ] ||
-    fail "a stranger's certificate is not refused"
+    fail "a certificate of another authority is accepted"
 curl -s -D web.head -o /dev/null $all -u scraper:s3cret "https://127.0.0.1:$port/"
 grep -qi '^x-frame-options: deny' web.head || fail "the header is missing: $(cat web.head)"
 sed -i 's/scraper:/other:/' web.yml
@@ -156,9 +156,9 @@ sed -i 's/scraper:/other:/' web.yml
 sed -i 's/one\.\(pem\|key\)/three.\1/' web.yml # files that appear a moment later
 [ "$(status $all -u other:s3cret)" = 500 ] || fail "a configuration without its certificate is used"
 cp one.key three.key && cp one.pem three.pem
-[ "$(status $all -u other:s3cret)" = 200 ] || fail "the certificate came and the server stays broken"
+[ "$(status $all -u other:s3cret)" = 200 ] || fail "the certificate exists, but the server does not recover"
 echo 'nonsense: 1' >>web.yml
-[ "$(status $all -u other:s3cret)" = 500 ] || fail "a configuration that cannot be used is used"
+[ "$(status $all -u other:s3cret)" = 500 ] || fail "an invalid configuration is used"
 exec 7>&-
 wait "$last" || true
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: snapshots with jobs to a page, whose lines are counted: a job adds its own series and no
+/* Method: snapshots with jobs to a page, and counts of its lines: a job adds its own series and no
  * others. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static char *page_of(uint32_t job_count, uint32_t first_id)
     return ntk_buf_take(&text, NULL);
 }
 
-/* Counts the series of the family whose line contains part. */
+/* Counts the series of the family with lines that contain part. */
 static size_t count_lines(const char *text, const char *family, const char *part)
 {
     size_t count = 0;

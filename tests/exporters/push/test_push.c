@@ -108,7 +108,7 @@ static int put_at(void *push, uint64_t seconds, struct ntk_err *err)
     return ret;
 }
 
-static void a_request_that_is_too_long_takes_no_other_with_it(void **state)
+static void a_request_that_is_too_long_loses_no_other_request(void **state)
 {
     struct peer peer = { .first_is_too_long = true };
     struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
@@ -165,7 +165,7 @@ static void a_disabled_peer_gets_nothing_and_is_freed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_that_is_too_long_takes_no_other_with_it),
+        cmocka_unit_test(a_request_that_is_too_long_loses_no_other_request),
         cmocka_unit_test(an_interval_lets_reports_pass_and_the_end_sends_the_last),
         cmocka_unit_test(a_disabled_peer_gets_nothing_and_is_freed),
     };

@@ -201,9 +201,9 @@ static void a_receiver_of_1_0_gets_messages_of_1_0(void **state)
     }
 }
 
-/* A receiver that accepted 2.0, and one whose version the user configured, are trusted when they
- * reject. */
-static void a_receiver_of_2_0_may_refuse(void **state)
+/* A receiver that accepted 2.0, and one with a version that the user configured, are trusted when
+ * they reject. */
+static void a_receiver_of_2_0_may_reject(void **state)
 {
     static const int known[] = { 204, 400, 204, 0 };
     static const int fixed[] = { 204, 415, 0 };
@@ -232,7 +232,7 @@ static void a_receiver_of_2_0_may_refuse(void **state)
 }
 
 /* An old replica or a proxy answers one request. */
-static void one_refusal_does_not_change_what_is_known(void **state)
+static void one_rejection_does_not_change_the_known_version(void **state)
 {
     static const int statuses[] = { 204, 415, 204, 204, 0 };
     static const bool are_v2[] = { true, true, false, true };
@@ -280,7 +280,7 @@ static void a_password_comes_from_a_file(void **state)
     ntk_remote_write_target.password_file = NULL;
 }
 
-static void requests_say_what_they_are(void **state)
+static void requests_name_their_format(void **state)
 {
     static const int statuses[] = { 200, 0 };
     struct fixture *f = *state;
@@ -305,7 +305,7 @@ static void requests_say_what_they_are(void **state)
     free(headers_file);
 }
 
-static void headers_that_cannot_be_are_refused_without_their_value(void **state)
+static void invalid_headers_are_rejected_without_their_value(void **state)
 {
     static const char *const texts[] = { "A: 1\ns3cret\n",
                                          "A: 1\nB C: s3cret\n",
@@ -349,14 +349,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(temporary_failures_are_retried_and_permanent_ones_dropped,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_receiver_of_1_0_gets_messages_of_1_0, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_receiver_of_2_0_may_refuse, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(one_refusal_does_not_change_what_is_known, set_up,
+        cmocka_unit_test_setup_teardown(a_receiver_of_2_0_may_reject, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_rejection_does_not_change_the_known_version, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(unwritten_samples_count_as_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_password_comes_from_a_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(requests_say_what_they_are, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(headers_that_cannot_be_are_refused_without_their_value,
-                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(requests_name_their_format, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(invalid_headers_are_rejected_without_their_value, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

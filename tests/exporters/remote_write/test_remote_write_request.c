@@ -299,7 +299,7 @@ static void a_message_of_2_0_becomes_the_same_of_1_0(void **state)
     ntk_buf_fini(&direct);
 }
 
-static void a_damaged_message_is_refused(void **state)
+static void a_damaged_message_is_rejected(void **state)
 {
     static const struct {
         size_t bytes_count;
@@ -335,7 +335,7 @@ int main(void)
         CASE(a_message_is_the_published_one),
         CASE(the_slowest_execution_is_an_exemplar),
         CASE(a_message_of_2_0_becomes_the_same_of_1_0),
-        cmocka_unit_test(a_damaged_message_is_refused),
+        cmocka_unit_test(a_damaged_message_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 
 /* Leaves in the folder what a power cut leaves. */
 void test_power_cut_make(const char *folder);
-/* The number of synced files whose bytes and name are safe. */
+/* The number of synced files with safe bytes and names. */
 size_t test_power_safe_count(void);
 /* From now on syncing fails with this errno; 0: succeeds again. */
 void test_power_fail(int error);

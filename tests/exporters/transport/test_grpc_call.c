@@ -38,7 +38,7 @@ static void a_frame_has_flag_and_length(void **state)
     ntk_buf_fini(&out);
 }
 
-static void statuses_mean_what_the_standard_says(void **state)
+static void statuses_have_the_meaning_of_the_standard(void **state)
 {
     static const enum ntk_outbox_result results[] = {
         NTK_OUTBOX_SENT,    NTK_OUTBOX_RETRY,   NTK_OUTBOX_REFUSED, NTK_OUTBOX_REFUSED,
@@ -83,7 +83,7 @@ static void an_exhausted_peer_is_retried_after_its_pause(void **state)
                      NTK_OUTBOX_REFUSED);
 }
 
-static void without_a_status_http_decides(void **state)
+static void without_a_grpc_status_the_http_status_decides(void **state)
 {
     (void)state;
     assert_int_equal(judge(503, "").result, NTK_OUTBOX_RETRY);
@@ -134,10 +134,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_has_flag_and_length),
-        cmocka_unit_test(statuses_mean_what_the_standard_says),
+        cmocka_unit_test(statuses_have_the_meaning_of_the_standard),
         cmocka_unit_test(a_message_loses_its_encoding_and_controls),
         cmocka_unit_test(an_exhausted_peer_is_retried_after_its_pause),
-        cmocka_unit_test(without_a_status_http_decides),
+        cmocka_unit_test(without_a_grpc_status_the_http_status_decides),
         cmocka_unit_test(a_message_is_read_from_its_frame),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

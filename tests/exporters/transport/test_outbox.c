@@ -136,7 +136,7 @@ static int was_tried(void *ctx)
 }
 
 /* A peer that claims to have rejected more items than it got is not trusted. */
-static void test_partly_refused(void **state)
+static void test_partly_rejected(void **state)
 {
     struct fixture *f = *state;
 
@@ -167,7 +167,7 @@ static void test_in_order(void **state)
     assert_int_equal(ntk_outbox_counts_get(f->outbox).sent_items, 26);
 }
 
-static void test_again_until_it_is_taken(void **state)
+static void test_retried_until_accepted(void **state)
 {
     struct fixture *f = *state;
 
@@ -185,7 +185,7 @@ static void test_again_until_it_is_taken(void **state)
     assert_int_equal(counts.lost_items, 0);
 }
 
-static void test_refused_is_dropped(void **state)
+static void test_rejected_is_dropped(void **state)
 {
     struct fixture *f = *state;
 
@@ -467,7 +467,7 @@ static void test_the_peer_sets_the_time(void **state)
 }
 
 /* A peer that asks for a shorter pause than the outbox planned does not shorten it. */
-static void test_the_peer_may_not_hurry(void **state)
+static void test_the_peer_cannot_shorten_a_pause(void **state)
 {
     struct fixture *f = *state;
 
@@ -510,10 +510,10 @@ static void test_a_message_may_be_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_partly_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_partly_rejected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_again_until_it_is_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refused_is_dropped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_retried_until_accepted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rejected_is_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_process_reports_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spool_over_runs, set_up, tear_down),
@@ -524,7 +524,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pauses_grow_and_are_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_peer_sets_the_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_peer_may_not_hurry, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_peer_cannot_shorten_a_pause, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_end_waits_for_the_peer_until_the_limit, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_message_may_be_too_long, set_up, tear_down),

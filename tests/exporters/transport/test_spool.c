@@ -237,7 +237,7 @@ static void test_foreign_files(void **state)
 }
 
 /* Another program may have created the folder: a FIFO, a link or a folder is not a message. */
-static void test_no_plain_files(void **state)
+static void test_files_that_are_not_regular(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf buf = { 0 };
@@ -267,7 +267,7 @@ static void test_no_plain_files(void **state)
 
 /* The oldest message is being sent while newer ones displace all others: a sent one is not counted
  * as displaced. */
-static void test_sent_while_pushed_out(void **state)
+static void test_sent_while_displaced(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf buf = { 0 };
@@ -378,8 +378,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_more_bytes_than_announced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_plain_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sent_while_pushed_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_that_are_not_regular, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sent_while_displaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_never_empty, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_power_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_disk_that_fails, set_up, tear_down),

@@ -168,7 +168,7 @@ static void a_spool_keeps_its_messages_whatever_fails_while_one_is_added(void **
     in_a_world(&operation, 20);
 }
 
-static void a_spool_keeps_its_messages_whatever_fails_while_one_is_taken(void **state)
+static void a_spool_keeps_its_messages_whatever_fails_while_one_is_removed(void **state)
 {
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .before = two_messages,
@@ -183,7 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_added),
-        cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_taken),
+        cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_removed),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

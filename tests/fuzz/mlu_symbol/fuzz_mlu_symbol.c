@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a symbol file: rejected with a message, or divided into segments whose operators are
- * in order, each in one segment. */
+/* Any bytes as a symbol file: rejected with a message, or divided into segments with operators that
+ * are in order, each in one segment. */
 #include <stdint.h>
 #include <stdlib.h>
 

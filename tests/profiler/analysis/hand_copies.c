@@ -55,7 +55,7 @@ void copy(struct hand_trace *h, uint32_t to, uint32_t from, unsigned count, int6
 
 void begin_unknown(struct hand_trace *h, int program, uint8_t opcode)
 {
-    static const char *const machines[UNKNOWN_PROGRAMS] = { "trn2.3xlarge", "nobody.knows",
+    static const char *const machines[UNKNOWN_PROGRAMS] = { "trn2.3xlarge", "unknown.type",
                                                             "inf1.xlarge" };
     uint8_t slot[64] = { opcode, 0x10 };
 

@@ -283,7 +283,7 @@ static void an_engine_that_only_waits_hides_no_transfer(void **state)
 }
 
 /* ACT starts 300 ns after PE released it. */
-static void hand_overs_that_take_long(void **state)
+static void slow_hand_overs(void **state)
 {
     struct hand_trace h;
     struct answers a;
@@ -409,7 +409,7 @@ static void queues_of_several_cores_are_distinguished(void **state)
     done(&h, &a);
 }
 
-static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
+static void idle_cores_slow_runtimes_and_throttling(void **state)
 {
     struct ntk_ntff_insertion inserted = { NTK_NTFF_ENGINE_TENSOR, 0, 1, 0 };
     struct ntk_trace_throttle throttle = { 600 * NTK_TRACE_PS_PER_NS, 1, 4, 8 };
@@ -464,7 +464,7 @@ static void transposes_and_half_empty_products(void **state)
     done(&h, &a);
 }
 
-static void every_rule_says_what_to_do(void **state)
+static void every_rule_has_advice(void **state)
 {
     for (unsigned r = 0; r < NTK_ADVICE_RULE_COUNT; r++) {
         assert_true(strlen(ntk_advice_id(r)) > 0);
@@ -484,14 +484,14 @@ int main(void)
         cmocka_unit_test(late_changes_are_not_latency),
         cmocka_unit_test(a_gain_ends_where_another_engine_decides),
         cmocka_unit_test(an_engine_that_only_waits_hides_no_transfer),
-        cmocka_unit_test(hand_overs_that_take_long),
+        cmocka_unit_test(slow_hand_overs),
         cmocka_unit_test(a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles),
         cmocka_unit_test(steps_of_the_path_name_their_lines),
         cmocka_unit_test(packets_spills_and_reloads),
         cmocka_unit_test(queues_of_several_cores_are_distinguished),
-        cmocka_unit_test(cores_that_idle_runtimes_that_take_long_and_throttling),
+        cmocka_unit_test(idle_cores_slow_runtimes_and_throttling),
         cmocka_unit_test(transposes_and_half_empty_products),
-        cmocka_unit_test(every_rule_says_what_to_do),
+        cmocka_unit_test(every_rule_has_advice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: one program with a transfer and waits, whose records are removed kind by kind. Tensor
+ * Method: one program with a transfer and waits; its records are removed kind by kind. Tensor
  * works 0 to 200 ns and 700 to 1000, after a load that Sync starts at 0.
  */
 #include <string.h>
@@ -192,7 +192,7 @@ static void a_window_may_have_no_records(void **state)
 
 /* Absent is not zero: no advice of the kind that lacks records, and none about collectives in a
  * truncated file, which may lack theirs. */
-static void the_summary_omits_what_records_lack(void **state)
+static void the_summary_omits_metrics_of_missing_records(void **state)
 {
     static const struct {
         enum lack lack;
@@ -227,7 +227,7 @@ int main(void)
         cmocka_unit_test(each_missing_kind_is_listed_first_and_omits_dependent_advice),
         cmocka_unit_test(the_remedy_depends_on_where_records_were_lost),
         cmocka_unit_test(a_window_may_have_no_records),
-        cmocka_unit_test(the_summary_omits_what_records_lack),
+        cmocka_unit_test(the_summary_omits_metrics_of_missing_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

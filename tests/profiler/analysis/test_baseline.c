@@ -175,7 +175,7 @@ static bool use_is_beyond(double before, double after, const char *text)
 }
 
 /* Lower is worse: of 40 % of the peak, 36 remain, then 35. */
-static void a_use_of_the_chip_that_shrank_is_beyond(void **state)
+static void a_reduced_use_of_the_chip_exceeds_the_limit(void **state)
 {
     (void)state;
     assert_false(use_is_beyond(0.40, 0.80, "chip_use=0%"));
@@ -265,7 +265,7 @@ static void written_files_are_read(void **state)
     ntk_baseline_fini(&baseline);
 }
 
-static void an_invalid_baseline_is_refused(void **state)
+static void an_invalid_baseline_is_rejected(void **state)
 {
 #define HEAD "{\"format\":\"neuron-profile-baseline\",\"version\":1,\"executions\":"
     static const struct {
@@ -338,11 +338,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_read),
         cmocka_unit_test(an_increase_above_the_limit_exceeds_it),
-        cmocka_unit_test(a_use_of_the_chip_that_shrank_is_beyond),
+        cmocka_unit_test(a_reduced_use_of_the_chip_exceeds_the_limit),
         cmocka_unit_test(an_increase_due_to_chance_does_not_exceed_the_limit),
         cmocka_unit_test(a_limit_of_zero_is_an_error),
         cmocka_unit_test(written_files_are_read),
-        cmocka_unit_test(an_invalid_baseline_is_refused),
+        cmocka_unit_test(an_invalid_baseline_is_rejected),
         cmocka_unit_test(names_are_quoted_for_xml),
     };
 

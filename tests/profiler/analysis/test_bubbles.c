@@ -252,7 +252,7 @@ static void waits_for_one_queue_are_one_cause(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* DVE works 0-600; SP waits for it and starts a load, whose data arrives at 1000; PE waits for the
+/* DVE works 0-600; SP waits for it and starts a load, with data arriving at 1000; PE waits for the
  * load from 100 on. The cause is the queue, the root is DVE. */
 static void a_gap_names_the_root_of_its_cause(void **state)
 {
@@ -290,7 +290,7 @@ static void a_gap_names_the_root_of_its_cause(void **state)
 }
 
 /* The record of DVE's own wait was lost: the chain of PE's gap ends there. */
-static void a_gap_whose_root_was_lost_says_so(void **state)
+static void a_gap_with_a_lost_root_says_so(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -311,7 +311,7 @@ static void a_gap_whose_root_was_lost_says_so(void **state)
 }
 
 /* What follows the last record of a truncated file is lost, and so is the cause of its last gap. */
-static void the_end_of_a_cut_file_is_no_known_gap(void **state)
+static void the_end_of_a_truncated_file_is_not_a_known_gap(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -446,7 +446,7 @@ static void a_filter_leaves_gaps_of_its_engines(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void without_a_length_there_is_no_answer(void **state)
+static void an_unknown_length_gives_no_answer(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -472,14 +472,14 @@ int main(void)
         cmocka_unit_test(a_ping_pong_gives_each_side_a_gap_per_round),
         cmocka_unit_test(waits_for_one_queue_are_one_cause),
         cmocka_unit_test(a_gap_names_the_root_of_its_cause),
-        cmocka_unit_test(a_gap_whose_root_was_lost_says_so),
-        cmocka_unit_test(the_end_of_a_cut_file_is_no_known_gap),
+        cmocka_unit_test(a_gap_with_a_lost_root_says_so),
+        cmocka_unit_test(the_end_of_a_truncated_file_is_not_a_known_gap),
         cmocka_unit_test(the_start_by_the_runtime_is_a_cause),
         cmocka_unit_test(a_semaphore_instruction_does_not_split_a_gap),
         cmocka_unit_test(the_same_queue_on_two_cores_is_one_cause),
         cmocka_unit_test(a_limit_keeps_the_longest_and_counts_all),
         cmocka_unit_test(a_filter_leaves_gaps_of_its_engines),
-        cmocka_unit_test(without_a_length_there_is_no_answer),
+        cmocka_unit_test(an_unknown_length_gives_no_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void outside_of_the_points_the_nearest_counts(void **state)
     assert_int_equal(off_of(&m, 500), 50);
 }
 
-static void points_of_the_physical_core_are_taken(void **state)
+static void points_of_the_physical_core_are_used(void **state)
 {
     struct made m;
 
@@ -121,7 +121,7 @@ static void a_clock_that_is_far_off_is_not_interpolated(void **state)
 
 /* After a reset the device clock passes the time of the window again; points of the other life are
  * not used. */
-static void points_before_and_after_a_reset_are_apart(void **state)
+static void points_before_and_after_a_reset_are_separate(void **state)
 {
     const int64_t later_ns = 10000000000;
     struct made m;
@@ -162,9 +162,9 @@ int main(void)
         cmocka_unit_test(between_points_near_each_other_the_last_counts),
         cmocka_unit_test(between_points_far_apart_the_clock_drifts),
         cmocka_unit_test(outside_of_the_points_the_nearest_counts),
-        cmocka_unit_test(points_of_the_physical_core_are_taken),
+        cmocka_unit_test(points_of_the_physical_core_are_used),
         cmocka_unit_test(a_clock_that_is_far_off_is_not_interpolated),
-        cmocka_unit_test(points_before_and_after_a_reset_are_apart),
+        cmocka_unit_test(points_before_and_after_a_reset_are_separate),
         cmocka_unit_test(without_points_the_run_on_the_device_counts),
     };
 

@@ -83,7 +83,7 @@ static void assert_life(const struct ntk_chip_life *life, uint32_t low, uint32_t
  * Load 256 bytes per partition (0-100), copy them to PSUM (200-300), copy 128 bytes from there to
  * another place (300-400), store them (500-600). 1000 ns in total.
  */
-static void values_live_from_their_making_to_their_last_use(void **state)
+static void values_live_from_their_creation_to_their_last_use(void **state)
 {
     static const uint64_t sbuf[10] = { 0, 256, 256, 0, 128, 128, 0, 0, 0, 0 };
     const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 64, NTK_DTYPE_FLOAT32);
@@ -225,8 +225,8 @@ static void a_trigger_starts_the_groups_of_its_instance(void **state)
     done(&h, &a);
 }
 
-/* With a single element the step of a dimension does not matter, whatever its value. Lengths whose
- * sum overflows count as the whole partition. */
+/* With a single element the step of a dimension does not matter, whatever its value. Lengths with a
+ * sum that overflows count as the whole partition. */
 static void steps_and_lengths_of_a_hostile_neff_do_not_wrap(void **state)
 {
     static struct ntk_neff_var var = { .name = "sb", .type = NTK_NEFF_VAR_STATE_BUFFER };
@@ -303,7 +303,7 @@ static void lifetimes_in_files_are_reported_like_those_in_memory(void **state)
 
 /* Of two sizes, the larger values come last and exceed the limit of the list: no smaller one is
  * listed. */
-static void values_with_most_bytes_times_time_are_listed(void **state)
+static void values_with_the_most_bytes_times_time_are_listed(void **state)
 {
     enum { SMALL = 20, LARGE = NTK_CHIP_LIVES_MAX + 10 };
     struct hand_trace h;
@@ -373,7 +373,7 @@ static void values_of_a_program_of_hardware_are_those_of_its_slots(void **state)
 }
 
 /* A vendor's instruction, and a prepared transfer without the NEFF that describes it. */
-static void programs_that_cannot_be_read_have_no_answer(void **state)
+static void unreadable_programs_have_no_answer(void **state)
 {
     static const uint8_t vendor[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };
     struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
@@ -447,15 +447,15 @@ static void no_operation_is_named_if_all_are_decoded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_live_from_their_making_to_their_last_use),
+        cmocka_unit_test(values_live_from_their_creation_to_their_last_use),
         cmocka_unit_test(unread_and_overwritten_values_do_not_count),
         cmocka_unit_test(a_value_that_is_added_to_stays_live),
         cmocka_unit_test(a_trigger_starts_the_groups_of_its_instance),
         cmocka_unit_test(steps_and_lengths_of_a_hostile_neff_do_not_wrap),
         cmocka_unit_test(lifetimes_in_files_are_reported_like_those_in_memory),
-        cmocka_unit_test(values_with_most_bytes_times_time_are_listed),
+        cmocka_unit_test(values_with_the_most_bytes_times_time_are_listed),
         cmocka_unit_test(values_of_a_program_of_hardware_are_those_of_its_slots),
-        cmocka_unit_test(programs_that_cannot_be_read_have_no_answer),
+        cmocka_unit_test(unreadable_programs_have_no_answer),
         cmocka_unit_test(operations_that_are_not_decoded_are_named),
         cmocka_unit_test(no_operation_is_named_if_all_are_decoded),
     };

@@ -90,7 +90,7 @@ static void a_written_value_is_in_use_until_its_last_read(void **state)
 }
 
 /* Written (0-100), read (50-300), overwritten at 200: the uses are adjacent. */
-static void uses_that_touch_are_one_and_each_write_has_a_row(void **state)
+static void adjacent_uses_are_merged_and_each_write_has_a_row(void **state)
 {
     struct hand_trace h;
     uint8_t slot[64];
@@ -118,7 +118,7 @@ static void uses_that_touch_are_one_and_each_write_has_a_row(void **state)
 }
 
 /* 512 elements of bfloat16 are 2048 bytes there: one bank and one element of the next. */
-static void matmul_writes_four_bytes_an_element(void **state)
+static void matmul_writes_four_bytes_per_element(void **state)
 {
     uint8_t slot[64] = { 0x02, 0x10 };
     struct hand_trace h;
@@ -228,7 +228,7 @@ static void partitions_are_distinguished_where_slots_name_them(void **state)
     hand_trace_fini(&h);
 }
 
-static void where_a_slot_is_not_known_there_are_no_rows(void **state)
+static void an_unknown_slot_leaves_no_rows(void **state)
 {
     for (int program = 0; program < UNKNOWN_PROGRAMS; program++) {
         struct hand_trace h;
@@ -260,7 +260,7 @@ static void tell_byte(struct reported *reported, const struct execution *all, un
     }
 }
 
-static void random_programs_are_reported_as_byte_by_byte(void **state)
+static void random_programs_match_a_byte_by_byte_simulation(void **state)
 {
     struct reported *reported = calloc(1, sizeof *reported);
     struct execution *all = calloc(RUNS, sizeof *all);
@@ -305,13 +305,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_written_value_is_in_use_until_its_last_read),
-        cmocka_unit_test(uses_that_touch_are_one_and_each_write_has_a_row),
-        cmocka_unit_test(matmul_writes_four_bytes_an_element),
+        cmocka_unit_test(adjacent_uses_are_merged_and_each_write_has_a_row),
+        cmocka_unit_test(matmul_writes_four_bytes_per_element),
         cmocka_unit_test(ldweights_reads_up_to_its_address),
         cmocka_unit_test(dma_of_hardware_does_not_count),
         cmocka_unit_test(partitions_are_distinguished_where_slots_name_them),
-        cmocka_unit_test(where_a_slot_is_not_known_there_are_no_rows),
-        cmocka_unit_test(random_programs_are_reported_as_byte_by_byte),
+        cmocka_unit_test(an_unknown_slot_leaves_no_rows),
+        cmocka_unit_test(random_programs_match_a_byte_by_byte_simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

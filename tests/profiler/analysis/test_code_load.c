@@ -130,7 +130,7 @@ static void the_load_is_known_by_the_number_of_its_packets(void **state)
     }
 }
 
-/* Method: before the pair of write and wait, others whose number of descriptors is wrong. */
+/* Method: before the pair of write and wait, others with a wrong number of descriptors. */
 static void only_the_first_waits_are_compared(void **state)
 {
     static const struct {

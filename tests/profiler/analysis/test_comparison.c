@@ -345,7 +345,7 @@ static void a_comparison_backwards_is_its_mirror(void **state)
 }
 
 /* One execution each shows a difference, but not whether it is more than chance. */
-static void the_verdict_of_single_executions_says_what_differs(void **state)
+static void the_verdict_of_single_executions_names_the_differences(void **state)
 {
     struct ntk_measures before = { 0 };
     struct ntk_measures after = { 0 };
@@ -425,7 +425,7 @@ int main(void)
         cmocka_unit_test(repeated_executions_of_one_program_are_not_a_change),
         cmocka_unit_test(a_slowed_layer_is_named),
         cmocka_unit_test(a_comparison_backwards_is_its_mirror),
-        cmocka_unit_test(the_verdict_of_single_executions_says_what_differs),
+        cmocka_unit_test(the_verdict_of_single_executions_names_the_differences),
         cmocka_unit_test(two_programs_with_nothing_in_common_are_unrelated),
     };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for other cores. Method: programs of two cores put together by hand. In core 1, Vector
- * works until 600 ns, Scalar waits for it and then writes to a register of core 0, whose Tensor
+ * Waits for other cores. Method: hand-made programs of two cores. In core 1, Vector
+ * works until 600 ns, Scalar waits for it and then writes to a register of core 0, where Tensor
  * waits for the change. Which instruction made which change is known by construction.
  */
 #include "profiler/analysis/core_signals.h"
@@ -56,7 +56,7 @@ static void find_engine(const struct hand_answers *a, size_t core, unsigned engi
     assert_non_null(*out);
 }
 
-/* Writes and changes as "400 900": when each starts, or is there. */
+/* Writes and changes as "400 900": when each starts, or occurs. */
 struct row {
     const char *what;
     const char *writes; /* by Scalar of core 1, to the register of semaphore 3 */
@@ -65,7 +65,7 @@ struct row {
     const char *changes; /* of semaphore 3 in core 0, by DMA */
     unsigned wait_value; /* of Tensor, which starts 10 ns after the change to it */
     bool is_alone;       /* core 1 is not in the trace, and not in the capture */
-    bool is_left_out;    /* it is in the capture */
+    bool is_unselected;  /* it is in the capture */
     bool has_queue;      /* the NEFF says that a queue changes it */
     bool has_no_neff;    /* transfers of the core are not known */
     const char *wanted;  /* what Tensor waited for */
@@ -130,17 +130,17 @@ static const struct row rows[] = {
       .wait_value = 1,
       .has_queue = true,
       .wanted = "semaphore 3, changed by DMA queue qSyncIO0" },
-    { .what = "the other core is in the capture, but left out",
+    { .what = "the other core is in the capture, but not selected",
       .changes = "800",
       .wait_value = 1,
       .is_alone = true,
-      .is_left_out = true,
+      .is_unselected = true,
       .wanted = "semaphore 3, changed by another core, not captured" },
     { .what = "without a NEFF, it may be DMA of the core itself",
       .changes = "800",
       .wait_value = 1,
       .is_alone = true,
-      .is_left_out = true,
+      .is_unselected = true,
       .has_no_neff = true,
       .wanted = "semaphore 3, changed by DMA\n" },
     { .what = "without a NEFF, a write that fits is still the maker",
@@ -205,7 +205,7 @@ static void a_wait_names_the_instruction_of_the_other_core_or_says_why_not(void 
         }
         uint32_t after = hand_trace_nop(&h, 0, PE, 3, row->wait_value, NONE);
         hand_trace_run(&h, 0, PE, after, at_ns + 10, 1000);
-        h.ntff.subgraph_count += row->is_left_out;
+        h.ntff.subgraph_count += row->is_unselected;
         hand_answers_ask(&h, &a);
 
         find_engine(&a, 0, TENSOR, &tensor);

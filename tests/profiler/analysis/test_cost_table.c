@@ -185,7 +185,7 @@ static void the_roofline_has_least_times_and_bounds(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void without_a_known_machine_there_is_no_roofline(void **state)
+static void an_unknown_machine_has_no_roofline(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -220,7 +220,7 @@ static void tensors_are_counted_with_their_reloads(void **state)
 }
 
 /* A vendor's transfer names no tensor. */
-static void a_transfer_without_a_name_takes_the_tensors_away(void **state)
+static void a_transfer_without_a_name_leaves_tensors_unknown(void **state)
 {
     static const uint8_t slot[64] = {
         [0] = 0xb8, [1] = 0x10, [23] = 0x20, [32] = 1, [34] = 1, [36] = 8
@@ -240,7 +240,7 @@ static void a_transfer_without_a_name_takes_the_tensors_away(void **state)
 }
 
 /* Prepared queues of a vendor: packets of data, and no instruction that names the tensor. */
-static void data_that_no_instruction_moves_takes_the_tensors_away(void **state)
+static void data_that_no_instruction_moves_leaves_tensors_unknown(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -269,10 +269,10 @@ int main(void)
         cmocka_unit_test(costs_follow_from_the_trace),
         cmocka_unit_test(each_program_has_the_cost_of_its_runs),
         cmocka_unit_test(the_roofline_has_least_times_and_bounds),
-        cmocka_unit_test(without_a_known_machine_there_is_no_roofline),
+        cmocka_unit_test(an_unknown_machine_has_no_roofline),
         cmocka_unit_test(tensors_are_counted_with_their_reloads),
-        cmocka_unit_test(a_transfer_without_a_name_takes_the_tensors_away),
-        cmocka_unit_test(data_that_no_instruction_moves_takes_the_tensors_away),
+        cmocka_unit_test(a_transfer_without_a_name_leaves_tensors_unknown),
+        cmocka_unit_test(data_that_no_instruction_moves_leaves_tensors_unknown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,7 +157,7 @@ static double sum_of(const struct seen *seen, enum ntk_counter counter)
     return sum;
 }
 
-static void memory_on_the_chip_is_what_is_still_needed(void **state)
+static void on_chip_memory_counts_live_values(void **state)
 {
     struct hand_trace h;
     struct seen seen;
@@ -309,7 +309,7 @@ static void each_counter_has_a_name_a_unit_and_a_meaning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_on_the_chip_is_what_is_still_needed),
+        cmocka_unit_test(on_chip_memory_counts_live_values),
         cmocka_unit_test(mfu_has_all_operations_of_products_and_none_of_transposes),
         cmocka_unit_test(device_memory_has_the_bytes_of_each_direction),
         cmocka_unit_test(transfers_are_pending_from_their_instruction_to_their_last_packet),

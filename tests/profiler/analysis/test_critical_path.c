@@ -76,7 +76,7 @@ static void the_chain_goes_through_the_load_and_the_product(void **state)
 }
 
 /* The engine's own previous instruction ended later than the change, so that was the obstacle. */
-static void a_change_that_came_early_is_not_on_the_path(void **state)
+static void an_early_change_is_not_on_the_path(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -207,7 +207,7 @@ static void a_cycle_of_waits_ends(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void an_execution_without_instructions_is_all_start(void **state)
+static void an_execution_without_instructions_is_only_start(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -223,12 +223,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_chain_goes_through_the_load_and_the_product),
-        cmocka_unit_test(a_change_that_came_early_is_not_on_the_path),
+        cmocka_unit_test(an_early_change_is_not_on_the_path),
         cmocka_unit_test(long_and_overlapping_chains_end),
         cmocka_unit_test(a_barrier_of_the_runtime_is_left_where_it_was_opened),
         cmocka_unit_test(a_change_without_a_maker_is_waited_for),
         cmocka_unit_test(a_cycle_of_waits_ends),
-        cmocka_unit_test(an_execution_without_instructions_is_all_start),
+        cmocka_unit_test(an_execution_without_instructions_is_only_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static const struct {
       0.01 },
 };
 
-static void each_program_has_the_rate_that_its_packets_have(void **state)
+static void each_program_has_the_rate_of_its_packets(void **state)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         struct hand_trace h;
@@ -142,7 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_have_their_packets_sizes_and_rates),
-        cmocka_unit_test(each_program_has_the_rate_that_its_packets_have),
+        cmocka_unit_test(each_program_has_the_rate_of_its_packets),
         cmocka_unit_test(an_unknown_machine_has_no_rate),
     };
 

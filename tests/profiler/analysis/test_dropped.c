@@ -134,7 +134,7 @@ static void records_of_changes(void **state)
         { "a value that fell without a record", "8 1 2", SEMAPHORE, 0 },
         { "a value that did not change", "2 2", SEMAPHORE, 0 },
         { "a semaphore that the program does not use", "1 5", SEMAPHORE + 1, 0 },
-        { "a value that is no count", "1 4294967290", SEMAPHORE, 0 },
+        { "a value that is not a count", "1 4294967290", SEMAPHORE, 0 },
     };
 
     (void)state;

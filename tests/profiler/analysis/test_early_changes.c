@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes recorded before the instruction that makes them begins. Method: programs of hardware put
- * together by hand. Instructions that add 1 to semaphore 5 take 30 ns; when each starts, and when
- * its change is recorded, is written in the row.
+ * Changes recorded before the instruction that makes them begins. Method: hand-made programs of
+ * hardware. Instructions that add 1 to semaphore 5 take 30 ns; when each starts, and when its
+ * change is recorded, is written in the row.
  */
 #include "profiler/analysis/early_changes.h"
 

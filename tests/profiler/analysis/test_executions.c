@@ -64,7 +64,7 @@ static void read_script(const char *script)
     }
 }
 
-static void programs_are_counted_as_they_were_written(void **state)
+static void programs_are_counted_as_generated(void **state)
 {
     static const struct {
         const char *what, *script;
@@ -136,7 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(executions_that_follow_each_other_are_distinguished),
-        cmocka_unit_test(programs_are_counted_as_they_were_written),
+        cmocka_unit_test(programs_are_counted_as_generated),
         cmocka_unit_test(a_loop_is_one_execution),
         cmocka_unit_test(inconsistent_parts_are_not_counted),
     };

@@ -93,7 +93,7 @@ static uint32_t slot_on(struct hand_trace *h, size_t core, unsigned engine, enum
 }
 
 /* The copy executes from 100 to 200, the drain from 150 to 260, inside it a NOP from 210 to 220. */
-static void an_overlap_belongs_to_what_started_first(void **state)
+static void an_overlap_belongs_to_the_earlier_start(void **state)
 {
     struct hand_trace h;
 
@@ -112,7 +112,7 @@ static void an_overlap_belongs_to_what_started_first(void **state)
 }
 
 /* A wait of 300 ns between two copies is an instruction and no time. */
-static void waiting_in_a_semaphore_is_not_busy(void **state)
+static void waiting_for_a_semaphore_is_not_busy(void **state)
 {
     struct hand_trace h;
 
@@ -227,7 +227,7 @@ static void functions_and_lines_are_frames_with_their_places(void **state)
 }
 
 /* The same work on two cores at the same time is counted for each core. */
-static void cores_are_apart(void **state)
+static void cores_are_separate(void **state)
 {
     struct hand_trace h;
 
@@ -262,13 +262,13 @@ static void an_empty_run_has_no_stacks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_overlap_belongs_to_what_started_first),
-        cmocka_unit_test(waiting_in_a_semaphore_is_not_busy),
+        cmocka_unit_test(an_overlap_belongs_to_the_earlier_start),
+        cmocka_unit_test(waiting_for_a_semaphore_is_not_busy),
         cmocka_unit_test(parts_of_a_nanosecond_add_up),
         cmocka_unit_test(a_loop_is_a_frame),
         cmocka_unit_test(parts_of_a_layer_are_frames),
         cmocka_unit_test(functions_and_lines_are_frames_with_their_places),
-        cmocka_unit_test(cores_are_apart),
+        cmocka_unit_test(cores_are_separate),
         cmocka_unit_test(an_empty_run_has_no_stacks),
     };
 

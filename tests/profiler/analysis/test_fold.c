@@ -174,7 +174,7 @@ static void two_runs_inside_a_body_do_not_split_it(void **state)
     ASSERT_BODIES(&tally, { 18, 2 }, { 12, 2 }, { 6, 4 });
 }
 
-static void a_program_without_repetition_has_no_body(void **state)
+static void a_program_without_repetitions_has_no_body(void **state)
 {
     struct tally tally;
 
@@ -276,7 +276,7 @@ static void thue_morse_word_ends_in_bounded_time(void **state)
     ntk_fold_fini(&tally.fold);
 }
 
-static void more_bodies_than_the_bound_are_counted(void **state)
+static void bodies_beyond_the_limit_are_counted(void **state)
 {
     struct tally tally;
 
@@ -304,13 +304,13 @@ int main(void)
         cmocka_unit_test(a_run_at_the_very_end_is_part_of_its_body),
         cmocka_unit_test(three_levels_are_three_bodies),
         cmocka_unit_test(two_runs_inside_a_body_do_not_split_it),
-        cmocka_unit_test(a_program_without_repetition_has_no_body),
+        cmocka_unit_test(a_program_without_repetitions_has_no_body),
         cmocka_unit_test(the_same_body_at_two_places_is_one),
         cmocka_unit_test(a_million_equal_tokens_are_one_body),
         cmocka_unit_test(a_million_different_tokens_have_no_repeated_body),
         cmocka_unit_test(fibonacci_word_ends_in_bounded_time),
         cmocka_unit_test(thue_morse_word_ends_in_bounded_time),
-        cmocka_unit_test(more_bodies_than_the_bound_are_counted),
+        cmocka_unit_test(bodies_beyond_the_limit_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

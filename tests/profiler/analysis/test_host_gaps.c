@@ -12,7 +12,7 @@
     }
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void a_gap_has_the_causes_that_the_host_shows(void **state)
+static void a_gap_has_the_causes_on_the_host(void **state)
 {
     /* Core 2 runs 100-200, 500-600 and 600-700 (no gap); the first gap: the call returns until 220,
      * the application until 300, a tensor is written until 350 while memory is copied, a
@@ -55,7 +55,7 @@ static void a_gap_has_the_causes_that_the_host_shows(void **state)
 }
 
 /* Two runs of 100 ns with 100 ns in between, if not written otherwise. */
-static void programs_have_the_gaps_that_they_were_written_with(void **state)
+static void programs_have_the_generated_gaps(void **state)
 {
     static const struct {
         const char *what, *script;
@@ -198,7 +198,7 @@ static void gaps_are_measured_by_their_median_and_the_longest(void **state)
     ntk_host_gaps_fini(&gaps);
 }
 
-static void a_run_needs_an_end(void **state)
+static void a_run_requires_an_end(void **state)
 {
     struct ntk_system_span spans[] = { SPAN("nc_exec_running", 0, 10, 0) };
     struct ntk_system_trace trace = { .spans = spans, .span_count = 1 };
@@ -272,7 +272,7 @@ static void every_moment_of_a_gap_has_one_cause(void **state)
 
 /* As many cores as spans: one pass over all spans per core would be 40,000,000,000 steps and take
  * minutes. */
-static void a_trace_of_nothing_but_cores_takes_no_longer(void **state)
+static void a_trace_with_only_cores_takes_no_longer(void **state)
 {
     enum { SPANS = 200000 };
     struct ntk_system_span *spans = calloc(SPANS, sizeof *spans);
@@ -297,13 +297,13 @@ static void a_trace_of_nothing_but_cores_takes_no_longer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gap_has_the_causes_that_the_host_shows),
-        cmocka_unit_test(programs_have_the_gaps_that_they_were_written_with),
+        cmocka_unit_test(a_gap_has_the_causes_on_the_host),
+        cmocka_unit_test(programs_have_the_generated_gaps),
         cmocka_unit_test(runs_of_a_pair_of_cores_are_counted_once),
         cmocka_unit_test(gaps_are_measured_by_their_median_and_the_longest),
-        cmocka_unit_test(a_run_needs_an_end),
+        cmocka_unit_test(a_run_requires_an_end),
         cmocka_unit_test(every_moment_of_a_gap_has_one_cause),
-        cmocka_unit_test(a_trace_of_nothing_but_cores_takes_no_longer),
+        cmocka_unit_test(a_trace_with_only_cores_takes_no_longer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static const struct ntk_idle_engine *engine_of(const struct hand_answers *a, uns
 
 /* PE works 100-300 and signals 9 at 300; ACT waits for it from 0, starts at 310, ends at 400; 1000
  * in total. */
-static void a_wait_is_the_engines_that_ended_it(void **state)
+static void a_wait_is_attributed_to_the_engine_that_ended_it(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -57,8 +57,9 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* POOL issues a copy that waits for 9, then an instruction whose 20 changed long ago. Descriptors
- * of the copy are generated at 700, so it is recorded after the instruction that it delayed. */
+/* POOL issues a copy that waits for 9, then an instruction that waits for 20, which changed long
+ * ago. Descriptors of the copy are generated at 700, so it is recorded after the instruction that
+ * it delayed. */
 static void an_overtaking_instruction_waited_for_the_overtaken_one(void **state)
 {
     struct hand_trace h;
@@ -155,7 +156,7 @@ static void waiting_in_the_last_barrier_counts_as_no_work_left(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* DVE works 0-600 (its softmax), SP waits for it and starts a load in 10 ns, whose data arrives at
+/* DVE works 0-600 (its softmax), SP waits for it and starts a load in 10 ns, with data arriving at
  * 1000; PE waits for the load from 100 on. PE's root is DVE, not DMA. */
 static void a_wait_goes_back_to_its_root(void **state)
 {
@@ -196,7 +197,7 @@ static void a_wait_goes_back_to_its_root(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The same, but DVE waits for a semaphore whose changes were lost: the root is unknown. */
+/* The same, but DVE waits for a semaphore with lost changes: the root is unknown. */
 static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
 {
     struct hand_trace h;
@@ -223,7 +224,7 @@ static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
 /* Instructions of ACT overlap one another until the end; the last signals 9 at 900, which PE waits
  * for. Going back leads to earlier instructions, but to no earlier time. The first is short: the
  * overlap is not the drain of its opcode. */
-static void a_chain_that_goes_back_to_no_earlier_time_has_no_root(void **state)
+static void a_chain_that_reaches_no_earlier_time_has_no_root(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -274,7 +275,7 @@ static void the_lost_part_of_a_truncated_file_is_not_idle_time(void **state)
 
 /* The instruction that started the transfer names the queue; half of the wait had passed when PE
  * reached it. */
-static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free(void **state)
+static void a_wait_for_dma_names_the_queue_and_starts_when_the_engine_is_free(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -300,7 +301,7 @@ static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_f
 }
 
 /* 5 counts up at 100, 200, 300, 400; a wait for 3 ended at 300, not later. */
-static void the_change_that_made_it_true_ended_the_wait(void **state)
+static void the_change_that_satisfied_the_condition_ended_the_wait(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -343,7 +344,7 @@ static void semaphore_instructions_are_idle(void **state)
 }
 
 /* The head of a vendor's slot for Trainium1 and 2; the waits of later generations are unknown. */
-static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
+static void waits_of_a_vendor_are_read_if_their_position_is_known(void **state)
 {
     static const uint8_t waiting[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };
     static const uint8_t signalling[64] = { 0x02, 0x10, 0, 0, 0, 0, 0x13, 9 };
@@ -396,7 +397,7 @@ static void a_wait_is_inside_the_instruction_that_waits_while_running(void **sta
     hand_answers_done(&h, &a);
 }
 
-static void code_of_the_runtime_is_its_own_reason(void **state)
+static void code_of_the_runtime_is_a_separate_reason(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -418,7 +419,7 @@ static void code_of_the_runtime_is_its_own_reason(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void without_a_length_there_is_no_answer(void **state)
+static void an_unknown_length_gives_no_answer(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -436,21 +437,21 @@ static void without_a_length_there_is_no_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wait_is_the_engines_that_ended_it),
+        cmocka_unit_test(a_wait_is_attributed_to_the_engine_that_ended_it),
         cmocka_unit_test(an_overtaking_instruction_waited_for_the_overtaken_one),
         cmocka_unit_test(a_loop_overtakes_nothing),
         cmocka_unit_test(waiting_in_the_last_barrier_counts_as_no_work_left),
         cmocka_unit_test(a_wait_goes_back_to_its_root),
         cmocka_unit_test(a_chain_that_ends_at_a_lost_change_has_no_root),
-        cmocka_unit_test(a_chain_that_goes_back_to_no_earlier_time_has_no_root),
-        cmocka_unit_test(a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free),
-        cmocka_unit_test(the_change_that_made_it_true_ended_the_wait),
+        cmocka_unit_test(a_chain_that_reaches_no_earlier_time_has_no_root),
+        cmocka_unit_test(a_wait_for_dma_names_the_queue_and_starts_when_the_engine_is_free),
+        cmocka_unit_test(the_change_that_satisfied_the_condition_ended_the_wait),
         cmocka_unit_test(the_lost_part_of_a_truncated_file_is_not_idle_time),
         cmocka_unit_test(semaphore_instructions_are_idle),
-        cmocka_unit_test(a_vendors_waits_are_read_where_their_place_is_known),
+        cmocka_unit_test(waits_of_a_vendor_are_read_if_their_position_is_known),
         cmocka_unit_test(a_wait_is_inside_the_instruction_that_waits_while_running),
-        cmocka_unit_test(code_of_the_runtime_is_its_own_reason),
-        cmocka_unit_test(without_a_length_there_is_no_answer),
+        cmocka_unit_test(code_of_the_runtime_is_a_separate_reason),
+        cmocka_unit_test(an_unknown_length_gives_no_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ struct named {
     struct ntk_labels *labels;
 };
 
-/* All instructions have the same Penguin id, whose text has no loop variables. */
+/* All instructions have the same Penguin id, which has a text without loop variables. */
 static void begin(struct named *n)
 {
     static const char *const names[COUNT] = { "I-0", "I-1", "I-2", "I-3", "I-4", "I-5" };
@@ -81,7 +81,7 @@ static void without_lines_they_are_called_by_the_name_of_the_back_end(void **sta
     ntk_labels_destroy(n.labels);
 }
 
-static void texts_that_distinguish_statements_stay(void **state)
+static void texts_that_distinguish_statements_are_kept(void **state)
 {
     struct named n;
 
@@ -143,7 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_of_a_kernel_are_called_by_their_source_line),
         cmocka_unit_test(without_lines_they_are_called_by_the_name_of_the_back_end),
-        cmocka_unit_test(texts_that_distinguish_statements_stay),
+        cmocka_unit_test(texts_that_distinguish_statements_are_kept),
         cmocka_unit_test(several_layers_come_before_lines),
         cmocka_unit_test(unnamed_values_have_no_label),
     };

@@ -56,7 +56,7 @@ static void any_spans_give_the_same_as_counting_by_hand(void **state)
     }
 }
 
-static void sums_that_do_not_fit_stay_at_the_greatest(void **state)
+static void sums_that_overflow_stay_at_the_maximum(void **state)
 {
     struct ntk_cover cover = { 0 };
 
@@ -71,7 +71,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overlaps_count_once_in_the_cover_and_twice_in_the_sum),
         cmocka_unit_test(any_spans_give_the_same_as_counting_by_hand),
-        cmocka_unit_test(sums_that_do_not_fit_stay_at_the_greatest),
+        cmocka_unit_test(sums_that_overflow_stay_at_the_maximum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-written traces of two or four ranks, whose parts, path and times under changes were
+/* Method: hand-written traces of two or four ranks; their parts, path and times under changes were
  * computed on paper; then arbitrary times, for which sums must hold. */
 #include <errno.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void join(const struct ntk_system_span *first, size_t first_count,
     assert_int_equal(ntk_analysis_joined(list, 2, options, out), 0);
 }
 
-static void parts_and_path_are_those_on_paper(void **state)
+static void parts_and_path_match_hand_calculations(void **state)
 {
     struct ntk_joined joined;
 
@@ -90,7 +90,7 @@ static uint64_t with(const char *changes)
     return estimate_ns;
 }
 
-static void changes_are_timed_again_over_the_graph(void **state)
+static void changes_are_recomputed_over_the_graph(void **state)
 {
     assert_int_equal(with("link=1"), 230);
     assert_int_equal(with("link=2"), 230 - 10 - 15);
@@ -180,7 +180,7 @@ static void parts_that_cannot_be_joined_are_unknown(void **state)
 }
 
 /* Impossible times are not collectives; the largest valid ones overflow no sum. */
-static void times_that_cannot_be_are_omitted(void **state)
+static void impossible_times_are_omitted(void **state)
 {
     const uint64_t most_ns = UINT64_C(1) << 61;
     struct ntk_system_span wild[] = { SPAN(CC, 0, 1, 9), SPAN(CC, 0, UINT64_MAX - 1, UINT64_MAX),
@@ -338,12 +338,12 @@ static void other_orders_are_joined_or_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_and_path_are_those_on_paper),
-        cmocka_unit_test(changes_are_timed_again_over_the_graph),
+        cmocka_unit_test(parts_and_path_match_hand_calculations),
+        cmocka_unit_test(changes_are_recomputed_over_the_graph),
         cmocka_unit_test(invalid_changes_are_rejected),
         cmocka_unit_test(the_clock_of_another_machine_is_found_by_the_ends),
         cmocka_unit_test(parts_that_cannot_be_joined_are_unknown),
-        cmocka_unit_test(times_that_cannot_be_are_omitted),
+        cmocka_unit_test(impossible_times_are_omitted),
         cmocka_unit_test(communicators_of_some_ranks_join_those),
         cmocka_unit_test(other_orders_are_joined_or_unknown),
         cmocka_unit_test(sums_hold_for_any_times),

@@ -34,7 +34,7 @@ static const struct {
     { "nothing", "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
 };
 
-static void each_load_is_split_as_it_was_written(void **state)
+static void each_load_is_split_as_generated(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -67,7 +67,7 @@ static void each_load_is_split_as_it_was_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_load_is_split_as_it_was_written),
+        cmocka_unit_test(each_load_is_split_as_generated),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

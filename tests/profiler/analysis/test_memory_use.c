@@ -90,7 +90,7 @@ static size_t read_script(const char *script, struct ntk_system_span spans[16], 
     return count;
 }
 
-static void programs_have_the_peaks_that_they_were_written_with(void **state)
+static void programs_have_the_generated_peaks(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(programs); i++) {
@@ -119,7 +119,7 @@ static void programs_have_the_peaks_that_they_were_written_with(void **state)
     }
 }
 
-static void frees_of_memory_from_before_take_nothing(void **state)
+static void frees_of_earlier_memory_change_nothing(void **state)
 {
     struct ntk_system_span spans[] = {
         FREE("tensors", 5, 1000),      ALLOC("tensors", 10, 100),     FREE("tensors", 20, 150),
@@ -241,8 +241,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_is_shown_by_purpose),
-        cmocka_unit_test(programs_have_the_peaks_that_they_were_written_with),
-        cmocka_unit_test(frees_of_memory_from_before_take_nothing),
+        cmocka_unit_test(programs_have_the_generated_peaks),
+        cmocka_unit_test(frees_of_earlier_memory_change_nothing),
         cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
         cmocka_unit_test(sums_of_a_hostile_trace_do_not_wrap),
         cmocka_unit_test(uses_without_a_base_have_no_rows),

@@ -95,7 +95,7 @@ static void tiles_count_each_time_an_instruction_ran(void **state)
     free(m);
 }
 
-static void of_dma_only_the_side_on_the_chip_counts(void **state)
+static void for_dma_only_the_side_on_the_chip_counts(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -110,7 +110,7 @@ static void of_dma_only_the_side_on_the_chip_counts(void **state)
     free(m);
 }
 
-/* A program whose group 7 of queue set 1 loads 300 bytes and stores 200, which a trigger starts. */
+/* A program in which a trigger starts group 7 of queue set 1: it loads 300 bytes and stores 200. */
 static void prepared_transfers_are_those_of_the_neff(void **state)
 {
     struct machine *m = machine_create();
@@ -166,8 +166,8 @@ static void instructions_of_a_vendor_are_unknown(void **state)
 }
 
 /* A program of NC-v3 with 64 COPYs of 128 float32 and TENSOR_TENSORs, which the vendor tool's sums
- * omit; with any other opcode there are no sums. */
-static void a_vendors_sums_are_the_originals(void **state)
+ * omit; with any other opcode, sums are absent. */
+static void sums_of_a_vendor_program_match_the_original(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_isa_instr nop = ntk_isa_instr_make(NTK_ISA_OP_NOP);
@@ -229,7 +229,7 @@ static void a_vendors_sums_are_the_originals(void **state)
 
 /* A group of 300 and 200 bytes that runs four times, by the type of its queue; then the same from a
  * vendor: the WRITE of the runtime where the compiler wrote the queue's name and the group. */
-static void bytes_go_by_the_type_of_their_queue(void **state)
+static void bytes_have_the_type_of_their_queue(void **state)
 {
     struct machine *m = machine_create();
     struct ntk_neff_pattern from = { 0 };
@@ -285,11 +285,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_count_each_time_an_instruction_ran),
-        cmocka_unit_test(of_dma_only_the_side_on_the_chip_counts),
+        cmocka_unit_test(for_dma_only_the_side_on_the_chip_counts),
         cmocka_unit_test(prepared_transfers_are_those_of_the_neff),
         cmocka_unit_test(instructions_of_a_vendor_are_unknown),
-        cmocka_unit_test(a_vendors_sums_are_the_originals),
-        cmocka_unit_test(bytes_go_by_the_type_of_their_queue),
+        cmocka_unit_test(sums_of_a_vendor_program_match_the_original),
+        cmocka_unit_test(bytes_have_the_type_of_their_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void read(struct written *w, const char *script, uint64_t base, uint64_t 
     w->trace.memories.item_bytes = sizeof *w->memories;
 }
 
-static void a_failure_shows_what_the_memory_held(void **state)
+static void a_failure_shows_the_content_of_memory(void **state)
 {
     struct ntk_chip chip;
 
@@ -123,7 +123,7 @@ static void a_failure_shows_what_the_memory_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failure_shows_what_the_memory_held),
+        cmocka_unit_test(a_failure_shows_the_content_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

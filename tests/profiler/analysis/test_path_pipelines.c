@@ -100,7 +100,7 @@ static void a_full_stream_is_bound_by_its_products(void **state)
  * ACT ends while the third product is still recorded as running: it drains. Per period of 862 ns:
  * three products start 188 ns apart and the last ends 350 ns after its start (726), 4 ns later ACT
  * works 122 ns, 2 ns later the weights load, 8 ns later the next product starts. */
-static void a_bubble_inside_a_drain_belongs_to_what_made_it(void **state)
+static void a_bubble_inside_a_drain_belongs_to_its_cause(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -153,7 +153,7 @@ static void a_stream_of_single_columns_is_bound_by_its_weights(void **state)
 }
 
 /* Nothing overlaps: every 20 ns of product need 146 ns of weights. */
-static void weights_that_load_between_products_have_their_time(void **state)
+static void weights_loaded_between_products_have_a_separate_time(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -349,7 +349,7 @@ static void a_long_instruction_owns_what_is_issued_inside_it(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The weights wait for a semaphore whose changes were lost: the gap is not issue. */
+/* The weights wait for a semaphore with lost changes: the gap is not issue. */
 static void a_wait_without_a_recorded_change_is_unknown(void **state)
 {
     struct hand_trace h;
@@ -368,7 +368,7 @@ static void a_wait_without_a_recorded_change_is_unknown(void **state)
 
 /* One product has a record that never seems to end, another one ends before it starts: the rest
  * still adds up, and the path reaches its end. */
-static void false_records_do_not_break_the_sum(void **state)
+static void invalid_records_do_not_break_the_sum(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -390,9 +390,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_stream_is_bound_by_its_products),
-        cmocka_unit_test(a_bubble_inside_a_drain_belongs_to_what_made_it),
+        cmocka_unit_test(a_bubble_inside_a_drain_belongs_to_its_cause),
         cmocka_unit_test(a_stream_of_single_columns_is_bound_by_its_weights),
-        cmocka_unit_test(weights_that_load_between_products_have_their_time),
+        cmocka_unit_test(weights_loaded_between_products_have_a_separate_time),
         cmocka_unit_test(a_drain_waits_for_the_product_before_it),
         cmocka_unit_test(products_that_wait_for_loads_are_bound_by_dma),
         cmocka_unit_test(a_ping_pong_of_semaphores_is_bound_by_latency),
@@ -402,7 +402,7 @@ int main(void)
         cmocka_unit_test(the_last_of_a_pipeline_drains_before_its_consumer_starts),
         cmocka_unit_test(a_long_instruction_owns_what_is_issued_inside_it),
         cmocka_unit_test(a_wait_without_a_recorded_change_is_unknown),
-        cmocka_unit_test(false_records_do_not_break_the_sum),
+        cmocka_unit_test(invalid_records_do_not_break_the_sum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

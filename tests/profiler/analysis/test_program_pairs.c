@@ -20,7 +20,7 @@
 
 struct side { /* ns; 0: the program has no such step */
     int64_t load, multiply, activate, reduce;
-    int64_t beside; /* GpSimd works from the start on, and no step waits for it */
+    int64_t other; /* GpSimd works from the start, and no step waits for it */
 };
 
 static const struct {
@@ -59,7 +59,7 @@ static void measure(const struct side *side, struct ntk_measures *out)
     struct hand_trace h;
     struct hand_answers a;
 
-    hand_trace_begin(&h, 1, "trn2.3xlarge", chain_ns > side->beside ? chain_ns : side->beside);
+    hand_trace_begin(&h, 1, "trn2.3xlarge", chain_ns > side->other ? chain_ns : side->other);
     if (side->load) {
         struct ntk_isa_instr load = hand_trace_load(&h, 0, 4);
         load.name_id = hand_trace_name(&h, 0, NTK_ISA_ENGINE_SP, "load");
@@ -76,9 +76,9 @@ static void measure(const struct side *side, struct ntk_measures *out)
             wait = 30 + (unsigned)i;
         }
     }
-    if (side->beside) {
+    if (side->other) {
         hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL,
-                       hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE), 0, side->beside);
+                       hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE), 0, side->other);
     }
     hand_answers_ask(&h, &a);
     assert_int_equal(ntk_analysis_measures(a.program, &a.path, &a.costs, NULL, out, NULL), 0);
@@ -166,7 +166,7 @@ static const struct pair {
       -210,
       "engines=0%",
       false },
-    { "an engine beside the path works longer",
+    { "an engine off the path works longer",
       { 200, 300, 100, 50, 100 },
       { 200, 300, 100, 50, 400 },
       NTK_COMPARISON_PARTS,
@@ -182,7 +182,7 @@ static const struct pair {
       0,
       "engines/GpSimd=100%",
       false },
-    { "an engine beside the path becomes the path",
+    { "an engine off the path becomes the path",
       { 200, 300, 100, 50, 600 },
       { 200, 300, 100, 50, 900 },
       NTK_COMPARISON_SLOWER,

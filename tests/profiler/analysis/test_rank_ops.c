@@ -26,8 +26,8 @@ static const struct rank_world whole = { .ranks = 12,
                                          .seed = 7,
                                          .is_numbered = true,
                                          .host_ahead_ns = 5000000,
-                                         .late = RANK_WORLD_NOBODY,
-                                         .broken = RANK_WORLD_NOBODY };
+                                         .late = RANK_WORLD_NO_RANK,
+                                         .broken = RANK_WORLD_NO_RANK };
 
 static char *folder_new(void)
 {
@@ -120,7 +120,7 @@ static void sums_are_those_of_the_job(void **state)
     for (int turn = 0; turn < 4; turn++) {
         world.is_numbered = turn % 2 == 0;
         world.remake_every = turn == 2 ? 7 : 0;
-        world.late = turn == 3 ? 5 : RANK_WORLD_NOBODY;
+        world.late = turn == 3 ? 5 : RANK_WORLD_NO_RANK;
         /* Without numbers, workers must be on separate machines. */
         world.per_host = turn % 2 == 0 ? 4 : 12;
         struct rank_world_sums sums = join(world, &joined);
@@ -178,7 +178,7 @@ static void cores_of_a_process_are_one_rank(void **state)
     }
 }
 
-/* A core without work is not another rank; a core whose process is missing is. */
+/* A core without work is not another rank; a core of a missing process is. */
 static void a_missing_process_lacks_all_its_cores(void **state)
 {
     struct rank_world world = whole;
@@ -207,7 +207,7 @@ static void a_missing_process_lacks_all_its_cores(void **state)
     free(folder);
 }
 
-static void clocks_of_hosts_are_found_and_taken_off(void **state)
+static void clock_offsets_of_hosts_are_found_and_removed(void **state)
 {
     struct ntk_joined joined;
 
@@ -236,7 +236,7 @@ static void traces_that_lack_collectives_shift_nothing(void **state)
     for (int turn = 0; turn < 3; turn++) {
         struct rank_world world = whole;
 
-        world.remake_every = turn == 2 ? 10 : 0; /* what it lacks lies around a new communicator */
+        world.remake_every = turn == 2 ? 10 : 0; /* the missing part surrounds a new communicator */
         (void)join(world, &all);
         world.broken = 6;
         world.begins_at = turn == 0 ? 20 : 0;
@@ -344,7 +344,7 @@ static void the_intact_part_of_a_truncated_trace_counts(void **state)
 
 /* Two lists longer than the memory limit, the second not read to its end, followed by a short
  * one. */
-static void lists_lie_in_a_file_when_they_are_long(void **state)
+static void long_lists_are_in_a_file(void **state)
 {
     struct ntk_rank_store store;
     struct ntk_rank_rows rows[3];
@@ -389,9 +389,9 @@ int main(void)
         cmocka_unit_test(sums_are_those_of_the_job),
         cmocka_unit_test(cores_of_a_process_are_one_rank),
         cmocka_unit_test(a_missing_process_lacks_all_its_cores),
-        cmocka_unit_test(clocks_of_hosts_are_found_and_taken_off),
+        cmocka_unit_test(clock_offsets_of_hosts_are_found_and_removed),
         cmocka_unit_test(traces_that_lack_collectives_shift_nothing),
-        cmocka_unit_test(lists_lie_in_a_file_when_they_are_long),
+        cmocka_unit_test(long_lists_are_in_a_file),
         cmocka_unit_test(restarted_jobs_continue),
         cmocka_unit_test(whole_and_piecewise_reading_agree),
         cmocka_unit_test(the_intact_part_of_a_truncated_trace_counts),

@@ -52,7 +52,7 @@ static void the_late_rank_is_found_step_by_step(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-static void programs_have_the_skew_that_they_were_written_with(void **state)
+static void programs_have_the_generated_skew(void **state)
 {
     static const struct {
         const char *what, *script;
@@ -231,7 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_late_rank_is_found_step_by_step),
-        cmocka_unit_test(programs_have_the_skew_that_they_were_written_with),
+        cmocka_unit_test(programs_have_the_generated_skew),
         cmocka_unit_test(the_cores_of_a_pair_are_one_rank),
         cmocka_unit_test(collectives_of_one_execution_are_separate_steps),
         cmocka_unit_test(lost_steps_are_the_oldest),

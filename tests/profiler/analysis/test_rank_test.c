@@ -42,7 +42,7 @@ static void equal_values_share_their_ranks(void **state)
     static const double twos[] = { 2, 2, 2, 2 };
     static const double mixed[] = { 1, 1, 2, 2 };
 
-    EXPECT_P(ones, twos, 2.0 / 70); /* like a program whose every execution takes the same time */
+    EXPECT_P(ones, twos, 2.0 / 70); /* like a program with executions of equal length */
     EXPECT_P(ones, ones, 1);
     /* Values 1 (six of them) and 2 (two): both twos are in the second set in 15 of 70 divisions,
      * and both in the first in 15 others. */
@@ -75,7 +75,7 @@ static void large_sets_agree_with_the_exact_count(void **state)
     assert_true(p_of(a, 40, b, 40) >= 1);
 }
 
-static void sets_can_be_too_small(void **state)
+static void sets_that_are_too_small_have_no_result(void **state)
 {
     double one = 1;
     double p;
@@ -109,7 +109,7 @@ int main(void)
         cmocka_unit_test(small_sets_are_counted_exactly),
         cmocka_unit_test(equal_values_share_their_ranks),
         cmocka_unit_test(large_sets_agree_with_the_exact_count),
-        cmocka_unit_test(sets_can_be_too_small),
+        cmocka_unit_test(sets_that_are_too_small_have_no_result),
         cmocka_unit_test(the_correction_keeps_only_changes_beyond_chance),
     };
 

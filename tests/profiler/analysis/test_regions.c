@@ -282,7 +282,7 @@ static void a_collective_is_found_by_its_name(void **state)
     done(&h, &f);
 }
 
-static void without_repetition_there_are_none(void **state)
+static void a_program_without_repetitions_has_no_regions(void **state)
 {
     struct hand_trace h;
     struct found f;
@@ -300,7 +300,7 @@ static void without_repetition_there_are_none(void **state)
     done(&h, &f);
 }
 
-static void an_empty_trace_has_none(void **state)
+static void an_empty_trace_has_no_regions(void **state)
 {
     struct hand_trace h;
     struct found f;
@@ -322,8 +322,8 @@ int main(void)
         cmocka_unit_test(loops_nest),
         cmocka_unit_test(layers_and_unrolled_iterations_are_found_by_name),
         cmocka_unit_test(a_collective_is_found_by_its_name),
-        cmocka_unit_test(without_repetition_there_are_none),
-        cmocka_unit_test(an_empty_trace_has_none),
+        cmocka_unit_test(a_program_without_repetitions_has_no_regions),
+        cmocka_unit_test(an_empty_trace_has_no_regions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

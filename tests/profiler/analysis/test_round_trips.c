@@ -141,7 +141,7 @@ static void a_round_trip_on_the_path(void **state)
 }
 
 /* Vector executes 300 to 350 and 500 to 600 ns: that work stays. */
-static void work_at_the_same_time_lessens_the_estimate_not_the_bound(void **state)
+static void concurrent_work_reduces_the_estimate_but_not_the_bound(void **state)
 {
     struct made m;
 
@@ -169,7 +169,7 @@ static void a_round_trip_that_gains_nothing_is_omitted(void **state)
     done(&m);
 }
 
-static void sizes_that_differ(void **state)
+static void transfers_of_different_sizes(void **state)
 {
     struct made m;
 
@@ -229,7 +229,7 @@ static void expect_one_of_two(const struct made *m, const char *text)
 
 /* s1 to s6 have 10/32, 8/32, 6/32, 4/32, 3/32 and 1/32 of the traffic: three are listed, the rest
  * is a sum. */
-static void the_largest_ones_each_and_the_others_as_a_sum(void **state)
+static void the_largest_are_listed_and_the_others_summed(void **state)
 {
     static const uint32_t columns[TENSORS] = { 10, 8, 6, 4, 3, 1 };
     struct made m;
@@ -338,13 +338,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_round_trip_on_the_path),
         cmocka_unit_test(programs_of_one_round_trip),
-        cmocka_unit_test(work_at_the_same_time_lessens_the_estimate_not_the_bound),
+        cmocka_unit_test(concurrent_work_reduces_the_estimate_but_not_the_bound),
         cmocka_unit_test(a_round_trip_that_gains_nothing_is_omitted),
-        cmocka_unit_test(sizes_that_differ),
+        cmocka_unit_test(transfers_of_different_sizes),
         cmocka_unit_test(tensors_of_the_caller_are_not_round_trips),
         cmocka_unit_test(spill_queues_are_not_reported_twice),
         cmocka_unit_test(data_only_written_or_only_read_is_not_a_round_trip),
-        cmocka_unit_test(the_largest_ones_each_and_the_others_as_a_sum),
+        cmocka_unit_test(the_largest_are_listed_and_the_others_summed),
         cmocka_unit_test(a_small_round_trip_is_not_worth_advice),
     };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: hand-made hardware copies and loads of the open encoding, whose values are known without
- * a program; and random ones, checked byte by byte.
+ * Method: hand-made hardware copies and loads of the open encoding, with values that are known
+ * without a program; and random ones, checked byte by byte.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static struct ntk_isa_instr make_load(struct hand_trace *h)
     return load;
 }
 
-/* A load of partitions 0 to 63 started at 0-10 whose packets run from 20 to 60, read at 100-200. */
+/* A load of partitions 0 to 63 started at 0-10 with packets from 20 to 60, read at 100-200. */
 static void a_load_occupies_from_its_first_packet(void **state)
 {
     static struct ntk_ntff_queue queue = { .name = "qSPIO0", .engine = 0, .queue = 3 };
@@ -134,7 +134,8 @@ static void a_load_occupies_from_its_first_packet(void **state)
     }
 }
 
-/* A DMA_DIRECT2D to partitions 32 to 95, and one whose steps do not show its partitions: all. */
+/* A DMA_DIRECT2D to partitions 32 to 95, and one with steps that do not show its partitions: all.
+ * */
 static void a_transfer_of_hardware_has_the_partitions_of_its_addresses(void **state)
 {
     static const struct {
@@ -200,7 +201,7 @@ static void slots_with_only_known_places_count(void **state)
     hand_trace_fini(&h);
 }
 
-static void where_a_slot_is_not_known_there_are_no_rows(void **state)
+static void an_unknown_slot_leaves_no_rows(void **state)
 {
     for (int program = 0; program < UNKNOWN_PROGRAMS; program++) {
         struct hand_trace h;
@@ -216,7 +217,7 @@ static void where_a_slot_is_not_known_there_are_no_rows(void **state)
 
 /* ---- byte by byte ---- */
 
-static void random_programs_are_reported_as_byte_by_byte(void **state)
+static void random_programs_match_a_byte_by_byte_simulation(void **state)
 {
     struct execution *all = calloc(RUNS, sizeof *all);
     bool(*seen)[BYTES] = calloc(RUNS, sizeof *seen);
@@ -262,8 +263,8 @@ int main(void)
         cmocka_unit_test(a_load_occupies_from_its_first_packet),
         cmocka_unit_test(a_transfer_of_hardware_has_the_partitions_of_its_addresses),
         cmocka_unit_test(slots_with_only_known_places_count),
-        cmocka_unit_test(where_a_slot_is_not_known_there_are_no_rows),
-        cmocka_unit_test(random_programs_are_reported_as_byte_by_byte),
+        cmocka_unit_test(an_unknown_slot_leaves_no_rows),
+        cmocka_unit_test(random_programs_match_a_byte_by_byte_simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

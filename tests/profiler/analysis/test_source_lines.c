@@ -2,7 +2,7 @@
 /*
  * What lines, loops and iterations cost.
  *
- * Method: a hand-made trace of two cores, whose slots also get hand-made positions: slot s
+ * Method: a hand-made trace of two cores with hand-made positions of slots: slot s
  * has line 10 + s, and slots 1 and 2 of PE are in the iterations h=0,t=0 and h=0,t=1 of a kernel.
  */
 #include <stdio.h>
@@ -246,7 +246,7 @@ static void expect_blockers(const struct fixture *f, uint32_t line, const char *
     assert_int_equal(sum_ns, of->sums.wait_ns);
 }
 
-static void all_of_a_wait_is_accounted_for(void **state)
+static void a_wait_is_accounted_for_completely(void **state)
 {
     struct fixture f = { 0 };
 
@@ -453,7 +453,7 @@ int main(void)
         cmocka_unit_test(a_line_is_never_active_for_longer_than_its_rows_take),
         cmocka_unit_test(iterations_of_one_path_are_one_and_may_overlap),
         cmocka_unit_test(a_wait_is_blamed_on_the_line_that_ended_it),
-        cmocka_unit_test(all_of_a_wait_is_accounted_for),
+        cmocka_unit_test(a_wait_is_accounted_for_completely),
         cmocka_unit_test(a_trigger_includes_the_waits_of_the_runtime_before_it),
         cmocka_unit_test(costs_of_lines_by_construction),
         cmocka_unit_test(without_positions_rows_have_a_reason),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: intervals whose sum at each moment, and over all time, is known by construction. */
+/* Method: intervals with a sum that is known at each moment, and over all time, by construction. */
 #include <errno.h>
 #include <math.h>
 
@@ -44,7 +44,7 @@ static void assert_point(const struct seen *seen, size_t index, int64_t time_ps,
     assert_true(seen->points[index].value == value);
 }
 
-static void intervals_add_up_while_they_last(void **state)
+static void intervals_add_up_while_they_overlap(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -67,7 +67,7 @@ static void intervals_add_up_while_they_last(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void neighbours_of_one_height_are_one_step(void **state)
+static void neighbours_with_the_same_value_are_one_step(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -86,7 +86,7 @@ static void neighbours_of_one_height_are_one_step(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void nothing_added_is_no_step(void **state)
+static void adding_nothing_is_not_a_step(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -169,7 +169,7 @@ static void pieces_of_many_steps_keep_their_peak(void **state)
     ntk_steps_fini(&steps);
 }
 
-static void the_return_value_of_a_reader_ends_the_steps(void **state)
+static void a_reader_can_stop_the_steps(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -187,13 +187,13 @@ static void the_return_value_of_a_reader_ends_the_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_add_up_while_they_last),
-        cmocka_unit_test(neighbours_of_one_height_are_one_step),
-        cmocka_unit_test(nothing_added_is_no_step),
+        cmocka_unit_test(intervals_add_up_while_they_overlap),
+        cmocka_unit_test(neighbours_with_the_same_value_are_one_step),
+        cmocka_unit_test(adding_nothing_is_not_a_step),
         cmocka_unit_test(an_amount_is_spread_over_its_time_or_over_one_ns),
         cmocka_unit_test(pieces_of_many_steps_keep_their_sum),
         cmocka_unit_test(pieces_of_many_steps_keep_their_peak),
-        cmocka_unit_test(the_return_value_of_a_reader_ends_the_steps),
+        cmocka_unit_test(a_reader_can_stop_the_steps),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: the capture of support/ntff_sample.h, whose metrics are computed by hand from its
+ * Method: the capture of support/ntff_sample.h, with metrics computed by hand from its
  * description; and captures made with the writer for two cores, for the open encoding, and for
  * rules about absent values.
  */
@@ -243,7 +243,7 @@ static void two_cores_share_times_and_double_the_peak_but_not_the_bandwidth(void
 }
 
 /* For a whole tile in bfloat16: the peak of the generation, and its bandwidth. */
-static void generations_have_their_own_peaks(void **state)
+static void each_generation_has_its_peaks(void **state)
 {
     static const struct {
         const char *instance_type;
@@ -297,7 +297,7 @@ static void emit(struct recorded *r, enum ntk_isa_engine engine, const struct nt
     r->slots += slots;
 }
 
-static void the_open_encoding_counts_its_own_tiles(void **state)
+static void programs_in_the_open_encoding_count_tiles(void **state)
 {
     struct recorded r = { 0 };
     struct ntk_matmul_flops flops;
@@ -400,8 +400,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_has_the_metrics_that_follow_from_its_description),
         cmocka_unit_test(two_cores_share_times_and_double_the_peak_but_not_the_bandwidth),
-        cmocka_unit_test(generations_have_their_own_peaks),
-        cmocka_unit_test(the_open_encoding_counts_its_own_tiles),
+        cmocka_unit_test(each_generation_has_its_peaks),
+        cmocka_unit_test(programs_in_the_open_encoding_count_tiles),
         cmocka_unit_test(transfers_of_the_open_encoding_count_bytes_in_device_memory),
         cmocka_unit_test(opcodes_are_grouped_by_engine_the_longest_first),
     };

@@ -100,7 +100,7 @@ static void expect(struct hand_trace *h, uint32_t instruction, const int64_t *st
     done(&asked);
 }
 
-static void expect_nobody(struct hand_trace *h, uint32_t packet)
+static void expect_no_transfer(struct hand_trace *h, uint32_t packet)
 {
     struct asked asked;
 
@@ -139,7 +139,7 @@ static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
     hand_trace_end(&h);
     expect(&h, FIRST, (int64_t[]){ 200, 291, 310, 401, -1 });
     expect(&h, SECOND, (int64_t[]){ 300, 391, 410, 501, -1 });
-    expect_nobody(&h, 1);
+    expect_no_transfer(&h, 1);
     expect_left(&h, 0, 0);
     ask(&h, &asked);
     const struct ntk_transfer *transfer = ntk_transfer_of_instruction(&asked.transfers, 0, FIRST);
@@ -152,7 +152,7 @@ static void a_semaphore_write_ends_a_transfer_on_its_ring(void **state)
     hand_trace_fini(&h);
 }
 
-static void bytes_share_packets_out(void **state)
+static void packets_are_divided_by_bytes(void **state)
 {
     struct hand_trace h;
 
@@ -187,8 +187,8 @@ static void changes_bound_a_transfer_that_is_complete(void **state)
     expect(&h, FIRST, (int64_t[]){ 200, 200, -1 });
     expect(&h, SECOND, (int64_t[]){ -1 });
     expect_left(&h, 1, 3);
-    expect_nobody(&h, 2);
-    expect_nobody(&h, 4);
+    expect_no_transfer(&h, 2);
+    expect_no_transfer(&h, 4);
     hand_trace_fini(&h);
 }
 
@@ -202,7 +202,7 @@ static void without_evidence_nothing_is_known(void **state)
     expect(&h, FIRST, (int64_t[]){ -1 });
     expect(&h, SECOND, (int64_t[]){ -1 });
     expect_left(&h, 2, 1);
-    expect_nobody(&h, 0);
+    expect_no_transfer(&h, 0);
     hand_trace_fini(&h);
 }
 
@@ -225,7 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_semaphore_write_ends_a_transfer_on_its_ring),
-        cmocka_unit_test(bytes_share_packets_out),
+        cmocka_unit_test(packets_are_divided_by_bytes),
         cmocka_unit_test(changes_bound_a_transfer_that_is_complete),
         cmocka_unit_test(without_evidence_nothing_is_known),
         cmocka_unit_test(an_instruction_that_moves_nothing_has_no_transfer),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: hand-made programs of hardware, on a core whose queues have two rings. Static:
+ * Method: hand-made programs of hardware, on a core with queues of two rings. Static:
  * a queue qSPIO0 with three groups of 8192, 8192 and 4096 bytes that WRITEs start at 0, 100 and 200
  * ns. Generated: a queue qPoolDynamic with two DMA_DIRECT2D of 8192 bytes at 0 and 100 ns, one from
  * a table of descriptors, one from a variable, which casts. The packets of each transfer are known
@@ -287,7 +287,7 @@ static void an_empty_packet_ends_the_known_part(void **state)
 }
 
 /* More packets than groups: any of them may be the extra one. */
-static void remaining_packets_remove_all_matches(void **state)
+static void leftover_packets_invalidate_all_matches(void **state)
 {
     struct made m;
 
@@ -423,7 +423,7 @@ static void a_run_with_other_bytes_is_omitted(void **state)
     done(&m);
 }
 
-static void runs_that_are_not_as_many_as_instructions_are_omitted(void **state)
+static void runs_that_differ_in_number_from_instructions_are_omitted(void **state)
 {
     struct made m;
 
@@ -484,12 +484,12 @@ int main(void)
         cmocka_unit_test(a_ring_that_does_not_fit_ends_the_known_part),
         cmocka_unit_test(operations_other_than_copies_have_no_share),
         cmocka_unit_test(an_empty_packet_ends_the_known_part),
-        cmocka_unit_test(remaining_packets_remove_all_matches),
+        cmocka_unit_test(leftover_packets_invalidate_all_matches),
         cmocka_unit_test(a_ring_that_ends_early_does_not_fit),
         cmocka_unit_test(a_transfer_does_not_begin_before_its_instruction),
         cmocka_unit_test(a_generated_transfer_ends_with_a_semaphore_write),
         cmocka_unit_test(a_run_with_other_bytes_is_omitted),
-        cmocka_unit_test(runs_that_are_not_as_many_as_instructions_are_omitted),
+        cmocka_unit_test(runs_that_differ_in_number_from_instructions_are_omitted),
         cmocka_unit_test(an_index_into_one_of_two_tables_names_nothing),
         cmocka_unit_test(without_a_neff_packets_still_have_their_instruction),
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: hand-made traces whose length after each change is known by construction. For each of
- * them hand_answers_ask() requires the measured length if nothing is changed.
+ * Method: hand-made traces with a length after each change that is known by construction. For each
+ * of them hand_answers_ask() requires the measured length if nothing is changed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ static void transposes_are_removed_and_products_are_not(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void a_wait_that_ended_leaves_its_engine(void **state)
+static void a_satisfied_wait_no_longer_blocks_its_engine(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -191,7 +191,7 @@ static void the_later_of_two_cores_counts(void **state)
  * because others have no gap. */
 /* Between the work of PE and the wait of ACT, DVE executes more instructions than the walk
  * keeps. */
-static void an_instruction_long_before_counts(void **state)
+static void a_much_earlier_instruction_counts(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -216,7 +216,7 @@ static void an_instruction_long_before_counts(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void each_of_the_usual_changes_is_what_it_is_alone(void **state)
+static void each_default_change_equals_that_change_alone(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -369,7 +369,7 @@ static void an_incomplete_capture_is_partial(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void without_a_length_there_is_no_answer(void **state)
+static void an_unknown_length_gives_no_answer(void **state)
 {
     struct ntk_what_if result;
     struct hand_trace h;
@@ -382,7 +382,7 @@ static void without_a_length_there_is_no_answer(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void changes_are_read_or_refused(void **state)
+static void changes_are_parsed_or_rejected(void **state)
 {
     static const char *const bad[] = {
         "",          "dma=0",       "dma=-1",   "dma=nan",     "dma=inf", "dma=1e300",
@@ -421,17 +421,17 @@ int main(void)
         cmocka_unit_test(engines_that_take_turns_each_have_half),
         cmocka_unit_test(another_engine_becomes_the_bound),
         cmocka_unit_test(transposes_are_removed_and_products_are_not),
-        cmocka_unit_test(a_wait_that_ended_leaves_its_engine),
+        cmocka_unit_test(a_satisfied_wait_no_longer_blocks_its_engine),
         cmocka_unit_test(a_hidden_dependency_delays_a_faster_engine),
         cmocka_unit_test(the_later_of_two_cores_counts),
-        cmocka_unit_test(an_instruction_long_before_counts),
-        cmocka_unit_test(each_of_the_usual_changes_is_what_it_is_alone),
+        cmocka_unit_test(a_much_earlier_instruction_counts),
+        cmocka_unit_test(each_default_change_equals_that_change_alone),
         cmocka_unit_test(unexplained_time_stays_and_is_measured),
         cmocka_unit_test(transfers_of_one_dma_engine_follow_each_other),
         cmocka_unit_test(lines_are_found_by_the_end_of_their_path),
         cmocka_unit_test(an_incomplete_capture_is_partial),
-        cmocka_unit_test(without_a_length_there_is_no_answer),
-        cmocka_unit_test(changes_are_read_or_refused),
+        cmocka_unit_test(an_unknown_length_gives_no_answer),
+        cmocka_unit_test(changes_are_parsed_or_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What what-if keeps of each instruction: differences that fit into 32 bits, others in full, and
- * memory that cores use one after the other. Method: hand-made traces whose length after each
- * change is known by construction.
+ * memory that cores use one after the other. Method: hand-made traces with a known length after
+ * each change is known by construction.
  */
 #include "tests/profiler/analysis/what_if_check.h"
 #include "tests/support/hand_answers.h"
@@ -38,7 +38,7 @@ static void times_that_move_far_are_kept(void **state)
 
 /* One core runs 300 instructions, the other one five that take longer: memory of the first one is
  * used again. */
-static void cores_of_different_size_keep_their_own_times(void **state)
+static void cores_of_different_sizes_keep_their_times(void **state)
 {
     for (size_t large = 0; large < 2; large++) {
         struct hand_trace h;
@@ -67,7 +67,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_that_move_far_are_kept),
-        cmocka_unit_test(cores_of_different_size_keep_their_own_times),
+        cmocka_unit_test(cores_of_different_sizes_keep_their_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

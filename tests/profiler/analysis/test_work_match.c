@@ -293,7 +293,7 @@ static void pairs_of_programs_show_corresponding_parts(void **state)
 }
 
 /* Each unit has all of its time in links, or has no links. */
-static void the_other_way_round_links_are_the_same(void **state)
+static void links_are_the_same_in_both_directions(void **state)
 {
     (void)state;
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
@@ -352,7 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_of_programs_show_corresponding_parts),
-        cmocka_unit_test(the_other_way_round_links_are_the_same),
+        cmocka_unit_test(links_are_the_same_in_both_directions),
         cmocka_unit_test(texts_name_the_corresponding_parts),
     };
 

@@ -5,7 +5,7 @@
 needs jq
 start
 unset NEURON_RTD_ADDRESS
-# Only the program behind these two commands loads gRPC, so all other commands start a third faster.
+# Only the helper program of these two commands loads gRPC, so all other commands start in two thirds of the time.
 ! ldd "$NTK_BIN_DIR/neuron-profile" | grep grpc || fail "neuron-profile loads gRPC"
 neuron-packager example memcpy --size 64 -o model.neff
 model=$(neuron-cli -a "$socket" load model.neff --json | jq .model_id)
@@ -33,10 +33,10 @@ profile() {
 mkdir captures
 file="captures/net+layer one-$model-0.ntff"
 profile 0 '' start-session -s "$file" -a "$socket" "$model"
-[ "$(cat "$file.session")" = "unix:$socket" ] && [ ! -e "$file" ] || fail "after the start there is: $(ls captures)"
+[ "$(cat "$file.session")" = "unix:$socket" ] && [ ! -e "$file" ] || fail "unexpected files after the start: $(ls captures)"
 infer 1
 profile 0 "$file" stop-session -s "$file"
-[ -s "$file" ] && [ ! -e "$file.session" ] || fail "after the stop there is: $(ls captures)"
+[ -s "$file" ] && [ ! -e "$file.session" ] || fail "unexpected files after the stop: $(ls captures)"
 profile 0 '' show-session -s "$file"
 profile 0 '' show-session -s "$file" -j -n model.neff
 jq -e '[.. | .TraceCount? // empty] | add > 0' out >/dev/null || fail "the capture is empty"
@@ -99,4 +99,4 @@ profile 0 '' start-session -s z.ntff -a "$socket" "$model"
 kill "$rtd"
 wait "$rtd" || fail "SIGTERM: unexpected exit code $?"
 profile 1 "no daemon responds at unix:$socket" stop-session -s z.ntff
-[ -e z.ntff.session ] || fail "the note is gone"
+[ -e z.ntff.session ] || fail "the note is missing"

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""debug_members write|damage FOLDER | check JSON SQLITE CSV CHROME | perfetto TEXT JSON | none JSON | source JSON | lines JSON JSON BY - names of instructions by a rule.
+"""debug_members write|damage FOLDER | check JSON SQLITE CSV CHROME | perfetto TEXT JSON | none JSON | source
+JSON | lines JSON JSON BY - names of instructions by a rule.
 
-Slot s > 1 of engine e has the BIR id 1000 * e + s, the name I-e-s and, where s is even, Penguin id s with a text;
-it follows slot s - 1 (flow), slot 2 of engine 0 (an unknown kind), and one that is nowhere. Slots 4 and 5
-share an id, slot 6 has no description.
+Slot s > 1 of engine e has the BIR id 1000 * e + s, the name I-e-s and, if s is even, Penguin id s with a
+text. It follows slot s - 1 (flow), slot 2 of engine 0 (an unknown kind), and a slot that does not exist.
+Slots 4 and 5 share an id; slot 6 has no description.
 
-Slots but 3 have a line, 100 * e + s, of b.py where e + s is odd, else of a.py; the tables of a member begin with a.py
-where e is even. Slot 4 is in the kernel tree, as inst.e of iteration h=0, t=e, for odd e by a call of g in b.py; there
-the line of engine 0 is another one. Slot 4 is of operation 4 of XLA, which is of frame 2, slot 2 of operation 2; in the
-framework both are parts of one model.
-"""
+All slots except 3 have a line, 100 * e + s, of b.py if e + s is odd, else of a.py. The tables of a member
+start with a.py if e is even. Slot 4 is in the kernel tree, as inst.e of iteration h=0, t=e; if e is odd,
+through a call of g in b.py, where engine 0 has another line. Slot 4 belongs to XLA operation 4 with frame 2,
+slot 2 to operation 2; in the framework, both are parts of one model."""
 import csv
 import json
 import os
@@ -59,7 +59,7 @@ def name_of(engine, slot):
 
 
 def line_of(engine, slot):
-    """Of the back end; None: no line."""
+    """Returns the line of the back end; None: no line."""
     return None if slot == 3 else (FILES[(engine + slot) % 2], 100 * engine + slot)
 
 
@@ -79,7 +79,7 @@ def tree():
 
 
 def position_of(engine, slot):
-    """What a row of this slot has, of the names that describe it."""
+    """Returns the names that describe this slot in a row."""
     line = line_of(engine, slot)
     out = {} if line is None else {"bir_debug_info_source_location": f"{line[0]}:{line[1]}"}
     if slot == 4:
@@ -189,7 +189,7 @@ SUMS = {"duration": "duration", "evt_wait_time": "evt_wait_time",
 
 
 def add(rows, count="instruction_count"):
-    """Sums of rows of `instruction`, as a line, loop or iteration has them."""
+    """Returns sums of rows of `instruction`, as a line, loop or iteration has them."""
     out = {count: len(rows), **{to: sum(r.get(of, 0) for r in rows) for of, to in SUMS.items()}}
     for title in TITLES:
         out[f"{title.lower()}_instruction_count"] = sum(r["subgroup"] == title for r in rows)
@@ -197,7 +197,7 @@ def add(rows, count="instruction_count"):
 
 
 def cover(rows):
-    """What spans cover together; rows know whole ns, so a ns for each may be missing."""
+    """Returns the union of spans; rows have whole ns, so one ns per row may be missing."""
     end, total = None, 0
     for start, stop in sorted((r["timestamp"], r["timestamp"] + r["duration"]) for r in rows if r["opcode"] != "EVENT_SEMAPHORE"):
         total += max(0, stop - max(start, start if end is None else end))
@@ -212,7 +212,7 @@ def sums_agree(row, rows, prefix=""):
 
 
 def source(path):
-    """Every sum of lines, loops and iterations is that of their rows; all rows are in exactly one line."""
+    """Every sum of lines, loops and iterations is that of their rows; every row is in exactly one line."""
     with open(path, encoding="utf-8") as f:
         data = json.load(f)
     rows, lines = data["instruction"], data["source_line"]
@@ -282,7 +282,7 @@ def loops(data, rows):
 
 
 def arrays(path):
-    """The tree and the frames as they were written."""
+    """The tree and the frames are as they were written."""
     with open(path, encoding="utf-8") as f:
         data = json.load(f)
     assert [(k["kernel_instruction_name"], k["stack_frame_depth"], k["iteration_variables_id"], k["iteration_variable_depth"],
@@ -305,7 +305,7 @@ def arrays(path):
 
 
 def lines(path, ranked, by):
-    """The lines of the profile in another order; a.py has texts up to its line 150."""
+    """The lines of the profile in another order; a.py has texts up to line 150."""
     with open(path, encoding="utf-8") as f:
         wanted = json.load(f)["source_line"]
     with open(ranked, encoding="utf-8") as f:
@@ -359,7 +359,7 @@ def check(path, sqlite, folder, chrome):
 
 
 def perfetto(path, wanted):
-    """Pairs of name and tensor, through the tables of the first packet."""
+    """Returns pairs of name and tensor, through the tables of the first packet."""
     with open(path, encoding="utf-8") as f:
         trace = f.read()
     plain = lambda t: bytes(t, "utf-8").decode("unicode_escape").encode("latin-1").decode("utf-8")

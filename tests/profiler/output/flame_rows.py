@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""flame_rows PROFILE.txt FOLDED SUMMARY.json - a profile of pprof, as protoc prints it by the published description, and the
-folded stacks of the same capture, against its summary. That counts moments of several cores once, so of a capture with
-several cores the sums can only be bounded.
+"""flame_rows PROFILE.txt FOLDED SUMMARY.json - compares a pprof profile, as protoc prints it with the
+published description, and the folded stacks of the same capture with its summary. The summary counts moments
+of several cores once, so for a capture with several cores the sums only have bounds.
 
-Prints how many samples there are. What readers of pprof expect of a profile is checked on the way.
-"""
+Prints the number of samples. Also checks what readers of pprof expect of a profile."""
 import collections
 import json
 import re
@@ -14,7 +13,7 @@ ENGINES = {"tensor", "vector", "scalar", "gpsimd", "sync"}
 
 
 def message(lines):
-    """The fields of a message in protoc's text: {name: [value, ...]}."""
+    """Returns the fields of a message in protoc's text: {name: [value, ...]}."""
     fields = collections.defaultdict(list)
     for line in lines:
         line = line.strip()
@@ -49,7 +48,7 @@ def profile_of(path):
     with open(path, encoding="utf-8") as file:
         profile = message(iter(file.read().splitlines()))
     texts = profile["string_table"]
-    assert texts[0] == "" and len(set(texts)) == len(texts), "the table of strings"
+    assert texts[0] == "" and len(set(texts)) == len(texts), "the string table"
     types = [(texts[one(t, "type")], texts[one(t, "unit")]) for t in profile["sample_type"]]
     assert types == [("busy", "nanoseconds"), ("instructions", "count"), ("wait", "nanoseconds")], types
     assert texts[one(profile, "default_sample_type")] == "busy" and one(profile, "period") == 1
@@ -77,7 +76,7 @@ def profile_of(path):
         assert len(sample["value"]) == 3 and min(sample["value"]) >= 0
         samples.append((labels["core"], labels["engine"], stack, *sample["value"]))
     stacks = [s[:3] for s in samples]
-    assert len(set(stacks)) == len(stacks), "a stack twice"
+    assert len(set(stacks)) == len(stacks), "a duplicate stack"
     return samples, one(profile, "duration_nanos")
 
 

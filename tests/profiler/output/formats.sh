@@ -33,7 +33,7 @@ export_twice() {
 export_twice json sample.json -s sample_v6.ntff -n -
 python3 "$here/json_rows.py" sample.json |
     sed -e 's/neuron-profile [0-9][^"]*"/VERSION"/g' -e 's/"sample_v6.ntff"/"PATH"/' >rows
-diff "$NTK_SOURCE_DIR/tests/data/profile/sample_v6.rows" rows >&2 || fail "json: other rows than the sample has"
+diff "$NTK_SOURCE_DIR/tests/data/profile/sample_v6.rows" rows >&2 || fail "json: the rows differ from those of the sample"
 [ "$(jq '(.summary_groups[0] | keys) == (.terminology[0] | keys)' sample.json)" = true ] ||
     fail "json: a metric has no meaning"
 python3 -c '
@@ -41,7 +41,7 @@ import json
 def once(pairs):
     assert len(dict(pairs)) == len(pairs), "a key twice"
     return dict(pairs)
-json.load(open("sample.json"), object_pairs_hook=once)' || fail "json: an object has a key twice"
+json.load(open("sample.json"), object_pairs_hook=once)' || fail "json: an object has a duplicate key"
 neuron-profile view -s sample_v6.ntff -n - --output-format json --output-file - 2>err | cmp -s - sample.json ||
     fail "json: the output on stdout differs"
 
@@ -202,9 +202,9 @@ neuron-profile view -s m.ntff --output-format csv --output-file m.csv.d 2>err ||
 [ $code = 1 ] && grep -q 'cannot write '\''m.csv.d'\'': the folder exists and contains other files (notes.txt)' err ||
     fail "a folder with other files: unexpected exit code $code"
 rm m.csv.d/notes.txt
-diff -r sample.csv.d m.csv.d >/dev/null || fail "a refused export changed the folder"
+diff -r sample.csv.d m.csv.d >/dev/null || fail "a rejected export changed the folder"
 
-# ---- what cannot be written ---- refused WHAT TEXT ARGUMENT...: one message, exit code 1, nothing
+# ---- outputs that cannot be written ---- refused WHAT TEXT ARGUMENT...: one message, exit code 1, nothing
 # left.
 refused() {
     local what=$1 text=$2 code=0

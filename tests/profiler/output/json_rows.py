@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""json_rows FILE - a profile in JSON as lines "array {row}", for comparison with what is known."""
+"""json_rows FILE - prints a profile in JSON as lines "array {row}", for comparison with known rows."""
 import json
 import sys
 

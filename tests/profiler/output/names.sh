@@ -1,5 +1,5 @@
 #!/bin/bash
-# names - the compiler's names of instructions, in every format: a run of a NEFF whose .dbg members are made here.
+# names - the compiler's names of instructions, in every format: a run of a NEFF with .dbg members that are made here.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3 protoc sqlite3 jq
 here=$NTK_SOURCE_DIR/tests/profiler/output
@@ -20,7 +20,7 @@ neuron-profile view -s m.ntff -n m.neff --output-format perfetto --output-file n
 protoc --proto_path="$NTK_SOURCE_DIR" --decode=ntk.perfetto.Trace profiler/output/traces/perfetto.proto <names.pftrace >names.txt
 python3 "$here/debug_members.py" perfetto names.txt names.json >&2 || fail "the names in the Perfetto trace differ from those in the NEFF"
 twice=$(grep -E 'str: "(.*\.py:[0-9]+|h=[0-9].*)"$' names.txt | sort | uniq -d)
-[ -z "$twice" ] || fail "positions of the Perfetto trace are put once for each slot: $twice"
+[ -z "$twice" ] || fail "positions of the Perfetto trace are duplicated: $twice"
 python3 "$here/source_tables.py" names.json names.sqlite names.chrome names.txt >&2 || fail "tables of the source are not the profile's"
 python3 "$here/tables_agree.py" names.sqlite names.csv names.parquet >&2 || fail "tables differ"
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""outputs_agree CAPTURE.ntff [FILE.neff] - every output of one capture calls a DMA queue the same,
-and says the same share of the execution for a row.
+"""outputs_agree CAPTURE.ntff [FILE.neff] - every output of one capture uses the same name for a DMA queue,
+and the same share of the execution for a row.
 
-The name is that of the NEFF with the engine's word as the original shows it; queues that the capture has no name for
-are called by their kind, (instruction).
-"""
+The name is that of the NEFF with the engine's word as the original tool shows it. Queues without a name in
+the capture are named by their kind, (instruction)."""
 import csv
 import json
 import os
@@ -20,7 +19,7 @@ SHOWN = {'Pe': 'Tensor', 'Act': 'Scalar', 'Pool': 'GpSimd', 'Dve': 'Vector', 'SP
 
 
 def shown(name):
-    """A name of a NEFF as outputs have it."""
+    """Returns a name of a NEFF as outputs show it."""
     for word, title in SHOWN.items():
         if name.startswith('q' + word) and not name.startswith('qDveTable'):
             return 'q' + title + name[1 + len(word):]
@@ -42,7 +41,7 @@ class Page:
 
 
 def texts(value):
-    """All texts in a value of JSON, keys not."""
+    """Yields all texts in a JSON value, except keys."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -65,7 +64,7 @@ def names_of_neff(neff, folder):
 
 
 def names(page, arguments, analyses, folder):
-    """Of each output, the names of queues that moved something."""
+    """Returns the names of queues that moved data, for each output."""
     def view(form):
         path = os.path.join(folder, form)
         subprocess.run(['neuron-profile', 'view', *arguments, '--output-format', form, '--output-file', path], check=True)
@@ -110,7 +109,7 @@ def check_names(page, arguments, analyses, neff, folder):
 
 
 def check_shares(page, analyses):
-    """Of the execution, how busy each row was: what the page counts in that range, and what the analyses say."""
+    """Returns how busy each row was in the execution, according to the page and to the analyses."""
     if not analyses['activity']:
         return
     meta = page.ask('meta')

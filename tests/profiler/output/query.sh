@@ -74,7 +74,7 @@ ask -s m.ntff m.sqlite 'SELECT count(*) AS n FROM Instruction a JOIN Instruction
 ask -s m.ntff m.sqlite 'SELECT max(length(i.operands)) AS o, count(p.transfer_bytes) AS b FROM Instruction i, (SELECT * FROM DmaPacket LIMIT 2) p'
 ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents GROUP BY 1 ORDER BY 1'
 [ "$(neuron-profile query -s m.ntff --json 'SELECT count(*) AS n FROM sbufallocation' 2>err | jq '.[0].n')" = 0 ] &&
-    grep -q 'SbufAllocation is empty without --enable-memory-tracker' err || fail "the memory tracker is on, or there is no message that it is off"
+    grep -q 'SbufAllocation is empty without --enable-memory-tracker' err || fail "the memory tracker is on, or no message says that it is off"
 [ "$(neuron-profile query -s m.ntff --enable-memory-tracker --json 'SELECT count(*) > 3 AS n FROM SbufAllocation' 2>err | jq '.[0].n')" = 1 ] &&
     [ ! -s err ] || fail "no allocations"
 [ -z "$(ls spill)" ] || fail "leaves $(ls spill)"

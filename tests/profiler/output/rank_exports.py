@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""rank_exports RANKS KINETO CHAKRA [JOINED.json] - files of ranks against one another and against the analysis.
+"""rank_exports RANKS KINETO CHAKRA [JOINED.json] - compares files of ranks with each other and with the
+analysis.
 
-Kineto: what Holistic Trace Analysis reads, with its rules for kernels: communication by the name, the rest computation; the
-union of each, their overlap and idle times must be those of `analyze joined`. Chakra: the stream of messages by the numbers of
-the public schema; dependencies give the times back.
-"""
+Kineto: applies the rules of Holistic Trace Analysis for kernels: communication by the name, the rest is
+computation. The union of each, their overlap and idle times must be those of `analyze joined`. Chakra: checks
+the stream of messages by the numbers of the public schema; the dependencies reproduce the times."""
 
 import json
 import os
@@ -97,7 +97,8 @@ def spans_of(kernels):
 
 
 def check_kineto(trace, kernels, worker, ranks):
-    """Holistic Trace Analysis' breakdown against the analysis, in the time that that looks at."""
+    """Compares the breakdown of Holistic Trace Analysis with the analysis, in the time that the former
+    covers."""
     path = f"rank {trace['distributedInfo']['rank']}"
     talk = [e for e in kernels if is_communication(e["name"])]
     for event in talk:
@@ -206,7 +207,7 @@ def check_chakra(path, trace, kernels):
     kinds = {"run": [], "comm": [], "barrier": []}
     for node in nodes:
         before = node["data"] + node["ctrl"]
-        # Depends only on earlier nodes, so there is no circle.
+        # Depends only on earlier nodes, so no cycle is possible.
         demand(node["id"] not in ends and all(b in ends for b in before), f"{path}: dependencies of {node}")
         start = max((ends[b] for b in before), default=0)
         demand(start // 1000 == node["start"], f"{path}: dependencies end at {start} ns: {node}")

@@ -52,7 +52,7 @@ cut=$(find world -name ntrace.pb | head -1)
 head -c 40 "$cut" >half && cat half >"$cut"
 rm -r world.kineto world.chakra
 formats 1 world
-[ "$(grep -c 'ntrace.pb' err)" = 1 ] || fail "a trace that is cut off is one sentence"
+[ "$(grep -c 'ntrace.pb' err)" = 1 ] || fail "a truncated trace: expected one message"
 python3 "$check" 2 world.kineto world.chakra >said || fail "unexpected traces of two of three ranks: $(cat said)"
 
 # ---- one rank, no collectives ----

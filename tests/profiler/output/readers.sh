@@ -20,7 +20,7 @@ done
 
 # ---- traces in the trace processor: the same sums as in the tables ----
 processor=$tools/package/assets/trace-processor
-[ -d "$processor" ] || fail "there is no trace processor below build/tools/npm"
+[ -d "$processor" ] || fail "no trace processor below build/tools/npm"
 # 13 MB of WebAssembly that run for a second: optimizing them would take most of the time, so it is disabled if
 # possible.
 quick=$(node --v8-options | grep -o -e '^ *--liftoff-only' | tr -d ' ') || true

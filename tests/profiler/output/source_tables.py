@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""source_tables JSON SQLITE CHROME PERFETTO - tables and traces show of the source and the compiler what the JSON profile says."""
+"""source_tables JSON SQLITE CHROME PERFETTO - tables and traces show the same source and compiler data as the
+JSON profile."""
 import collections
 import json
 import sqlite3

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""tables_agree FILE.sqlite CSV-FOLDER PARQUET-FOLDER - the three say the same: columns, types, rows, absences.
+"""tables_agree FILE.sqlite CSV-FOLDER PARQUET-FOLDER - all three have the same columns, types, rows and
+absent values.
 
-Parquet is read by a reader of its own of what the writer uses: the footer in Thrift's compact protocol,
-plain values in Snappy pages, definition levels as runs.
-"""
+A small Parquet reader covers what the writer uses: the footer in Thrift's compact protocol, plain values in
+Snappy pages, definition levels as runs."""
 import csv
 import os
 import sqlite3

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""trace_rows TRACE.txt TRACE.json FILE.sqlite - a Perfetto trace as protoc prints it and a Chrome trace against the tables.
+"""trace_rows TRACE.txt TRACE.json FILE.sqlite - compares a Perfetto trace, as protoc prints it, and a Chrome
+trace with the tables.
 
-Both have every instruction, packet and transfer once, on lines where nothing overlaps, and every counter. Those without a
-table are the same in both, and add up to the figures of the summary.
-"""
+Both have every instruction, packet and transfer once, on lines without overlaps, and every counter. Counters
+without a table are the same in both, and add up to the figures of the summary."""
 import collections
 import json
 import re
@@ -13,7 +13,7 @@ import sys
 
 
 def perfetto(path):
-    """Spans as (core, thread, name, start, duration), counters as (core, name, time, value)."""
+    """Returns spans as (core, thread, name, start, duration), counters as (core, name, time, value)."""
     tracks, names, open_spans = {}, {}, {}
     spans, counters = [], []
     with open(path, encoding="utf-8") as file:
@@ -32,7 +32,7 @@ def perfetto(path):
                 continue
             kind, track, time = get("type"), get("track_uuid"), int(get("timestamp") or 0)
             if kind == "SLICE_BEGIN":
-                assert track not in open_spans, "two spans at once on one line"
+                assert track not in open_spans, "two overlapping spans on one line"
                 name = re.search(r"type: SLICE_BEGIN\n +name_iid: (\d+)", packet).group(1)
                 open_spans[track] = (names[name], time)
             elif kind == "SLICE_END":
@@ -47,7 +47,7 @@ def perfetto(path):
         of = tracks[track]
         return of["pid"] or root(of["parent"])
     lines = collections.Counter((t, s) for t, _, s, d in spans if d)
-    assert all(n == 1 for n in lines.values()), "two spans begin at once on one line"
+    assert all(n == 1 for n in lines.values()), "two spans start simultaneously on one line"
     return ([(int(root(t)) - 1, tracks[t]["name"], n, s, d) for t, n, s, d in spans],
             [(int(root(p)) - 1, n, t, v) for p, n, t, v in counters])
 
@@ -93,7 +93,7 @@ DERIVED = re.compile(r"(SBUF|PSUM|PSUM bank \d) live|MFU|HBM (read|written)")
 
 
 def parted(rows):
-    """Spans and counters of tables, and the other counters: by core and name, in order of time."""
+    """Returns spans and counters of tables, and the other counters: by core and name, in order of time."""
     derived = collections.defaultdict(list)
     for core, name, time, value in rows[1]:
         if DERIVED.fullmatch(name):
@@ -102,7 +102,7 @@ def parted(rows):
 
 
 def sums(derived, database):
-    """Over time: bytes of HBM, and MFU of all cores, against the summary. Times of the file are whole ns."""
+    """Compares HBM bytes and MFU of all cores over time with the summary. Times of the file are whole ns."""
     db = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     db.row_factory = sqlite3.Row
     (row,) = db.execute("select * from Summary").fetchall()
@@ -144,13 +144,14 @@ def same(what, ours, wanted):
 
 
 def words(traces, database):
-    """The operands, origin and predecessors of instructions: how often each text is an argument, in both and in the table."""
+    """Compares operands, origins and predecessors of instructions: how often each text is an argument, in
+    both and in the table."""
     keys = ("operands", "compiler_operands", "penguin_text", "bir_instruction_name", "layer")
     with open(traces[0], encoding="utf-8") as file:
         text = file.read()
     plain = lambda t: bytes(t, "utf-8").decode("unicode_escape").encode("latin-1").decode("utf-8")
     names = dict(re.findall(r'debug_annotation_names \{\s+iid: (\d+)\s+name: "(.*)"', text))
-    texts, told = {}, [collections.Counter(), collections.Counter(), collections.Counter()]
+    texts, shown = {}, [collections.Counter(), collections.Counter(), collections.Counter()]
     follows = [0, 0, 0]
     # A text is defined before it is used.
     for packet in re.split(r"^packet \{$", text, flags=re.M)[1:]:
@@ -158,18 +159,18 @@ def words(traces, database):
         if "type: SLICE_BEGIN" in packet:
             args = {names[n]: texts[v] for n, v in re.findall(r"name_iid: (\d+)\s+string_value_iid: (\d+)", packet)}
             args.update((names[n], plain(t)) for n, t in re.findall(r'name_iid: (\d+)\s+string_value: "(.*)"', packet))
-            told[0].update((k, args[k].strip()) for k in keys if k in args)
+            shown[0].update((k, args[k].strip()) for k in keys if k in args)
             follows[0] += "predecessors" in args
     with open(traces[1], encoding="utf-8") as file:
         for event in json.load(file)["traceEvents"]:
-            told[1].update((k, event["args"][k].strip()) for k in keys if event["ph"] == "X" and k in event["args"])
+            shown[1].update((k, event["args"][k].strip()) for k in keys if event["ph"] == "X" and k in event["args"])
             follows[1] += event["ph"] == "X" and "predecessors" in event["args"]
     db = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     for row in db.execute(f"select {', '.join(keys)}, predecessors from Instruction"):
-        told[2].update((k, v.strip()) for k, v in zip(keys, row) if v)
-    told = [collections.Counter({k: n for k, n in one.items() if k[1]}) for one in told]
-    for name, one in (("perfetto", told[0]), ("chrome", told[1])):
-        left = (one - told[2]) + (told[2] - one)
+        shown[2].update((k, v.strip()) for k, v in zip(keys, row) if v)
+    shown = [collections.Counter({k: n for k, n in one.items() if k[1]}) for one in shown]
+    for name, one in (("perfetto", shown[0]), ("chrome", shown[1])):
+        left = (one - shown[2]) + (shown[2] - one)
         if left:
             sys.exit(f"{name}: texts of instructions: {list(left.items())[:3]}")
     if follows[0] != follows[1]:

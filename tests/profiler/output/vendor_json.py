@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""vendor_json OURS THEIRS DOC - every array, row and key of our JSON against the original's of the same capture.
+"""vendor_json OURS THEIRS DOC - compares every array, row and key of our JSON with the original tool's for
+the same capture.
 
-Rows are compared as sets, with all their keys. What may differ, and how, is the table of docs/formats/profile-json.md (DOC)
-between its two marks, and nothing else: a difference that it does not have fails, and so does an entry that is none.
+Rows are compared as sets, with all their keys. The table of docs/formats/profile-json.md (DOC) between its
+two marks lists all permitted differences. A difference that is not in the table is an error, and so is an
+entry without a difference.
 
-    other     in both, with another value        absent   in the original's alone
-    more      in ours alone                      N        no further apart than N      N of it    than N times itself
-    unknown   theirs says that it is not known, in each row: "unknown", or a list of it, or an empty text
-    ends      theirs counts what begins alone: so do ours without the rows in which something ends
-"""
+    other     in both, with another value        absent   only in the original's
+    more      only in ours                       N        no further apart than N      N of it    than N times itself
+    unknown   unknown in theirs, in each row: "unknown", or a list of it, or an empty text
+    ends      theirs counts only starts: so do ours without the rows in which a span ends"""
 import collections
 import json
 import re
@@ -16,7 +17,7 @@ import sys
 
 
 def differences(path):
-    """{array: {key: how}}; key None: the whole array; array None: its keys are arrays."""
+    """Returns {array: {key: how}}; key None: the whole array; array None: its keys are arrays."""
     with open(path, encoding="utf-8") as page:
         table = re.search(r"<!-- differences:begin -->\n(.*?)<!-- differences:end -->", page.read(), re.S).group(1)
     found = {}
@@ -38,7 +39,7 @@ def text(row, keys):
 
 
 def name_predecessors(rows):
-    """Ids are merely unique: whose they are is what counts. Order means nothing."""
+    """Replaces ids by the rows that they name, because ids need only be unique. Sorts them."""
     whose = {r["id"]: [r["subgraph"], r["label"], r["timestamp"], r["pc"]] for r in rows}
     for row in rows:
         if "predecessors" in row:
@@ -47,12 +48,13 @@ def name_predecessors(rows):
 
 
 def same_row(name, row):
-    """What finds the row of theirs that one of ours is."""
+    """Returns the key that pairs one of our rows with one of theirs."""
     return (row["subgraph"], row["label"], row["timestamp"], row["pc"]) if name == "instruction" else 0
 
 
 def align(known, name, ours, theirs):
-    """Gives our rows their figure where it is as near as the table says; how many were given one."""
+    """Copies their figures into our rows if they are as close as the table permits; returns the number of
+    copies."""
     given = 0
     for key, how in known.get(name, {}).items():
         if key is None or not how[0].isdigit():
@@ -73,7 +75,7 @@ UNKNOWN = ("unknown", ["unknown"], [["unknown"]], "")
 
 
 def without_ends(rows, key):
-    """Rows are in order of time; each that begins something is one more of its subgraph."""
+    """Rows are in order of time; each that starts a span adds one to its subgraph."""
     last, begun, kept = {}, collections.Counter(), []
     for row in rows:
         core = row["subgraph"]
@@ -91,7 +93,7 @@ def keys_of(rows):
 
 
 def compare_keys(known, ours, theirs):
-    """Of arrays (name None) and of the rows of each."""
+    """Compares the keys of arrays (name None) and of the rows of each."""
     failures = []
     pairs = {None: (set(ours), set(theirs))}
     pairs.update((name, (keys_of(ours.get(name, [])), keys_of(theirs.get(name, [])))) for name in set(ours) | set(theirs))

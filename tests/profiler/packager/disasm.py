@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""disasm make FOLDER | text LISTING | json FILE | capture JSON ROWS - a program in the encoding of hardware, and what is printed of it."""
+"""disasm make FOLDER | text LISTING | json FILE | capture JSON ROWS - makes a program in the encoding of
+hardware, and checks its listings."""
 import glob
 import json
 import os
@@ -11,7 +12,7 @@ import debug_members  # noqa: E402
 
 
 def slot(opcode, *fields):
-    """64 bytes with (offset, bytes) put into them."""
+    """Returns 64 bytes with (offset, bytes) copied into them."""
     made = bytearray(64)
     made[0:2] = bytes([opcode, 0x10])
     for offset, value in fields:
@@ -69,7 +70,7 @@ def make(folder):
 
 
 def names(number):
-    """Name, text and source position of a slot, by the rule of debug_members."""
+    """Returns name, text and source position of a slot, by the rule of debug_members."""
     bir = debug_members.bir_of(4, number)
     if not bir or number == 6:
         return None, None, {}

@@ -40,7 +40,7 @@ says printed 'NKI version:       0.6.0+1.gabc'
 for lie in '{"HloMacCount": -1}' '{"HloMacCount": 1e300}' '{"HloMacCount": "4"}' '[' '{}'; do
     echo "$lie" >counted/hlo_stats.json
     neuron-packager create -i counted -o lying.neff >unpacked 2>err || complain "cannot create a NEFF with $lie"
-    [ "$(neuron-packager info --json lying.neff | jq -c .model_flops)" = null ] || complain "wrong statistics are accepted: $lie"
+    [ "$(neuron-packager info --json lying.neff | jq -c .model_flops)" = null ] || complain "invalid statistics are accepted: $lie"
 done
 mkdir -p src && seq 1 500 | sed 's/.*/  load(&)/' >src/a.py && touch -d 2000-01-01 src/a.py
 disasm 0 made.neff --nki-source-root src

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""outside_text - a NEFF whose names hold escape sequences, line ends, C1 and controls of direction: no program shows
-one of them, and none of its lines is one that the file forged. Usage: outside_text.py FOLDER, programs in the PATH."""
+"""outside_text - a NEFF with escape sequences, line ends, C1 controls and directional controls in its names:
+no program prints one of them, and none of their output lines is forged by the file. Usage: outside_text.py
+FOLDER, with the programs in PATH."""
 import json
 import os
 import subprocess
@@ -25,7 +26,7 @@ def check(what, text, forged=None):
 
 
 def rename(value):
-    """Each text that is a variable's, queue's or graph's name becomes an evil one."""
+    """Makes the name of each variable, queue and graph malicious."""
     if isinstance(value, dict):
         return {rename(k): rename(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -68,15 +69,15 @@ if json.loads(run("neuron-packager", "info", "--json", "evil.neff")[1])["target"
     print("FAILED: JSON does not match the contents of the file")
     failures += 1
 
-# A member whose name ends the line of a listing, and a message about it.
+# A member with a name that ends the line of a listing, and a message about it.
 definition = json.load(open("members/sg00/def.json", encoding="utf-8"))
 os.rename("members/sg00/" + definition["pe_instr"], "members/sg00/" + "a\n.engine PE x\x1b")
 definition["pe_instr"] = "a\n.engine PE x\x1b"
 json.dump(definition, open("members/sg00/def.json", "w", encoding="utf-8"))
 assert run("neuron-packager", "create", "-i", "members", "-o", "line.neff")[0] == 0
 code, out, err = run("neuron-packager", "disasm", "line.neff")
-check("disasm of an evil member", out + err)
+check("disasm of a malicious member", out + err)
 if code != 1 or err.count("\n") != 1 or "has a name that a listing cannot contain" not in err:
-    print(f"FAILED: disasm of an evil member: {code} {err!r}")
+    print(f"FAILED: disasm of a malicious member: {code} {err!r}")
     failures += 1
 sys.exit(1 if failures else 0)

@@ -150,7 +150,7 @@ static void info_prints_json(void **state)
 }
 
 /* Method: a machine that does not exist: only the name matters. */
-static void an_example_has_the_cores_of_the_machine(void **state)
+static void an_example_uses_the_cores_of_the_machine(void **state)
 {
     static const struct {
         const char *environment[3];
@@ -418,7 +418,7 @@ static void create_keeps_the_values_of_the_header(void **state)
 
 #define SUBCOMMANDS ": use info, unpack, create, optimize, example, disasm or asm"
 
-static void wrong_words_are_usage_errors(void **state)
+static void invalid_arguments_are_usage_errors(void **state)
 {
     check_error(2, "neuron-packager: no command" SUBCOMMANDS, NULL, NULL, NULL, NULL, NULL);
     check_error(2, "neuron-packager: unknown command 'inform' (did you mean 'info'?)" SUBCOMMANDS,
@@ -676,11 +676,11 @@ int main(void)
         cmocka_unit_test(info_shows_which_subgraph_has_a_tensor),
         cmocka_unit_test(info_prints_json),
         cmocka_unit_test(every_listed_example_is_created_and_valid),
-        cmocka_unit_test(an_example_has_the_cores_of_the_machine),
+        cmocka_unit_test(an_example_uses_the_cores_of_the_machine),
         cmocka_unit_test(optimize_omits_debug_files_and_compression),
         cmocka_unit_test(unpack_and_create_give_the_same_archive),
         cmocka_unit_test(create_keeps_the_values_of_the_header),
-        cmocka_unit_test(wrong_words_are_usage_errors),
+        cmocka_unit_test(invalid_arguments_are_usage_errors),
         cmocka_unit_test(files_that_are_not_neffs_are_failures),
         cmocka_unit_test(asm_reads_the_output_of_disasm),
         cmocka_unit_test(asm_removes_the_source_lines_of_a_changed_engine),

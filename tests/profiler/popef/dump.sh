@@ -25,19 +25,19 @@ code 0 popef_make create -o executable.popef sample.json
 code 0 popef_dump -a -t -e -o executable.popef
 diff "$here/listing.txt" out || complain "the listing differs from the guide"
 code 0 popef_dump -ateo executable.popef # grouped into one word
-diff "$here/listing.txt" out || complain "grouped options print another listing"
+diff "$here/listing.txt" out || complain "the listing with grouped options differs"
 code 0 popef_dump --metadata executable.popef
 diff "$here/metadata.txt" out || complain "the metadata differ from the guide"
 code 0 popef_dump --all executable.popef
-(cat "$here/metadata.txt"; tail -n +2 "$here/listing.txt") | diff - out || complain "--all prints another text"
+(cat "$here/metadata.txt"; tail -n +2 "$here/listing.txt") | diff - out || complain "the text of --all differs"
 cp out all
 code 0 popef_dump executable.popef
-diff all out || complain "without options it is everything"
+diff all out || complain "without options, expected everything"
 code 0 popef_dump -u executable.popef
 grep -E '^(PopEF file|Anchors|  (Inputs|Outputs)|    Name)' out | diff - <(printf '%s\n' 'PopEF file: executable.popef' Anchors: \
     '  Inputs (User provided):' '    Name: "user_input":' '  Outputs (User provided):' '    Name: "Add:0":') || complain "unexpected output of --user-anchors"
 code 0 popef_dump --color executable.popef
-grep -q $'\x1b\[' out && sed 's/\x1b\[[0-9;]*m//g' out | diff all - || complain "colours change more than colours"
+grep -q $'\x1b\[' out && sed 's/\x1b\[[0-9;]*m//g' out | diff all - || complain "colours change the text"
 lacks EXEC
 
 # ---- all kinds of blobs, as text and JSON ----
@@ -71,7 +71,7 @@ says 'duplicate executable '\''42'\'''
 code 0 popef_dump "$corpus/opaque"
 says "opaque blob 'popart' refers to the missing executable '42'"
 code 0 popef_dump "$corpus/opaque" "$corpus/executable"
-[ ! -s err ] || complain "a good link is reported"
+[ ! -s err ] || complain "a valid link is reported"
 
 # ---- damaged, empty, hostile ----
 : >empty.popef
@@ -83,14 +83,14 @@ says 'short.popef: not an OPEF file (Graphcore'"'"'s own encoding is not support
 head -c 500 executable.popef >cut.popef
 code 1 popef_dump cut.popef
 says 'cut.popef: truncated blob at offset 0'
-[ "$(wc -l <err)" = 1 ] && [ ! -s out ] || complain "a cut file expected no further output"
+[ "$(wc -l <err)" = 1 ] && [ ! -s out ] || complain "a truncated file: expected no further output"
 printf '{"tensors":[{"name":"a\\n\\u001b[31mb\\u202e\\"\\u00e9","dataType":"U8","shape":[],"values":[1]}]}' >names.json
 code 0 popef_make create -o $'new\nline.popef' names.json
 code 0 popef_dump $'new\nline.popef'
 has '  Name: "a\n\x1b[31mb\xe2\x80\xae"é":'
 has 'PopEF file: new\nline.popef'
 has 'TensorInfo: { dtype: U8, sizeInBytes: 1, shape [] }'
-[ "$(wc -l <out)" = 6 ] || complain "a name has more than a line"
+[ "$(wc -l <out)" = 6 ] || complain "a name spans several lines"
 python3 - <<'END' # not UTF-8
 import struct
 info = struct.pack("<I", 3) + b"\xff\xc3x"

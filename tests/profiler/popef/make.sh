@@ -1,5 +1,5 @@
 #!/bin/bash
-# popef_make: the file contains what the description says; producers; errors in a description.
+# popef_make: the file matches the description; producers; errors in a description.
 . ./lib.sh
 
 blobs() { # the kinds and names in the order of the file
@@ -109,7 +109,7 @@ printf '{"executable": {"name": "c", "file": "raw.bin"}}' >d.json
 cp f.popef before.popef
 code 1 popef_make append d.json f.popef
 says 'duplicate executable '\''c'\'''
-cmp before.popef f.popef || complain "a refused append changed the file"
+cmp before.popef f.popef || complain "a rejected append changed the file"
 
 # ---- errors ----
 refused 'line 1' '{'

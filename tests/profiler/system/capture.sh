@@ -46,7 +46,7 @@ set -- *_rank_1.out
 cmp -s "$1" b.raw || complain "rank 1 did not get the input of line 2"
 rm -f w_rank_*
 capture 0 -s w.ntff -r 2 -i 1
-[ "$(ls w_rank_*)" = w_rank_1.ntff ] && [ "$(cat printed)" = w_rank_1.ntff ] || complain "expected a capture of rank 1 alone"
+[ "$(ls w_rank_*)" = w_rank_1.ntff ] && [ "$(cat printed)" = w_rank_1.ntff ] || complain "expected only a capture of rank 1"
 # All captures of one NEFF together; captures of others are not included.
 neuron-packager example mlp -o other.neff >/dev/null
 mkdir -p many/below
@@ -114,7 +114,7 @@ neuron-packager unpack m.neff >/dev/null 2>err && mkdir m/inputs && cp b.raw m/i
 capture 0 -n held.neff -s held.ntff --io-from=neff --save-output
 cmp -s out.out b.raw || complain "the input of the NEFF was not read"
 capture 0 -n held.neff -s held.ntff --io-from=neff --save-output "$input" a.raw
-cmp -s out.out a.raw || complain "a file that is given goes first"
+cmp -s out.out a.raw || complain "a specified file does not take precedence"
 head -c 100 a.raw >m/inputs/in.bin
 neuron-packager create -i m -o held.neff >/dev/null 2>err || complain "cannot create the NEFF with a short input"
 capture 1 -n held.neff --io-from=neff
@@ -137,7 +137,7 @@ limited() { # BYTES
         timeout "$patience" neuron-profile capture -n large.neff -s half.ntff >printed 2>err </dev/null
     )
     local got=$?
-    [ $got = 1 ] || complain "no space for all of it: exit code $got"
+    [ $got = 1 ] || complain "a full disk: exit code $got"
 }
 limited $((whole * 3 / 4))
 says 'half.ntff: some records were dropped for lack of space'
@@ -145,7 +145,7 @@ says 'half.ntff: some records were dropped for lack of space'
 neuron-profile view -s half.ntff >text 2>err || complain "a part of a capture is not readable"
 grep -q '^total_time ' text || complain "a part of a capture has no time"
 limited 2048
-[ ! -e half.ntff ] || complain "an empty file stays"
+[ ! -e half.ntff ] || complain "an empty file was not removed"
 
 # ---- errors of the device are in the capture, with the instruction that caused them ----
 errors_of() { # EXAMPLE: engine, kind and pc of each

@@ -11,9 +11,9 @@ neuron-packager example memcpy -o m.neff -s 64 >/dev/null || exit 1
 neuron-profile inspect -o out --capture-system-profiles --capture-device-profiles --host-memory \
     -- neuron-bench exec m.neff --count 5 --json >printed 2>err || complain "inspect: unexpected exit code $?"
 grep -q '^INFO\[0000\] Running command "neuron-bench exec m.neff --count 5 --json" with profiling enabled$' err ||
-    complain "inspect does not say what it runs"
+    complain "inspect does not print its command"
 folder=$(tail -n 1 printed)
-[[ $folder == out/i-local_pid_*/*Z ]] && [ -d "$folder" ] || complain "no folder is named: $folder"
+[[ $folder == out/i-local_pid_*/*Z ]] && [ -d "$folder" ] || complain "the output does not name the folder: $folder"
 for file in ntrace.pb trace_info.pb host_mem.pb; do
     [ -s "$folder/$file" ] || complain "$file is missing"
 done
@@ -50,9 +50,9 @@ neuron-profile view -d out --ignore-system-profile >text 2>err
 grep -q nrt_execute text && complain "events are shown despite --ignore-system-profile"
 
 neuron-profile view -d out --system-trace-filter-event-type hardware >text 2>err || complain "filter: unexpected exit code $?"
-grep -q nc_exec_running text && ! grep -Eq '^ *[0-9]+  nrt_execute' text || complain "the filter does not select hardware events alone"
+grep -q nc_exec_running text && ! grep -Eq '^ *[0-9]+  nrt_execute' text || complain "the filter does not select only hardware events"
 neuron-profile view -d out --system-trace-filter-neuron-core 1 --output-format json >text 2>err || complain "filter: unexpected exit code $?"
-grep -q nrt_execute text && complain "events of core 0, although those of 1 are asked for"
+grep -q nrt_execute text && complain "events of core 0, but only those of core 1 were requested"
 neuron-profile view -d out --system-trace-filter-instance-id i-local,i-2 >text 2>err
 grep -Eq '^ *[0-9]+  nrt_execute' text || complain "the events of this machine are missing"
 
@@ -102,7 +102,7 @@ neuron-profile view -d out --output-format sqlite --output-file events.sqlite --
 cp -r "$folder" cut
 head -c 700 "$folder/ntrace.pb" >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err
-[ $? = 1 ] || complain "a cut trace: not exit code 1"
+[ $? = 1 ] || complain "a truncated trace: not exit code 1"
 [ "$(grep -c 'ntrace.pb is truncated' err)" = 1 ] && grep -q '^Session' text || complain "expected one warning about the truncated trace, and the other rows"
 printf 'this is not a trace' >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err
@@ -111,7 +111,7 @@ neuron-profile view -d cut >text 2>err
 # ---- defaults: only the system trace, one folder per process; sessions ----
 neuron-profile inspect -o two -- bash -c 'neuron-bench exec m.neff --count 2 --cores 0 & neuron-bench exec m.neff --count 3 --cores 1; wait' \
     >printed 2>err || complain "two processes: unexpected exit code $?"
-[ "$(grep -c '^two/i-local_pid_' printed)" = 2 ] || complain "two processes leave two folders"
+[ "$(grep -c '^two/i-local_pid_' printed)" = 2 ] || complain "two processes: expected two folders"
 [ -z "$(find two -name '*.ntff')" ] || complain "device profiles were written without a request"
 neuron-profile view -d two >text 2>err || complain "two folders: unexpected exit code $?"
 [ "$(grep -c '^Session' text)" = 2 ] || complain "two folders are not shown as two"
@@ -161,7 +161,7 @@ neuron-profile view -d live >text 2>err || complain "--pid: view: unexpected exi
 grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +[1-9]' text || complain "--pid: no execution is on the core"
 grep -q ' 0 without start or end, 0 events overwritten' text || complain "--pid: events are missing"
 # Its executions have no phases: the output of P in neuron-top fits a terminal.
-grep -Eq '^EXEC +MODEL +NC +THREAD +START' text && ! grep -q CHECK text || complain "--pid: columns that nothing has"
+grep -Eq '^EXEC +MODEL +NC +THREAD +START' text && ! grep -q CHECK text || complain "--pid: empty columns are shown"
 awk '/^EXEC/ { on = 1 } on && length > 80 { exit 1 }' text || complain "--pid: executions are wider than a terminal"
 neuron-profile view -d live --output-format perfetto --output-file live.pftrace 2>err || complain "--pid: perfetto: unexpected exit code $?"
 neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-gaps: unexpected exit code $?"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""system_rows TRACE.txt TRACE.json FILE.sqlite - folders of inspections as a Perfetto trace (as protoc prints it) and as a
-Chrome trace against the tables: each event once, on its line, spans of one line nested, every sample; captures in their place.
-"""
+"""system_rows TRACE.txt TRACE.json FILE.sqlite - compares folders of inspections as a Perfetto trace (as
+protoc prints it) and as a Chrome trace with the tables: each event once, on its line, spans of one line
+nested, every sample, and captures in their place."""
 import collections
 import json
 import re
@@ -10,7 +10,8 @@ import sys
 
 
 def perfetto(path):
-    """Zero in ns since 1970; (process, line, name, start, duration); (process, name, time, value)."""
+    """Returns the zero in ns since 1970; (process, line, name, start, duration); (process, name, time,
+    value)."""
     tracks, stacks, spans, counters, zero = {}, collections.defaultdict(list), [], [], None
     events = []
     with open(path, encoding="utf-8") as file:

@@ -26,7 +26,7 @@ static void each_word_of_the_vendor_has_its_own_name(void **state)
 }
 
 /* In the vendor's layout our runtime writes both words. */
-static void our_word_and_the_vendors_for_one_use_have_one_name(void **state)
+static void our_word_and_the_vendors_word_for_one_use_have_one_name(void **state)
 {
     static const struct {
         bool is_device;
@@ -59,7 +59,7 @@ static void our_word_and_the_vendors_for_one_use_have_one_name(void **state)
     }
 }
 
-static void a_name_stays_and_an_unknown_word_too(void **state)
+static void names_and_unknown_words_are_kept(void **state)
 {
     (void)state;
     assert_string_equal(ntk_memory_use_name("weights"), "weights");
@@ -73,8 +73,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_word_of_the_vendor_has_its_own_name),
-        cmocka_unit_test(our_word_and_the_vendors_for_one_use_have_one_name),
-        cmocka_unit_test(a_name_stays_and_an_unknown_word_too),
+        cmocka_unit_test(our_word_and_the_vendors_word_for_one_use_have_one_name),
+        cmocka_unit_test(names_and_unknown_words_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,7 @@ static void another_machine_has_no_events(void **state)
     assert_int_equal(f.trace.span_count, 0);
 }
 
-static void an_invalid_list_of_cores_is_refused(void **state)
+static void an_invalid_list_of_cores_is_rejected(void **state)
 {
     static const char *const bad[] = { "a", "1-", "1,,2", "70000", "5-1" };
 
@@ -201,7 +201,7 @@ static void a_window_clips_spans_that_cross_it(void **state)
     drop(&f);
 }
 
-static void a_window_before_all_samples_has_none(void **state)
+static void a_window_before_all_samples_is_empty(void **state)
 {
     struct filtered f;
 
@@ -212,7 +212,7 @@ static void a_window_before_all_samples_has_none(void **state)
     drop(&f);
 }
 
-static void windows_side_by_side_have_every_span_once(void **state)
+static void adjacent_windows_have_every_span_once(void **state)
 {
     struct filtered f;
 
@@ -263,7 +263,7 @@ static void runs_on_a_core_end_by_its_clock(void **state)
     ntk_vec_fini(&trace.notes);
 }
 
-static void an_unlimited_window_is_no_window(void **state)
+static void an_unlimited_window_changes_nothing(void **state)
 {
     struct filtered f;
 
@@ -282,12 +282,12 @@ int main(void)
         cmocka_unit_test(spans_inside_a_removed_span_move_into_the_next),
         cmocka_unit_test(types_may_be_groups_and_be_excluded),
         cmocka_unit_test(another_machine_has_no_events),
-        cmocka_unit_test(an_invalid_list_of_cores_is_refused),
+        cmocka_unit_test(an_invalid_list_of_cores_is_rejected),
         cmocka_unit_test(a_window_clips_spans_that_cross_it),
-        cmocka_unit_test(a_window_before_all_samples_has_none),
-        cmocka_unit_test(windows_side_by_side_have_every_span_once),
+        cmocka_unit_test(a_window_before_all_samples_is_empty),
+        cmocka_unit_test(adjacent_windows_have_every_span_once),
         cmocka_unit_test(runs_on_a_core_end_by_its_clock),
-        cmocka_unit_test(an_unlimited_window_is_no_window),
+        cmocka_unit_test(an_unlimited_window_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a hand-made segment whose owner misbehaves. */
+/* Method: a hand-made segment with an owner that misbehaves. */
 #include "profiler/system/trigger.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void *word_change(void *ctx)
 }
 
 /* The word names another process each time; each of them has exited. */
-static void a_word_that_always_changes_blocks_no_reader(void **state)
+static void a_word_that_keeps_changing_blocks_no_reader(void **state)
 {
     struct ntk_segment_header header = { .magic = NTK_SEGMENT_MAGIC,
                                          .section_count = NTK_SECTION_TRIGGER + 1 };
@@ -103,7 +103,7 @@ static bool goes_on(void *ctx)
            listener->stops_ms * NTK_NS_PER_MS;
 }
 
-static void an_answer_is_waited_for_until_the_time_is_up(void **state)
+static void the_wait_for_an_answer_is_limited(void **state)
 {
     static const struct {
         uint64_t answers_ms, saves_ms, stops_ms, ends_ms;
@@ -149,8 +149,8 @@ static void an_answer_is_waited_for_until_the_time_is_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_that_always_changes_blocks_no_reader),
-        cmocka_unit_test(an_answer_is_waited_for_until_the_time_is_up),
+        cmocka_unit_test(a_word_that_keeps_changing_blocks_no_reader),
+        cmocka_unit_test(the_wait_for_an_answer_is_limited),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -396,7 +396,7 @@ static void without_a_clock_of_the_core_no_capture_is_joined(void **state)
     ntk_system_trace_close(trace);
 }
 
-/* Version 2 lies in the folder of the process, version 3 a level below. */
+/* Version 2 is in the folder of the process, version 3 a level below. */
 static void folders_of_several_processes_are_found(void **state)
 {
     struct fixture *f = *state;
@@ -454,7 +454,7 @@ static void halves_and_doubles_are_counted(void **state)
     assert_true(load->is_partial);
     assert_int_equal(load->end_ns, 100000); /* until the end of the trace */
     assert_true(has_note(trace, "1 stops without a start"));
-    assert_true(has_note(trace, "1 spans whose start and stop differ in type"));
+    assert_true(has_note(trace, "1 spans with different types at start and stop"));
     assert_true(has_note(trace, "1 spans stop before they start"));
     assert_true(has_note(trace, "1 records have no time"));
     const struct ntk_system_span *read = span_of(trace, "nrt_tensor_read");
@@ -550,7 +550,7 @@ static void files_may_be_missing_or_empty(void **state)
     static const char *const names[] = { "cpu_util.pb", "host_mem.pb", "ntrace.pb" };
 
     vendor_folder_span(&f->folder, "nrt_load", 3, 2000, 3000, BASE, BASE " model_id=5");
-    struct ntk_system_trace *trace = open_it(f); /* there are no samples in it */
+    struct ntk_system_trace *trace = open_it(f); /* it has no samples */
     assert_int_equal(trace->warnings.count, 0);
     assert_null(trace->cpu);
     assert_string_equal(trace->spans[0].name, ""); /* the table has no such model */

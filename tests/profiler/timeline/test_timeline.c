@@ -156,7 +156,7 @@ static void an_offset_moves_all_of_a_source(void **state)
     trace_sample_destroy(sample);
 }
 
-static void a_trace_without_anything_is_a_timeline_without_rows(void **state)
+static void an_empty_trace_is_a_timeline_without_rows(void **state)
 {
     struct trace_sample *sample = trace_sample_create(0);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -175,7 +175,7 @@ static void a_trace_without_anything_is_a_timeline_without_rows(void **state)
 
 /* ---- tiles ---- */
 
-static void few_slices_are_given_as_they_are(void **state)
+static void few_slices_are_sent_individually(void **state)
 {
     static const uint32_t tracks[] = { TENSOR, SEMAPHORE, 99 };
     struct trace_sample *sample = trace_sample_create(20);
@@ -267,7 +267,7 @@ static void buckets_of_all_levels_add_up_to_the_row(void **state)
 
 /* Ten engines move one packet each at the same time, with slightly different ends: the throughput
  * never exceeds that of the ten, whatever the width of a bucket. */
-static void bytes_of_packets_at_once_are_spread_over_the_time_of_each(void **state)
+static void bytes_of_concurrent_packets_are_spread_over_the_time_of_each(void **state)
 {
     static const uint32_t tracks[] = { RATE };
     const size_t together = 10;
@@ -348,7 +348,7 @@ static void overlaps_and_one_slice_over_everything_count_once(void **state)
     trace_sample_destroy(sample);
 }
 
-static void a_level_or_tile_outside_is_refused(void **state)
+static void a_level_or_tile_outside_is_rejected(void **state)
 {
     struct trace_sample *sample = trace_sample_create(10);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -365,7 +365,7 @@ static void a_level_or_tile_outside_is_refused(void **state)
     trace_sample_destroy(sample);
 }
 
-static void all_slices_can_be_put_at_once(void **state)
+static void all_slices_can_be_added_at_once(void **state)
 {
     struct trace_sample *sample = trace_sample_create(2000);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -402,7 +402,7 @@ static double number(const json_t *object, const char *key)
     return json_number_value(value);
 }
 
-static void statistics_are_cut_to_the_range(void **state)
+static void statistics_are_clipped_to_the_range(void **state)
 {
     struct trace_sample *sample = trace_sample_create(100);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -529,16 +529,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_becomes_a_row_per_engine_queue_and_semaphore),
         cmocka_unit_test(an_offset_moves_all_of_a_source),
-        cmocka_unit_test(a_trace_without_anything_is_a_timeline_without_rows),
-        cmocka_unit_test(few_slices_are_given_as_they_are),
+        cmocka_unit_test(an_empty_trace_is_a_timeline_without_rows),
+        cmocka_unit_test(few_slices_are_sent_individually),
         cmocka_unit_test(a_tile_contains_slices_that_began_before_it),
         cmocka_unit_test(buckets_of_all_levels_add_up_to_the_row),
-        cmocka_unit_test(bytes_of_packets_at_once_are_spread_over_the_time_of_each),
+        cmocka_unit_test(bytes_of_concurrent_packets_are_spread_over_the_time_of_each),
         cmocka_unit_test(a_bucket_has_the_name_that_takes_most_of_its_time),
         cmocka_unit_test(overlaps_and_one_slice_over_everything_count_once),
-        cmocka_unit_test(a_level_or_tile_outside_is_refused),
-        cmocka_unit_test(all_slices_can_be_put_at_once),
-        cmocka_unit_test(statistics_are_cut_to_the_range),
+        cmocka_unit_test(a_level_or_tile_outside_is_rejected),
+        cmocka_unit_test(all_slices_can_be_added_at_once),
+        cmocka_unit_test(statistics_are_clipped_to_the_range),
         cmocka_unit_test(hits_are_counted_everywhere_and_listed_in_order),
         cmocka_unit_test(a_slice_is_reported_in_full),
         cmocka_unit_test(meta_names_groups_tracks_and_kinds),

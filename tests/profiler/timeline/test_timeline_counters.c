@@ -118,7 +118,7 @@ static void values_missing_from_the_capture_have_no_row(void **state)
     hand_timeline_close(&t);
 }
 
-static void counters_are_no_events_of_the_capture(void **state)
+static void counters_do_not_count_as_events_of_the_capture(void **state)
 {
     struct hand_timeline t;
     struct ntk_buf out = { 0 };
@@ -199,7 +199,7 @@ int main(void)
         cmocka_unit_test(rows_hold_the_values_of_counters),
         cmocka_unit_test(rows_of_banks_are_in_a_folded_group_below_the_counters),
         cmocka_unit_test(values_missing_from_the_capture_have_no_row),
-        cmocka_unit_test(counters_are_no_events_of_the_capture),
+        cmocka_unit_test(counters_do_not_count_as_events_of_the_capture),
         cmocka_unit_test(meta_and_details_have_unit_scale_and_meaning),
         cmocka_unit_test(buckets_keep_the_sum_of_a_counter),
     };

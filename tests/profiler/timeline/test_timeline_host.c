@@ -155,7 +155,7 @@ static void device_memory_follows_allocations(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-static void samples_hold_until_the_next_one_and_never_go_back(void **state)
+static void samples_last_until_the_next_one_and_never_go_back(void **state)
 {
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
@@ -235,7 +235,7 @@ static void the_end_of_a_long_run_counts_in_the_last_piece(void **state)
 
 /* Each span is inside the previous one, every other one on a core. A walk from each to the
  * outermost would be about 25,000,000,000 steps, and take minutes. */
-static void deep_nests_take_no_longer(void **state)
+static void deep_nesting_takes_no_longer(void **state)
 {
     enum { SPANS = 400000, CORES = 2000 };
     struct ntk_system_span *deep = calloc(SPANS, sizeof *deep);
@@ -296,8 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_cores_are_rows_that_nest_by_themselves),
         cmocka_unit_test(device_memory_follows_allocations),
-        cmocka_unit_test(samples_hold_until_the_next_one_and_never_go_back),
-        cmocka_unit_test(deep_nests_take_no_longer),
+        cmocka_unit_test(samples_last_until_the_next_one_and_never_go_back),
+        cmocka_unit_test(deep_nesting_takes_no_longer),
         cmocka_unit_test(a_span_is_reported_in_full),
         cmocka_unit_test(the_page_of_one_file_has_rows_of_the_host),
         cmocka_unit_test(the_end_of_a_long_run_counts_in_the_last_piece),

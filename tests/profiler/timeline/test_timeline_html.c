@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: pages of generated traces as files, whose data is unpacked and read again. */
+/* Method: pages of generated traces as files; their data is unpacked and read again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static size_t count_of(const char *page, const char *text)
     return count;
 }
 
-static void a_page_without_captures_has_answers_all_the_same(void **state)
+static void a_page_without_captures_still_has_answers(void **state)
 {
     struct ntk_timeline_html_extent extent = { 0 };
     char *page = page_of(0, 1, 0, &extent);
@@ -120,7 +120,7 @@ static void a_page_without_captures_has_answers_all_the_same(void **state)
     free(page);
 }
 
-static void a_short_capture_is_there_in_full(void **state)
+static void a_short_capture_is_complete(void **state)
 {
     struct ntk_timeline_html_extent extent = { 0 };
     char *page = page_of(1, 50, 0, &extent);
@@ -168,7 +168,7 @@ static void levels_end_where_the_file_would_be_too_large(void **state)
 
 /* Room for all slices and for the details of some: engines get theirs before queues, and the
  * beginning of every row comes before the rest of any. */
-static void details_are_there_as_far_as_there_is_room(void **state)
+static void details_are_included_up_to_the_size_limit(void **state)
 {
     struct ntk_timeline_html_extent extents[2] = { 0 };
     char *some = page_of(1, 12000, 2300 * KIB, &extents[0]);
@@ -196,9 +196,9 @@ static void details_are_there_as_far_as_there_is_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_without_captures_has_answers_all_the_same),
-        cmocka_unit_test(a_short_capture_is_there_in_full),
-        cmocka_unit_test(details_are_there_as_far_as_there_is_room),
+        cmocka_unit_test(a_page_without_captures_still_has_answers),
+        cmocka_unit_test(a_short_capture_is_complete),
+        cmocka_unit_test(details_are_included_up_to_the_size_limit),
         cmocka_unit_test(levels_end_where_the_file_would_be_too_large),
     };
 

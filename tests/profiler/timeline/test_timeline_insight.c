@@ -125,7 +125,7 @@ static void an_unknown_wait_is_not_shown_as_no_wait(void **state)
     hand_timeline_close(&t);
 }
 
-static void an_invalid_slice_is_refused(void **state)
+static void an_invalid_slice_is_rejected(void **state)
 {
     const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
@@ -139,7 +139,7 @@ static void an_invalid_slice_is_refused(void **state)
     assert_int_equal(out.bytes_count, 0);
 }
 
-static void the_path_is_cut_to_the_window(void **state)
+static void the_path_is_clipped_to_the_window(void **state)
 {
     const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
@@ -169,7 +169,7 @@ static void the_path_is_cut_to_the_window(void **state)
     json_decref(path);
 }
 
-static void the_flame_is_cut_to_the_range(void **state)
+static void the_flame_graph_is_clipped_to_the_range(void **state)
 {
     const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
@@ -189,7 +189,7 @@ static void the_flame_is_cut_to_the_range(void **state)
 }
 
 /* A ring without a name in the capture. */
-static void a_queue_without_a_name_is_called_the_same_by_row_and_analysis(void **state)
+static void row_and_analysis_use_the_same_name_for_an_unnamed_queue(void **state)
 {
     struct hand_timeline t;
     struct ntk_buf out = { 0 };
@@ -303,10 +303,10 @@ int main(void)
         cmocka_unit_test(predecessors_of_an_instruction_are_shown_with_their_last_run),
         cmocka_unit_test(operands_of_hardware_are_shown_where_they_can_be_read),
         cmocka_unit_test(an_unknown_wait_is_not_shown_as_no_wait),
-        cmocka_unit_test(an_invalid_slice_is_refused),
-        cmocka_unit_test(the_path_is_cut_to_the_window),
-        cmocka_unit_test(the_flame_is_cut_to_the_range),
-        cmocka_unit_test(a_queue_without_a_name_is_called_the_same_by_row_and_analysis),
+        cmocka_unit_test(an_invalid_slice_is_rejected),
+        cmocka_unit_test(the_path_is_clipped_to_the_window),
+        cmocka_unit_test(the_flame_graph_is_clipped_to_the_range),
+        cmocka_unit_test(row_and_analysis_use_the_same_name_for_an_unnamed_queue),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

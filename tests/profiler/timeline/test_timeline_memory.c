@@ -87,7 +87,7 @@ static void ask(const struct ntk_timeline *timeline, struct ntk_buf *out)
     assert_true(ntk_buf_ok(out));
 }
 
-static void a_timeline_in_a_file_is_that_on_the_heap(void **state)
+static void a_timeline_in_a_file_equals_that_on_the_heap(void **state)
 {
     struct ntff_big big = { .steps = 20000, .cores = 2 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
@@ -304,7 +304,7 @@ static void an_empty_folder_is_reported_as_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_timeline_in_a_file_is_that_on_the_heap),
+        cmocka_unit_test(a_timeline_in_a_file_equals_that_on_the_heap),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
         cmocka_unit_test(an_empty_folder_is_reported_as_an_error),
     };

@@ -52,7 +52,7 @@ static void list_fill(struct ntk_rank_list *list, struct rank_world *world, cons
     free(folder);
 }
 
-static void rows_cover_what_the_analysis_says(void **state)
+static void rows_match_the_analysis(void **state)
 {
     static const char *const names[NTK_JOINED_PART_COUNT] = {
         "compute", "host", "wait", "communicate", "compute in", "unknown"
@@ -114,8 +114,8 @@ static void ranks_that_cannot_be_joined_have_no_rows(void **state)
                                 .collectives = 5,
                                 .runs = 1,
                                 .is_numbered = true,
-                                .late = RANK_WORLD_NOBODY,
-                                .broken = RANK_WORLD_NOBODY };
+                                .late = RANK_WORLD_NO_RANK,
+                                .broken = RANK_WORLD_NO_RANK };
     struct ntk_timeline_options options = { .ranks_zero_ns = 1 };
     struct ntk_timeline *timeline = NULL;
     struct ntk_rank_list list;
@@ -132,7 +132,7 @@ static void ranks_that_cannot_be_joined_have_no_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_cover_what_the_analysis_says),
+        cmocka_unit_test(rows_match_the_analysis),
         cmocka_unit_test(ranks_that_cannot_be_joined_have_no_rows),
     };
 

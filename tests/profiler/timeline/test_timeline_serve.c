@@ -134,7 +134,7 @@ static void invalid_queries_get_a_message(void **state)
 
 /* A little over ten hours: the page requests all of it in numbers of 53 bits, rounded to more than
  * there is. */
-static void all_of_a_long_timeline_can_be_asked_for(void **state)
+static void all_of_a_long_timeline_can_be_requested(void **state)
 {
     const struct fixture *f = *state;
     struct ntk_timeline_source source = { .trace = &f->sample->trace,
@@ -172,7 +172,7 @@ static void all_of_a_long_timeline_can_be_asked_for(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-static void a_foreign_name_is_kept_out(void **state)
+static void a_foreign_host_name_is_rejected(void **state)
 {
     const struct fixture *f = *state;
     int fd = test_http_connect(f->port);
@@ -185,7 +185,7 @@ static void a_foreign_name_is_kept_out(void **state)
     free(answer);
 }
 
-static void a_taken_port_gives_the_next_free_one(void **state)
+static void a_port_in_use_is_replaced_by_the_next_free_one(void **state)
 {
     const struct fixture *f = *state;
     struct ntk_timeline_serve *other = NULL;
@@ -207,9 +207,9 @@ int main(void)
         cmocka_unit_test(every_file_of_the_page_is_served_under_its_policy),
         cmocka_unit_test(answers_match_the_queries),
         cmocka_unit_test(invalid_queries_get_a_message),
-        cmocka_unit_test(all_of_a_long_timeline_can_be_asked_for),
-        cmocka_unit_test(a_foreign_name_is_kept_out),
-        cmocka_unit_test(a_taken_port_gives_the_next_free_one),
+        cmocka_unit_test(all_of_a_long_timeline_can_be_requested),
+        cmocka_unit_test(a_foreign_host_name_is_rejected),
+        cmocka_unit_test(a_port_in_use_is_replaced_by_the_next_free_one),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

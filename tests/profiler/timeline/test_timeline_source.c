@@ -2,7 +2,7 @@
 /*
  * The source of kernels on the page.
  *
- * Method: a hand-made trace whose slots also get hand-made positions: slot s has line
+ * Method: a hand-made trace with hand-made positions of slots: slot s has line
  * 1 + s of a file, slots 1 and 2 of PE are in the iterations h=0,t=0 and h=0,t=1 of a kernel. PE
  * runs from 100 ns on, where the timeline starts.
  */
@@ -90,7 +90,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void lines_and_loops_have_what_they_cost(void **state)
+static void lines_and_loops_have_their_costs(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
@@ -233,7 +233,7 @@ static void text_comes_line_by_line_and_is_clean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lines_and_loops_have_what_they_cost, setup, teardown),
+        cmocka_unit_test_setup_teardown(lines_and_loops_have_their_costs, setup, teardown),
         cmocka_unit_test_setup_teardown(rows_beyond_the_limit_are_counted_and_the_reasons_kept,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_loop_has_its_iterations_in_order_of_time, setup,

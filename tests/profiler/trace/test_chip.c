@@ -37,7 +37,7 @@ static void devices_move_more_than_published(void **state)
     }
 }
 
-static void other_machines_have_none(void **state)
+static void other_machines_have_no_constants(void **state)
 {
     struct ntk_chip chip;
 
@@ -52,7 +52,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instance_type_gives_the_constants_of_its_cores),
         cmocka_unit_test(devices_move_more_than_published),
-        cmocka_unit_test(other_machines_have_none),
+        cmocka_unit_test(other_machines_have_no_constants),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

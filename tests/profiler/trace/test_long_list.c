@@ -34,7 +34,7 @@ static void check(const struct ntk_long_list *list, uint64_t count)
     }
 }
 
-static void a_list_moves_to_a_file_and_keeps_what_it_has(void **state)
+static void a_list_moves_to_a_file_and_keeps_its_content(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
@@ -69,7 +69,7 @@ static void a_file_grows_in_place(void **state)
     ntk_long_list_fini(&list);
 }
 
-static void lists_at_once_share_the_heap(void **state)
+static void concurrent_lists_share_the_heap(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
@@ -103,7 +103,7 @@ static void unwritten_bytes_are_zero(void **state)
     ntk_long_list_fini(&list);
 }
 
-static void lack_of_space_is_an_error_with_a_message(void **state)
+static void a_full_disk_is_an_error_with_a_message(void **state)
 {
     struct ntk_trace trace = { .list_bytes = 4096, .folder = test_scratch_folder };
     struct ntk_long_list list;
@@ -136,11 +136,11 @@ static void lack_of_space_is_an_error_with_a_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_moves_to_a_file_and_keeps_what_it_has),
+        cmocka_unit_test(a_list_moves_to_a_file_and_keeps_its_content),
         cmocka_unit_test(a_file_grows_in_place),
-        cmocka_unit_test(lists_at_once_share_the_heap),
+        cmocka_unit_test(concurrent_lists_share_the_heap),
         cmocka_unit_test(unwritten_bytes_are_zero),
-        cmocka_unit_test(lack_of_space_is_an_error_with_a_message),
+        cmocka_unit_test(a_full_disk_is_an_error_with_a_message),
     };
 
     signal(SIGXFSZ, SIG_IGN);

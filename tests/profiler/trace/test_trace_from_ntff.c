@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the capture of support/ntff_sample.h, whose spans are known, in every version. */
+/* Method: the capture of support/ntff_sample.h with its known spans, in every version. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void close_sample(struct opened *o)
     ntk_buf_fini(&o->file);
 }
 
-static void instructions_are_paired_cut_to_the_execution_and_sorted(void **state)
+static void instructions_are_paired_clipped_to_the_execution_and_sorted(void **state)
 {
     static const struct ntk_trace_instruction expected[] = {
         { 0, 1000, 0, 0, 0, 0, NTK_NTFF_ENGINE_TENSOR, 0xa6 },
@@ -184,7 +184,7 @@ static void the_first_core_has_the_time_of_the_execution(void **state)
 }
 
 /* Differences and sums of times must not overflow, whatever a file says. */
-static void times_that_cannot_be_are_omitted(void **state)
+static void impossible_times_are_omitted(void **state)
 {
     struct ntk_buf file = { 0 };
     struct ntff_sample sample = { .version = 6 };
@@ -220,7 +220,7 @@ static void times_that_cannot_be_are_omitted(void **state)
     ntk_buf_fini(&file);
 }
 
-static void the_neff_of_another_capture_is_refused(void **state)
+static void the_neff_of_another_capture_is_rejected(void **state)
 {
     struct opened o = open_sample(6);
     struct ntk_neff neff = { 0 };
@@ -254,14 +254,14 @@ static void only_a_vendors_program_has_the_rates_of_a_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instructions_are_paired_cut_to_the_execution_and_sorted),
+        cmocka_unit_test(instructions_are_paired_clipped_to_the_execution_and_sorted),
         cmocka_unit_test(each_slot_knows_how_often_it_ran),
         cmocka_unit_test(packets_know_their_queue_and_a_ring_in_flight_loses_its_own),
         cmocka_unit_test(changes_and_throttling_are_those_of_the_execution),
         cmocka_unit_test(without_a_known_length_the_total_is_absent),
         cmocka_unit_test(the_first_core_has_the_time_of_the_execution),
-        cmocka_unit_test(times_that_cannot_be_are_omitted),
-        cmocka_unit_test(the_neff_of_another_capture_is_refused),
+        cmocka_unit_test(impossible_times_are_omitted),
+        cmocka_unit_test(the_neff_of_another_capture_is_rejected),
         cmocka_unit_test(only_a_vendors_program_has_the_rates_of_a_device),
     };
 

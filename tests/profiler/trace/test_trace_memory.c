@@ -82,7 +82,7 @@ static void compare_cores(const struct ntk_trace_core *a, const struct ntk_trace
     assert_int_equal(a->unpaired, b->unpaired);
 }
 
-static void a_trace_in_files_is_that_in_memory(void **state)
+static void a_trace_in_files_equals_that_in_memory(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 2 };
     struct big_trace opened[3] = { 0 };
@@ -243,7 +243,7 @@ static void a_capture_that_is_truncated_during_reading_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trace_in_files_is_that_in_memory),
+        cmocka_unit_test(a_trace_in_files_equals_that_in_memory),
         cmocka_unit_test(many_short_lists_do_not_add_up_in_memory),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
         cmocka_unit_test(an_empty_folder_is_reported_as_an_error),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the capture of support/ntff_sample.h, whose spans are known, cut into windows. */
+/* Method: the capture of support/ntff_sample.h with its known spans, cut into windows. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static void crossing(const struct ntk_trace_core *core, int64_t at_ps, struct su
     }
 }
 
-static void windows_side_by_side_have_every_row_once(void **state)
+static void adjacent_windows_have_every_row_once(void **state)
 {
     static const int64_t cuts[] = { 1,           1 * US,       2 * US,   5 * US - 1, 5 * US + 3,
                                     20 * US + 7, 30 * US,      40 * US,  50 * US,    53 * US + 1,
@@ -174,7 +174,7 @@ static void a_window_that_has_everything_is_not_a_part(void **state)
     close_part(&whole);
 }
 
-static void an_empty_window_and_an_unknown_core_are_refused(void **state)
+static void an_empty_window_and_an_unknown_core_are_rejected(void **state)
 {
     const uint32_t other = 5;
     struct opened late = open_part(TOTAL, 0);
@@ -205,9 +205,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_that_overlap_the_window_are_clipped_and_count_from_its_start),
-        cmocka_unit_test(windows_side_by_side_have_every_row_once),
+        cmocka_unit_test(adjacent_windows_have_every_row_once),
         cmocka_unit_test(a_window_that_has_everything_is_not_a_part),
-        cmocka_unit_test(an_empty_window_and_an_unknown_core_are_refused),
+        cmocka_unit_test(an_empty_window_and_an_unknown_core_are_rejected),
         cmocka_unit_test(selecting_the_only_core_changes_nothing),
     };
 

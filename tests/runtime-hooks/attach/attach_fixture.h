@@ -57,7 +57,7 @@ int job_end(struct attach_fixture *f);
 /* Sends a line, and returns when it is done. */
 void job_tell(struct attach_fixture *f, const char *line);
 void job_load(struct attach_fixture *f, const char *call, int vnc);
-/* Sends a line whose command lasts until the next one. */
+/* Sends a line with a command that lasts until the next one. */
 void job_begin(struct attach_fixture *f, const char *line);
 void job_finish(struct attach_fixture *f);
 /* Whether the job's code equals its file: a probe replaces an instruction. */

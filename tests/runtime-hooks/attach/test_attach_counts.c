@@ -182,7 +182,7 @@ static int has_that_many(void *ctx)
 }
 
 /* Whatever else is running. */
-static void expect_completed_beside(struct attach_fixture *f, uint64_t completed)
+static void expect_completed_at_least(struct attach_fixture *f, uint64_t completed)
 {
     struct expectation expected = { .f = f, .completed = completed };
     struct seen seen;
@@ -212,7 +212,7 @@ static void a_thread_that_ends_in_an_execution_keeps_no_core_busy(void **state)
     attach_start(f, at_any_cost);
     job_tell(f, "end");
     job_tell(f, "exec 5 0 1000");
-    expect_completed_beside(f, 5);
+    expect_completed_at_least(f, 5);
     assert_true(test_wait_until(has_none_in_flight, f));
     seen_now(f, &seen);
     assert_int_equal(seen.histogram, 5);

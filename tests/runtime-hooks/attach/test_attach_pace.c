@@ -25,7 +25,7 @@ static void a_process_without_libnrt_is_checked_less_and_less_often(void **state
 }
 
 /* Observing an execution costs 1 us of the 5 us of an execution: 20 %. */
-static void observing_is_judged_in_time_and_not_by_a_few(void **state)
+static void the_cost_of_observing_is_judged_over_time(void **state)
 {
     static const struct {
         uint64_t before; /* executions at the previous verdict */
@@ -85,7 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_without_libnrt_is_checked_less_and_less_often),
-        cmocka_unit_test(observing_is_judged_in_time_and_not_by_a_few),
+        cmocka_unit_test(the_cost_of_observing_is_judged_over_time),
         cmocka_unit_test(a_cost_at_the_limit_is_allowed),
     };
 

@@ -60,7 +60,7 @@ grep -q 'cannot load '\''ones'\'' on core 1: NRT_INVALID' err || complain "the m
         complain "two pipelines do not get six cores"
     code 1 "$bench" exec pipe.neff -n 20 -c 1-4
     grep -q 'cannot load '\''pipe.neff'\'' on core 4: NRT_LOAD_NOT_ENOUGH_NC' err ||
-        complain "half a pipeline was accepted"
+        complain "an incomplete pipeline was accepted"
     ) || failed=1
 # The options and files of the vendor's program: single latencies of the measured executions, by core, in us.
 code 0 "$bench" exec -w 3 -n 8 -t 2 -f random --fixed-nc-count=2 -o results adder.neff --json
@@ -106,9 +106,9 @@ code 1 "$bench" exec nowhere.neff
 code 1 "$bench" exec ones
 # The reason for a rejection is above the message, whatever else the log contains.
 NEURON_RT_LOG_LEVEL=ERROR code 1 "$bench" exec ones
-grep -q 'cut to here' err && complain "information for support, although the file is to blame"
+grep -q 'cut to here' err && complain "information for support, although the file is invalid"
 tail -n 2 err | head -n 1 | grep 'NRT:nrt_load .*not a NEFF' >/dev/null || complain "the message lacks the reason"
-tail -n 1 err | grep "^neuron-bench: cannot load 'ones' " >/dev/null || complain "the sentence is not the last"
+tail -n 1 err | grep "^neuron-bench: cannot load 'ones' " >/dev/null || complain "the message is not the last line"
 code 1 "$bench" exec adder.neff --cores 2
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 "$bench" exec adder.neff
 grep -q 'cannot open libnrt.so.1' err || complain "no message about the missing library"
@@ -120,6 +120,6 @@ kill -INT $!
 wait $! || complain "SIGINT: unexpected exit code $?"
 grep -q '^executions ' out || complain "no figures after SIGINT"
 code 0 "$bench" machine
-[ -e "$NEURON_HOOKS_DIR/soft/sys/module/neuron/version" ] || complain "machine made no tree"
+[ -e "$NEURON_HOOKS_DIR/soft/sys/module/neuron/version" ] || complain "machine built no tree"
 code 0 "$bench" machine --remove
-[ -z "$(ls -A "$NEURON_HOOKS_DIR")" ] || complain "left in the hooks folder: $(ls -A "$NEURON_HOOKS_DIR")"
+[ -z "$(ls -A "$NEURON_HOOKS_DIR")" ] || complain "leftover files in the hooks folder: $(ls -A "$NEURON_HOOKS_DIR")"

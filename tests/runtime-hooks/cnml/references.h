@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * references - operators written down once more, as plainly as they can be, for tests: arrays of
+ * references - simple implementations of operators for tests: arrays of
  * doubles in the order n, c, h, w.
  *
  * Owner: everything is the caller's. Threads: any.

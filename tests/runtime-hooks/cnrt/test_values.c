@@ -23,7 +23,7 @@ static float whole(uint16_t value)
     return result;
 }
 
-static void every_half_is_the_float_it_was(void **state)
+static void every_half_keeps_its_value_as_a_float(void **state)
 {
     for (uint32_t bits = 0; bits <= UINT16_MAX; bits++) {
         float value = whole((uint16_t)bits);
@@ -99,7 +99,7 @@ static void plain_casts_round_and_stay_in_range(void **state)
 }
 
 /* (q - offset) * 2^position / scale: one step is 2^-3 / 2 = 1/16. */
-static void quantised_numbers_are_what_their_parameter_says(void **state)
+static void quantised_numbers_follow_their_parameter(void **state)
 {
     float floats[] = { 0.0F, 0.25F, -1.0F, 1000.0F, -1000.0F };
     int8_t bytes[5];
@@ -133,7 +133,7 @@ static void quantised_numbers_are_what_their_parameter_says(void **state)
                      CNRT_RET_ERR_INVALID);
 }
 
-static void an_invalid_cast_is_refused(void **state)
+static void an_invalid_cast_is_rejected(void **state)
 {
     float floats[2] = { 1, 2 };
     int8_t bytes[2] = { 7, 7 };
@@ -215,12 +215,12 @@ static void codes_have_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_is_the_float_it_was),
+        cmocka_unit_test(every_half_keeps_its_value_as_a_float),
         cmocka_unit_test(halves_are_rounded_to_nearest_even),
         cmocka_unit_test(sizes_are_those_of_the_types),
         cmocka_unit_test(plain_casts_round_and_stay_in_range),
-        cmocka_unit_test(quantised_numbers_are_what_their_parameter_says),
-        cmocka_unit_test(an_invalid_cast_is_refused),
+        cmocka_unit_test(quantised_numbers_follow_their_parameter),
+        cmocka_unit_test(an_invalid_cast_is_rejected),
         cmocka_unit_test(dimensions_change_their_order),
         cmocka_unit_test(codes_have_texts),
     };

@@ -23,8 +23,8 @@ uint8_t *pipelines_make(const uint32_t *lengths, uint32_t node_count, float adde
 /* The value of y for an x; length: of all nodes. */
 float pipeline_expected(uint32_t length, float addend, float x);
 
-/* A copy of the file that replaces every `from` by `to` in members whose name begins with `member`;
- * a NULL `from` replaces the whole member. The text must exist. Free with free(). */
+/* A copy of the file that replaces every `from` by `to` in members with names that begin with
+ * `member`; a NULL `from` replaces the whole member. The text must exist. Free with free(). */
 uint8_t *neff_change(const uint8_t *neff, size_t bytes, const char *member, const char *from,
                      const char *to, size_t *out_bytes);
 

@@ -106,7 +106,7 @@ static void a_model_without_memory_for_all_of_them_is_refused(void **state)
     assert_int_equal(used(f), before);
 }
 
-/* --- as seen by others ------------------------------------------------------------------------ */
+/* --- as seen by other processes --------------------------------------------------------------- */
 
 #define DEPTH 3
 

@@ -32,7 +32,7 @@ static uint32_t threads_count(void)
 
 static void queues_take_turns_with_one_worker(void **state)
 {
-    /* The running queue goes behind the two that arrive meanwhile. */
+    /* The running queue continues after the two that arrive meanwhile. */
     static const int expected[] = { 1, 2, 3, 1, 2, 3, 1, 2, 3, 1 };
     struct ntk_core_crew *crew = ntk_core_crew_create(1);
     struct ntk_core_queue *queues[3];

@@ -36,7 +36,7 @@ static void events_come_out_in_order_on_the_core_that_pushed_them(void **state)
     int fd = -1;
     int other = -1;
 
-    assert_int_equal(push(3, 1, "nobody listens"), -ENOTCONN);
+    assert_int_equal(push(3, 1, "no listener"), -ENOTCONN);
     assert_int_equal(ntk_core_debug_connect(3, 4, &fd), 0);
     assert_int_equal(ntk_core_debug_connect(3, 4, &other), -EBUSY);
     assert_int_equal(ntk_core_debug_connect(4, 4, &other), 0);
@@ -103,7 +103,7 @@ static void *pushes(void *ctx)
     return NULL;
 }
 
-static void threads_push_while_one_takes(void **state)
+static void threads_push_while_one_removes(void **state)
 {
     pthread_t threads[3];
     int taken = 0;
@@ -134,7 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_out_in_order_on_the_core_that_pushed_them),
         cmocka_unit_test(a_full_queue_drops_and_counts_new_entries),
-        cmocka_unit_test(threads_push_while_one_takes),
+        cmocka_unit_test(threads_push_while_one_removes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

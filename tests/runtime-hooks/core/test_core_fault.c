@@ -40,7 +40,7 @@ static void pattern(const char *text, char *out, size_t executions)
     ntk_core_faults_destroy(faults);
 }
 
-static void faults_with_at_strike_once_and_with_every_again(void **state)
+static void faults_with_at_occur_once_and_with_every_repeatedly(void **state)
 {
     char text[16];
 
@@ -68,7 +68,7 @@ static void a_seed_draws_the_same_values_at_about_the_requested_rate(void **stat
     assert_in_range(count, 850, 1150); /* five standard deviations */
 }
 
-static void cores_are_counted_together_apart_or_alone(void **state)
+static void executions_are_counted_on_all_cores_each_core_or_one_core(void **state)
 {
     struct ntk_core_faults *faults = parse("nq-overflow:at=2");
 
@@ -91,7 +91,7 @@ static void cores_are_counted_together_apart_or_alone(void **state)
     ntk_core_faults_destroy(faults);
 }
 
-static void faults_of_one_text_strike_in_its_order(void **state)
+static void faults_of_one_text_occur_in_its_order(void **state)
 {
     struct ntk_core_fault hits[NTK_CORE_FAULTS_MAX];
     struct ntk_core_faults *faults = parse("sram-ue:every=2;mem-ecc-corrected:every=1,amount=9");
@@ -105,7 +105,7 @@ static void faults_of_one_text_strike_in_its_order(void **state)
     ntk_core_faults_destroy(faults);
 }
 
-static void slowness_has_an_amount_and_links_are_queried_separately(void **state)
+static void slowness_has_an_amount_and_links_are_checked_separately(void **state)
 {
     struct ntk_core_fault hits[NTK_CORE_FAULTS_MAX];
     struct ntk_core_faults *faults =
@@ -127,7 +127,7 @@ static void slowness_has_an_amount_and_links_are_queried_separately(void **state
     ntk_core_faults_destroy(faults);
 }
 
-static void factors_of_several_faults_are_bounded_together(void **state)
+static void factors_of_several_faults_have_a_common_limit(void **state)
 {
     struct ntk_core_faults *faults =
         parse("slow-link:from=1,factor=900;slow-link:from=2,factor=900;slow-link:from=3,factor=1");
@@ -230,7 +230,7 @@ static void an_invalid_text_is_rejected_with_its_position(void **state)
     }
 }
 
-static void too_many_faults_and_too_long_texts_are_refused(void **state)
+static void too_many_faults_and_too_long_texts_are_rejected(void **state)
 {
     struct ntk_core_faults *faults = NULL;
     struct ntk_err err = { 0 };
@@ -256,15 +256,15 @@ static void too_many_faults_and_too_long_texts_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_with_at_strike_once_and_with_every_again),
+        cmocka_unit_test(faults_with_at_occur_once_and_with_every_repeatedly),
         cmocka_unit_test(a_seed_draws_the_same_values_at_about_the_requested_rate),
-        cmocka_unit_test(cores_are_counted_together_apart_or_alone),
-        cmocka_unit_test(faults_of_one_text_strike_in_its_order),
-        cmocka_unit_test(slowness_has_an_amount_and_links_are_queried_separately),
-        cmocka_unit_test(factors_of_several_faults_are_bounded_together),
+        cmocka_unit_test(executions_are_counted_on_all_cores_each_core_or_one_core),
+        cmocka_unit_test(faults_of_one_text_occur_in_its_order),
+        cmocka_unit_test(slowness_has_an_amount_and_links_are_checked_separately),
+        cmocka_unit_test(factors_of_several_faults_have_a_common_limit),
         cmocka_unit_test(jitter_is_drawn_by_seed_below_its_time),
         cmocka_unit_test(an_invalid_text_is_rejected_with_its_position),
-        cmocka_unit_test(too_many_faults_and_too_long_texts_are_refused),
+        cmocka_unit_test(too_many_faults_and_too_long_texts_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,7 +206,7 @@ static void a_neff_without_nodes_that_run_is_refused(void **state)
     free(neff);
 }
 
-/* --- on the host alone ------------------------------------------------------------------------ */
+/* --- only on the host ------------------------------------------------------------------------- */
 
 static int child_runs(struct observed *side, void *ctx)
 {
@@ -231,7 +231,7 @@ static int child_runs(struct observed *side, void *ctx)
     return 0;
 }
 
-static void executions_on_the_host_alone_are_counted_and_no_core_is_busy(void **state)
+static void executions_only_on_the_host_are_counted_and_no_core_is_busy(void **state)
 {
     struct core_fixture *f = *state;
     const struct ntk_ring_options options = { .folder = f->folder };
@@ -293,9 +293,8 @@ int main(void)
         TEST(a_neff_without_nodes_that_run_is_refused),
         TEST(a_capture_of_the_host_alone_says_why_there_is_none),
         TEST(the_host_alone_needs_leave),
-        cmocka_unit_test_setup_teardown(
-            executions_on_the_host_alone_are_counted_and_no_core_is_busy, core_fixture_prepare,
-            core_fixture_teardown),
+        cmocka_unit_test_setup_teardown(executions_only_on_the_host_are_counted_and_no_core_is_busy,
+                                        core_fixture_prepare, core_fixture_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

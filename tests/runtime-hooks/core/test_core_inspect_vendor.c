@@ -250,7 +250,7 @@ static void one_recording_has_the_same_rows_in_both_layouts(void **state)
     }
 }
 
-/* One step of an execution on both physical cores, whose end the host notices late. The second
+/* One step of an execution on both physical cores; the host notices its end late. The second
  * takes 50 ns more of device time, and the first fails. */
 static void step_note(uint64_t exec, uint64_t host_ns, uint64_t device_ns, uint64_t length_ns,
                       bool is_switch)

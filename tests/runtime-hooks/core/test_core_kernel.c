@@ -187,7 +187,7 @@ static void a_run_that_cannot_be_is_refused(void **state)
     ntk_core_kernel_drop(NULL);
 }
 
-/* --- two at once ------------------------------------------------------------------------------ */
+/* --- two at the same time --------------------------------------------------------------------- */
 
 struct pair {
     atomic_int inside;
@@ -268,7 +268,7 @@ static void thing_release(struct ntk_core_handle *handle)
 
 static struct ntk_core_handle_pool things = NTK_CORE_HANDLE_POOL_INIT(struct thing, thing_release);
 
-static void a_handle_is_taken_when_it_is_shown_and_not_before(void **state)
+static void a_handle_can_be_taken_only_after_it_is_published(void **state)
 {
     struct thing *thing = ntk_core_handle_create_hidden(&things);
 
@@ -299,7 +299,7 @@ int main(void)
         CORE(the_outcome_is_what_the_job_reports),
         CORE(a_run_that_cannot_be_is_refused),
         CORE(runs_take_cores_that_are_free),
-        cmocka_unit_test(a_handle_is_taken_when_it_is_shown_and_not_before),
+        cmocka_unit_test(a_handle_can_be_taken_only_after_it_is_published),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,7 +173,7 @@ static void a_refused_file_gets_every_reason_at_once(void **state)
 }
 
 /* With and without the front's own advice. */
-static void a_refusal_names_the_settings_that_would_allow_a_file(void **state)
+static void a_rejection_names_the_settings_that_would_allow_a_file(void **state)
 {
     static const char lnc[] =
         "the NEFF requires logical cores with 2 physical cores, but this process has 1";
@@ -324,7 +324,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_rejected_and_leaves_no_memory,
                                         core_fixture_prepare, core_fixture_teardown),
         OPEN(a_refused_file_gets_every_reason_at_once),
-        cmocka_unit_test_setup_teardown(a_refusal_names_the_settings_that_would_allow_a_file,
+        cmocka_unit_test_setup_teardown(a_rejection_names_the_settings_that_would_allow_a_file,
                                         core_fixture_prepare, core_fixture_teardown),
         OPEN(a_file_cut_at_any_length_is_refused),
         OPEN(a_core_that_is_not_there_is_refused),

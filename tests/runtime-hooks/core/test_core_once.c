@@ -43,7 +43,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* The error code with which another process is refused both cores. */
+/* The error code with which another process fails to get both cores. */
 static int stranger(struct observed *parent, void *ctx)
 {
     struct ntk_core *core = NULL;

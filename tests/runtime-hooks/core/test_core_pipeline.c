@@ -240,7 +240,7 @@ static void memory_between_subgraphs_comes_back(void **state)
     assert_int_equal(used(f), before);
 }
 
-/* --- as seen by others ------------------------------------------------------------------------ */
+/* --- as seen by other processes --------------------------------------------------------------- */
 
 static int child_runs(struct observed *side, void *ctx)
 {

@@ -43,7 +43,7 @@ static void a_recorder_has_the_requested_executions(void **state)
 }
 
 /* A trace uses this clock to find the execution. */
-static void a_recording_is_on_the_clock_of_its_core(void **state)
+static void a_recording_uses_the_clock_of_its_core(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -109,7 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_recorder_has_the_requested_executions, core_fixture_setup,
                                         core_fixture_teardown),
-        cmocka_unit_test_setup_teardown(a_recording_is_on_the_clock_of_its_core, core_fixture_setup,
+        cmocka_unit_test_setup_teardown(a_recording_uses_the_clock_of_its_core, core_fixture_setup,
                                         core_fixture_teardown),
         cmocka_unit_test_setup_teardown(a_late_recorder_reports_that_it_is_late, core_fixture_setup,
                                         core_fixture_teardown),

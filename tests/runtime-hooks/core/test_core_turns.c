@@ -98,7 +98,7 @@ static size_t run(struct ntk_core_model *model, struct ntk_core_tensor **tensors
     return right;
 }
 
-/* --- when they do ----------------------------------------------------------------------------- */
+/* --- their times ------------------------------------------------------------------------------ */
 
 static void nodes_take_turns_where_they_do_not_fit_together(void **state)
 {
@@ -177,12 +177,12 @@ static void all_nodes_have_memory_next_to_the_cores_that_they_share(void **state
     free(neff);
 }
 
-/* --- what they find --------------------------------------------------------------------------- */
+/* --- results of the search -------------------------------------------------------------------- */
 
 static const uint64_t rows_shape[] = { PIPELINE_ROWS, PIPELINE_COLUMNS };
 enum { ROW = PIPELINE_COLUMNS * sizeof(float) };
 
-/* Two nodes: x -> h through the state buffer, then y is what is still there. */
+/* Two nodes: x -> h through the state buffer, then y is the remaining content. */
 static uint8_t *left_over_make(size_t *out_bytes)
 {
     struct ntk_neff_build *build =
@@ -289,7 +289,7 @@ static void callers_at_once_do_not_meet(void **state)
     ntk_core_model_unload(models[1]);
 }
 
-/* --- as seen by others ------------------------------------------------------------------------ */
+/* --- as seen by other processes --------------------------------------------------------------- */
 
 static int child_runs(struct observed *side, void *folder)
 {

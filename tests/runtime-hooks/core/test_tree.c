@@ -250,7 +250,7 @@ static void what_a_killed_process_left_is_not_taken_for_this_machine(void **stat
     assert_int_equal(ntk_core_tree_open(&tree, NULL), 0);
     assert_int_equal(ntk_core_tree_write(&tree, false), 0);
     ntk_core_tree_fini(&tree);
-    /* So long ago that it is in another second. */
+    /* Makes sure that it is in another second. */
     soft->state->header.created_realtime_ns += 5 * NTK_NS_PER_SECOND;
     ntk_core_soft_close(soft);
     assert_true(is_there("sys.new"));
@@ -360,7 +360,7 @@ static void the_next_process_takes_over_when_the_publisher_is_killed(void **stat
     assert_int_equal(observed_finish(&second, 0), 0);
 }
 
-/* --- what users write ------------------------------------------------------------------------- */
+/* --- text that users write -------------------------------------------------------------------- */
 
 static void leaf_put(const char *path, const char *text)
 {

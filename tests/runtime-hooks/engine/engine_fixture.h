@@ -47,7 +47,7 @@ void *engine_fixture_memory(struct engine_fixture *f, uint32_t var_id);
 uint32_t engine_fixture_queue(struct engine_fixture *f, uint32_t queues);
 void engine_fixture_emit(struct engine_fixture *f, enum ntk_isa_engine engine,
                          const struct ntk_isa_instr *instr);
-/* Appends the binary of a listing to the engine's code; fails the test on bad text. */
+/* Appends the binary of a listing to the engine's code; fails the test on invalid text. */
 void engine_fixture_assemble(struct engine_fixture *f, enum ntk_isa_engine engine,
                              const char *text);
 /* A group of one transfer of one source; the caller may change the result before the program is

@@ -39,7 +39,7 @@ int ops_teardown(void **state);
 /* Uniform in [low, high]. */
 double ops_uniform(struct ops *s, double low, double high);
 
-/* Writes n values of a dtype to the start of every row of a variable, whose rows are row_bytes
+/* Writes n values of a dtype to the start of every row of a variable with rows that are row_bytes
  * apart. */
 void ops_fill(struct ops *s, uint32_t var, enum ntk_dtype dtype, unsigned rows, uint32_t n,
               uint32_t row_bytes, double low, double high);

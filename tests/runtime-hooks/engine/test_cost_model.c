@@ -41,7 +41,7 @@ static void every_generation_has_its_figures(void **state)
     assert_null(ntk_engine_core_spec_get(7));
 }
 
-static void operations_cost_what_the_table_says(void **state)
+static void operations_have_the_costs_of_the_table(void **state)
 {
     assert_int_equal(ntk_cost_cycles(NTK_COST_ELEMENT, 1), 64);
     assert_int_equal(ntk_cost_cycles(NTK_COST_ELEMENT, 512), 512);
@@ -60,7 +60,7 @@ static void operations_cost_what_the_table_says(void **state)
 }
 
 /* 64 elements: single float32 by the index at C = 8; fours of bfloat16 at C = 2.75 / 2. */
-static void a_local_gather_is_dearer_for_short_rows(void **state)
+static void a_local_gather_costs_more_for_short_rows(void **state)
 {
     assert_int_equal(ntk_cost_local_gather_cycles(64, 1, 4), 150 + 8);
     assert_int_equal(ntk_cost_local_gather_cycles(64, 4, 2), 150 + 47);
@@ -102,8 +102,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_generation_has_its_figures),
-        cmocka_unit_test(operations_cost_what_the_table_says),
-        cmocka_unit_test(a_local_gather_is_dearer_for_short_rows),
+        cmocka_unit_test(operations_have_the_costs_of_the_table),
+        cmocka_unit_test(a_local_gather_costs_more_for_short_rows),
         cmocka_unit_test(cycles_become_time_by_the_clock_of_the_engine),
         cmocka_unit_test(dma_is_slower_by_its_contiguous_run),
         cmocka_unit_test(slower_costs_never_wrap),

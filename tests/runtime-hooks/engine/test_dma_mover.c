@@ -298,7 +298,7 @@ static void folding_sources_equals_the_naive_sum(void **state)
 }
 
 /* Tiles one after another, each separately. */
-static void a_transpose_puts_every_element_where_its_indices_say(void **state)
+static void a_transpose_moves_every_element_to_its_exchanged_indices(void **state)
 {
     static uint8_t scratch[MEMORY_BYTES];
 
@@ -368,7 +368,7 @@ static void dense_rows_become_one_run(void **state)
     assert_int_equal(ntk_dma_walk_run_bytes(&walk), 1200);
 }
 
-static void an_extent_that_overflows_is_refused(void **state)
+static void an_extent_that_overflows_is_rejected(void **state)
 {
     struct ntk_dma_walk walk = { .dtype = NTK_DTYPE_UINT8, .dim_count = 2 };
     int64_t low;
@@ -398,9 +398,9 @@ int main(void)
         cmocka_unit_test(channels_become_rows_and_rows_channels),
         cmocka_unit_test(a_cast_equals_the_naive_mover),
         cmocka_unit_test(folding_sources_equals_the_naive_sum),
-        cmocka_unit_test(a_transpose_puts_every_element_where_its_indices_say),
+        cmocka_unit_test(a_transpose_moves_every_element_to_its_exchanged_indices),
         cmocka_unit_test(dense_rows_become_one_run),
-        cmocka_unit_test(an_extent_that_overflows_is_refused),
+        cmocka_unit_test(an_extent_that_overflows_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static void groups_start_by_id_and_add_the_number_of_queues(void **state)
     struct ntk_isa_instr trigger = ntk_isa_instr_make(NTK_ISA_OP_DMA_TRIGGER);
     struct ntk_isa_instr wait = run_nop(14);
 
-    for (uint32_t half = 0; half < 2; half++) { /* two groups of one id */
+    for (uint32_t half = 0; half < 2; half++) { /* two groups with the same id */
         struct ntk_neff_transfer *t = engine_fixture_group(f, NTK_ISA_ENGINE_ACT, queue, 5, 30);
         struct ntk_neff_pattern *from = t->from;
 

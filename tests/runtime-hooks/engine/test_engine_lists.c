@@ -97,7 +97,7 @@ static void topk_sorts_a_list_that_goes_through_16_partitions(void **state)
                 unsigned row = 16 * group + (column % 2 ? 15 - i % 16 : i % 16);
                 int32_t place;
 
-                if (i >= k) { /* what is after the list stays */
+                if (i >= k) { /* bytes after the list stay */
                     assert_int_equal(words(s, D, row)[column], 7);
                     continue;
                 }
@@ -240,7 +240,7 @@ static void fills_of_integers_are_rounded(void **state)
         engine_fixture_step(&s->f, NTK_ISA_ENGINE_POOL, instr);
         tiles_finish(s, NTK_RUN_OK);
         memcpy(values, octets(s, D, 0), sizeof values);
-        assert_int_equal(values[0], 1234567891); /* every bit of what is kept */
+        assert_int_equal(values[0], 1234567891); /* every bit of the kept values */
         assert_int_equal(values[3], cases[c].expected);
     }
 }

@@ -109,7 +109,7 @@ static void busy_pair(struct pair *p)
 }
 
 struct job {
-    struct pair *pair; /* the pair whose programs run */
+    struct pair *pair; /* the pair with the running programs */
     struct tape tape;
     uint64_t durations_ns[2];
     bool failed;

@@ -123,7 +123,7 @@ static void pinned_groups_are_moved_when_the_model_starts_and_not_again(void **s
     assert_int_equal(count_of(engine_fixture_memory(f, p.y), 9), BYTES);
 }
 
-static void an_engine_without_instructions_has_pinned_groups_too(void **state)
+static void an_engine_without_instructions_also_has_pinned_groups(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t pinned = engine_fixture_queue(f, 1);
@@ -138,7 +138,7 @@ static void an_engine_without_instructions_has_pinned_groups_too(void **state)
     assert_int_equal(f->result.dma_bytes, 0);
 }
 
-static void queues_that_cannot_be_pinned_are_refused(void **state)
+static void queues_that_cannot_be_pinned_are_rejected(void **state)
 {
     static const char *const sentences[] = {
         "group 0 of pinned queue set 'qPinned0': it signals, but no program is running yet",
@@ -212,9 +212,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pinned_groups_are_moved_when_the_model_starts_and_not_again,
                                         setup_v1, teardown),
-        cmocka_unit_test_setup_teardown(an_engine_without_instructions_has_pinned_groups_too,
+        cmocka_unit_test_setup_teardown(an_engine_without_instructions_also_has_pinned_groups,
                                         setup_v1, teardown),
-        cmocka_unit_test_setup_teardown(queues_that_cannot_be_pinned_are_refused, setup_v1,
+        cmocka_unit_test_setup_teardown(queues_that_cannot_be_pinned_are_rejected, setup_v1,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_group_that_starts_a_section_goes_to_the_first_queue,
                                         setup_v2, teardown),

@@ -149,7 +149,7 @@ static void a_reset_core_is_zero_again(void **state)
     assert_memory_equal(engine_fixture_memory(f, in), engine_fixture_memory(f, out), 512);
 }
 
-/* A run whose engines, or whose transfers with device memory, are slower by these factors. */
+/* A run with engines, or transfers with device memory, that are slower by these factors. */
 static struct ntk_engine_result slow_run(struct engine_fixture *f, double compute, double hbm)
 {
     struct ntk_engine_run_options options = { .bindings = f->bindings,

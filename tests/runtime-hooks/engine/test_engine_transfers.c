@@ -151,7 +151,8 @@ static void a_transfer_onto_its_own_source_reads_first(void **state)
     }
 }
 
-/* One of many sources overlaps: only that one is copied first, and there is no room for more. */
+/* One of many sources overlaps: only that one is copied first, and the buffer has no room for more.
+ * */
 static void a_sum_into_one_of_its_sources_is_the_sum(void **state)
 {
     struct ops *s = *state;

@@ -105,7 +105,7 @@ static void every_value_widens_exactly(void **state)
     }
 }
 
-static void every_value_survives_the_way_there_and_back(void **state)
+static void every_value_survives_a_round_trip(void **state)
 {
     for (size_t k = 0; k < FORMAT_COUNT; k++) {
         const struct format *f = &formats[k];
@@ -324,7 +324,7 @@ static void wide_integers_become_the_nearest_float(void **state)
     }
 }
 
-static void rows_with_steps_equal_single_elements(void **state)
+static void strided_rows_equal_single_elements(void **state)
 {
     uint8_t from[2048];
     uint8_t packed[512];
@@ -363,7 +363,7 @@ static void rows_with_steps_equal_single_elements(void **state)
     }
 }
 
-static void a_nan_that_is_written_is_reported_and_only_then(void **state)
+static void only_a_written_nan_is_reported(void **state)
 {
     float row[100] = { 0 };
     uint8_t out[800];
@@ -381,14 +381,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_widens_exactly),
-        cmocka_unit_test(every_value_survives_the_way_there_and_back),
+        cmocka_unit_test(every_value_survives_a_round_trip),
         cmocka_unit_test(rounding_is_to_nearest_even_at_every_boundary),
         cmocka_unit_test(values_that_are_too_large_saturate_or_become_infinite),
         cmocka_unit_test(floats_become_integers_by_nearest_even_and_saturate),
         cmocka_unit_test(integers_become_integers_by_value_and_saturate),
         cmocka_unit_test(wide_integers_become_the_nearest_float),
-        cmocka_unit_test(rows_with_steps_equal_single_elements),
-        cmocka_unit_test(a_nan_that_is_written_is_reported_and_only_then),
+        cmocka_unit_test(strided_rows_equal_single_elements),
+        cmocka_unit_test(only_a_written_nan_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

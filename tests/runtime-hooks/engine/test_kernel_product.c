@@ -95,7 +95,7 @@ static void check(uint32_t rows, uint32_t columns, uint32_t depth, bool adds)
     free(b);
 }
 
-static void every_element_is_its_sum_in_order_of_depth(void **state)
+static void every_element_is_the_sum_in_order_of_depth(void **state)
 {
     struct ntk_rng rng;
 
@@ -121,7 +121,7 @@ static void every_element_is_its_sum_in_order_of_depth(void **state)
 }
 
 /* Converting a whole matrix of float16 gives the same result as row by row. */
-static void halves_are_packed_as_their_numbers(void **state)
+static void halves_are_packed_by_number(void **state)
 {
     static uint16_t halves[DEPTH][COLUMNS];
     struct ntk_rng rng;
@@ -165,8 +165,8 @@ static void halves_are_packed_as_their_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_element_is_its_sum_in_order_of_depth),
-        cmocka_unit_test(halves_are_packed_as_their_numbers),
+        cmocka_unit_test(every_element_is_the_sum_in_order_of_depth),
+        cmocka_unit_test(halves_are_packed_by_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

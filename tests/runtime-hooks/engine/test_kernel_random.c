@@ -62,7 +62,7 @@ static void check_mean(const struct format *f, float value)
     }
 }
 
-static void the_mean_of_many_is_the_value(void **state)
+static void the_mean_of_many_roundings_is_the_value(void **state)
 {
     static const double shares[] = { 0, 0.5, 0.25, 0.75, 0.1, 0.9, 0.015625 };
 
@@ -84,7 +84,7 @@ static void the_mean_of_many_is_the_value(void **state)
 }
 
 /* All bit patterns of the narrow type: none changes, whatever the noise. */
-static void values_that_a_type_holds_stay(void **state)
+static void representable_values_stay(void **state)
 {
     static uint16_t codes[65536];
     static float from[65536], to[65536];
@@ -109,7 +109,7 @@ static void values_that_a_type_holds_stay(void **state)
     }
 }
 
-static void other_types_and_non_numbers_stay(void **state)
+static void other_types_and_nans_stay(void **state)
 {
     const float from[] = { 1.1F, -3.3e38F, NAN, INFINITY, -INFINITY, 1e-45F, 0.0F, -0.0F };
     float to[8];
@@ -127,9 +127,9 @@ static void other_types_and_non_numbers_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_mean_of_many_is_the_value),
-        cmocka_unit_test(values_that_a_type_holds_stay),
-        cmocka_unit_test(other_types_and_non_numbers_stay),
+        cmocka_unit_test(the_mean_of_many_roundings_is_the_value),
+        cmocka_unit_test(representable_values_stay),
+        cmocka_unit_test(other_types_and_nans_stay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static int setup(void **state)
     return 0;
 }
 
-static void variables_that_are_unset_and_empty_are_the_same(void **state)
+static void unset_and_empty_variables_are_the_same(void **state)
 {
     for (int is_empty = 0; is_empty < 2; is_empty++) {
         struct ntk_core_options options = { .lnc = 2 };
@@ -48,7 +48,7 @@ static void variables_that_are_unset_and_empty_are_the_same(void **state)
     }
 }
 
-static void variables_that_are_set_arrive_with_their_names(void **state)
+static void set_variables_are_passed_with_their_names(void **state)
 {
     struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_load_options load = { .nc = 0 };
@@ -73,7 +73,7 @@ static void variables_that_are_set_arrive_with_their_names(void **state)
     assert_non_null(strstr(load.cpu_nodes_why, "NEURON_SOFT_CPU_NODES"));
 }
 
-static void code_for_the_host_runs_from_own_files_all_files_or_none(void **state)
+static void host_code_runs_from_own_files_all_files_or_none(void **state)
 {
     static const struct {
         const char *value;
@@ -90,7 +90,7 @@ static void code_for_the_host_runs_from_own_files_all_files_or_none(void **state
     }
 }
 
-static void a_value_that_cannot_be_is_refused_by_name(void **state)
+static void an_invalid_value_is_rejected_by_name(void **state)
 {
     struct ntk_core_options options = { .lnc = 1 };
     struct ntk_core_load_options load = { .nc = 0 };
@@ -114,10 +114,10 @@ static void a_value_that_cannot_be_is_refused_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(variables_that_are_unset_and_empty_are_the_same, setup),
-        cmocka_unit_test_setup(variables_that_are_set_arrive_with_their_names, setup),
-        cmocka_unit_test_setup(code_for_the_host_runs_from_own_files_all_files_or_none, setup),
-        cmocka_unit_test_setup(a_value_that_cannot_be_is_refused_by_name, setup),
+        cmocka_unit_test_setup(unset_and_empty_variables_are_the_same, setup),
+        cmocka_unit_test_setup(set_variables_are_passed_with_their_names, setup),
+        cmocka_unit_test_setup(host_code_runs_from_own_files_all_files_or_none, setup),
+        cmocka_unit_test_setup(an_invalid_value_is_rejected_by_name, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,7 +195,7 @@ static void executions_of_a_model_that_ranks_share_are_operations(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-/* ---- two of one key, and the end ---- */
+/* ---- two with one key, and detaching ---- */
 
 static int child_joins_twice(struct observed *child, void *ctx)
 {

@@ -95,7 +95,7 @@ static void a_start_sweeps_what_was_killed_before_it_was_ready(void **state)
     free(path);
 }
 
-/* As in a container whose first process does not reap children. */
+/* As in a container with a first process that does not reap children. */
 static void a_start_sweeps_the_files_of_a_killed_process_that_was_not_reaped(void **state)
 {
     struct hooks_fixture *f = *state;

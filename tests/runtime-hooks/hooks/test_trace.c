@@ -15,7 +15,7 @@
 #define SPAN "b7ad6b7169203331"
 #define GOOD "00-" TRACE "-" SPAN "-01"
 
-static void only_the_form_of_the_standard_is_a_traceparent(void **state)
+static void only_the_standard_form_is_a_traceparent(void **state)
 {
     static const struct {
         const char *text;
@@ -79,7 +79,7 @@ static void only_the_form_of_the_standard_is_a_traceparent(void **state)
     }
 }
 
-static void each_cut_of_a_traceparent_is_none(void **state)
+static void a_truncated_traceparent_is_invalid(void **state)
 {
     (void)state;
     for (size_t length = 0; length < strlen(GOOD); length++) {
@@ -92,7 +92,7 @@ static void each_cut_of_a_traceparent_is_none(void **state)
     }
 }
 
-static void its_parts_are_numbers_in_the_order_of_their_bytes(void **state)
+static void parts_of_a_traceparent_are_big_endian_numbers(void **state)
 {
     struct ntk_hooks_trace trace;
 
@@ -120,7 +120,7 @@ static int child_belongs_to_a_trace(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_trace_is_a_record_and_so_is_its_end(void **state)
+static void the_start_and_end_of_a_trace_are_records(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_belongs_to_a_trace, NULL);
@@ -139,7 +139,7 @@ static void a_trace_is_a_record_and_so_is_its_end(void **state)
     assert_int_equal(slot->word[1], 1);
     assert_true(slot->word[2] == 0x0af7651916cd43ddu && slot->word[3] == 0x8448eb211c80319cu &&
                 slot->word[4] == 0xb7ad6b7169203331u);
-    /* An invalid one ends the trace: what follows belongs to neither. */
+    /* An invalid one ends the trace: later records belong to neither. */
     observed_send(&child, 0);
     (void)observed_receive(&child);
     (void)ntk_ring_segment_drain(segment, 0, seen_add, &seen);
@@ -158,11 +158,11 @@ static void a_trace_is_a_record_and_so_is_its_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_form_of_the_standard_is_a_traceparent),
-        cmocka_unit_test(each_cut_of_a_traceparent_is_none),
-        cmocka_unit_test(its_parts_are_numbers_in_the_order_of_their_bytes),
-        cmocka_unit_test_setup_teardown(a_trace_is_a_record_and_so_is_its_end, hooks_fixture_setup,
-                                        hooks_fixture_teardown),
+        cmocka_unit_test(only_the_standard_form_is_a_traceparent),
+        cmocka_unit_test(a_truncated_traceparent_is_invalid),
+        cmocka_unit_test(parts_of_a_traceparent_are_big_endian_numbers),
+        cmocka_unit_test_setup_teardown(the_start_and_end_of_a_trace_are_records,
+                                        hooks_fixture_setup, hooks_fixture_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

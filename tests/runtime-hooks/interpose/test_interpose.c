@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What libneuron-hooks.so reports about single calls.
- * Method: a forked child opens it, with the stand-in for the vendor's runtime behind it; the parent
+ * Method: a forked child opens it, and it opens the stand-in for the vendor's runtime; the parent
  * reads its segment.
  */
 #include <dlfcn.h>
@@ -140,7 +140,7 @@ static void fill_stderr(rlim_t bytes)
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
-/* There is no room for a segment, which is logged. */
+/* A segment does not fit, which is logged. */
 static int child_has_no_file_size(struct observed *child, void *ctx)
 {
     (void)child;
@@ -152,7 +152,7 @@ static int child_has_no_file_size(struct observed *child, void *ctx)
     return 0;
 }
 
-/* There is no runtime, which is logged. */
+/* No runtime is found, which is logged. */
 static int child_has_no_runtime(struct observed *child, void *ctx)
 {
     (void)child;
@@ -273,7 +273,7 @@ static uint64_t tensor_bytes(struct fixture *f)
     return bytes;
 }
 
-static void memory_that_a_slice_holds_is_counted_until_the_slice_goes(void **state)
+static void memory_that_a_slice_holds_is_counted_until_the_slice_is_freed(void **state)
 {
     struct fixture f;
 
@@ -304,7 +304,7 @@ static void threads_that_call_first_find_one_runtime(void **state)
     end(&f);
 }
 
-static void messages_never_end_the_process(void **state)
+static void messages_never_kill_the_process(void **state)
 {
     int (*const children[])(struct observed *, void *) = { child_has_no_file_size,
                                                            child_has_no_runtime };
@@ -323,10 +323,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_is_an_event_with_its_file_and_size),
-        cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_goes),
+        cmocka_unit_test(memory_that_a_slice_holds_is_counted_until_the_slice_is_freed),
         cmocka_unit_test(names_that_the_runtime_lacks_are_missing),
         cmocka_unit_test(threads_that_call_first_find_one_runtime),
-        cmocka_unit_test(messages_never_end_the_process),
+        cmocka_unit_test(messages_never_kill_the_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

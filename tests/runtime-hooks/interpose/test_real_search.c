@@ -139,7 +139,7 @@ static void the_named_runtime_takes_precedence(void **state)
     assert_string_equal(found("", list("@first")), place("first"));
 }
 
-static void folders_are_asked_in_their_order(void **state)
+static void folders_are_searched_in_order(void **state)
 {
     (void)state;
     (void)link_to(vendor, "first");
@@ -222,7 +222,7 @@ static void the_hooks_are_never_found_themselves(void **state)
     assert_string_equal(found(hooks, list("@hooks:@hooks_copy")), of_machine());
 }
 
-static void the_search_finds_nothing_where_there_is_nothing(void **state)
+static void a_search_without_a_runtime_finds_nothing(void **state)
 {
     (void)state;
     assert_string_equal(found("/no/such/file", list("@nowhere")), of_machine());
@@ -250,12 +250,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_named_runtime_takes_precedence),
-        cmocka_unit_test(folders_are_asked_in_their_order),
+        cmocka_unit_test(folders_are_searched_in_order),
         cmocka_unit_test(folders_may_be_set_by_the_program),
         cmocka_unit_test(an_empty_folder_of_the_list_is_the_working_one),
         cmocka_unit_test(files_that_are_not_runtimes_are_skipped),
         cmocka_unit_test(the_hooks_are_never_found_themselves),
-        cmocka_unit_test(the_search_finds_nothing_where_there_is_nothing),
+        cmocka_unit_test(a_search_without_a_runtime_finds_nothing),
         cmocka_unit_test(a_loaded_runtime_comes_before_all_but_the_named_one),
     };
 

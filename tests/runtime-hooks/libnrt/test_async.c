@@ -570,7 +570,7 @@ static void calls_of_the_collectives_library_are_inert(void **state)
     assert_int_equal(nec_pod_node_can_access_peer_node(NEC_POD_TYPE_P2P, 0, 0, 0, 0, &peer),
                      NRT_FAILURE);
     nec_ndl_printk(log, 1, 0);
-    /* The second time there is no message. */
+    /* The second time, nothing is printed. */
     assert_int_equal(nec_get_device_count(&peer, 1), -1);
     assert_int_equal(size, 7);
     assert_int_equal(peer, 7);

@@ -134,7 +134,7 @@ static size_t events_of_core(const NtkNtracePb__Trace *trace, uint32_t core)
     return 0;
 }
 
-static void variables_of_inspections_say_what_a_system_trace_holds(void **state)
+static void variables_of_inspections_select_the_content_of_a_system_trace(void **state)
 {
     static const struct {
         const char *name, *value;
@@ -203,7 +203,7 @@ int main(void)
         TEST(variables_without_effect_take_any_value),
         TEST(nan_is_reported_when_either_variable_requests_it),
         TEST(variables_without_effect_are_reported),
-        cmocka_unit_test(variables_of_inspections_say_what_a_system_trace_holds),
+        cmocka_unit_test(variables_of_inspections_select_the_content_of_a_system_trace),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,7 @@ static void each_fault_has_its_status_its_log_line_and_its_counter(void **state)
     }
 }
 
-static void a_dead_core_leaves_the_other_alone_and_lives_again_after_a_new_start(void **state)
+static void a_dead_core_does_not_affect_others_and_recovers_after_a_restart(void **state)
 {
     struct runtime *runtime = *state;
     struct fixture fixture;
@@ -163,7 +163,7 @@ static void a_dead_core_leaves_the_other_alone_and_lives_again_after_a_new_start
     free(neff);
 }
 
-static void a_wrong_text_fails_the_start_with_one_line(void **state)
+static void an_invalid_text_fails_the_start_with_one_line(void **state)
 {
     struct runtime *runtime = *state;
     struct fixture fixture = { .log = test_scratch_path(runtime->folder, "log") };
@@ -184,10 +184,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fault_has_its_status_its_log_line_and_its_counter),
         cmocka_unit_test_setup_teardown(
-            a_dead_core_leaves_the_other_alone_and_lives_again_after_a_new_start, runtime_setup,
+            a_dead_core_does_not_affect_others_and_recovers_after_a_restart, runtime_setup,
             runtime_teardown),
-        cmocka_unit_test_setup_teardown(a_wrong_text_fails_the_start_with_one_line, runtime_setup,
-                                        runtime_teardown),
+        cmocka_unit_test_setup_teardown(an_invalid_text_fails_the_start_with_one_line,
+                                        runtime_setup, runtime_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

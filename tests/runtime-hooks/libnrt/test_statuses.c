@@ -75,7 +75,7 @@ static NRT_STATUS name_that_is_not_in_the_set(void)
 
     init();
     assert_int_equal(nrt_allocate_tensor_set(&set), NRT_SUCCESS);
-    NRT_STATUS status = nrt_get_tensor_from_tensor_set(set, "nobody", &tensor);
+    NRT_STATUS status = nrt_get_tensor_from_tensor_set(set, "unknown", &tensor);
     nrt_destroy_tensor_set(&set);
     return status;
 }
@@ -184,7 +184,7 @@ static void *caller_run(void *ctx)
 
 struct called {
     size_t full; /* callers that found no room */
-    size_t dead; /* callers whose core died */
+    size_t dead; /* callers on dead cores */
 };
 
 /* The first execution hangs until the timeout; all others wait for its core or find no room. */
@@ -218,7 +218,7 @@ static struct called call_all(const char *timeout_seconds)
     return called;
 }
 
-/* Method: if all callers call before the core is dead, there is no room for the last ones. */
+/* Method: if all callers call before the core is dead, the queue is full for the last ones. */
 static NRT_STATUS one_call_too_many(void)
 {
     static const char *const timeouts[] = { "3", "30", "300" }; /* for slower machines */

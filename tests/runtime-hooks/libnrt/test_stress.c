@@ -383,7 +383,7 @@ static void threads_use_the_whole_interface_at_once(void **state)
     free(neff);
 }
 
-/* --- nothing is left -------------------------------------------------------------------------- */
+/* --- leftovers -------------------------------------------------------------------------------- */
 
 static size_t entries_of(const char *folder)
 {

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     char long_name[1000];
     void *library = NULL;
 
-    neuron_mark("early", 1); /* there is no listener yet */
+    neuron_mark("early", 1); /* no listener exists yet */
     if (argc > 1) {
         library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
         if (!library || call(library, "nrt_init", 1) != 0) {

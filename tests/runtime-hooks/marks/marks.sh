@@ -40,8 +40,8 @@ export PYTHONPATH=$python PYTHONDONTWRITEBYTECODE=1
 skip_sanitized
 
 # No runtime, and disabled hooks: nothing happens.
-./marking_c && ./marking_cpp && python3 marking.py || fail "fails without hooks"
-NEURON_HOOKS=0 ./marking_c "$NTK_LIB_DIR/libnrt.so.1" || fail "fails with hooks that are off"
+./marking_c && ./marking_cpp && python3 marking.py || fail "the job fails without hooks"
+NEURON_HOOKS=0 ./marking_c "$NTK_LIB_DIR/libnrt.so.1" || fail "the job fails with disabled hooks"
 
 marked() { neuron-monitor query events --db marks.db --kind mark --json; }
 has() { [ "$(marked | jq length)" -ge "$1" ] && echo yes; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""network make FOLDER | network compare OUT.npy WANT.npy - a small image classifier for neuron-graph, and what numpy makes of it.
+"""network make FOLDER | network compare OUT.npy WANT.npy - a small image classifier for neuron-graph, and the
+result that numpy computes.
 
-Writes net-symbol.json (a residual block, a branch on the CPU, two MLUs), its parameters as stored and deflated archives, an
-input, and the output that plain numpy computes.
-"""
+Writes net-symbol.json (a residual block, a branch on the CPU, two MLUs), its parameters as stored and
+deflated archives, an input, and the output that plain numpy computes."""
 import json
 import os
 import sys

@@ -16,8 +16,8 @@ network make .
 device=mlu1 ops=7,8,9,10 inputs=7 outputs=10 fire=7" ] || complain "unexpected segments: $("$graph" segments net-symbol.json)"
 
 "$graph" params net.npz -o net.params || complain "params -o failed"
-[ "$("$graph" params net.npz)" = "$("$graph" params net.params)" ] || complain "the raw form has other arrays"
-[ "$("$graph" params net.npz)" = "$("$graph" params packed.npz)" ] || complain "the deflated archive has other arrays"
+[ "$("$graph" params net.npz)" = "$("$graph" params net.params)" ] || complain "the arrays of the raw form differ"
+[ "$("$graph" params net.npz)" = "$("$graph" params packed.npz)" ] || complain "the arrays of the deflated archive differ"
 for params in net.npz packed.npz net.params; do
     for mode in imperative symbolic; do
         for mlu in host cnml; do

@@ -10,7 +10,7 @@
 #include "tests/runtime-hooks/mlugraph/random_symbol.h"
 #include "tests/support/unit.h"
 
-/* ---- a device that counts ---- */
+/* ---- a counting device ---- */
 
 static struct {
     uint32_t forwards;
@@ -137,7 +137,7 @@ static void assert_same_heads(struct graph_executor *a, struct graph_executor *b
     }
 }
 
-static void segments_compute_what_their_operators_do(void **state)
+static void segments_compute_the_same_as_their_operators(void **state)
 {
     uint32_t fused = 0;
 
@@ -376,7 +376,7 @@ static void nodes_that_do_not_fit_are_rejected_with_a_message(void **state)
     }
 }
 
-static void types_that_differ_are_refused(void **state)
+static void different_types_are_rejected(void **state)
 {
     struct mlu_symbol symbol;
     struct graph_executor graph = { 0 };
@@ -397,11 +397,11 @@ static void types_that_differ_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segments_compute_what_their_operators_do),
+        cmocka_unit_test(segments_compute_the_same_as_their_operators),
         cmocka_unit_test(a_segment_runs_once_at_its_last_input),
         cmocka_unit_test(simple_bind_takes_shapes_and_gets_values_later),
         cmocka_unit_test(nodes_that_do_not_fit_are_rejected_with_a_message),
-        cmocka_unit_test(types_that_differ_are_refused),
+        cmocka_unit_test(different_types_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, set_up, NULL);

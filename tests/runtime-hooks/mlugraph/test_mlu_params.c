@@ -48,7 +48,7 @@ static void assert_the_four(const struct mlu_params *params)
     assert_null(mlu_params_get(params, "arg:w"));
 }
 
-static void archives_and_raw_files_are_read_alike(void **state)
+static void archives_and_raw_files_give_the_same_values(void **state)
 {
     static const char *const names[] = { "stored", "deflated", "raw" };
 
@@ -67,7 +67,7 @@ static void archives_and_raw_files_are_read_alike(void **state)
     }
 }
 
-static void params_that_are_written_are_read_again(void **state)
+static void written_params_read_back(void **state)
 {
     char *folder = test_scratch_create();
     char path[512];
@@ -122,7 +122,7 @@ static void invalid_params_are_rejected_with_a_message(void **state)
 }
 
 /* A damaged field of the raw sample. */
-static void false_fields_are_rejected(void **state)
+static void invalid_fields_are_rejected(void **state)
 {
     const size_t entry = sizeof(struct mlu_params_header);
     const struct {
@@ -198,7 +198,7 @@ static void damage_is_survived(void **state)
     }
 }
 
-static void numbers_are_rounded_as_their_types_say(void **state)
+static void numbers_are_rounded_to_their_types(void **state)
 {
     static const struct mlu_shape shape = { 1, { 1 } };
     static const struct {
@@ -284,12 +284,12 @@ static void arrays_are_written_as_numpy_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(archives_and_raw_files_are_read_alike),
-        cmocka_unit_test(params_that_are_written_are_read_again),
+        cmocka_unit_test(archives_and_raw_files_give_the_same_values),
+        cmocka_unit_test(written_params_read_back),
         cmocka_unit_test(invalid_params_are_rejected_with_a_message),
-        cmocka_unit_test(false_fields_are_rejected),
+        cmocka_unit_test(invalid_fields_are_rejected),
         cmocka_unit_test(damage_is_survived),
-        cmocka_unit_test(numbers_are_rounded_as_their_types_say),
+        cmocka_unit_test(numbers_are_rounded_to_their_types),
         cmocka_unit_test(arrays_are_written_as_numpy_does),
     };
 

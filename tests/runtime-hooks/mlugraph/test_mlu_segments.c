@@ -28,7 +28,7 @@ static char *written(const struct mlu_fuse_graph *graph)
     return ntk_buf_take(&text, NULL);
 }
 
-static void small_graphs_are_cut_as_worked_out_by_hand(void **state)
+static void small_graphs_are_cut_as_calculated_by_hand(void **state)
 {
     static const struct {
         const char *graph;
@@ -271,7 +271,7 @@ static size_t compare(const struct mlu_fuse_graph *graph, uint64_t seed, bool wi
     return next;
 }
 
-static void segments_are_what_an_exhaustive_search_finds(void **state)
+static void segments_match_an_exhaustive_search(void **state)
 {
     size_t found = 0;
 
@@ -284,7 +284,7 @@ static void segments_are_what_an_exhaustive_search_finds(void **state)
     assert_true(found > 2000); /* the graphs do have segments */
 }
 
-static void larger_graphs_are_cut_as_the_definition_says(void **state)
+static void larger_graphs_are_cut_according_to_the_definition(void **state)
 {
     size_t found = 0;
 
@@ -414,10 +414,10 @@ static void ten_thousand_operators_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_graphs_are_cut_as_worked_out_by_hand),
+        cmocka_unit_test(small_graphs_are_cut_as_calculated_by_hand),
         cmocka_unit_test(the_ends_of_a_segment_are_reported),
-        cmocka_unit_test(segments_are_what_an_exhaustive_search_finds),
-        cmocka_unit_test(larger_graphs_are_cut_as_the_definition_says),
+        cmocka_unit_test(segments_match_an_exhaustive_search),
+        cmocka_unit_test(larger_graphs_are_cut_according_to_the_definition),
         cmocka_unit_test(a_walk_finds_every_value_in_its_place),
         cmocka_unit_test(ten_thousand_operators_are_cut),
     };

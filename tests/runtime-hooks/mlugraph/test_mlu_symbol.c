@@ -74,7 +74,7 @@ static const char *const generations[] = {
     " 'heads': [[7, 0, 0]], 'attrs': {'mxnet_version': ['int', 10300]}}",
 };
 
-static void every_generation_says_the_same(void **state)
+static void every_generation_gives_the_same_symbol(void **state)
 {
     static const int32_t versions[] = { 0, 905, 10300 };
 
@@ -106,7 +106,7 @@ static void every_generation_says_the_same(void **state)
     }
 }
 
-static void devices_can_be_given_in_many_ways(void **state)
+static void devices_can_be_specified_in_many_ways(void **state)
 {
     static const struct {
         const char *attrs;
@@ -251,7 +251,7 @@ static void invalid_symbols_are_rejected_with_a_message(void **state)
     }
 }
 
-static void every_cut_of_a_file_is_refused(void **state)
+static void every_truncated_file_is_rejected(void **state)
 {
     for (size_t g = 0; g < 3; g++) {
         char *text = quoted(generations[g]);
@@ -278,7 +278,7 @@ static void add_many(struct ntk_buf *text, const char *op, uint32_t count)
     ntk_buf_add_text(text, "], \"heads\": [[0, 0]]}");
 }
 
-static void huge_counts_are_refused(void **state)
+static void huge_counts_are_rejected(void **state)
 {
     static const struct {
         const char *op;
@@ -336,11 +336,11 @@ static void weights_and_labels_are_not_read_at_run_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_generation_says_the_same),
-        cmocka_unit_test(devices_can_be_given_in_many_ways),
+        cmocka_unit_test(every_generation_gives_the_same_symbol),
+        cmocka_unit_test(devices_can_be_specified_in_many_ways),
         cmocka_unit_test(invalid_symbols_are_rejected_with_a_message),
-        cmocka_unit_test(every_cut_of_a_file_is_refused),
-        cmocka_unit_test(huge_counts_are_refused),
+        cmocka_unit_test(every_truncated_file_is_rejected),
+        cmocka_unit_test(huge_counts_are_rejected),
         cmocka_unit_test(weights_and_labels_are_not_read_at_run_time),
     };
 

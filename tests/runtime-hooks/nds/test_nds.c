@@ -326,7 +326,7 @@ static int looks_at_itself(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void reading_its_own_segment_does_not_drop_the_lock_that_shows_it_lives(void **state)
+static void reading_its_own_segment_does_not_drop_the_liveness_lock(void **state)
 {
     const char *folder = current(state)->folder;
     struct observed child = observed_start(folder, looks_at_itself, NULL);
@@ -499,9 +499,8 @@ int main(void)
                                         runtime_teardown),
         cmocka_unit_test_setup_teardown(the_calling_process_is_read_with_its_own_writes_added,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(
-            reading_its_own_segment_does_not_drop_the_lock_that_shows_it_lives, runtime_setup,
-            runtime_teardown),
+        cmocka_unit_test_setup_teardown(reading_its_own_segment_does_not_drop_the_liveness_lock,
+                                        runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(the_cores_of_a_logical_core_are_distinguished,
                                         runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(objects_are_seen_from_their_commit_to_their_deletion,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a library of counters, whose calls fail one after another; everything that was created is
- * freed. */
+/* Method: a library of counters with calls that fail one after another; everything that was created
+ * is freed. */
 #include "runtime-hooks/nrt/nrt_io.h"
 
 #include <string.h>
@@ -94,7 +94,7 @@ static NRT_STATUS make(const struct ntk_nrt *nrt, struct ntk_nrt_io *io, const c
     return status;
 }
 
-static void a_failure_leaves_nothing(void **state)
+static void a_failure_leaks_nothing(void **state)
 {
     static const char *const calls[] = {
         "nrt_get_model_tensor_info",    "nrt_allocate_tensor_set",      "nrt_allocate_tensor_set",
@@ -141,7 +141,7 @@ static void a_failure_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failure_leaves_nothing),
+        cmocka_unit_test(a_failure_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""models - files of the encoding OPEF 1, made by hand: what popef_run must and must not run.
+"""models - files in the encoding OPEF 1, made by hand, that popef_run must and must not run.
 
-Usage: models.py: writes them into the working folder. The bytes are those of docs/formats/popef.md, not those of our writer."""
+Usage: models.py: writes them into the working folder. The bytes follow docs/formats/popef.md, not our writer."""
 import gzip
 import io
 import json
@@ -31,7 +31,7 @@ def blob(kind, head, data=b""):
 
 
 def compressed(name, data):
-    """An executable whose data is a zlib stream."""
+    """An executable with a zlib stream as data."""
     stored, head = zlib.compress(data, 1), text(name)
     return (b"OPEF" + struct.pack("<HHIIQQQQ", 1, 1, 0, 6, 56 + (len(head) + 7) // 8 * 8 + len(stored), len(head), len(stored), len(data))
             + b"ours-1\0\0" + head + bytes(-len(head) % 8) + stored)

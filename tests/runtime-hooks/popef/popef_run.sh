@@ -86,7 +86,7 @@ array two/y.npy '[1, 2]' '101 202'
 head -c "$(popef_dump --json plain.popef | jq '.files[0].tensors[0].offset')" plain.popef >model.popef
 tail -c +"$(($(stat -c %s model.popef) + 1))" plain.popef >variables.popef
 code 0 popef_run model.popef variables.popef -o split
-cmp plain/y.npy split/y.npy || complain "two files give another result"
+cmp plain/y.npy split/y.npy || complain "the result with two files differs"
 # Given inputs override those in the file.
 code 0 popef_run plain.popef -i x=in.raw -i w=in.raw -o given
 array given/y.npy '[3, 2]' '2 4 4 6 6 8'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A client of neuron-rtd as the frameworks of its time are, over the real gRPC of Python: what scripts
-share that are called with ENDPOINT GENERATED_FOLDER MODEL_FOLDER [CASE...]."""
+"""A client of neuron-rtd like the frameworks of its time, with Python's gRPC library: shared by scripts that
+are called with ENDPOINT GENERATED_FOLDER MODEL_FOLDER [CASE...]."""
 import os
 import sys
 import threading
@@ -45,7 +45,7 @@ class Client:
         return stub(requests(), timeout=PATIENCE)
 
     def session(self, asks=True):
-        """A stream that is read before it is written; (id, a function that ends it)."""
+        """Returns a stream that is read before it is written: (id, a function that ends it)."""
         end = threading.Event()
 
         def requests():

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Figures of neuron-rtd against what a client did and knows.
+"""Compares figures of neuron-rtd with the actions of a client.
 
-counters.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER: the daemon has an inf1.6xlarge whose every fifth execution has three
-corrected errors of memory, all on core 0, and whose core 4 is slow from its twelfth on.
-"""
+counters.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER: the daemon has an inf1.6xlarge. Every fifth execution has
+three corrected memory errors, all on core 0, and core 4 is slow from its twelfth execution on."""
 import re
 import sys
 import time
@@ -64,7 +63,7 @@ def nothing_yet(c):
 
 
 def work(c):
-    """What is counted where, and by whom."""
+    """Checks what is counted where, and for which user."""
     before = Figures(c)
     groups = [c.create_eg(nc_count=1).h_eg.id for _ in range(5)]  # the last one: device 1
     models = [c.load(NEFFS['mlp'], group=groups[1]).h_nn, c.load(NEFFS['model'], group=groups[4], ninfer=2).h_nn]
@@ -119,7 +118,7 @@ def work(c):
     for group in groups:
         expect('destroy', c.destroy_eg(h_eg=eg(group)).status.code, 0)
     after = Figures(c)
-    expect('memory is back', after.memory, before.memory)
+    expect('memory is freed', after.memory, before.memory)
     expect('models', (after.nmgr.model_stop_count, after.nmgr.model_unload_count), (2, 2))
     return done
 
@@ -132,7 +131,7 @@ def measured(c, done):
     for name in ('INFER_LATENCY', 'INFER_ON_INFA_LATENCY', 'INFER_ON_INFA_CYCLESx1k'):
         expect(name, kinds[f'NMGR_METRIC_{name}'].count, done)
     total, device = kinds['NMGR_METRIC_INFER_LATENCY'], kinds['NMGR_METRIC_INFER_ON_INFA_LATENCY']
-    check('a part is no longer than the whole', device.sum <= total.sum and device.max <= total.max)
+    check('a part does not exceed the whole', device.sum <= total.sum and device.max <= total.max)
     check('seconds', 0 < total.min < time.monotonic() - BEGAN)
     for name in ('LOAD', 'UNLOAD', 'START', 'STOP'):
         expect(name, kinds[f'NMGR_METRIC_MODEL_{name}_LATENCY'].count, 2)
@@ -142,7 +141,7 @@ def measured(c, done):
     expect('cores', [*zip(kinds['NMGR_METRIC_MODEL_NUM_NC'].values, kinds['NMGR_METRIC_MODEL_NUM_NC'].counts)], [(1, 2)])
     check('versions', kinds['NMGR_METRIC_MODEL_MAJOR_VERSION'].count == 2)
     # A period has its own events: none, then one.
-    until('a quiet second', lambda: not metrics(c, 1)[0])
+    until('a second without work', lambda: not metrics(c, 1)[0])
     model = c.load(NEFFS['model']).h_nn
     expect('infer', c.infer(h_nn=model, ifmap=MEMCPY).status.code, 0)
     recent = metrics(c, 60)[0]

@@ -1,5 +1,6 @@
-# daemon.sh - what the test scripts of neuron-rtd share; sourced first. $python has gRPC, $socket is the address at
-# which start() lets the daemon listen, and the folder "generated" has the messages of its definition for Python.
+# daemon.sh - common functions of the test scripts of neuron-rtd; sourced first. $python has gRPC, $socket is the
+# address at which start() lets the daemon listen, and the folder "generated" has the messages of its definition for
+# Python.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs protoc
 needs_python grpc

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""As the plug-in of TensorFlow calls, in its order, by the real gRPC of Python: four threads, each with several
-inferences in progress in shared memory that lost its name. Prints how many inferences came back."""
+"""Calls as the plug-in of TensorFlow does, in its order, with Python's gRPC library: four threads, each with
+several inferences in progress in shared memory without a name. Prints the number of completed inferences."""
 import collections
 import os
 import sys

@@ -50,7 +50,7 @@ says all.log '[NMGR:kmgr_start_nn] Started NN: 10001'
 says all.log '[TDRV:io_queue_prepare_input_nonhugetlb] Unexpected input size, for in, expected: 32768, received: 32767'
 client all numerical
 says all.log '[TDRV:exec_process_errors] Error notifications found on NC 0: INFER_ERROR_SUBTYPE_NUMERICAL'
-# Another daemon finds them taken, retries, stays, and tells every client.
+# Another daemon finds them in use, retries, keeps running, and reports the error to every client.
 begin busy
 says busy.log "neuron:ncdev_device_init: device inuse by pid:${rtd[all]}" '[TDRV:tdrv_init_mla_phase1] Could not open the device index:0' \
     '[TDRV:tdrv_destroy] TDRV not initialized' '[NRTD:InitTongas] Failed to initialize devices, error:2' \
@@ -74,7 +74,7 @@ pids+=($!)
 wait_for listens one
 grep -qF 'Initialized Inferentia: 0000:10:1d.0' one.log || fail "see one.log"
 client one states
-grep -q 'methods: /nrt.nmgr_v1/start' one.log || fail "level 7 does not name calls"
+grep -q 'methods: /nrt.nmgr_v1/start' one.log || fail "level 7 does not log calls"
 # Clients that count cores over gRPC see each daemon's: 4, 4 and 8.
 "$python" - generated "$scratch" <<'END' || fail "unexpected cores"
 import sys
@@ -125,7 +125,7 @@ with open(\"syslog\", \"wb\", buffering=0) as file:
         [ $code = 1 ]
         kill $hears' 2>unshare.err || fail "unexpected result for syslog: $(cat syslog)"
     [ ! -s quiet.log ] || fail "without -x the console has lines"
-    grep -q 'rtd: cannot listen on' ends.log || fail "the last words are not on the console"
+    grep -q 'rtd: cannot listen on' ends.log || fail "the last messages are not on the console"
     grep -qE '^<30>[A-Z][a-z]{2} [ 0-9]{2} [0-9:]{8} nrtd\[[0-9]+\]: \[NRTD:RunServer\] Server listening on unix:' syslog ||
         fail "unexpected output: $(cat syslog)"
     grep -q '\[NRTD:sig_act\] SIG: 15$' syslog || fail "unexpected output: $(cat syslog)"
@@ -166,7 +166,7 @@ grep -q 'ignoring unknown keys in the configuration: init_config.x' config.log |
 grep -q 'num_hugepages_per_device has no effect' config.log || fail "see config.log"
 grep -q 'model_cache_count has no effect' config.log || fail "see config.log"
 ! grep -v '0000000000000000' /proc/"${rtd[config]}"/task/*/status | grep -E 'Cap(Eff|Prm|Inh|Bnd):' ||
-    [ "$(id -u)" != 0 ] || fail "capabilities are left"
+    [ "$(id -u)" != 0 ] || fail "it keeps capabilities"
 "$python" - generated "$scratch" <<'END' || fail "unexpected ninfer"
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -195,7 +195,7 @@ listens_at() { grep -qF "Server listening on $1" "$2.log" && echo yes; }
 wait_for listens_at 127.0.0.1:$port port
 code=0
 neuron-rtd -x -g 127.0.0.1:$port -t 10:1d.0 2>taken.log || code=$?
-[ $code = 1 ] && grep -q "cannot listen on '127.0.0.1:$port': Address already in use" taken.log || fail "a port of another: unexpected exit code $code"
+[ $code = 1 ] && grep -q "cannot listen on '127.0.0.1:$port': Address already in use" taken.log || fail "a port in use: unexpected exit code $code"
 neuron-rtd -x -g here.sock -t 10:1d.0 2>here.log &
 rtd[here.sock]=$!
 pids+=($!)
@@ -235,7 +235,7 @@ printf '{"devices": [0, 2]}' >gap.json
 refused 2 'device 1 is missing' -i ./gap
 printf '{"model_config":\n{"timeout": "2"}}' >wrong
 refused 1 'wrong: line 2: model_config.timeout: expected an integer' -c wrong
-[ ! -e refused ] || fail "a daemon that was refused listened"
+[ ! -e refused ] || fail "a daemon that failed to start listened"
 
 # An empty list of devices, and devices that the machine lacks: no cores, but the daemon answers.
 printf '{"devices": []}' >none.json

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A client of neuron-rtd as the frameworks of its time are, over the real gRPC of Python.
+"""A client of neuron-rtd like the frameworks of its time, with Python's gRPC library.
 
-rtd.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER [CASE...]
-"""
+rtd.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER [CASE...]"""
 import os
 import sys
 import threading
@@ -15,7 +14,7 @@ from client import PATIENCE, Client, Shared, eg, expect, io, memory, nn, pb, unt
 # ---- cases: each leaves the daemon empty ----
 
 def vectors(c):
-    """Payloads of the wire, byte for byte."""
+    """Returns payloads of the wire, byte for byte."""
     def hexed(message):
         return message.SerializeToString().hex()
     expect('create_eg', hexed(pb.create_eg_request(nc_count=4, session_id=7)), '08041007')
@@ -36,7 +35,7 @@ def vectors(c):
 
 
 def raw(c):
-    """The same bytes through the daemon: what it answers is what clients' generated code reads."""
+    """The same bytes through the daemon: the generated code of clients reads its answers."""
     stub = c.channel.unary_unary('/nrt.nmgr_v1/create_eg', lambda b: b, lambda b: b)
     answer = stub(bytes.fromhex('0802'))
     group = pb.create_eg_response.FromString(answer)
@@ -71,7 +70,7 @@ def groups(c):
 
 
 def order(c):
-    """As the plug-in of TensorFlow calls, with shared memory that loses its name at once."""
+    """Calls as the plug-in of TensorFlow does, with shared memory that loses its name at once."""
     _, end_probe = c.session(asks=False)
     end_probe()
     session, end = c.session()
@@ -152,7 +151,7 @@ def states(c):
 
 
 def refused(c):
-    """Streams of load that are cut, lie, or hold no NEFF."""
+    """Streams of load that are truncated, lie, or hold no NEFF."""
     group = c.create_eg(nc_count=1).h_eg.id
     for what, answer, code in (
             ('an announced size', c.load(NEFF, group=group, size=len(NEFF) + 1), 2),
@@ -177,7 +176,7 @@ def refused(c):
     c.list_egs()  # the daemon has answered what was sent after it
     future.cancel()
     is_over.set()
-    until('the group of a cut load is empty', lambda: c.destroy_eg(h_eg=eg(group)).status.code == 0)
+    until('the group of a truncated load is empty', lambda: c.destroy_eg(h_eg=eg(group)).status.code == 0)
 
 
 def gone(c):
@@ -196,7 +195,7 @@ def gone(c):
 
 
 def depth(c):
-    """More than so many are refused, and counted; each that was taken has its result."""
+    """More requests than the limit are rejected and counted; each accepted one has its result."""
     implicit = c.load(NEFF, ninfer=3).h_nn
     before = c.read_inference_counters().nmgr_counters
     cookies, full = [], 0
@@ -218,7 +217,7 @@ def depth(c):
 
 
 def turns(c):
-    """Nodes of 4 and 1 cores: side by side where they fit, in turn where the group is smaller."""
+    """Nodes of 4 and 1 cores run in parallel if they fit, in turn if the group is smaller."""
     x = [io('x', bytes(128 * 512 * 4))]
     results = []
     for count, code in ((3, 9), (4, 0), (5, 0), (6, 0)):
@@ -239,7 +238,7 @@ def turns(c):
             expect('unload', c.unload(h_nn=loaded.h_nn).status.code, 0)
         expect('destroy', c.destroy_eg(h_eg=group).status.code, 0)
     expect('the same results', [one for one in results if one != results[0]], [])
-    expect('that are none', len(results[0]['y']), 128 * 512 * 4)
+    expect('size of the result', len(results[0]['y']), 128 * 512 * 4)
     expect('not zero', any(results[0]['y']), True)
     # A header with wrong counts of nodes; 480: cores of each.
     for cores, group_cores in ((1, 0), (1, 2), (60, 16)):
@@ -252,12 +251,12 @@ def turns(c):
             expect('destroy', c.destroy_eg(h_eg=group).status.code, 0)
     expect('nothing is left', len(c.list_egs().eg_info), 0)
     implicit = c.load(TURNS).h_nn
-    expect('never in turn', c.list_egs().eg_info[0].nc_count, 5)
+    expect('not in turn', c.list_egs().eg_info[0].nc_count, 5)
     expect('unload', c.unload(h_nn=implicit).status.code, 0)
 
 
 def memory_of(location, category):
-    """Bytes in the device tree, of all cores."""
+    """Returns bytes in the device tree, of all cores."""
     total = 0
     for folder, _, files in os.walk(os.environ['NEURON_HOOKS_DIR']):
         if folder.endswith(f'/memory_usage/{location}/{category}') and 'total' in files:
@@ -267,17 +266,18 @@ def memory_of(location, category):
 
 
 def memory_in_flight(c):
-    """Tensors of as many inferences as may be in progress are memory of the model, which a load gets or fails."""
+    """The model has memory for the tensors of all inferences that may be in progress; a load gets this memory
+    or fails."""
     group = c.create_eg(nc_count=1).h_eg
     one = sum(len(tensor.buf) for tensor in INPUTS) + sum(map(len, RESULT.values()))
-    until('there is nothing', lambda: memory_of('device_mem', 'tensors') + memory_of('host_mem', 'tensors') == 0)
+    until('nothing is allocated', lambda: memory_of('device_mem', 'tensors') + memory_of('host_mem', 'tensors') == 0)
     for ninfer in (1, 6):
         model = c.load(NEFF, group=group.id, ninfer=ninfer).h_nn
         until(f'{ninfer} inferences have memory', lambda: memory_of('device_mem', 'tensors') == ninfer * one)
-        until('what is staged too', lambda: memory_of('host_mem', 'tensors') == one)
+        until('staged memory also exists', lambda: memory_of('host_mem', 'tensors') == one)
         expect('unload', c.unload(h_nn=model).status.code, 0)
-        until('it is back', lambda: memory_of('device_mem', 'tensors') == 0)
-    until('on the host, too', lambda: memory_of('host_mem', 'tensors') == 0)
+        until('the memory is freed', lambda: memory_of('device_mem', 'tensors') == 0)
+    until('also on the host', lambda: memory_of('host_mem', 'tensors') == 0)
     refused = c.load(LARGE, group=group.id, ninfer=200)
     expect(f'200 of 64 MiB: {refused.status.details}', refused.status.code, 4)
     expect('says why', refused.status.details.startswith(b'Failed to allocate buffer in MLA DRAM for '), True)
@@ -289,8 +289,9 @@ def memory_in_flight(c):
 
 
 def most_under_way(c, model, ifmap, ninfer, is_seen):
-    """Posts ninfer at once, if that many are taken: how many it had, at best, and how often one was refused; 20 times, and
-    until is_seen(most, refused): a busy client may be slower than the model."""
+    """Posts ninfer inferences at once, if that many are accepted. Returns the highest number in progress, and
+    how often one was rejected. Does so 20 times, and until is_seen(most, refused), because a busy client may
+    be slower than the model."""
     most = refused = rounds = 0
     end = time.monotonic() + PATIENCE
     while rounds < 20 or (not is_seen(most, refused) and time.monotonic() < end):
@@ -311,7 +312,7 @@ def most_under_way(c, model, ifmap, ninfer, is_seen):
 
 
 def numerical(c):
-    """NaN goes in, and comes out with the code that says so."""
+    """NaN in the input gives NaN in the output, with the status code for it."""
     nans = b'\0\0\xc0\x7f' * (128 * 512)
     model = c.load(TURNS).h_nn
     answer = c.infer(h_nn=model, ifmap=[io('x', nans)])
@@ -320,13 +321,13 @@ def numerical(c):
 
 
 def left_running(c):
-    """Nobody collects it; whoever reads our output knows that it runs."""
+    """No client collects this inference; the test reads in our output that it runs."""
     model = c.load(NEFF, timeout=PATIENCE).h_nn
     expect('post', c.infer_post(h_nn=model, ifmap=INPUTS).status.code, 0)
 
 
 def reported(c):
-    """A model that lives for some periods of the monitor, and its reports."""
+    """Reports have a model that exists for a few periods of the monitor."""
     def tells(key, value):
         with open('reports.jsonl') as file:
             text = file.read().replace(' ', '')
@@ -345,7 +346,7 @@ def reported(c):
 
 
 def no_cores(c):
-    """Every answer is the same, and says why."""
+    """Every answer is the same, and gives the reason."""
     for answer in (c.create_eg(nc_count=1), c.list_egs(), c.infer(), c.infer_post(), c.start(), c.shm_map(path='/x')):
         expect('code', answer.status.code, 6)
         expect('says why', len(answer.status.details) > 0, True)

@@ -16,7 +16,7 @@ import openneuron_rtd_pb2 as own
 
 
 def generated(path):
-    """A module of the folder of generated ones whose package may have a namesake."""
+    """Returns a generated module; its package may exist elsewhere too."""
     spec = importlib.util.spec_from_file_location(path.replace('/', '_'), f'{sys.argv[2]}/{path}_pb2.py')
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -70,7 +70,7 @@ def model_table(c):
 def profile(c):
     start, stop = own_stub(c, 'profile', 'start'), own_stub(c, 'profile', 'stop')
     model = c.load(NEFF).h_nn
-    name = '/home/somebody/op+1-10001-0.ntff'
+    name = '/home/user/op+1-10001-0.ntff'
     for what, answer, code in (('no model', start(h_nn=nn(1), path=name), 3), ('no name', start(h_nn=model), 2),
                                ('a long name', start(h_nn=model, path='/' * 5000), 2), ('no capture', stop(path=name), 3)):
         expect(what, (answer.status.code, len(answer.status.details) > 0), (code, True))
@@ -81,13 +81,13 @@ def profile(c):
         expect('infer', c.infer(h_nn=model, ifmap=INPUTS).status.code, 0)
     answer = stop(path=name)
     expect(f'stop: {answer.status.details}', (answer.status.code, len(answer.ntff) > 1000), (0, True))
-    expect('no file of that name', os.path.exists(name), False)
+    expect('unknown file name', os.path.exists(name), False)
     with open(f'{sys.argv[3]}/capture.ntff', 'wb') as file:
         file.write(answer.ntff)
     expect('over', stop(path=name).status.code, 3)
     expect('once more', start(h_nn=model, path=name).status.code, 0)
     empty = stop(path=name)
-    expect('a capture of nothing', (empty.status.code, 0 < len(empty.ntff) < len(answer.ntff)), (0, True))
+    expect('an empty capture', (empty.status.code, 0 < len(empty.ntff) < len(answer.ntff)), (0, True))
     # A capture is removed with its model, and its name can be used again.
     expect('start', start(h_nn=model, path=name).status.code, 0)
     expect('unload', c.unload(h_nn=model).status.code, 0)
@@ -118,7 +118,7 @@ def health(c):
 
 
 def watching(c):
-    """Until the daemon ends."""
+    """Waits until the daemon exits."""
     with open('watching', 'w') as log:
         try:
             for answer in health_stub(c, c.channel.unary_stream, 'Watch')(health_pb.HealthCheckRequest(service='nrt.nmgr_v1')):
@@ -147,7 +147,7 @@ def code_of(call):
 
 
 class Reflection:
-    """Questions of one stream, each with its answer."""
+    """Sends the requests of one stream, each with its answer."""
     def __init__(self, c, version, pb2):
         self.pb2 = pb2
         self.questions = queue.Queue()
@@ -159,7 +159,7 @@ class Reflection:
         asked = self.pb2.ServerReflectionRequest(host='somewhere', **question)
         self.questions.put(asked)
         answer = next(self.answers)
-        expect('whose answer', (answer.valid_host, answer.original_request), ('somewhere', asked))
+        expect('request of the answer', (answer.valid_host, answer.original_request), ('somewhere', asked))
         return answer
 
     def end(self):
@@ -169,7 +169,7 @@ class Reflection:
 
 
 class Stream:
-    """infer_stream; inputs go out as soon as the daemon reads."""
+    """infer_stream; inputs are sent as soon as the daemon reads."""
     def __init__(self, c, pack=pb.infer_request.SerializeToString):
         self.requests = queue.Queue()
         stub = c.channel.stream_stream('/nrt.nmgr_stream/infer_stream', pack, pb.infer_response.FromString)
@@ -192,7 +192,7 @@ def number_of(answer):
 
 
 def stream(c):
-    """Each request has its answer, in its turn."""
+    """Each request has its answer, in order."""
     fast, slow = (c.load(neff, ninfer=8).h_nn for neff in (NEFF, MLP))
     wide = pb.infer_request(h_nn=slow, ifmap=[io('x', bytes(128 * 512 * 4))])
     s = Stream(c)
@@ -200,7 +200,7 @@ def stream(c):
     answers = [next(s.answers) for _ in range(6)]  # before the client has ended
     expect('codes', [a.status.code for a in answers], [0, 0, 3, 1002, 0, 0])
     expect('says why', [len(a.status.details) > 0 for a in answers], [False, False, True, True, False, False])
-    expect('whose', [number_of(answers[1]), number_of(answers[4])], [1, 3])
+    expect('request of the answer', [number_of(answers[1]), number_of(answers[4])], [1, 3])
     s.put(numbered(fast, 7))
     expect('again', number_of(next(s.answers)), 7)
     s.end()
@@ -215,7 +215,7 @@ def stream(c):
     answers = list(s.answers)
     expect('answers', (len(answers), s.answers.code()), (2000, grpc.StatusCode.OK))
     expect('codes', {a.status.code for a in answers} <= {0, 7}, True)
-    expect('whose', all(number_of(a) == i for i, a in enumerate(answers) if a.status.code == 0), True)
+    expect('request of the answer', all(number_of(a) == i for i, a in enumerate(answers) if a.status.code == 0), True)
     after = c.read_inference_counters().nmgr_counters
     good = sum(a.status.code == 0 for a in answers)
     expect('taken', after.infer_count - before.infer_count, good)
@@ -232,7 +232,7 @@ def stream(c):
     ended = {n.infer_status: n.count for n in c.read_inference_counters().nmgr_counters.infer_status_counts}
     expect('not all of them ran', sum(ended.values()) - sum(began.values()) <= 6, True)
 
-    # A client that disappears in the middle, and one whose model disappears with it.
+    # A client that disappears in the middle, and one that takes its model with it.
     s = Stream(c)
     s.put(*[numbered(fast, 1)] * 100)
     s.answers.cancel()

@@ -12,7 +12,7 @@ client services model
 
 # The file that a client was given is a capture of that model.
 neuron-profile view -n model/model.neff -s model/capture.ntff --output-format summary-json >summary.json || fail "no capture: $(head -c 200 summary.json)"
-jq -e '[.. | numbers] | length > 10' summary.json >/dev/null || fail "the capture has nothing in it: $(cat summary.json)"
+jq -e '[.. | numbers] | length > 10' summary.json >/dev/null || fail "the capture is empty: $(cat summary.json)"
 
 # A watcher is notified before the end, if the daemon gets a processor within the half second that it has for this.
 serves() { grep -q '^SERVING$' watching 2>/dev/null && echo yes; }
@@ -29,7 +29,7 @@ while :; do
     rm watching
     start
 done
-[ -z "$(ls "$TMPDIR")" ] || fail "files of captures are left: $(ls "$TMPDIR"/*)"
+[ -z "$(ls "$TMPDIR")" ] || fail "leftover files of captures: $(ls "$TMPDIR"/*)"
 
 NEURON_SOFT_INSTANCE=none start
 client services model not_serving

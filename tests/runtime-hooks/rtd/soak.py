@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Clients that come, do what they like and are killed in the midst of it: soak.py SOCKET NEFFS_FOLDER PID
+"""Clients that call at random and are killed meanwhile: soak.py SOCKET NEFFS_FOLDER PID
 
-NTK_SOAK_KILLS says how many are killed (40). Afterwards no group is left, counters add up, the daemon holds what it
-held before, and the socket answers."""
+NTK_SOAK_KILLS is the number of kills (40). Afterwards no group is left, counters add up, the daemon holds
+what it held before, and the socket answers."""
 import os
 import random
 import signal
@@ -28,7 +28,7 @@ def neff(name):
 
 
 class Lost(Exception):
-    """What the client had is gone, as may be."""
+    """The client's objects are gone, which is permitted."""
 
 
 def got(what, answer, good=(0,)):
@@ -59,7 +59,7 @@ class Worker:
         return self.random.randbytes(ROW)
 
     def shared(self, data):
-        """(path, descriptor) of memory that has no name any more."""
+        """Returns (path, descriptor) of unnamed memory."""
         self.number += 1
         path = f'/{MEMORY}{os.getpid()}_{self.number}'
         fd = os.open('/dev/shm' + path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
@@ -158,7 +158,7 @@ def kill(one):
 
 
 def soak(kills, wrong):
-    """Results that the clients had; each of them is killed after some more results of all."""
+    """Returns the number of results; each client is killed after some more results of all."""
     completed, workers = [], []  # separate for each client: a killed process must not hold a lock
 
     def results():
@@ -187,7 +187,7 @@ def settled(client):
 
 
 def counters(client):
-    """(of the interface by number, inferences by their status)"""
+    """Returns (fields of the message by number, inferences by status)."""
     message = parse(first(parse(client.ask('read_inference_counters')), 1))
     return message, {first(one, 1): first(one, 2) for one in map(parse, message.get(2, []))}
 
@@ -200,7 +200,7 @@ def main():
     before = daemon.get()
     completed += soak(KILLS, wrong)
     settled(client)
-    until('what clients had is gone', lambda: not set(daemon.grown(before, daemon.get())) - {'threads', 'descriptors'})
+    until('objects of clients are freed', lambda: not set(daemon.grown(before, daemon.get())) - {'threads', 'descriptors'})
     now = daemon.get()
     more = now['threads'] - before['threads']  # workers of the pool; each has one descriptor
     if more > 3 * CLIENTS or now['descriptors'] - before['descriptors'] > max(more, 0):

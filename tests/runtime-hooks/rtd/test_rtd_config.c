@@ -31,7 +31,7 @@ static void every_key_counts(void **state)
     assert_string_equal(config.unknown, "");
 }
 
-static void settings_that_are_missing_are_not_given(void **state)
+static void missing_settings_stay_unset(void **state)
 {
     struct rtd_config config;
     struct ntk_err err = { 0 };
@@ -41,7 +41,7 @@ static void settings_that_are_missing_are_not_given(void **state)
                  config.io_data_host.is_given || config.drops_capabilities.is_given);
 }
 
-static void the_inner_place_counts_more(void **state)
+static void the_inner_setting_takes_precedence(void **state)
 {
     static const char text[] = "{\"init_config\": {\"io_dma_data_host\": false},"
                                " \"io_dma_data_host\": true}";
@@ -63,7 +63,7 @@ static void unknown_keys_are_reported(void **state)
     assert_false(config.timeout_s.is_given);
 }
 
-static void settings_that_are_invalid_are_refused_with_their_place(void **state)
+static void invalid_settings_are_rejected_with_their_position(void **state)
 {
     static const struct {
         const char *text, *sentence;
@@ -118,7 +118,7 @@ static void an_instance_has_an_address_and_devices(void **state)
     assert_false(instance.has_devices);
 }
 
-static void an_instance_that_is_wrong_is_refused(void **state)
+static void an_invalid_instance_is_rejected(void **state)
 {
     static const struct {
         const char *text, *sentence;
@@ -144,7 +144,7 @@ static void an_instance_that_is_wrong_is_refused(void **state)
     }
 }
 
-static void long_lists_and_texts_stay_within_bounds(void **state)
+static void long_lists_and_texts_are_limited(void **state)
 {
     char text[4096] = "{\"server_port\": \"";
     struct rtd_instance instance;
@@ -210,13 +210,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_counts),
-        cmocka_unit_test(settings_that_are_missing_are_not_given),
-        cmocka_unit_test(the_inner_place_counts_more),
+        cmocka_unit_test(missing_settings_stay_unset),
+        cmocka_unit_test(the_inner_setting_takes_precedence),
         cmocka_unit_test(unknown_keys_are_reported),
-        cmocka_unit_test(settings_that_are_invalid_are_refused_with_their_place),
+        cmocka_unit_test(invalid_settings_are_rejected_with_their_position),
         cmocka_unit_test(an_instance_has_an_address_and_devices),
-        cmocka_unit_test(an_instance_that_is_wrong_is_refused),
-        cmocka_unit_test(long_lists_and_texts_stay_within_bounds),
+        cmocka_unit_test(an_invalid_instance_is_rejected),
+        cmocka_unit_test(long_lists_and_texts_are_limited),
         cmocka_unit_test(messages_name_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void addresses_are_found_in_any_order(void **state)
     assert_int_equal(devices.indexes[1], 2);
 }
 
-static void devices_are_all_served_when_none_is_named(void **state)
+static void all_devices_are_served_if_none_is_named(void **state)
 {
     struct ntk_core_machine machine = machine_of("inf1.24xlarge");
     struct rtd_devices devices = { 0 };
@@ -120,7 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_are_found_in_any_order),
-        cmocka_unit_test(devices_are_all_served_when_none_is_named),
+        cmocka_unit_test(all_devices_are_served_if_none_is_named),
         cmocka_unit_test(a_gap_is_named),
         cmocka_unit_test(devices_that_the_machine_lacks_are_named),
         cmocka_unit_test(other_texts_are_not_addresses),

@@ -64,7 +64,7 @@ static void console_end(struct console *console, char *out, size_t out_bytes)
     (void)fclose(console->file);
 }
 
-static void a_line_is_what_the_service_expects(void **state)
+static void a_line_has_the_form_that_the_service_expects(void **state)
 {
     const struct tm when = { .tm_mon = 10, .tm_mday = 3, .tm_hour = 4, .tm_min = 5, .tm_sec = 9 };
     char out[128] = "";
@@ -113,7 +113,7 @@ static void the_service_gets_lines_and_the_console_on_request(void **state)
     test_scratch_destroy(folder);
 }
 
-static void levels_are_the_daemons_own(void **state)
+static void levels_are_those_of_the_daemon(void **state)
 {
     static const int heard_of[] = { [3] = 1, [4] = 2, [5] = 3, [6] = 4, [7] = 5 };
     char *folder = test_scratch_create();
@@ -142,7 +142,7 @@ static void levels_are_the_daemons_own(void **state)
 }
 
 /* Without a service, and with one that hangs with a full queue. */
-static void lines_that_the_service_refuses_are_on_the_console(void **state)
+static void lines_that_the_service_rejects_go_to_the_console(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "log");
@@ -153,14 +153,14 @@ static void lines_that_the_service_refuses_are_on_the_console(void **state)
     struct console console = console_begin();
 
     rtd_log_open(path, 5, false);
-    ntk_log_info("", "nobody is there");
+    ntk_log_info("", "no service");
     fd = listen_at(path);
     for (int i = 0; i < 1000; i++) {
         ntk_log_info("", "line");
     }
     rtd_log_close();
     console_end(&console, out, sizeof out);
-    assert_non_null(strstr(out, "nobody is there\n"));
+    assert_non_null(strstr(out, "no service\n"));
     for (const char *at = out; (at = strstr(at, "line\n")); at++) {
         lines++;
     }
@@ -177,10 +177,10 @@ static void lines_that_the_service_refuses_are_on_the_console(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_what_the_service_expects),
+        cmocka_unit_test(a_line_has_the_form_that_the_service_expects),
         cmocka_unit_test(the_service_gets_lines_and_the_console_on_request),
-        cmocka_unit_test(levels_are_the_daemons_own),
-        cmocka_unit_test(lines_that_the_service_refuses_are_on_the_console),
+        cmocka_unit_test(levels_are_those_of_the_daemon),
+        cmocka_unit_test(lines_that_the_service_rejects_go_to_the_console),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

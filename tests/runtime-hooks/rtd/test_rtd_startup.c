@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When the daemon tries again to open its devices. Method: a daemon without devices, whose attempts
+/* When the daemon tries again to open its devices. Method: a daemon without devices; its attempts
  * all fail, and a clock on which every wait ends at once; a signal arrives in one of the waits. */
 #include "runtime-hooks/rtd/rtd_startup.h"
 

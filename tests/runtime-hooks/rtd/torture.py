@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Clients that no framework is: torture.py SOCKET NEFFS_FOLDER PID [CASE...]
+"""Clients unlike any framework: torture.py SOCKET NEFFS_FOLDER PID [CASE...]
 
-Each case runs, at least twice, next to a client that infers all the time. Afterwards the daemon holds what it held
-before: no descriptor, no thread, no memory of clients, no group is left, and the other client had right answers."""
+Each case runs, at least twice, next to a client that infers all the time. Afterwards the daemon holds what it
+held before: no more descriptors, threads, client memory or groups, and the other client got correct answers."""
 import functools
 import os
 import socket
@@ -33,7 +33,8 @@ def group_count(client):
 
 
 def heard(client):
-    """The daemon has read what was sent before: it answers in the order of the connection what takes it no time."""
+    """Waits until the daemon has read everything sent before: it answers cheap requests in the order of the
+    connection."""
     group_count(client)
 
 
@@ -44,7 +45,7 @@ def right(what, client, model, data=DATA):
 # ---- borders ----
 
 def borders(client):
-    """Frames and messages end where they like."""
+    """Frames and messages end at different bytes."""
     group, model = client.model(neff('small'))
     request = framed(infer_request(model, [tensor('x', DATA)]))
     for frame in (1, 2, 3, 5, 7, len(request) - 1):
@@ -69,7 +70,7 @@ def borders(client):
 
 
 def several_messages(client):
-    """A stream of load takes what is one message after the other, however they share frames."""
+    """A load stream accepts one message after the other, however they share frames."""
     group = client.group(1)
     messages = client.load_messages(neff('small'), group=group)
     whole = b''.join(map(framed, messages))
@@ -94,7 +95,7 @@ def several_messages(client):
 
 
 def unknown_fields(client):
-    """What a later definition adds is skipped; numbers may be packed or not."""
+    """Fields of a later definition are skipped; numbers may be packed or not."""
     group, model = client.model(neff('small'))
     later = pb((100, 7), (101, b'later')) + varint(102 << 3 | 1) + bytes(8) + varint(103 << 3 | 5) + bytes(4)
     request = later + infer_request(model, [tensor('x', DATA) + later]) + later
@@ -111,12 +112,12 @@ def unknown_fields(client):
         client.good('infer_wait', pb((1, cookie)))
     # Repeated fields: messages are merged, of numbers the last one counts.
     twice = pb((1, pb((1, 4711)))) + infer_request(model, [tensor('x', DATA)])
-    expect('a handle twice', client.call('infer', twice)[0], 0)
+    expect('a duplicate handle', client.call('infer', twice)[0], 0)
     client.leave(group, model)
 
 
 def wrong_sizes(client):
-    """Sizes that are not true."""
+    """Sizes that are wrong."""
     group = client.group(1)
     whole = neff('small')
     for size, code in ((len(whole) - 1, 2), (len(whole) + 1, 2), (0, 2), (1 << 63, 4), ((1 << 64) - 1, 4)):
@@ -128,7 +129,7 @@ def wrong_sizes(client):
         expect(f'a message of {length} with {len(data)}', reply.status != 0, True)
     stream = client.open('list_egs')  # a length that is too small, so the rest is another message
     client.send(stream, struct.pack('>BI', 0, 1) + b'\x08\x01\x02\x03', end=True)
-    expect('a message that is cut', client.wait(stream).status != 0, True)
+    expect('a truncated message', client.wait(stream).status != 0, True)
     for data in (b'', b'\0', b'\0\0\0'):
         stream = client.open('list_egs')
         client.send(stream, data, end=True)
@@ -155,8 +156,9 @@ def models_of(client, group):
 
 
 def leaves_no_model(client, group, messages):
-    """Whether a load that is given up while a worker loads it leaves no model, as it does if this process gets a
-    processor: a load that is answered before the daemon reads of the reset keeps its model, which is unloaded then."""
+    """Whether a load that is cancelled while a worker loads it leaves no model. This requires that this
+    process gets a processor: if a load is answered before the daemon reads of the reset, it keeps its model,
+    which is then unloaded."""
     stream = client.open('load')
     client.send(stream, messages, end=True)
     heard(client)
@@ -177,7 +179,7 @@ def resets(client):
         client.send(stream, request, end=True)
         heard(client)
         client.reset(stream)
-    until('the inferences of calls that are gone have ended', lambda: client.post(model, DATA)[0] == 0)
+    until('inferences of cancelled calls have ended', lambda: client.post(model, DATA)[0] == 0)
     client.good('stop', pb((1, pb((1, model)))))
     client.good('unload', pb((1, pb((1, model)))))
     messages = b''.join(map(framed, client.load_messages(neff('wire'), group=group)))
@@ -187,8 +189,8 @@ def resets(client):
         client.reset(stream)
     messages = b''.join(map(framed, client.load_messages(neff('wide'), group=group)))
     for _ in range(2):
-        until('a load that is given up leaves no model', lambda: leaves_no_model(client, group, messages))
-    until('models without an owner are gone', lambda: client.call('destroy_eg', pb((1, pb((1, group)))))[0] == 0)
+        until('a cancelled load leaves no model', lambda: leaves_no_model(client, group, messages))
+    until('models without an owner are unloaded', lambda: client.call('destroy_eg', pb((1, pb((1, group)))))[0] == 0)
     for _ in range(40):
         streams = [client.open('create_eg') for _ in range(50)]
         for stream in streams:
@@ -199,7 +201,7 @@ def resets(client):
 
 
 def cuts(client):
-    """Connections that are lost anywhere in a load, or with whatever is in progress."""
+    """Connections that break anywhere in a load, or during any request."""
     messages = client.load_messages(neff('wire'))
     for part in range(24):
         other = Client(sock)
@@ -220,8 +222,8 @@ def cuts(client):
 
 
 def given_up(method, payload, timeout):
-    """The reply of a call with a deadline, on a separate connection: gRPC's core may answer a stream that has ended, which
-    ends it for h2; None then."""
+    """Returns the reply of a call with a deadline, on a separate connection. gRPC's core may answer a stream
+    that has ended, which ends it for h2; then it returns None."""
     other = Client(sock)
     stream = other.open(method, timeout=timeout)
     other.send(stream, framed(payload), end=True)
@@ -231,8 +233,8 @@ def given_up(method, payload, timeout):
 
 
 def outlives_waits(client, model):
-    """Whether an inference outlasts two waits that are given up, as it does if this process gets a processor: then its
-    result is there for a third wait, once."""
+    """Whether an inference outlasts two cancelled waits. This requires that this process gets a processor:
+    then a third wait gets its result, once."""
     code, cookie = client.post(model, DATA)
     expect('post', code, 0)
     reply = given_up('infer_wait', pb((1, cookie)), '30m')
@@ -250,15 +252,15 @@ def outlives_waits(client, model):
     code, message = client.read('infer_wait', client.answer(waiting, 'infer_wait'))
     if not is_running:
         return False
-    expect('the result is there still', (code, outputs(message)), (0, {'y': DATA}))
+    expect('the result still exists', (code, outputs(message)), (0, {'y': DATA}))
     expect('once', client.call('infer_wait', pb((1, cookie)))[0], 3)
     return True
 
 
 def deadlines(client):
-    """A call that its client gave up ends; what it waited for does not."""
+    """A cancelled call ends; the inference it waited for does not."""
     group, model = client.model(neff('slow'), ninfer=4, timeout=PATIENCE)
-    until('two waits are given up before the inference has ended', lambda: outlives_waits(client, model))
+    until('two waits are cancelled before the inference has ended', lambda: outlives_waits(client, model))
     # Two waiters: one gets the result.
     _, cookie = client.post(model, DATA)
     streams = [client.open('infer_wait') for _ in range(3)]
@@ -276,7 +278,7 @@ def deadlines(client):
 # ---- many ----
 
 def pings(client):
-    """A flood of them, with and without reading what comes back; one now and then on an idle connection."""
+    """A flood of them, with and without reading the answers; then occasional ones on an idle connection."""
     for _ in range(100):
         for number in range(100):
             client.h2.ping(struct.pack('>Q', number))
@@ -289,7 +291,7 @@ def pings(client):
         client.flush()
         client.take(0.01)
     until('pings of an idle connection', lambda: (client.take(0.1), client.acknowledged)[1] == 50)
-    expect('it goes on', (group_count(client), client.gone_away, client.is_closed), (1, None, False))
+    expect('the inference continues', (group_count(client), client.gone_away, client.is_closed), (1, None, False))
     deaf = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     deaf.connect(sock)
     deaf.settimeout(0.5)
@@ -300,12 +302,12 @@ def pings(client):
             deaf.sendall(ping * 1000)
     except OSError:
         pass
-    expect('beside it', group_count(client), 1)
+    expect('groups of the other client', group_count(client), 1)
     deaf.close()
 
 
 def streams(client):
-    """200 at once on one connection, answered in whatever order."""
+    """200 at once on one connection, answered in any order."""
     group, model = client.model(neff('small'), ninfer=256)
     numbers = []
     for number in range(200):
@@ -319,7 +321,7 @@ def streams(client):
 
 
 def connections(client):
-    """Many of them, of which most say nothing, or what is no HTTP/2; sessions without end."""
+    """Many connections that send nothing or invalid HTTP/2; endless sessions."""
     rest = []
     for number in range(100):
         one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -329,7 +331,7 @@ def connections(client):
         except OSError:
             pass
         rest.append(one)
-    expect('beside them', group_count(client), 1)
+    expect('groups of the other client', group_count(client), 1)
     for one in rest:
         one.close()
     other = Client(sock)
@@ -343,7 +345,7 @@ def connections(client):
 
 
 def headers(client):
-    """Calls that are none of gRPC, or too much."""
+    """Calls that are not gRPC, or are too large."""
     other = Client(sock)
     stream = other.open('list_egs', verb='GET')
     other.send(stream, framed(b''), end=True)
@@ -359,7 +361,7 @@ def headers(client):
     other.send(stream, framed(b''), end=True)
     other.wait(stream)  # gRPC's core may accept it or end the stream
     other.close()
-    # A call that sends nothing, and one whose client forgets to end it, which is still answered.
+    # A call that sends nothing, and one that its client forgets to end, which is still answered.
     stream = client.open('list_egs')
     client.send(stream, end=True)
     expect('no message', client.wait(stream).status, INTERNAL)
@@ -372,20 +374,22 @@ def headers(client):
 # ---- memory ----
 
 def grew_less(what, before, mebibytes):
-    """Since it had so many KiB. The thread sanitizer takes several times as much for itself."""
+    """The daemon grew by less than this since `before` (KiB). The thread sanitizer needs several times as
+    much for itself."""
     if os.environ.get('NTK_SANITIZE') != 'thread':
         expect(what, daemon.get()['KiB'] - before < mebibytes << 10, True)
 
 
 @functools.cache
 def bomb():
-    """128 MiB of zeros, as gzip packs them."""
+    """Returns 128 MiB of zeros, packed by gzip."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     return b''.join(packer.compress(bytes(1 << 20)) for _ in range(128)) + packer.flush()
 
 
 def compressed(client):
-    """No client compresses; who does is told, and nothing is unpacked: a bomb stays as small as it comes."""
+    """No client compresses. One that does gets an error, and nothing is unpacked: a bomb stays as small as it
+    arrives."""
     group, model = client.model(neff('small'))
     request = infer_request(model, [tensor('x', DATA)])
     for flag, answers in ((1, (DATA, None)), (2, (None,)), (255, (None,))):  # no encoding was negotiated: known limits
@@ -405,7 +409,7 @@ def compressed(client):
 
 
 def wide(client):
-    """100 MiB in a message each way."""
+    """100 MiB in one message, in each direction."""
     group, model = client.model(neff('wide'), ninfer=1, timeout=PATIENCE)
     data = os.urandom(1 << 16) * 1600
     right('100 MiB', client, model, data)
@@ -421,7 +425,7 @@ def wide(client):
 
 
 def deaf(client):
-    """Answers that are not taken: of 16 MiB, by a client that gives no room for them."""
+    """A client leaves no room for answers of 16 MiB."""
     group, model = client.model(neff('broad'), ninfer=1, timeout=PATIENCE)
     other = Client(sock, window=0, takes=False)
     request = framed(infer_request(model, [tensor('x', bytes(16 << 20))]))
@@ -431,7 +435,7 @@ def deaf(client):
         other.send(stream, request, end=True)
         # The head of an answer needs no window; once it has arrived, the rest is ready to be read.
         until('an answer begins', lambda: (other.take(0.1), other.replies[stream].headers)[1])
-    expect('beside it', group_count(client), 2)
+    expect('groups of the other client', group_count(client), 2)
     grew_less('their memory', before, 256)
     other.close()
     until('the model is free', lambda: client.infer(model, bytes(1))[0] == 1002)
@@ -439,7 +443,7 @@ def deaf(client):
 
 
 def bound(client):
-    """A NEFF has an end, also one that does not say how long it is. The daemon of this test takes 8 MiB."""
+    """A NEFF has a limit, even without a stated length. The daemon of this test accepts 8 MiB."""
     group = client.group(1)
     text = b'the NEFF is larger than the limit of 8 MiB'
     for what, messages in (

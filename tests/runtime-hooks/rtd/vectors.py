@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Payloads of the wire, byte for byte, to a daemon that was just started and back: vectors.py SOCKET NEFFS_FOLDER PID"""
+"""Sends payloads of the wire, byte for byte, to a daemon that was just started: vectors.py SOCKET
+NEFFS_FOLDER PID"""
 import errno
 import os
 import struct
@@ -17,7 +18,7 @@ def neff(name):
 
 
 def ask(client, method, sent, wanted=None, **kind):
-    """Bytes as they are given; the bytes of the answer."""
+    """Sends these bytes; returns the bytes of the answer."""
     got = client.ask(method, bytes.fromhex(sent), **kind).hex()
     if wanted is not None:
         expect(f'{method} {sent}', got, wanted)
@@ -25,12 +26,12 @@ def ask(client, method, sent, wanted=None, **kind):
 
 
 def refusal(code, text, at=1):
-    """A reply that has nothing but a status."""
+    """Returns a reply with only a status."""
     return pb((at, pb((1, code), (2, text)))).hex()
 
 
 class Memory:
-    """/NAME of the vectors; other runs of this test may have one for a moment."""
+    """/NAME of the vectors; another run of this test may hold it for a moment."""
     def __init__(self, name, data):
         self.path = f'/dev/shm/{name}'
         for _ in range(10 * PATIENCE):
@@ -46,7 +47,7 @@ class Memory:
         os.pwrite(self.fd, data, 0)
 
     def map(self, client, request):
-        """The name is gone when the daemon has it."""
+        """Waits until the daemon has the memory, and removes its name."""
         try:
             ask(client, 'shm_map', request, '0a00')
         finally:
@@ -96,7 +97,7 @@ def loads(client):
     ask(client, 'unload', '0a0308924e', '0a00')
     code, message = client.load_raw([bytes.fromhex('22050a03414243')])
     expect('three bytes', (code, len(first(parse(first(message, 1)), 2)) > 0), (2, True))
-    expect('a file that is not there', load(client, ['2a072f6d2e6e656666']), refusal(1, '/m.neff: No such file or directory'))
+    expect('a missing file', load(client, ['2a072f6d2e6e656666']), refusal(1, '/m.neff: No such file or directory'))
     newer = bytearray(wire)
     struct.pack_into('<QQ', newer, 24, 9, 1)
     code, message = client.load_raw(client.load_messages(bytes(newer), group=1))
@@ -145,8 +146,8 @@ def places(client):
     for group in (made[0], made[2]):
         client.good('destroy_eg', pb((1, pb((1, group)))))
     expect('four in a row', client.call('create_eg', pb((1, 4)))[0], 9)
-    expect('as many as there are', first(client.good('create_eg'), 3), 3)
-    expect('as many as there are', first(client.good('create_eg', pb((1, 0))), 3), 2)
+    expect('as many as exist', first(client.good('create_eg'), 3), 3)
+    expect('as many as exist', first(client.good('create_eg', pb((1, 0))), 3), 2)
     expect('none is free', client.call('create_eg')[0], 9)
     client.ask('unload_all')
 
@@ -193,7 +194,7 @@ def killed(client):
     _, model = other.model(neff('slow'), session=session)
     expect('post', other.post(model, bytes(64))[0], 0)
     other.close()
-    until('the groups of a client that is gone are free', lambda: not client.groups())
+    until('the groups of a disconnected client are free', lambda: not client.groups())
 
 
 def main():

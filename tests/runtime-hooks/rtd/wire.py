@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""neuron-rtd met below gRPC and generated classes: HTTP/2 streams whose bytes the test chooses, and
-protobuf messages put together by hand."""
+"""Speaks to neuron-rtd below gRPC and generated classes: HTTP/2 streams with bytes that the test chooses, and
+protobuf messages made by hand."""
 import os
 import select
 import socket
@@ -48,7 +48,7 @@ def varint(value):
 
 
 def pb(*fields):
-    """Each field (number, value): an int is a varint, text and bytes have a length."""
+    """Encodes fields (number, value): an int is a varint, text and bytes have a length."""
     out = []
     for number, value in fields:
         if isinstance(value, int):
@@ -60,7 +60,7 @@ def pb(*fields):
 
 
 def parse(data):
-    """{number: [value, ...]}; what has a length stays bytes."""
+    """Returns {number: [value, ...]}; fields with a length stay bytes."""
     out, at = {}, 0
 
     def number():
@@ -94,14 +94,14 @@ def first(message, number, default=0):
 
 
 def framed(payload, flag=0):
-    """A message as it lies in DATA frames."""
+    """Returns a message as it is sent in DATA frames."""
     return struct.pack('>BI', flag, len(payload)) + payload
 
 
 # ---- HTTP/2 ----
 
 class Reply:
-    """What came on one stream."""
+    """The received part of one stream."""
     def __init__(self):
         self.headers, self.data = {}, bytearray()
         self.is_over = False
@@ -153,8 +153,8 @@ class Wire:
         self.write(self.h2.data_to_send())
 
     def write(self, data):
-        """Any bytes, while what comes is taken: neither waits for the other. Whole frames stay whole: what the
-        other side's make necessary goes behind them."""
+        """Sends any bytes and receives meanwhile, so that neither side waits for the other. Whole frames stay
+        whole: frames that answer the other side's follow them."""
         self.pending += data
         while self.pending and not self.is_closed:
             readable, writable, _ = select.select([self.sock], [self.sock], [], PATIENCE)
@@ -188,7 +188,7 @@ class Wire:
         self.pending += self.h2.data_to_send()
 
     def take(self, seconds):
-        """One read, at most; False when nothing came."""
+        """Reads at most once; False if nothing arrived."""
         if self.is_closed or not select.select([self.sock], [], [], seconds)[0]:
             return False
         self.read_once()
@@ -227,7 +227,7 @@ class Wire:
         return stream
 
     def send(self, stream, data=b'', end=False, frame=1 << 14):
-        """In frames of so many bytes, as the windows allow it."""
+        """Sends frames of this many bytes, as the windows permit."""
         view = memoryview(data)
         at = 0
         while at < len(view):
@@ -251,7 +251,7 @@ class Wire:
         self.flush()
 
     def reset(self, stream, code=8):
-        """Whether there was something to reset: the reply may have ended the stream already."""
+        """Whether the stream still existed: the reply may have ended it."""
         reply = self.replies.pop(stream, None)
         if reply and reply.is_over:
             return False
@@ -260,7 +260,7 @@ class Wire:
         return True
 
     def wait(self, stream):
-        """The reply when its stream has ended; None when the connection is."""
+        """Returns the reply when its stream has ended; None if the connection has."""
         reply, end = self.replies[stream], time.monotonic() + PATIENCE
         while not reply.is_over:
             if self.is_closed:
@@ -272,7 +272,7 @@ class Wire:
         return reply
 
     def wait_data(self, stream):
-        """The first message of a stream that goes on."""
+        """Returns the first message of a stream that continues."""
         reply, end = self.replies[stream], time.monotonic() + PATIENCE
         while not reply.messages():
             if self.is_closed or reply.is_over or time.monotonic() > end:
@@ -281,7 +281,7 @@ class Wire:
         return reply.messages()[0]
 
     def ask(self, method, payload=b'', **kind):
-        """The bytes of the one reply."""
+        """Returns the bytes of the only reply."""
         stream = self.open(method, **kind)
         self.send(stream, framed(payload), end=True)
         return self.answer(stream, method)
@@ -312,7 +312,7 @@ def outputs(message):
 
 class Client(Wire):
     def call(self, method, payload=b'', **kind):
-        """(code, message)"""
+        """Returns (code, message)."""
         return self.read(method, self.ask(method, payload, **kind))
 
     @staticmethod
@@ -329,7 +329,7 @@ class Client(Wire):
         return message
 
     def session(self):
-        """(stream, number)"""
+        """Returns (stream, number)."""
         stream = self.open('session_monitor', service='nrt.nmgr_session_manager')
         return stream, first(parse(self.wait_data(stream)), 1)
 
@@ -360,7 +360,7 @@ class Client(Wire):
         return first(parse(first(message, 2)), 1)
 
     def model(self, neff, cores=1, session=0, **how):
-        """(group, model), started."""
+        """Returns (group, model), started."""
         group = self.group(cores, session)
         model = self.load(neff, group=group, session=session, **how)
         self.good('start', pb((1, pb((1, model)))))
@@ -381,8 +381,8 @@ class Client(Wire):
 
 
 class Peer:
-    """Another client, which infers all the time and looks at what comes out. `still()` fails when that was wrong,
-    or when nothing comes any more."""
+    """Another client, which infers all the time and checks the results. `still()` fails if one was wrong, or
+    if no more arrive."""
 
     def __init__(self, path, neff):
         self.state = Array('Q', 2)  # inferences, failed ones
@@ -412,7 +412,7 @@ class Peer:
 
 
 class Daemon:
-    """What the daemon holds."""
+    """Counts the resources that the daemon holds."""
     SLACK_KIB = 16 << 10
 
     def __init__(self, pid):
@@ -437,7 +437,7 @@ class Daemon:
                 and (key != 'KiB' or self.has_plain_memory)}
 
     def back(self, before, seconds):
-        """What is there beyond `before` when some time was given; {}: nothing."""
+        """Returns what is held beyond `before` after waiting up to this time; {}: nothing."""
         end = time.monotonic() + seconds
         while (grown := self.grown(before, self.get())) and time.monotonic() < end:
             time.sleep(0.02)

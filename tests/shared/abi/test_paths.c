@@ -16,7 +16,7 @@ static const char *made;
 
 static struct stat service; /* of the folder in /run; st_mode 0: there is none */
 
-static int lstat_beside_another(const char *path, struct stat *status)
+static int lstat_among_others(const char *path, struct stat *status)
 {
     if (strcmp(path, "/run/neuron-monitor") == 0) {
         *status = service;
@@ -28,7 +28,7 @@ static int lstat_beside_another(const char *path, struct stat *status)
     return lstat(path, status);
 }
 
-#define lstat lstat_beside_another
+#define lstat lstat_among_others
 #include "shared/abi/paths.h"
 #undef lstat
 

@@ -1,16 +1,16 @@
-"""fake_s3.py FOLDER - a service that takes objects as S3 does, on a loopback port, which it prints.
+"""fake_s3.py FOLDER - a service that stores objects as S3 does, on a loopback port. Prints the port.
 
-Signatures are computed anew by botocore, as S3 requires them. Objects are files below FOLDER/objects, named by bucket and
-key. How it answers is read from FOLDER/plan, a word per request; after the last word, objects are taken:
+botocore computes the expected signatures, as S3 requires them. Objects are files below FOLDER/objects, named
+by bucket and key. FOLDER/plan has one word per request, which selects the answer; after the last word,
+objects are accepted:
 
   take throttle fail expire denied nobucket
   early    the connection breaks after a part of the request
-  late     the connection breaks after the whole request, which was taken
-  wait     nothing is answered until the client is gone
+  late     the connection breaks after the whole request, which was accepted
+  wait     no answer until the client is gone
 
-Written to FOLDER: log (a line per request), wrong (whatever no client may do). FOLDER/keys has the keys of the day:
-"ID SECRET TOKEN" or "ID SECRET".
-"""
+Written to FOLDER: log (a line per request), wrong (errors of the client). FOLDER/keys has the current keys:
+"ID SECRET TOKEN" or "ID SECRET"."""
 import hashlib
 import http.server
 import os
@@ -56,7 +56,7 @@ def next_word():
 
 
 def sign_again(handler, body, keys):
-    """The Authorization header that botocore makes of this request."""
+    """Returns the Authorization header that botocore computes for this request."""
     credential = handler.headers["Authorization"].split("Credential=")[1].split(",")[0].split("/")
     names = handler.headers["Authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
     for must in ("host", "x-amz-date", "x-amz-content-sha256", "content-type"):
@@ -83,7 +83,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def answer(self, status, code="", **headers):
-        body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>told by the test</Message></Error>" if code else ""
+        body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>requested by the test</Message></Error>" if code else ""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)

@@ -68,7 +68,7 @@ static void blanks_comments_and_nested_lines_are_not_values(void **state)
     assert_value(text, file, "default", NTK_AWS_UNSUPPORTED, NULL);
 }
 
-static void sections_of_one_name_are_one(void **state)
+static void sections_with_one_name_are_merged(void **state)
 {
     struct ntk_aws_profile profile =
         parse("[a]\nregion=x\n[b]\nregion=y\n[a]\naws_access_key_id=k\nrole_arn=r\n",
@@ -87,7 +87,7 @@ static void sections_of_one_name_are_one(void **state)
     assert_false(profile.is_found);
 }
 
-static void bad_lines_are_refused_with_their_number(void **state)
+static void invalid_lines_are_rejected_with_their_number(void **state)
 {
     static const struct {
         const char *text;
@@ -116,7 +116,7 @@ static void bad_lines_are_refused_with_their_number(void **state)
     }
 }
 
-static void huge_and_binary_files_are_refused(void **state)
+static void huge_and_binary_files_are_rejected(void **state)
 {
     static const char nul[] = "[a]\nregion = x\0y\n";
     static const char begin[] = "[a]\nregion=";
@@ -146,7 +146,7 @@ static void huge_and_binary_files_are_refused(void **state)
     free(text);
 }
 
-static void a_missing_file_is_empty(void **state)
+static void a_missing_file_counts_as_empty(void **state)
 {
     struct ntk_aws_profile profile;
     struct ntk_err err = { 0 };
@@ -163,10 +163,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_are_named_by_the_rules_of_their_file),
         cmocka_unit_test(blanks_comments_and_nested_lines_are_not_values),
-        cmocka_unit_test(sections_of_one_name_are_one),
-        cmocka_unit_test(bad_lines_are_refused_with_their_number),
-        cmocka_unit_test(huge_and_binary_files_are_refused),
-        cmocka_unit_test(a_missing_file_is_empty),
+        cmocka_unit_test(sections_with_one_name_are_merged),
+        cmocka_unit_test(invalid_lines_are_rejected_with_their_number),
+        cmocka_unit_test(huge_and_binary_files_are_rejected),
+        cmocka_unit_test(a_missing_file_counts_as_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

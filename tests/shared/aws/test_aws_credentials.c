@@ -112,13 +112,14 @@ static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_h
             continue;
         }
         if (!service->body) {
-            return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET, "nobody answers");
+            return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET, "no response");
         }
         answer->status = service->header && !has_header(question, service->header) ? 401 : 200;
         ntk_buf_add_text(&answer->body, service->body);
         return 0;
     }
-    return ntk_err_set(err, -ECONNREFUSED, NTK_ERR_NO_OFFSET, "there is no %s", question->url);
+    return ntk_err_set(err, -ECONNREFUSED, NTK_ERR_NO_OFFSET, "cannot connect to %s",
+                       question->url);
 }
 
 static uint64_t realtime_ns(void *ctx)
@@ -223,7 +224,7 @@ static void profiles_of_files(void **state)
     test_scratch_destroy(folder);
 }
 
-static void a_container_has_them(void **state)
+static void a_container_provides_keys(void **state)
 {
     struct world world = { .variables = { "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/v2/x",
                                           "AWS_CONTAINER_AUTHORIZATION_TOKEN=Basic abc" },
@@ -242,7 +243,7 @@ static void a_container_has_them(void **state)
     assert_found(&world, NULL, "http://169.254.170.2/v2/x: status 401");
 }
 
-static void a_token_goes_to_no_other_host(void **state)
+static void a_token_is_sent_to_no_other_host(void **state)
 {
     static const char *const urls[] = {
         "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://example.org/",
@@ -261,7 +262,7 @@ static void a_token_goes_to_no_other_host(void **state)
     }
 }
 
-static void hostile_answers_are_refused(void **state)
+static void hostile_answers_are_rejected(void **state)
 {
     static const struct {
         const char *body;
@@ -384,7 +385,7 @@ static int tear_down_roles(void **state)
     return 0;
 }
 
-static void a_role_is_taken_with_the_keys_of_another_profile(void **state)
+static void a_role_is_assumed_with_the_keys_of_another_profile(void **state)
 {
     struct roles *f = *state;
     struct world *world = &f->world;
@@ -407,7 +408,7 @@ static void a_role_is_taken_with_the_keys_of_another_profile(void **state)
     assert_found(world, "role", STS ": the response has no keys");
 }
 
-static void a_role_is_taken_with_keys_of_a_source(void **state)
+static void a_role_is_assumed_with_keys_of_a_source(void **state)
 {
     struct roles *f = *state;
     struct world *world = &f->world;
@@ -424,7 +425,7 @@ static void a_role_is_taken_with_keys_of_a_source(void **state)
     assert_string_equal(world->signers, "I t,");
 }
 
-static void roles_that_cannot_be_taken_say_why(void **state)
+static void roles_that_cannot_be_assumed_give_the_reason(void **state)
 {
     static const struct {
         const char *profile;
@@ -452,7 +453,7 @@ static void roles_that_cannot_be_taken_say_why(void **state)
 
 /* Method: a chain of profiles, each with a role that may be assumed with the keys of the next; the
  * last has keys. */
-static void a_chain_of_profiles_has_nine_and_no_more(void **state)
+static void a_chain_has_at_most_nine_profiles(void **state)
 {
     struct roles *f = *state;
     struct ntk_buf text = { 0 };
@@ -472,7 +473,7 @@ static void a_chain_of_profiles_has_nine_and_no_more(void **state)
     assert_int_equal(f->world.asked, 0);
 }
 
-static void a_command_gives_keys(void **state)
+static void a_command_provides_keys(void **state)
 {
     static const struct {
         const char *output;
@@ -502,7 +503,7 @@ static void a_command_gives_keys(void **state)
     assert_found(&f->world, "written", "W"); /* keys in the file come first */
 }
 
-static void an_instance_has_them(void **state)
+static void an_instance_provides_keys(void **state)
 {
     struct world world = {
         .services = { { IMDS "api/token", "tok", "X-aws-ec2-metadata-token-ttl-seconds: 60" },
@@ -541,7 +542,7 @@ static void assert_now(struct ntk_aws_credentials *credentials, const char *expe
     assert_string_equal(ret < 0 ? "none" : keys->access_key, expected);
 }
 
-static void keys_are_renewed_before_they_end(void **state)
+static void keys_are_renewed_before_they_expire(void **state)
 {
     struct world world = { .variables = { "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://localhost/k" },
                            .services = { { "http://localhost/k", KEYS("ONE", LATER), NULL } } };
@@ -652,21 +653,21 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_the_environment_come_first),
         cmocka_unit_test(profiles_of_files),
-        cmocka_unit_test(a_container_has_them),
-        cmocka_unit_test(a_token_goes_to_no_other_host),
-        cmocka_unit_test(hostile_answers_are_refused),
+        cmocka_unit_test(a_container_provides_keys),
+        cmocka_unit_test(a_token_is_sent_to_no_other_host),
+        cmocka_unit_test(hostile_answers_are_rejected),
         cmocka_unit_test(a_web_identity_is_exchanged),
-        cmocka_unit_test_setup_teardown(a_role_is_taken_with_the_keys_of_another_profile,
+        cmocka_unit_test_setup_teardown(a_role_is_assumed_with_the_keys_of_another_profile,
                                         set_up_roles, tear_down_roles),
-        cmocka_unit_test_setup_teardown(a_role_is_taken_with_keys_of_a_source, set_up_roles,
+        cmocka_unit_test_setup_teardown(a_role_is_assumed_with_keys_of_a_source, set_up_roles,
                                         tear_down_roles),
-        cmocka_unit_test_setup_teardown(roles_that_cannot_be_taken_say_why, set_up_roles,
+        cmocka_unit_test_setup_teardown(roles_that_cannot_be_assumed_give_the_reason, set_up_roles,
                                         tear_down_roles),
-        cmocka_unit_test_setup_teardown(a_chain_of_profiles_has_nine_and_no_more, set_up_roles,
+        cmocka_unit_test_setup_teardown(a_chain_has_at_most_nine_profiles, set_up_roles,
                                         tear_down_roles),
-        cmocka_unit_test_setup_teardown(a_command_gives_keys, set_up_roles, tear_down_roles),
-        cmocka_unit_test(an_instance_has_them),
-        cmocka_unit_test(keys_are_renewed_before_they_end),
+        cmocka_unit_test_setup_teardown(a_command_provides_keys, set_up_roles, tear_down_roles),
+        cmocka_unit_test(an_instance_provides_keys),
+        cmocka_unit_test(keys_are_renewed_before_they_expire),
         cmocka_unit_test(keys_of_the_instance_outlive_an_outage),
         cmocka_unit_test(endpoints_by_region),
         cmocka_unit_test(times_and_errors_are_read),

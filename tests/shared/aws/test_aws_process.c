@@ -76,7 +76,7 @@ static int run(const char *command, uint64_t timeout_ns, bool cancelled, struct 
     return ntk_aws_process_run(command, timeout_ns, is_cancelled, &is_over, out, err);
 }
 
-static void commands_end_as_they_end(void **state)
+static void the_exit_of_a_command_is_reported(void **state)
 {
     static const struct {
         const char *command;
@@ -104,7 +104,7 @@ static void commands_end_as_they_end(void **state)
 
 /* Both calls return long before the command would exit, and the processes that it started end with
  * it. */
-static void commands_that_do_not_end_are_ended(void **state)
+static void commands_that_do_not_exit_are_killed(void **state)
 {
     struct ntk_buf out = { 0 };
     struct ntk_err err = { 0 };
@@ -136,8 +136,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_split_as_a_shell_would),
-        cmocka_unit_test(commands_end_as_they_end),
-        cmocka_unit_test(commands_that_do_not_end_are_ended),
+        cmocka_unit_test(the_exit_of_a_command_is_reported),
+        cmocka_unit_test(commands_that_do_not_exit_are_killed),
         cmocka_unit_test(commands_that_close_the_pipe_and_continue_are_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

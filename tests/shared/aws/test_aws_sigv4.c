@@ -38,7 +38,7 @@ static void assert_signature(const char *method, const struct ntk_aws_header *he
     ntk_buf_fini(&out);
 }
 
-static void published_vectors_are_met(void **state)
+static void published_vectors_are_reproduced(void **state)
 {
     const struct ntk_aws_header vanilla[] = { host, date };
     const struct ntk_aws_header trim[] = {
@@ -85,7 +85,7 @@ static void dates_have_their_form(void **state)
     assert_string_equal(text, "");
 }
 
-static void only_paths_that_are_their_own_encoding_are_taken(void **state)
+static void only_paths_in_encoded_form_are_accepted(void **state)
 {
     static const char *const good[] = { "/", "/prefix", "/a-b_c.d~e/f" };
     static const char *const bad[] = { "",     "a",     "//",   "/a//b",    "/a b",
@@ -102,10 +102,10 @@ static void only_paths_that_are_their_own_encoding_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(published_vectors_are_met),
+        cmocka_unit_test(published_vectors_are_reproduced),
         cmocka_unit_test(a_changed_byte_changes_the_signature),
         cmocka_unit_test(dates_have_their_form),
-        cmocka_unit_test(only_paths_that_are_their_own_encoding_are_taken),
+        cmocka_unit_test(only_paths_in_encoded_form_are_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

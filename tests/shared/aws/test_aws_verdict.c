@@ -7,7 +7,7 @@
 #include "shared/http/http_client.h"
 #include "tests/support/unit.h"
 
-static void answers_have_their_meaning(void **state)
+static void each_answer_has_its_meaning(void **state)
 {
     static const struct {
         long status;
@@ -65,7 +65,7 @@ static void the_service_sets_the_waiting_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_have_their_meaning),
+        cmocka_unit_test(each_answer_has_its_meaning),
         cmocka_unit_test(the_service_sets_the_waiting_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

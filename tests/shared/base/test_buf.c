@@ -25,7 +25,7 @@ static void grows_and_always_ends_with_nul(void **state)
     ntk_buf_fini(&buf);
 }
 
-static void an_impossible_size_sticks_as_failure(void **state)
+static void an_impossible_size_is_a_permanent_failure(void **state)
 {
     struct ntk_buf buf = { 0 };
 
@@ -53,7 +53,7 @@ static void binary_is_little_endian(void **state)
     free(bytes);
 }
 
-static void a_field_of_csv_is_quoted_when_it_must_be(void **state)
+static void a_csv_field_is_quoted_if_necessary(void **state)
 {
     struct ntk_buf buf = { 0 };
 
@@ -67,7 +67,7 @@ static void a_field_of_csv_is_quoted_when_it_must_be(void **state)
     ntk_buf_fini(&buf);
 }
 
-static void a_field_of_csv_is_not_a_formula_and_a_number_stays_one(void **state)
+static void a_csv_field_is_never_a_formula_and_numbers_stay_numbers(void **state)
 {
     static const struct {
         const char *text;
@@ -99,10 +99,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_and_always_ends_with_nul),
-        cmocka_unit_test(an_impossible_size_sticks_as_failure),
+        cmocka_unit_test(an_impossible_size_is_a_permanent_failure),
         cmocka_unit_test(binary_is_little_endian),
-        cmocka_unit_test(a_field_of_csv_is_quoted_when_it_must_be),
-        cmocka_unit_test(a_field_of_csv_is_not_a_formula_and_a_number_stays_one),
+        cmocka_unit_test(a_csv_field_is_quoted_if_necessary),
+        cmocka_unit_test(a_csv_field_is_never_a_formula_and_numbers_stay_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void no_child_is_not_waited_for(void **state)
     assert_int_equal(stop(&watcher), 0);
 }
 
-static void a_child_that_stops_is_waited_for_and_no_longer(void **state)
+static void the_wait_for_a_child_ends_when_it_exits(void **state)
 {
     struct watcher watcher = { .polite = child_start(true) };
 
@@ -107,7 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_child_is_not_waited_for),
-        cmocka_unit_test(a_child_that_stops_is_waited_for_and_no_longer),
+        cmocka_unit_test(the_wait_for_a_child_ends_when_it_exits),
         cmocka_unit_test(a_child_that_keeps_running_is_killed_after_its_time),
     };
 

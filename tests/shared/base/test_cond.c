@@ -131,7 +131,7 @@ static int round_at(void *ctx)
 }
 
 /* Method: a clock on which waits end at once. */
-static void rounds_follow_at_their_distance_until_one_answers_or_the_time_is_up(void **state)
+static void rounds_repeat_at_the_interval_until_one_answers_or_the_time_is_up(void **state)
 {
     static const struct {
         uint64_t for_ms, step_ms;
@@ -167,7 +167,7 @@ int main(void)
         cmocka_unit_test(times_too_far_away_count_as_forever),
         cmocka_unit_test(a_sleep_ends_at_the_time_of_its_clock),
         cmocka_unit_test(a_poll_by_a_clock_ends_at_its_time_or_with_a_descriptor),
-        cmocka_unit_test(rounds_follow_at_their_distance_until_one_answers_or_the_time_is_up),
+        cmocka_unit_test(rounds_repeat_at_the_interval_until_one_answers_or_the_time_is_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void reads_little_endian_fields_in_order(void **state)
     assert_int_equal(ntk_cursor_left(&cursor), 0);
 }
 
-static void a_read_beyond_the_end_sticks_and_keeps_its_position(void **state)
+static void a_read_beyond_the_end_is_a_permanent_failure_and_keeps_its_position(void **state)
 {
     const uint8_t bytes[] = { 1, 2, 3 };
     struct ntk_cursor cursor;
@@ -51,7 +51,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_little_endian_fields_in_order),
-        cmocka_unit_test(a_read_beyond_the_end_sticks_and_keeps_its_position),
+        cmocka_unit_test(a_read_beyond_the_end_is_a_permanent_failure_and_keeps_its_position),
         cmocka_unit_test(a_huge_length_does_not_wrap),
     };
 

@@ -81,7 +81,7 @@ static void non_regular_files_are_written_to_and_not_replaced(void **state)
 }
 
 /* Method: a FIFO without a writer; opening it for reading would block forever. */
-static void a_fifo_is_refused_at_once(void **state)
+static void a_fifo_is_rejected_at_once(void **state)
 {
     char *path = test_scratch_path(*state, "waits");
     char *file = test_scratch_path(*state, "file");
@@ -129,7 +129,7 @@ static void a_full_disk_is_an_error_that_names_the_file(void **state)
     free(path);
 }
 
-static void folders_are_made_and_removed_as_trees(void **state)
+static void folder_trees_are_created_and_removed(void **state)
 {
     char *deep = test_scratch_path(*state, "a/b/c");
     char *top = test_scratch_path(*state, "a");
@@ -190,7 +190,7 @@ static void a_deep_tree_is_removed_with_few_descriptors(void **state)
 }
 
 /* An owner who adds levels as fast as they are removed would keep the walk busy forever. */
-static void a_tree_without_an_end_is_given_up(void **state)
+static void removal_of_an_endless_tree_gives_up(void **state)
 {
     char *top = test_scratch_path(*state, "deeper");
 
@@ -215,7 +215,7 @@ static bool count_file(const char *name, const struct stat *status, void *ctx)
     return ++*(unsigned *)ctx < 100;
 }
 
-static void a_walk_ends_at_its_bounds(void **state)
+static void a_walk_ends_at_its_limits(void **state)
 {
     const char *folder = *state;
     unsigned count = 0;
@@ -254,7 +254,7 @@ static void short_text_loses_its_line_break(void **state)
     free(path);
 }
 
-static void a_file_without_a_name_is_written_and_read_at_any_place(void **state)
+static void an_unnamed_file_is_written_and_read_at_any_offset(void **state)
 {
     const char *folder = *state;
     char buf[8] = { 0 };
@@ -297,19 +297,19 @@ int main(void)
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(an_aborted_replacement_leaves_the_old_file, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(a_fifo_is_refused_at_once, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(a_fifo_is_rejected_at_once, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(non_regular_files_are_written_to_and_not_replaced,
                                         make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_full_disk_is_an_error_that_names_the_file, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(folders_are_made_and_removed_as_trees, make_scratch,
+        cmocka_unit_test_setup_teardown(folder_trees_are_created_and_removed, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_deep_tree_is_removed_with_few_descriptors, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(a_tree_without_an_end_is_given_up, make_scratch,
+        cmocka_unit_test_setup_teardown(removal_of_an_endless_tree_gives_up, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(a_walk_ends_at_its_bounds, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(a_file_without_a_name_is_written_and_read_at_any_place,
+        cmocka_unit_test_setup_teardown(a_walk_ends_at_its_limits, make_scratch, remove_scratch),
+        cmocka_unit_test_setup_teardown(an_unnamed_file_is_written_and_read_at_any_offset,
                                         make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(large_temporary_files_go_where_tmpdir_says, make_scratch,
                                         remove_scratch),

@@ -66,7 +66,7 @@ static void give_away(void *ctx)
 
 /* The output is taken out at the end of each object and array; the parts together are the same
  * text. */
-static void finished_parts_can_be_taken_out(void **state)
+static void finished_parts_can_be_removed(void **state)
 {
     struct taken taken = { 0 };
     struct ntk_json json;
@@ -212,7 +212,7 @@ static void floats_are_the_shortest_text_of_24_bits(void **state)
     }
 }
 
-static void texts_are_utf8_that_no_terminal_obeys(void **state)
+static void texts_are_utf8_without_terminal_controls(void **state)
 {
     struct ntk_buf buf = { 0 };
 
@@ -231,7 +231,7 @@ static void texts_are_utf8_that_no_terminal_obeys(void **state)
 
 /* Texts are scanned eight bytes at a time, so a character must be handled alike at every
  * position. */
-static void a_character_is_quoted_alike_at_each_place(void **state)
+static void a_character_is_quoted_the_same_at_each_position(void **state)
 {
     (void)state;
     for (int c = 1; c < 256; c++) {
@@ -266,10 +266,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_nested_values_with_commas_and_escapes),
-        cmocka_unit_test(a_character_is_quoted_alike_at_each_place),
-        cmocka_unit_test(texts_are_utf8_that_no_terminal_obeys),
+        cmocka_unit_test(a_character_is_quoted_the_same_at_each_position),
+        cmocka_unit_test(texts_are_utf8_without_terminal_controls),
         cmocka_unit_test(pretty_breaks_lines),
-        cmocka_unit_test(finished_parts_can_be_taken_out),
+        cmocka_unit_test(finished_parts_can_be_removed),
         cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),
         cmocka_unit_test(every_double_reads_back),
         cmocka_unit_test(seconds_and_shares_are_the_shortest_text),

@@ -54,7 +54,7 @@ static void a_place_has_the_line_of_its_key_or_item(void **state)
 }
 
 /* Method: every prefix of the text, in memory of exactly that size (for the sanitizers). */
-static void any_bytes_have_some_line(void **state)
+static void any_position_has_a_line(void **state)
 {
     for (size_t bytes = 0; bytes < sizeof text; bytes++) {
         char *cut = malloc(bytes + 1);
@@ -116,7 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_has_the_line_of_its_key_or_item),
-        cmocka_unit_test(any_bytes_have_some_line),
+        cmocka_unit_test(any_position_has_a_line),
         cmocka_unit_test(a_list_gives_its_elements_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static int parse(char **argv, int *out_argc)
     return parse_by(ntk_opt_parse, argv, out_argc);
 }
 
-static void takes_every_form_and_keeps_the_order_of_operands(void **state)
+static void accepts_every_form_and_keeps_the_order_of_operands(void **state)
 {
     char *argv[] = { "prog", "a", "-fo", "--text=x y", "b", "-n12", "-d", "2s", "--", "-z", NULL };
     int argc;
@@ -100,7 +100,7 @@ static void a_value_may_be_omitted(void **state)
     assert_string_equal(got.push, "http://a=b");
 }
 
-static void refuses_what_it_does_not_know(void **state)
+static void rejects_unknown_options(void **state)
 {
     char *bad[][4] = {
         { "prog", "--nope", NULL },
@@ -203,7 +203,7 @@ static void stops_at_the_first_operand_on_request(void **state)
 }
 
 /* Rows in the order of the tables; a table without rows adds nothing. */
-static void tables_of_several_parts_are_one(void **state)
+static void tables_of_several_parts_act_as_one(void **state)
 {
     static bool first;
     static bool second;
@@ -229,15 +229,15 @@ static void tables_of_several_parts_are_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_every_form_and_keeps_the_order_of_operands),
+        cmocka_unit_test(accepts_every_form_and_keeps_the_order_of_operands),
         cmocka_unit_test(a_value_may_be_omitted),
-        cmocka_unit_test(refuses_what_it_does_not_know),
+        cmocka_unit_test(rejects_unknown_options),
         cmocka_unit_test(a_choice_is_one_of_its_words),
         cmocka_unit_test(a_command_runs_with_what_follows_it),
         cmocka_unit_test(a_program_without_operands_rejects_operands),
         cmocka_unit_test(help_version_and_completion_end_with_success),
         cmocka_unit_test(stops_at_the_first_operand_on_request),
-        cmocka_unit_test(tables_of_several_parts_are_one),
+        cmocka_unit_test(tables_of_several_parts_act_as_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void a_mapping_without_a_file_has_an_empty_path(void **state)
     assert_string_equal(mapping.path, "");
 }
 
-static void lines_that_lack_a_field_are_refused(void **state)
+static void lines_without_a_field_are_rejected(void **state)
 {
     static const char *const lines[] = { "", "\n", "7f00a000", "7f00a000-7f00c000 rw-p 00000000",
                                          "7f00a000-7f00c000 rw-p 00000000 00:00 \n" };
@@ -53,7 +53,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mapping_of_a_file_has_all_its_fields),
         cmocka_unit_test(a_mapping_without_a_file_has_an_empty_path),
-        cmocka_unit_test(lines_that_lack_a_field_are_refused),
+        cmocka_unit_test(lines_without_a_field_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void work_of_two_seconds_shows_nothing(void **state)
     expect(&screen, "");
 }
 
-static void longer_work_has_a_bar_that_goes_away(void **state)
+static void longer_work_has_a_bar_that_disappears(void **state)
 {
     struct screen screen;
     struct ntk_progress progress = begin(&screen, true);
@@ -66,7 +66,7 @@ static void longer_work_has_a_bar_that_goes_away(void **state)
     expect(&screen, "\rexecuting [###############...............]  50 %\r\033[K");
 }
 
-static void the_variable_shows_all_at_once(void **state)
+static void the_variable_shows_everything_at_once(void **state)
 {
     struct screen screen;
 
@@ -84,7 +84,7 @@ static void the_variable_shows_all_at_once(void **state)
     free(screen.text);
 }
 
-static void it_is_drawn_ten_times_a_second(void **state)
+static void the_bar_is_drawn_ten_times_per_second(void **state)
 {
     struct screen screen;
     struct ntk_progress progress = begin(&screen, true);
@@ -99,7 +99,7 @@ static void it_is_drawn_ten_times_a_second(void **state)
                     "\rexecuting [##############################] 100 %");
 }
 
-static void without_a_terminal_there_is_none(void **state)
+static void without_a_terminal_no_bar_is_drawn(void **state)
 {
     struct screen screen;
     struct ntk_progress progress = begin(&screen, false);
@@ -114,10 +114,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_two_seconds_shows_nothing),
-        cmocka_unit_test(longer_work_has_a_bar_that_goes_away),
-        cmocka_unit_test(the_variable_shows_all_at_once),
-        cmocka_unit_test(it_is_drawn_ten_times_a_second),
-        cmocka_unit_test(without_a_terminal_there_is_none),
+        cmocka_unit_test(longer_work_has_a_bar_that_disappears),
+        cmocka_unit_test(the_variable_shows_everything_at_once),
+        cmocka_unit_test(the_bar_is_drawn_ten_times_per_second),
+        cmocka_unit_test(without_a_terminal_no_bar_is_drawn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

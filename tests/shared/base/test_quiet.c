@@ -53,7 +53,7 @@ static void writing_fails_without_a_signal_between_enter_and_leave_only(void **s
     assert_int_equal(WTERMSIG(status), SIGXFSZ);
 }
 
-static void a_signal_that_was_pending_before_stays(void **state)
+static void an_earlier_pending_signal_stays(void **state)
 {
     struct ntk_quiet quiet = { 0 };
     sigset_t pipe_only;
@@ -75,7 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writing_fails_without_a_signal_between_enter_and_leave_only),
-        cmocka_unit_test(a_signal_that_was_pending_before_stays),
+        cmocka_unit_test(an_earlier_pending_signal_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ static void test_without_a_manager(void **state)
 
     assert_int_equal(ntk_service_create(&service, &err), 0);
     assert_null(service);
-    ntk_service_ready(service, "nobody hears it");
+    ntk_service_ready(service, "ignored");
     ntk_service_destroy(service);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         setenv("NOTIFY_SOCKET", bad[i], 1);

@@ -7,7 +7,7 @@
 #include "shared/base/str.h"
 #include "tests/support/unit.h"
 
-static void durations_follow_go_and_bare_numbers_are_seconds(void **state)
+static void durations_have_the_form_of_go_and_plain_numbers_are_seconds(void **state)
 {
     static const struct {
         const char *text;
@@ -57,7 +57,7 @@ static void sizes_take_binary_suffixes(void **state)
     }
 }
 
-static void numbers_take_the_whole_text_or_nothing(void **state)
+static void numbers_use_the_whole_text_or_fail(void **state)
 {
     uint64_t u = 7;
     int64_t i = 7;
@@ -118,7 +118,7 @@ static void lists_expand_ranges_within_bounds(void **state)
     assert_int_equal(ntk_str_parse_list("4294967295", UINT32_MAX, values, &count), 0);
 }
 
-static void clean_copies_replace_what_is_not_text(void **state)
+static void clean_copies_replace_bytes_that_are_not_text(void **state)
 {
     char to[32];
 
@@ -280,12 +280,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_a_list_are_bits_of_its_rows),
-        cmocka_unit_test(durations_follow_go_and_bare_numbers_are_seconds),
+        cmocka_unit_test(durations_have_the_form_of_go_and_plain_numbers_are_seconds),
         cmocka_unit_test(sizes_take_binary_suffixes),
-        cmocka_unit_test(numbers_take_the_whole_text_or_nothing),
+        cmocka_unit_test(numbers_use_the_whole_text_or_fail),
         cmocka_unit_test(booleans_are_0_1_false_true_in_either_case),
         cmocka_unit_test(lists_expand_ranges_within_bounds),
-        cmocka_unit_test(clean_copies_replace_what_is_not_text),
+        cmocka_unit_test(clean_copies_replace_bytes_that_are_not_text),
         cmocka_unit_test(unsafe_characters_move_the_cursor_or_show_nothing),
         cmocka_unit_test(cleaning_in_place_keeps_the_length),
         cmocka_unit_test(the_base_of_a_path_follows_its_last_slash),

@@ -33,7 +33,7 @@ static void a_word_unlike_all_others_gets_no_suggestion(void **state)
     expect("diff", " (did you mean 'diff'?)"); /* callers ask only about unknown words */
 }
 
-static void dashes_are_near_to_no_option(void **state)
+static void dashes_resemble_no_option(void **state)
 {
     struct ntk_suggest near = ntk_suggest_begin("--"); /* the part of "--=value" before '=' */
 
@@ -52,7 +52,7 @@ static void the_nearest_name_wins_and_of_equals_the_first(void **state)
     assert_string_equal(ntk_suggest_text(&near), " (did you mean 'core-a'?)");
 }
 
-static void only_the_same_letters_are_known(void **state)
+static void a_match_requires_the_same_letters(void **state)
 {
     struct ntk_suggest near = ntk_suggest_begin("View");
 
@@ -90,9 +90,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_with_few_wrong_letters_gets_its_name),
         cmocka_unit_test(a_word_unlike_all_others_gets_no_suggestion),
-        cmocka_unit_test(dashes_are_near_to_no_option),
+        cmocka_unit_test(dashes_resemble_no_option),
         cmocka_unit_test(the_nearest_name_wins_and_of_equals_the_first),
-        cmocka_unit_test(only_the_same_letters_are_known),
+        cmocka_unit_test(a_match_requires_the_same_letters),
         cmocka_unit_test(words_and_names_of_any_length_are_safe),
     };
 

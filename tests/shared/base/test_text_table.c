@@ -72,7 +72,7 @@ static void columns_are_as_wide_as_the_characters_on_a_terminal(void **state)
     assert_put(&table, "\xc3\xa9t\xc3\xa9   x\n\xe6\x97\xa5\xe6\x9c\xac  x\n");
 }
 
-static void a_colour_takes_no_room_and_ends_with_its_cell(void **state)
+static void a_colour_takes_no_space_and_ends_with_its_cell(void **state)
 {
     struct ntk_text_table table;
 
@@ -84,7 +84,7 @@ static void a_colour_takes_no_room_and_ends_with_its_cell(void **state)
     assert_put(&table, "\033[1;31mFAIL\033[0m    x\nPASSED  y\n");
 }
 
-static void a_long_cell_is_cut(void **state)
+static void a_long_cell_is_truncated(void **state)
 {
     struct ntk_text_table table;
 
@@ -100,8 +100,8 @@ int main(void)
         cmocka_unit_test(texts_are_left_aligned_and_numbers_right),
         cmocka_unit_test(a_frame_has_rules_where_requested),
         cmocka_unit_test(columns_are_as_wide_as_the_characters_on_a_terminal),
-        cmocka_unit_test(a_colour_takes_no_room_and_ends_with_its_cell),
-        cmocka_unit_test(a_long_cell_is_cut),
+        cmocka_unit_test(a_colour_takes_no_space_and_ends_with_its_cell),
+        cmocka_unit_test(a_long_cell_is_truncated),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

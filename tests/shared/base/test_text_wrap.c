@@ -25,13 +25,13 @@ static void lines_break_at_blanks_before_the_width(void **state)
     expect("", 0, 80, "\n");
 }
 
-static void further_lines_are_indented(void **state)
+static void continuation_lines_are_indented(void **state)
 {
     (void)state;
     expect("one two three", 4, 11, "one two\n    three\n");
 }
 
-static void a_long_word_has_a_line_alone(void **state)
+static void a_long_word_has_a_separate_line(void **state)
 {
     (void)state;
     expect("a incomprehensible b", 2, 10, "a\n  incomprehensible\n  b\n");
@@ -75,8 +75,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_break_at_blanks_before_the_width),
-        cmocka_unit_test(further_lines_are_indented),
-        cmocka_unit_test(a_long_word_has_a_line_alone),
+        cmocka_unit_test(continuation_lines_are_indented),
+        cmocka_unit_test(a_long_word_has_a_separate_line),
         cmocka_unit_test(a_number_stays_with_its_unit),
         cmocka_unit_test(width_counts_characters),
         cmocka_unit_test(the_width_is_that_of_the_variable_within_bounds),

@@ -31,7 +31,7 @@ static void an_address_is_shown_without_its_secrets(void **state)
     assert_string_equal(ntk_url_redact(shown, 9, "http://u:p@host"), "http://h");
 }
 
-static void every_sentence_loses_its_passwords(void **state)
+static void every_message_loses_its_passwords(void **state)
 {
     struct ntk_err err = { 0 };
 
@@ -47,7 +47,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_is_shown_without_its_secrets),
-        cmocka_unit_test(every_sentence_loses_its_passwords),
+        cmocka_unit_test(every_message_loses_its_passwords),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

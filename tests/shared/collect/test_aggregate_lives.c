@@ -7,7 +7,7 @@
 #include "tests/shared/collect/aggregate_fixture.h"
 #include "tests/support/unit.h"
 
-/* ---- first sight ---- */
+/* ---- first observation ---- */
 
 static void a_process_younger_than_the_collector_counts_from_zero(void **state)
 {

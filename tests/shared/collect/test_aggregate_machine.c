@@ -43,7 +43,7 @@ static void ecc_is_the_difference_of_the_period_and_adds_up_since_the_start(void
 
 /* Method: 12 errors while no agent ran; then the same after a reboot, for which the store has a
  * counter of 0. */
-static void ecc_while_no_agent_ran_is_in_totals_and_in_no_period(void **state)
+static void ecc_errors_without_a_running_agent_are_in_totals_but_in_no_period(void **state)
 {
     struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
     struct ntk_device_tree tree = { .origin = NTK_DEVICE_ORIGIN_DRIVER,
@@ -224,7 +224,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
         TEST(ecc_is_the_difference_of_the_period_and_adds_up_since_the_start),
-        cmocka_unit_test(ecc_while_no_agent_ran_is_in_totals_and_in_no_period),
+        cmocka_unit_test(ecc_errors_without_a_running_agent_are_in_totals_but_in_no_period),
         cmocka_unit_test(ecc_of_a_tree_that_appears_is_counted_once),
         TEST(cores_without_a_segment_are_reported_by_the_tree),
         TEST(cpu_shares_are_ticks_of_the_period),

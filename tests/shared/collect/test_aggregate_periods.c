@@ -212,7 +212,7 @@ static void busy_time_seen_smaller_waits_and_utilization_is_at_most_one(void **s
     assert_int_equal(f->snapshot->cores[3].busy_ns.total, SECOND + 2000);
 }
 
-/* Method: a period of 1 s whose two readings are 1.25 s apart, then 0.75 s, as on a loaded
+/* Method: a period of 1 s with two readings 1.25 s apart, then 0.75 s, as on a loaded
  * machine. */
 static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **state)
 {

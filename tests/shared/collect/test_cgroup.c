@@ -104,7 +104,7 @@ static void a_truncated_path_gives_less_but_never_other_values(void **state)
     }
 }
 
-static void bytes_that_are_no_text_do_no_harm(void **state)
+static void bytes_that_are_not_text_do_no_harm(void **state)
 {
     static const char text[] = "0::/a\0b/" ID "/\xff\xfe\n0::/\0" ID "\n";
     struct ntk_cgroup_place place;
@@ -118,7 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_form_gives_its_container_and_pod),
         cmocka_unit_test(a_truncated_path_gives_less_but_never_other_values),
-        cmocka_unit_test(bytes_that_are_no_text_do_no_harm),
+        cmocka_unit_test(bytes_that_are_not_text_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

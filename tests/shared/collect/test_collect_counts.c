@@ -90,7 +90,7 @@ static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
     child_end(&child, 0);
 }
 
-/* Method: a process older than the collector whose ring has already wrapped; then it wraps
+/* Method: a process older than the collector with a wrapped ring; then it wraps
  * again. */
 static void events_that_are_wanted_later_begin_with_those_still_there(void **state)
 {

@@ -3,8 +3,8 @@
  * The health of devices: trees that are played back to a collector under a clock of the test.
  *
  * Method of the plays: a tree of one device with two cores in a scratch folder. Each step of a play
- * waits, during which the collector looks every fifth of a second, changes leaves, looks once more
- * and compares the verdict and its reasons.
+ * waits, during which the collector looks every fifth of a second, changes leaves, looks again and
+ * compares the verdict and its reasons.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -229,7 +229,7 @@ static void wait_for(struct fixture *f, double seconds)
     }
 }
 
-/* ---- plays ---- */
+/* ---- scenarios ---- */
 
 /* "unhealthy: hbm_uncorrectable, heartbeat_still", of the only device. */
 static void verdict_text(struct fixture *f, char *text, size_t bytes)
@@ -617,7 +617,7 @@ static void a_change_is_reported_once_and_long_before_the_period_ends(void **sta
     ntk_snapshot_destroy(snapshot);
 }
 
-/* ---- how often the tree is read ---- */
+/* ---- frequency of reads of the tree ---- */
 
 #define LOOK_NS (160 * NTK_NS_PER_MS)
 

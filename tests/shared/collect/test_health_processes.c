@@ -82,7 +82,7 @@ static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void 
 }
 
 /* Method: the counter of a core in the tree and its process see the same overflows. */
-static void an_error_that_driver_and_process_see_counts_once(void **state)
+static void an_error_that_driver_and_process_report_counts_once(void **state)
 {
     struct judge judge = judge_open();
     struct ntk_device_reading reading = { .index = 3, .mem_ecc_uncorrected = { 0, true } };
@@ -105,7 +105,7 @@ static void an_error_that_driver_and_process_see_counts_once(void **state)
 }
 
 /* Method: one error in a counter of the device, which has no core, and in one of a core. */
-static void an_error_that_the_device_counts_has_the_core_whose_counter_has_it(void **state)
+static void an_error_of_the_device_has_the_core_with_the_counter(void **state)
 {
     struct judge judge = judge_open();
     struct ntk_device_reading reading = { .index = 3, .mem_ecc_uncorrected = { 0, true } };
@@ -120,7 +120,7 @@ static void an_error_that_the_device_counts_has_the_core_whose_counter_has_it(vo
     ntk_health_destroy(judge.health);
 }
 
-static void the_faults_of_a_process_end_a_while_after_it(void **state)
+static void faults_of_a_process_end_some_time_after_its_exit(void **state)
 {
     struct judge judge = judge_open();
 
@@ -136,7 +136,7 @@ static void the_faults_of_a_process_end_a_while_after_it(void **state)
 }
 
 /* Any process can write a segment, so its claims must not cause a machine to be replaced. */
-static void a_process_never_asks_for_more_than_a_new_start(void **state)
+static void a_process_never_requires_more_than_a_restart(void **state)
 {
     for (uint32_t status = 1; status < 2000; status++) {
         struct judge judge = judge_open();
@@ -155,7 +155,7 @@ static void a_process_never_asks_for_more_than_a_new_start(void **state)
     }
 }
 
-static void the_words_of_reasons_are_names_that_labels_can_have(void **state)
+static void the_names_of_reasons_are_valid_label_values(void **state)
 {
     for (int i = 0; i < NTK_HEALTH_REASON_COUNT; i++) {
         const struct ntk_health_reason_row *row = &ntk_health_reasons[i];
@@ -172,11 +172,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hardware_error_of_a_process_stays_until_its_core_works_again),
-        cmocka_unit_test(an_error_that_driver_and_process_see_counts_once),
-        cmocka_unit_test(an_error_that_the_device_counts_has_the_core_whose_counter_has_it),
-        cmocka_unit_test(the_faults_of_a_process_end_a_while_after_it),
-        cmocka_unit_test(a_process_never_asks_for_more_than_a_new_start),
-        cmocka_unit_test(the_words_of_reasons_are_names_that_labels_can_have),
+        cmocka_unit_test(an_error_that_driver_and_process_report_counts_once),
+        cmocka_unit_test(an_error_of_the_device_has_the_core_with_the_counter),
+        cmocka_unit_test(faults_of_a_process_end_some_time_after_its_exit),
+        cmocka_unit_test(a_process_never_requires_more_than_a_restart),
+        cmocka_unit_test(the_names_of_reasons_are_valid_label_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,7 +142,7 @@ static void build(struct fixture *f)
     f->pace_ns = SECOND;
 }
 
-/* ---- events between two looks ---- */
+/* ---- events between two reads ---- */
 
 static void happen(struct fixture *f)
 {
@@ -180,7 +180,7 @@ static void happen(struct fixture *f)
 
 /* ---- the model ---- */
 
-/* Looks at the tree in between remove a reason that has ended at `from`. */
+/* Reads of the tree in between remove a reason that has ended at `from`. */
 static bool is_level_on(const struct fixture *f, size_t from, enum leaf leaf)
 {
     bool is_on = false;
@@ -328,7 +328,7 @@ static uint64_t model(const struct fixture *f)
     return reasons;
 }
 
-/* ---- plays ---- */
+/* ---- scenarios ---- */
 
 static uint64_t look(struct fixture *f, struct ntk_collector *collector, uint32_t *out_verdict)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a hand-made /proc with open device nodes, and a lock file whose locks a child process
+/* Method: a hand-made /proc with open device nodes, and a lock file with locks that a child process
  * holds. */
 #include "shared/collect/holders.h"
 
@@ -37,7 +37,7 @@ static void process_make(const char *proc, unsigned int pid, unsigned int uid, c
     assert_int_equal(fclose(status), 0);
 }
 
-static void a_process_has_the_cores_of_the_devices_it_has_open(void **state)
+static void a_process_holds_the_cores_of_its_open_devices(void **state)
 {
     const char *proc = test_scratch_folder;
     struct ntk_holders holders;
@@ -51,7 +51,7 @@ static void a_process_has_the_cores_of_the_devices_it_has_open(void **state)
     assert_false(ntk_holders_has(&holders, &tree, false, 10, 1000, 4, SECOND));
     assert_false(ntk_holders_has(&holders, &tree, false, 11, 1000, 2, SECOND));
     assert_false(ntk_holders_has(&holders, &tree, false, 12, 1000, 2, SECOND));
-    /* A segment of root: of a process that has given up its privileges since, or written by
+    /* A segment of root: of a process that has dropped its privileges since, or written by
      * neuron-monitor attach. */
     assert_true(ntk_holders_has(&holders, &tree, false, 10, 0, 2, SECOND));
     /* A segment of another user that names this process. */
@@ -152,7 +152,7 @@ static void a_core_of_the_software_machine_belongs_to_the_process_that_locked_it
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_has_the_cores_of_the_devices_it_has_open),
+        cmocka_unit_test(a_process_holds_the_cores_of_its_open_devices),
         cmocka_unit_test(a_node_is_known_by_its_number),
         cmocka_unit_test(a_device_that_is_opened_later_is_seen),
         cmocka_unit_test(a_core_of_the_software_machine_belongs_to_the_process_that_locked_it),

@@ -55,7 +55,7 @@ static struct ntk_exit reaped(const struct child *child)
     return how;
 }
 
-static void a_process_that_runs_has_not_exited(void **state)
+static void a_running_process_has_not_exited(void **state)
 {
     struct child child = start(0);
 
@@ -121,7 +121,7 @@ static void the_numbers_of_another_proc_are_not_ours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_that_runs_has_not_exited),
+        cmocka_unit_test(a_running_process_has_not_exited),
         cmocka_unit_test(a_zombie_shows_its_signal_and_its_code_on_every_kernel),
         cmocka_unit_test(a_zombie_without_a_code_shows_nothing),
         cmocka_unit_test(an_exited_process_is_known_if_the_kernel_keeps_it),

@@ -119,12 +119,12 @@ static void every_form_of_an_address_leads_to_the_same_agent(void **state)
 }
 
 /* Those that answer are read whatever the others do; each of the others has a message. */
-static void hostile_and_silent_hosts_keep_no_other_host_from_being_read(void **state)
+static void hostile_and_silent_hosts_do_not_block_other_hosts(void **state)
 {
     struct peer peers[] = {
         { .answer = HEAD REPORT },
         { .awaited = 6 },
-        { .answer = HEAD "this is no JSON" },
+        { .answer = HEAD "not JSON" },
         { .answer = HEAD, .is_endless = true },
         { .answer = HEAD, .is_deep = true },
         { .answer = "HTTP/1.1 401 no\r\nContent-Length: 0\r\n\r\n" },
@@ -196,7 +196,7 @@ static struct ntk_http_answer answer_of(uint64_t second)
 /* Method: every combination of clock, age of the report and delay in both directions, for an agent
  * that is ahead by a known time. The range always covers the report, and is never wider than a
  * second, a tick and the delay. */
-static void the_error_of_a_clock_covers_the_age_of_the_report(void **state)
+static void the_uncertainty_of_a_clock_covers_the_age_of_the_report(void **state)
 {
     static const int64_t aheads[] = { 0, 1, -1, 499999999, -3600000000000, 86400123456789 };
     static const uint64_t ages[] = { 0, 1000000, 999999999, 5 * NTK_NS_PER_SECOND,
@@ -227,7 +227,7 @@ static void the_error_of_a_clock_covers_the_age_of_the_report(void **state)
     }
 }
 
-static void a_clock_without_a_date_is_not_known(void **state)
+static void a_clock_without_a_date_is_unknown(void **state)
 {
     static const char *const heads[] = { "", "date: \n", "date: yesterday\n",
                                          "date: Tue, 24 Nov 2026 04:00:00\n" };
@@ -267,10 +267,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_an_address_leads_to_the_same_agent),
-        cmocka_unit_test(hostile_and_silent_hosts_keep_no_other_host_from_being_read),
+        cmocka_unit_test(hostile_and_silent_hosts_do_not_block_other_hosts),
         cmocka_unit_test(a_host_that_does_not_answer_is_abandoned),
-        cmocka_unit_test(the_error_of_a_clock_covers_the_age_of_the_report),
-        cmocka_unit_test(a_clock_without_a_date_is_not_known),
+        cmocka_unit_test(the_uncertainty_of_a_clock_covers_the_age_of_the_report),
+        cmocka_unit_test(a_clock_without_a_date_is_unknown),
         cmocka_unit_test(all_of_many_hosts_are_queried),
     };
 

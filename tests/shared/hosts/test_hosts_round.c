@@ -33,7 +33,7 @@ static void a_late_caller_skips_periods(void **state)
     assert_true(ntk_hosts_round_is_due(&round, 1850));
 }
 
-static void news_comes_when_every_host_has_answered(void **state)
+static void an_update_arrives_when_every_host_has_answered(void **state)
 {
     struct ntk_hosts_round round = begun(false);
 
@@ -47,7 +47,7 @@ static void news_comes_when_every_host_has_answered(void **state)
     assert_true(ntk_hosts_round_has_news(&round, 1110, false, false));
 }
 
-static void news_waits_for_half_a_period_at_most(void **state)
+static void an_update_waits_for_half_a_period_at_most(void **state)
 {
     struct ntk_hosts_round round = begun(false);
 
@@ -72,7 +72,7 @@ static void the_first_update_waits_for_all_hosts_on_request(void **state)
     assert_true(ntk_hosts_round_has_news(&round, 1250, true, false));
 }
 
-static void there_is_no_news_before_the_first_question(void **state)
+static void no_update_arrives_before_the_first_query(void **state)
 {
     struct ntk_hosts_round round = ntk_hosts_round_begin(100, false, 1000);
 
@@ -86,10 +86,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_queried_once_per_period),
         cmocka_unit_test(a_late_caller_skips_periods),
-        cmocka_unit_test(news_comes_when_every_host_has_answered),
-        cmocka_unit_test(news_waits_for_half_a_period_at_most),
+        cmocka_unit_test(an_update_arrives_when_every_host_has_answered),
+        cmocka_unit_test(an_update_waits_for_half_a_period_at_most),
         cmocka_unit_test(the_first_update_waits_for_all_hosts_on_request),
-        cmocka_unit_test(there_is_no_news_before_the_first_question),
+        cmocka_unit_test(no_update_arrives_before_the_first_query),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# causes - jobs whose idle time has a known cause: the first cause in the answer is right, and its share is within 5
+# causes - jobs with idle time of known causes: the first cause in the answer is right, and its share is within 5
 # points of what the job itself measured. That includes the time in which its thread was ready and had no CPU.
 . "$(dirname "$0")/lib.sh"
 method=$1

@@ -59,7 +59,7 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 "$memory" "$NEURON_HOOKS_DIR"
     chmod 644 "$NEURON_HOOKS_DIR"/*-*
     ends 1 as_user 65534 neuron-profile idle --pid $pid --for 1s
-    grep -q -e "may not trace process $pid" -e "process $pid not found" err || complain "another user was not refused: $(cat err)"
+    grep -q -e "may not trace process $pid" -e "process $pid not found" err || complain "another user was accepted: $(cat err)"
     stop
 
     # Without privileges only the states in /proc are available.
@@ -75,9 +75,9 @@ if [ "$(id -u)" = 0 ]; then
     method=auto
     as_user 65534 neuron-profile idle --pid "$pid" --for 1s --json >answer.json 2>err || complain "without privilege: unexpected exit code $?"
     jq -e '.processes[0] | .method == "proc" and (.reason | length > 0)' answer.json >/dev/null ||
-        complain "unexpected result for without privilege: $(jq -c '.processes[0] | [.method, .reason]' answer.json)"
+        complain "unexpected result without privilege: $(jq -c '.processes[0] | [.method, .reason]' answer.json)"
     idle_of "without privilege"
     ends 1 as_user 65534 neuron-profile idle --pid "$pid" --for 1s --method bpf
-    grep -q -e "BPF requires root" -e "type information" -e "pid namespace" err || complain "unexpected result for bpf without privilege: $(cat err)"
+    grep -q -e "BPF requires root" -e "type information" -e "pid namespace" err || complain "unexpected result of bpf without privilege: $(cat err)"
     kill "$pid"
 fi

@@ -1,5 +1,5 @@
-# lib.sh - what the test scripts of idle time share: the jobs, and whether the kernel's program can be used; sources
-# tests/profiler/lib.sh.
+# lib.sh - common functions of the test scripts of idle time: the jobs, and whether the kernel's program can be used;
+# sources tests/profiler/lib.sh.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 skip_sanitized
 job=$NTK_BUILD_DIR/tests/tests_idle_job

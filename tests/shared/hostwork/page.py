@@ -1,4 +1,4 @@
-"""Looks at the tab Idle: page.py BROWSER PROFILE_FOLDER IDLE.json ADDRESS FILE.html TRIGGERED.html."""
+"""Checks the Idle tab: page.py BROWSER PROFILE_FOLDER IDLE.json ADDRESS FILE.html TRIGGERED.html."""
 import json
 import os
 import sys
@@ -49,7 +49,7 @@ def check_tab(browser, idle):
 
 
 def check_rows(browser):
-    """A gap lies between two executions, and the thread sleeps in it: one clock for all."""
+    """A gap is between two executions, and the thread sleeps in it: all rows use one clock."""
     spans = browser.evaluate("""(async () => {
       const { state } = await import(document.querySelector('script[src]') ? '/state.js' : 'page/state.js');
       const found = { nc_idle: [], thread_sleep: [], nrt_execute: [] };
@@ -72,7 +72,7 @@ def check_rows(browser):
 
 
 def check_triggered(browser):
-    """The captured executions are where the trace of the process has them."""
+    """The captured executions are at the same time as in the trace of the process."""
     found = browser.evaluate("""(async () => {
       const { state } = await import('page/state.js');
       const first = state.meta.tracks.findIndex(({ kind, slices }) => kind === 'engine' && slices > 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-written records, whose answer follows from the rule of docs/idle.md. */
+/* Method: hand-written records with an answer that follows from the rule of docs/idle.md. */
 #include "shared/hostwork/hostwork.h"
 
 #include <linux/futex.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a wait whose members all differ, and the event that both sides make from it. */
+/* Method: a wait with members that all differ, and the event that both sides make from it. */
 #include "shared/hostwork/bpf_events.h"
 
 #include <string.h>
 
 #include "tests/support/unit.h"
 
-static void the_event_of_a_wait_has_all_that_was_noted(void **state)
+static void the_event_of_a_wait_has_all_recorded_data(void **state)
 {
     const struct ntk_host_bpf_waiting wait = { .start_ns = 1,
                                                .ready_ns = 2,
@@ -43,7 +43,7 @@ static void the_event_of_a_wait_has_all_that_was_noted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(
-        the_event_of_a_wait_has_all_that_was_noted) };
+        the_event_of_a_wait_has_all_recorded_data) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

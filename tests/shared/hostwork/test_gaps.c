@@ -17,7 +17,7 @@
 #define CLOCK_SLACK_NS UINT64_C(200000) /* of converting ticks to nanoseconds */
 
 enum { CORE = 5, RUNS = 4 };
-enum { STOP, RUN, BURST, ENTER, LEAVE }; /* what a test tells the child */
+enum { STOP, RUN, BURST, ENTER, LEAVE }; /* commands of a test to the child */
 #define BURST_RUNS 40000u                /* more than a ring holds */
 
 static struct ntk_hooks_model_ref model_ref;
@@ -311,7 +311,7 @@ static void the_first_thread_is_responsible_where_nothing_executes(void **state)
     assert_false(gap->is_unused);
 }
 
-static void cores_without_an_execution_are_unused_where_others_have_some(void **state)
+static void cores_without_executions_are_unused_if_others_have_some(void **state)
 {
     struct observation *o = *state;
     struct stamps stamps;
@@ -389,8 +389,8 @@ int main(void)
         TEST(gaps_of_a_process_that_ended_end_with_it),
         TEST(time_of_lost_executions_is_neither_idle_nor_held),
         TEST(the_first_thread_is_responsible_where_nothing_executes),
-        cmocka_unit_test_setup_teardown(
-            cores_without_an_execution_are_unused_where_others_have_some, begin_wide, end),
+        cmocka_unit_test_setup_teardown(cores_without_executions_are_unused_if_others_have_some,
+                                        begin_wide, end),
         cmocka_unit_test_setup_teardown(a_model_on_several_cores_keeps_each_busy, begin_wide, end),
     };
 

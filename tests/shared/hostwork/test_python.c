@@ -119,7 +119,7 @@ static void each_version_reads_its_threads_and_frames(void **state)
     }
 }
 
-static void versions_without_offsets_are_refused(void **state)
+static void versions_without_offsets_are_rejected(void **state)
 {
     struct ntk_python python;
 
@@ -199,7 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_version_reads_its_threads_and_frames),
-        cmocka_unit_test(versions_without_offsets_are_refused),
+        cmocka_unit_test(versions_without_offsets_are_rejected),
         cmocka_unit_test(a_published_table_must_be_valid),
         cmocka_unit_test(lists_that_form_a_ring_end),
         cmocka_unit_test(texts_with_false_lengths_are_truncated),

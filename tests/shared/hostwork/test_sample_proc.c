@@ -114,7 +114,7 @@ static const struct ntk_host_thread *thread_of(struct fixture *f)
     return ntk_host_records_thread(&f->records, (uint32_t)f->tid);
 }
 
-static void a_state_that_is_seen_last_counts_until_the_end(void **state)
+static void the_last_observed_state_counts_until_the_end(void **state)
 {
     struct fixture *f = *state;
 
@@ -144,7 +144,7 @@ static void a_thread_that_is_never_seen_has_no_state(void **state)
     assert_int_equal(thread_of(f)->last_ns, 0);
 }
 
-static void a_thread_that_has_ended_has_its_state_until_it_was_seen(void **state)
+static void an_exited_thread_has_its_state_until_it_was_last_seen(void **state)
 {
     struct fixture *f = *state;
 
@@ -170,7 +170,7 @@ static void *poll_twice(void *ctx)
     return NULL;
 }
 
-static void a_sample_of_a_running_thread_is_before_the_wait_that_follows(void **state)
+static void a_sample_of_a_running_thread_precedes_the_next_wait(void **state)
 {
     struct fixture *f = *state;
     pthread_t other;
@@ -192,12 +192,12 @@ static void a_sample_of_a_running_thread_is_before_the_wait_that_follows(void **
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_state_that_is_seen_last_counts_until_the_end, begin, end),
+        cmocka_unit_test_setup_teardown(the_last_observed_state_counts_until_the_end, begin, end),
         cmocka_unit_test_setup_teardown(a_thread_that_is_never_seen_has_no_state, begin, end),
-        cmocka_unit_test_setup_teardown(a_thread_that_has_ended_has_its_state_until_it_was_seen,
+        cmocka_unit_test_setup_teardown(an_exited_thread_has_its_state_until_it_was_last_seen,
                                         begin, end),
-        cmocka_unit_test_setup_teardown(
-            a_sample_of_a_running_thread_is_before_the_wait_that_follows, begin, end),
+        cmocka_unit_test_setup_teardown(a_sample_of_a_running_thread_precedes_the_next_wait, begin,
+                                        end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

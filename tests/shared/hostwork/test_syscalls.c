@@ -42,7 +42,7 @@ static void a_mutex_is_a_lock_and_a_condition_is_a_wait(void **state)
 }
 
 /* CPython before 3.11 sleeps with select() without files. */
-static void a_call_that_waits_for_no_descriptor_is_a_sleep(void **state)
+static void a_call_that_waits_without_descriptors_is_a_sleep(void **state)
 {
     const uint64_t none[3] = { 0, 0, 0 };
     const uint64_t three[3] = { 3, 3, 0 };
@@ -59,7 +59,7 @@ int main(void)
         cmocka_unit_test(a_call_has_its_name_and_cause),
         cmocka_unit_test(an_unknown_call_is_other_and_has_no_name),
         cmocka_unit_test(a_mutex_is_a_lock_and_a_condition_is_a_wait),
-        cmocka_unit_test(a_call_that_waits_for_no_descriptor_is_a_sleep),
+        cmocka_unit_test(a_call_that_waits_without_descriptors_is_a_sleep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

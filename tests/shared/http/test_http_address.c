@@ -44,7 +44,7 @@ static void an_invalid_address_is_rejected_and_the_result_unchanged(void **state
     }
 }
 
-static void a_host_that_does_not_fit_is_refused(void **state)
+static void a_host_name_that_is_too_long_is_rejected(void **state)
 {
     char text[NTK_HTTP_HOST_BYTES + 8];
     struct ntk_http_address address;
@@ -75,7 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_gives_host_and_port),
         cmocka_unit_test(an_invalid_address_is_rejected_and_the_result_unchanged),
-        cmocka_unit_test(a_host_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_host_name_that_is_too_long_is_rejected),
         cmocka_unit_test(loopback_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static void expect(uint16_t port, const char *path, const char *headers, const c
     free(text);
 }
 
-static void names_that_cannot_be_led_here_are_known(void **state)
+static void names_that_cannot_be_redirected_here_are_known(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_http_guard_options options = { .host = "Monitor.example",
@@ -125,7 +125,7 @@ static void names_that_cannot_be_led_here_are_known(void **state)
     }
 }
 
-static void a_foreign_host_is_refused_on_every_path(void **state)
+static void a_foreign_host_is_rejected_on_every_path(void **state)
 {
     uint16_t port = serve(*state, &(struct ntk_http_guard_options){ .names = "ok.example" });
 
@@ -201,8 +201,10 @@ static void a_guessable_token_is_rejected_with_one_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(names_that_cannot_be_led_here_are_known, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_foreign_host_is_refused_on_every_path, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_that_cannot_be_redirected_here_are_known, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_foreign_host_is_rejected_on_every_path, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_token_is_required_and_the_cookie_replaces_it, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_guessable_token_is_rejected_with_one_message, set_up,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: many clients at once, slow and misbehaving ones, against one server on loopback. The
- * answers for good clients are compared; their duration does not matter. */
+ * answers for well-behaved clients are compared; their duration does not matter. */
 #include <arpa/inet.h>
 #include <crypt.h>
 #include <netinet/in.h>
@@ -115,7 +115,7 @@ static void a_hundred_scrapers_get_whole_pages(void **state)
 }
 
 /* Slow-loris: each sends a part of a head and stays connected. */
-static void clients_that_never_finish_a_request_delay_no_other(void **state)
+static void clients_that_never_finish_a_request_delay_no_others(void **state)
 {
     struct fixture *f = *state;
     int fds[SLOW_CLIENTS];
@@ -131,7 +131,7 @@ static void clients_that_never_finish_a_request_delay_no_other(void **state)
     assert_int_equal((uintptr_t)scrape(f), (uintptr_t)SCRAPES * PAGE_BYTES);
 }
 
-static void clients_that_read_nothing_or_hang_up_delay_no_other(void **state)
+static void clients_that_read_nothing_or_hang_up_delay_no_others(void **state)
 {
     struct fixture *f = *state;
     int fds[50];
@@ -185,7 +185,7 @@ static void a_slow_answer_delays_only_other_slow_ones(void **state)
     }
 }
 
-static void more_slow_questions_than_may_wait_are_turned_away(void **state)
+static void slow_queries_beyond_the_queue_are_rejected(void **state)
 {
     struct fixture *f = *state;
     /* One is being answered, the maximum is waiting, and there are a few more. */
@@ -282,7 +282,7 @@ static void make_config(const char *path)
     assert_int_equal(ntk_fs_write(path, text, (size_t)count, NULL), 0);
 }
 
-static void most_wrong_passwords_are_not_computed_and_delay_no_other(void **state)
+static void most_wrong_passwords_are_not_computed_and_delay_no_others(void **state)
 {
     static const char mine[] = "Authorization: Basic bWU6czNjcmV0\r\n";
     char *folder = test_scratch_create();
@@ -333,8 +333,7 @@ static int connect_from(const char *address, uint16_t port)
     return fd;
 }
 
-static void
-a_guesser_takes_no_place_of_others_where_both_kinds_of_addresses_are_served(void **state)
+static void a_guesser_displaces_no_other_clients_with_both_address_families(void **state)
 {
     enum { GUESSES = 5 }; /* one at work, two wait, the others are too many */
     char *folder = test_scratch_create();
@@ -379,18 +378,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_hundred_scrapers_get_whole_pages, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(clients_that_never_finish_a_request_delay_no_other, set_up,
+        cmocka_unit_test_setup_teardown(clients_that_never_finish_a_request_delay_no_others, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(clients_that_read_nothing_or_hang_up_delay_no_other, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(clients_that_read_nothing_or_hang_up_delay_no_others,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_slow_answer_delays_only_other_slow_ones, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(more_slow_questions_than_may_wait_are_turned_away, set_up,
+        cmocka_unit_test_setup_teardown(slow_queries_beyond_the_queue_are_rejected, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
-            a_guesser_takes_no_place_of_others_where_both_kinds_of_addresses_are_served, set_up,
-            tear_down),
-        cmocka_unit_test_setup_teardown(most_wrong_passwords_are_not_computed_and_delay_no_other,
+            a_guesser_displaces_no_other_clients_with_both_address_families, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(most_wrong_passwords_are_not_computed_and_delay_no_others,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_exits_answers_waiting_requests, set_up,
                                         tear_down),

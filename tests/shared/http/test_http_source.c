@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a real server whose answers are made part by part, and the client of the project. */
+/* Method: a real server with answers that are made part by part, and the client of the project. */
 #include "shared/http/http_server.h"
 
 #include <errno.h>

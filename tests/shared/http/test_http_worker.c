@@ -55,7 +55,7 @@ static bool submit(struct ntk_http_worker *worker, struct test_job *job)
 }
 
 /* So wrong passwords use at most a quarter of a core, whatever else the machine does. */
-static void after_useless_work_it_rests_that_many_times_as_long(void **state)
+static void after_useless_work_the_pause_is_proportional_to_it(void **state)
 {
     struct test_clock clock;
     struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 3, .clock = &clock.clock };
@@ -77,7 +77,7 @@ static void after_useless_work_it_rests_that_many_times_as_long(void **state)
     test_clock_fini(&clock);
 }
 
-static void the_end_does_not_wait_for_the_rest(void **state)
+static void shutdown_does_not_wait_for_the_pause(void **state)
 {
     struct test_clock clock;
     struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 1, .clock = &clock.clock };
@@ -97,7 +97,7 @@ static void the_end_does_not_wait_for_the_rest(void **state)
     test_clock_fini(&clock);
 }
 
-static void too_many_are_turned_away_and_one_cannot_fill_it(void **state)
+static void jobs_beyond_the_limit_are_rejected_and_no_client_fills_the_queue(void **state)
 {
     struct ntk_http_worker worker = { .waiting_max = 3, .waiting_of_one = 2 };
     struct test_job jobs[5] = { { .base.who = 1 },
@@ -120,9 +120,9 @@ static void too_many_are_turned_away_and_one_cannot_fill_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_useless_work_it_rests_that_many_times_as_long),
-        cmocka_unit_test(the_end_does_not_wait_for_the_rest),
-        cmocka_unit_test(too_many_are_turned_away_and_one_cannot_fill_it),
+        cmocka_unit_test(after_useless_work_the_pause_is_proportional_to_it),
+        cmocka_unit_test(shutdown_does_not_wait_for_the_pause),
+        cmocka_unit_test(jobs_beyond_the_limit_are_rejected_and_no_client_fills_the_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,7 +180,7 @@ static void render(struct ntk_buf *page)
     render_names(page);
 }
 
-static void the_page_of_metrics_is_drawn_from_the_catalogue(void **state)
+static void the_page_of_metrics_matches_the_catalogue(void **state)
 {
     const char *source = getenv("NTK_SOURCE_DIR");
     struct ntk_buf page = { 0 };
@@ -202,8 +202,8 @@ static void the_page_of_metrics_is_drawn_from_the_catalogue(void **state)
     ntk_buf_fini(&page);
 }
 
-/* Rows with one name are parts of one metric: they follow each other and differ in nothing but what
- * they are made of. */
+/* Rows with one name are parts of one metric: they follow each other and differ only in their
+ * sources. */
 static void check_part(size_t which, size_t earlier)
 {
     const struct ntk_name_row *row = ntk_name_get(which);
@@ -223,7 +223,7 @@ static void check_part(size_t which, size_t earlier)
 }
 
 /* No list has a name twice, or one of the families on the same page. */
-static void names_of_others_are_unique_and_say_what_they_are_made_of(void **state)
+static void alternative_names_are_unique_and_name_their_source(void **state)
 {
     for (size_t i = 0; i < NTK_NAME_COUNT; i++) {
         const struct ntk_name_row *row = ntk_name_get(i);
@@ -302,8 +302,8 @@ static void every_counter_of_a_core_has_a_series(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_page_of_metrics_is_drawn_from_the_catalogue),
-        cmocka_unit_test(names_of_others_are_unique_and_say_what_they_are_made_of),
+        cmocka_unit_test(the_page_of_metrics_matches_the_catalogue),
+        cmocka_unit_test(alternative_names_are_unique_and_name_their_source),
         cmocka_unit_test(lists_of_names_are_reported_by_their_words),
         cmocka_unit_test(names_are_unique_and_follow_the_conventions),
         cmocka_unit_test(every_counter_of_a_core_has_a_series),

@@ -18,7 +18,7 @@ static void an_exit_code_and_a_signal_are_distinguished(void **state)
     assert_int_equal(ntk_exit_of_status(SIGSTOP << 8 | 0x7f).kind, NTK_EXIT_UNKNOWN);
 }
 
-static void words_say_what_is_known_and_no_more(void **state)
+static void words_describe_only_known_facts(void **state)
 {
     static const struct {
         struct ntk_exit how;
@@ -48,7 +48,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exit_code_and_a_signal_are_distinguished),
-        cmocka_unit_test(words_say_what_is_known_and_no_more),
+        cmocka_unit_test(words_describe_only_known_facts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,7 +93,7 @@ static void an_empty_histogram_has_no_percentiles(void **state)
 }
 
 /* Method: count exceeds the sum of the entries, as a line of JSON may claim. */
-static void percentiles_walk_the_entries_and_not_the_claim(void **state)
+static void percentiles_use_the_entries_and_not_the_stated_count(void **state)
 {
     static const struct ntk_histogram_entry entries[] = { { .bucket = 10, .count = 1 } };
     struct ntk_histogram lying = { .count = 1000, .entries = entries, .entry_count = 1 };
@@ -194,7 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles_are_within_0_8_percent_of_the_sorted_list),
         cmocka_unit_test(an_empty_histogram_has_no_percentiles),
-        cmocka_unit_test(percentiles_walk_the_entries_and_not_the_claim),
+        cmocka_unit_test(percentiles_use_the_entries_and_not_the_stated_count),
         cmocka_unit_test(merging_is_recording_into_one),
         cmocka_unit_test(a_difference_is_the_increase_and_a_smaller_counter_restarted),
         cmocka_unit_test(series_count_exactly_at_powers_of_two),

@@ -22,7 +22,7 @@ enum fault {
     FAULT_NONE,
     FAULT_SLOW_CORE, /* of one rank: its executions last longer */
     FAULT_SLOW_HOST, /* of one rank: it waits for data */
-    FAULT_JITTER,    /* of all ranks, so none is to blame */
+    FAULT_JITTER,    /* of all ranks, so none is the cause */
     FAULT_PAUSE,     /* of one rank, once; over when it is noticed */
     FAULT_HALF,      /* of every second rank, so no single one */
     FAULT_COUNT
@@ -143,7 +143,7 @@ static void slow_ranks_are_found_and_no_other_rank_is_blamed(void **state)
     assert_true(wheres >= 0.95 * hits);
 }
 
-static void two_ranks_are_enough_and_too_few_operations_are_not(void **state)
+static void two_ranks_suffice_and_too_few_operations_do_not(void **state)
 {
     struct random random = { .state = 7 };
     struct job job = {
@@ -214,7 +214,7 @@ static void slow_memory_is_distinguished_from_slow_cores(void **state)
 }
 
 /* A rank that worked only while the other did nothing is not compared with it. */
-static void ranks_that_never_worked_at_the_same_time_blame_no_rank(void **state)
+static void ranks_that_never_overlap_blame_no_rank(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_pace pace;
@@ -247,7 +247,7 @@ static void ranks_that_never_worked_at_the_same_time_blame_no_rank(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_rank_that_left_and_joined_again_had_one_period(void **state)
+static void a_rank_that_rejoins_has_one_period(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_pace pace;
@@ -323,7 +323,7 @@ static void ranks_of_many_machines_are_compared(void **state)
     }
 }
 
-static void many_ranks_are_added_without_a_search(void **state)
+static void adding_many_ranks_needs_no_search(void **state)
 {
     enum { MANY = 60000, PERIODS = 5 };
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
@@ -369,12 +369,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slow_ranks_are_found_and_no_other_rank_is_blamed),
-        cmocka_unit_test(two_ranks_are_enough_and_too_few_operations_are_not),
+        cmocka_unit_test(two_ranks_suffice_and_too_few_operations_do_not),
         cmocka_unit_test(slow_memory_is_distinguished_from_slow_cores),
-        cmocka_unit_test(ranks_that_never_worked_at_the_same_time_blame_no_rank),
-        cmocka_unit_test(a_rank_that_left_and_joined_again_had_one_period),
+        cmocka_unit_test(ranks_that_never_overlap_blame_no_rank),
+        cmocka_unit_test(a_rank_that_rejoins_has_one_period),
         cmocka_unit_test(ranks_of_many_machines_are_compared),
-        cmocka_unit_test(many_ranks_are_added_without_a_search),
+        cmocka_unit_test(adding_many_ranks_needs_no_search),
         cmocka_unit_test(impossible_sums_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

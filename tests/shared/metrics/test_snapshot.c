@@ -29,7 +29,7 @@ static void allocations_are_zeroed_aligned_and_freed_with_the_snapshot(void **st
     ntk_snapshot_destroy(NULL);
 }
 
-static void an_impossible_allocation_sticks(void **state)
+static void an_impossible_allocation_is_a_permanent_failure(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
 
@@ -76,7 +76,7 @@ static void *read_and_drop(void *ctx)
 
 /* Method: eight threads hold the same snapshot and drop it in any order (checked by tsan and
  * asan). */
-static void holders_on_several_threads_each_drop_it_once(void **state)
+static void holders_on_several_threads_each_release_it_once(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     pthread_t threads[8];
@@ -179,7 +179,7 @@ static void a_watched_core_has_only_watched_work(void **state)
 }
 
 /* Method: two cores with a part each, where one claims more than the total; a core without one. */
-static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state)
+static void outcomes_of_a_runtime_are_those_observed_on_its_cores(void **state)
 {
     const struct ntk_core_sample first = { .outcome[NTK_OUTCOME_COMPLETED] = { 4, 0 },
                                            .outcome[NTK_OUTCOME_TIMED_OUT] = { 9, 0 } };
@@ -243,7 +243,7 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
     assert_int_equal(device, 0x7fff & 0x2aaa);
     memset(group, 0, sizeof group);
     ntk_snapshot_memory_add(&runtime, NTK_MEMORY_ANY, 10001, group, NULL, &device);
-    assert_int_equal(device, (0x7fff & 0x2aaa) + (1u << 3)); /* added to what was there */
+    assert_int_equal(device, (0x7fff & 0x2aaa) + (1u << 3)); /* added to the existing value */
     assert_int_equal(group[NTK_GROUP_MODEL_CODE], 1u << 3);
 }
 
@@ -358,12 +358,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_zeroed_aligned_and_freed_with_the_snapshot),
-        cmocka_unit_test(an_impossible_allocation_sticks),
+        cmocka_unit_test(an_impossible_allocation_is_a_permanent_failure),
         cmocka_unit_test(texts_are_never_null),
-        cmocka_unit_test(holders_on_several_threads_each_drop_it_once),
+        cmocka_unit_test(holders_on_several_threads_each_release_it_once),
         cmocka_unit_test(a_logical_core_has_mean_times_and_summed_counts),
         cmocka_unit_test(a_watched_core_has_only_watched_work),
-        cmocka_unit_test(outcomes_of_a_runtime_are_what_was_watched_on_its_cores),
+        cmocka_unit_test(outcomes_of_a_runtime_are_those_observed_on_its_cores),
         cmocka_unit_test(vendor_groups_are_sums_that_lose_nothing),
         cmocka_unit_test(a_total_without_a_report_is_not_zero),
         cmocka_unit_test(shares_and_rates_need_a_period_and_never_exceed_one),

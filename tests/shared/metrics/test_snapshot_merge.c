@@ -92,7 +92,7 @@ static void shares_are_weighted_by_the_lengths(void **state)
     ntk_snapshot_destroy(newer);
 }
 
-static void a_core_is_never_more_than_busy(void **state)
+static void a_core_is_never_busy_for_more_than_the_period(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_runtime_sample older = snapshot->runtimes[0];
@@ -149,7 +149,7 @@ static void a_runtime_of_only_one_part_is_listed_without_values_of_others(void *
 
 /* Method: one core with unwatched time only in the older part, and one in both; then the parts are
  * freed. */
-static void unwatched_time_adds_up_and_is_not_borrowed(void **state)
+static void unwatched_time_adds_up_and_is_copied(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -221,7 +221,7 @@ static void assert_life(const struct ntk_core_sample *core, size_t index, uint64
 
 /* Method: a process that started twice in the older period and continues in the newer one; then the
  * parts are freed. */
-static void totals_of_each_life_of_a_process_stay(void **state)
+static void totals_of_each_life_of_a_process_are_kept(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -259,7 +259,7 @@ static void totals_of_each_life_of_a_process_stay(void **state)
     ntk_snapshot_destroy(both);
 }
 
-static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
+static void events_of_both_parts_are_kept_up_to_the_limit(void **state)
 {
     struct ntk_snapshot *older = ntk_snapshot_create();
     struct ntk_snapshot *newer = ntk_snapshot_create();
@@ -296,7 +296,7 @@ static void events_of_both_parts_stay_as_far_as_there_is_room(void **state)
 
 /* If ranks are watched every second, a report consists of several samples, which are gone by
  * then. */
-static void lists_outlive_the_parts(void **state)
+static void lists_outlive_the_merged_parts(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -448,16 +448,16 @@ static void idle_time_of_both_parts_is_kept_and_not_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_of_both_parts_stay_as_far_as_there_is_room),
-        cmocka_unit_test(unwatched_time_adds_up_and_is_not_borrowed),
+        cmocka_unit_test(events_of_both_parts_are_kept_up_to_the_limit),
+        cmocka_unit_test(unwatched_time_adds_up_and_is_copied),
         cmocka_unit_test(counts_and_histograms_add_up),
         cmocka_unit_test(shares_are_weighted_by_the_lengths),
-        cmocka_unit_test(a_core_is_never_more_than_busy),
+        cmocka_unit_test(a_core_is_never_busy_for_more_than_the_period),
         cmocka_unit_test(states_come_from_the_newer_part),
         cmocka_unit_test(a_released_core_keeps_its_totals),
-        cmocka_unit_test(totals_of_each_life_of_a_process_stay),
+        cmocka_unit_test(totals_of_each_life_of_a_process_are_kept),
         cmocka_unit_test(a_runtime_of_only_one_part_is_listed_without_values_of_others),
-        cmocka_unit_test(lists_outlive_the_parts),
+        cmocka_unit_test(lists_outlive_the_merged_parts),
         cmocka_unit_test(the_work_of_a_rank_is_added_once),
         cmocka_unit_test(the_work_of_a_rank_that_left_is_not_lost),
         cmocka_unit_test(idle_time_of_both_parts_is_kept_and_not_shared),

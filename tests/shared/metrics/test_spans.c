@@ -33,7 +33,7 @@ static void rules_are_words_separated_by_commas(void **state)
     assert_true(rules.failed && rules.slow_ns == 3 * NTK_NS_PER_MS);
 }
 
-static void what_is_no_rule_is_refused_by_name(void **state)
+static void an_invalid_rule_is_rejected_by_name(void **state)
 {
     static const char *const texts[] = { "fast",     "failed,",  ",failed", "failed,,parent",
                                          "every",    "every=",   "every=0", "every=-1",
@@ -59,7 +59,7 @@ static void what_is_no_rule_is_refused_by_name(void **state)
     assert_int_equal(ntk_span_rules_parse(text, &rules, &err), -EINVAL);
 }
 
-static void a_rule_matches_what_it_says_and_nothing_else(void **state)
+static void a_rule_matches_only_its_condition(void **state)
 {
     static const struct {
         const char *rules;
@@ -87,7 +87,7 @@ static void a_rule_matches_what_it_says_and_nothing_else(void **state)
     }
 }
 
-static void the_first_and_then_every_nth_is_a_sample(void **state)
+static void the_first_and_then_every_nth_span_is_sampled(void **state)
 {
     const struct ntk_span_facts facts = { 0 };
     struct ntk_span_rules rules = parse("every=3");
@@ -151,9 +151,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_are_words_separated_by_commas),
-        cmocka_unit_test(what_is_no_rule_is_refused_by_name),
-        cmocka_unit_test(a_rule_matches_what_it_says_and_nothing_else),
-        cmocka_unit_test(the_first_and_then_every_nth_is_a_sample),
+        cmocka_unit_test(an_invalid_rule_is_rejected_by_name),
+        cmocka_unit_test(a_rule_matches_only_its_condition),
+        cmocka_unit_test(the_first_and_then_every_nth_span_is_sampled),
         cmocka_unit_test(joined_snapshots_have_all_spans_or_count_them),
     };
 

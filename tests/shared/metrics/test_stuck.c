@@ -28,7 +28,7 @@ static struct ntk_snapshot *snapshot_of(size_t count, const uint64_t (*cores)[2]
     return snapshot;
 }
 
-static void the_limit_is_learned_from_the_longest_so_far(void **state)
+static void the_limit_follows_from_the_longest_execution(void **state)
 {
     static const uint64_t cores[][2] = {
         { 59 * SECOND, 0 },   /* below the limit for a core that has never completed one */
@@ -81,7 +81,7 @@ static void an_explicit_limit_applies_to_all(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void ranks_that_run_with_others_or_have_ended_are_omitted(void **state)
+static void ranks_that_run_with_others_or_have_exited_are_omitted(void **state)
 {
     static const uint64_t cores[][2] = {
         { 100 * SECOND, 0 }, { 100 * SECOND, 0 }, { 100 * SECOND, 0 }, { 100 * SECOND, 0 }
@@ -111,9 +111,9 @@ static void ranks_that_run_with_others_or_have_ended_are_omitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_limit_is_learned_from_the_longest_so_far),
+        cmocka_unit_test(the_limit_follows_from_the_longest_execution),
         cmocka_unit_test(an_explicit_limit_applies_to_all),
-        cmocka_unit_test(ranks_that_run_with_others_or_have_ended_are_omitted),
+        cmocka_unit_test(ranks_that_run_with_others_or_have_exited_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void make_line(struct fixture *f, size_t count, bool is_closed)
     }
 }
 
-static void lines_are_distinguished(void **state)
+static void linear_topologies_are_distinguished(void **state)
 {
     struct fixture f = { 0 };
 
@@ -65,7 +65,7 @@ static void inconsistent_links_form_no_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_distinguished),
+        cmocka_unit_test(linear_topologies_are_distinguished),
         cmocka_unit_test(inconsistent_links_form_no_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_parquet FILE ROWS CODEC - a table whose values follow from the number of the row, so that
- * readers can compute them again (readers.mjs): every kind, absent values, dictionaries that save
- * space, that grow too large, and that hold one value.
+ * make_parquet FILE ROWS CODEC - a table with values that follow from the number of the row, so
+ * that readers can compute them again (readers.mjs): every kind, absent values, dictionaries that
+ * save space, that grow too large, and that hold one value.
  */
 #include <stdio.h>
 #include <stdlib.h>

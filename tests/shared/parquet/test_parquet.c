@@ -55,7 +55,7 @@ static int put(struct ntk_parquet *parquet, int64_t time_us, const char *name)
     return ntk_parquet_put(parquet, values);
 }
 
-static void a_value_that_must_be_there_and_is_not_is_refused(void **state)
+static void a_missing_required_value_is_rejected(void **state)
 {
     struct taken taken = { 0 };
     const struct ntk_parquet_options options = options_of(&taken);
@@ -126,7 +126,7 @@ static void a_row_group_ends_with_rows_and_with_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_that_must_be_there_and_is_not_is_refused),
+        cmocka_unit_test(a_missing_required_value_is_rejected),
         cmocka_unit_test(the_return_value_of_the_receiver_is_passed_on),
         cmocka_unit_test(a_row_group_ends_with_rows_and_with_bytes),
     };

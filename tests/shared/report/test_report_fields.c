@@ -322,7 +322,7 @@ static void kinds_of_errors_that_are_not_counted_stay_unknown(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void pods_come_back_with_all_their_containers(void **state)
+static void pods_read_back_with_all_their_containers(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_snapshot *back = there_and_back(snapshot);
@@ -352,7 +352,7 @@ int main(void)
         cmocka_unit_test(every_member_of_a_line_reads_back),
         cmocka_unit_test(known_figures_are_marked_after_reading_back),
         cmocka_unit_test(kinds_of_errors_that_are_not_counted_stay_unknown),
-        cmocka_unit_test(pods_come_back_with_all_their_containers),
+        cmocka_unit_test(pods_read_back_with_all_their_containers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: jobs put into a snapshot, written as a line and read back; then lines with false
+/* Method: jobs put into a snapshot, written as a line and read back; then lines with invalid
  * claims. */
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static void assert_two_jobs(const struct ntk_snapshot *snapshot)
     assert_int_equal(jobs->rows[1].core_count, 0);
 }
 
-static void jobs_come_back(void **state)
+static void jobs_read_back_from_a_report(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
@@ -144,7 +144,7 @@ static void invalid_entries_of_lists_are_dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_come_back),
+        cmocka_unit_test(jobs_read_back_from_a_report),
         cmocka_unit_test(jobs_that_were_not_requested_differ_from_no_jobs),
         cmocka_unit_test(the_newer_of_two_periods_is_used),
         cmocka_unit_test(invalid_entries_of_lists_are_dropped),

@@ -14,7 +14,7 @@
 
 struct walk {
     json_t *definitions;
-    json_t *seen; /* definitions whose rows have been written */
+    json_t *seen; /* definitions with rows that have been written */
     struct ntk_buf *out;
 };
 

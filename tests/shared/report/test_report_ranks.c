@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: ranks written to a line and read back; lines with false claims about them. */
+/* Method: ranks written to a line and read back; lines with invalid claims about them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static struct ntk_snapshot *read_line(const char *line)
     return snapshot;
 }
 
-static void ranks_and_lost_ones_come_back(void **state)
+static void ranks_and_lost_ranks_read_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(snapshot, 1);
@@ -122,7 +122,7 @@ static void ranks_and_lost_ones_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void verdicts_on_ranks_come_back(void **state)
+static void verdicts_on_ranks_read_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     const struct ntk_rank_trouble troubles[] = {
@@ -184,7 +184,7 @@ static void verdicts_on_ranks_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_machine_without_ranks_has_no_keys_of_them(void **state)
+static void a_machine_without_ranks_has_no_keys_for_ranks(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot);
@@ -197,7 +197,7 @@ static void a_machine_without_ranks_has_no_keys_of_them(void **state)
 }
 
 /* Each has one valid rank and an invalid one. */
-static void ranks_that_cannot_be_are_omitted(void **state)
+static void impossible_ranks_are_omitted(void **state)
 {
     static const char *const lies[] = {
         "{\"communicator\":\"10\",\"rank\":4,\"rank_count\":4}",
@@ -237,10 +237,10 @@ static void ranks_that_cannot_be_are_omitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_and_lost_ones_come_back),
-        cmocka_unit_test(verdicts_on_ranks_come_back),
-        cmocka_unit_test(a_machine_without_ranks_has_no_keys_of_them),
-        cmocka_unit_test(ranks_that_cannot_be_are_omitted),
+        cmocka_unit_test(ranks_and_lost_ranks_read_back),
+        cmocka_unit_test(verdicts_on_ranks_read_back),
+        cmocka_unit_test(a_machine_without_ranks_has_no_keys_for_ranks),
+        cmocka_unit_test(impossible_ranks_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

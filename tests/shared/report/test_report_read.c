@@ -171,7 +171,7 @@ static void parts_without_a_key_of_the_vendor_read_back(void **state)
 
 /* Method: 30 of 45 GFLOP of the period ran before the agent started; a rate is about the other
  * 15. */
-static void unwatched_time_comes_back_and_is_in_no_rate(void **state)
+static void unwatched_time_reads_back_and_is_in_no_rate(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_core_sample *part = ntk_snapshot_alloc(snapshot, 1, sizeof *part);
@@ -217,7 +217,7 @@ static void unwatched_time_comes_back_and_is_in_no_rate(void **state)
 
 /* Method: an error after 100 rows of the memory log, more than a line has room for. */
 /* The vendor's pid of a daemon is 0; our readers distinguish processes by their own pid. */
-static void a_daemon_has_its_address_and_comes_back_with_its_pid(void **state)
+static void a_daemon_has_its_address_and_reads_back_with_its_pid(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->runtimes[0].by_address = true;
@@ -240,7 +240,7 @@ static void a_daemon_has_its_address_and_comes_back_with_its_pid(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void events_come_back_and_the_log_of_memory_goes_first(void **state)
+static void events_read_back_and_the_memory_log_is_dropped_first(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_event_sample *events = ntk_snapshot_alloc_events(snapshot, 102);
@@ -308,7 +308,7 @@ static void events_come_back_and_the_log_of_memory_goes_first(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void nonsense_among_events_is_omitted(void **state)
+static void invalid_events_are_omitted(void **state)
 {
     struct ntk_snapshot *back =
         read_line("{\"neuron_runtime_data\":[],\"system_data\":{},\"instance_info\":{},"
@@ -327,7 +327,7 @@ static void nonsense_among_events_is_omitted(void **state)
     ntk_snapshot_destroy(back);
 }
 
-static void the_vendor_form_gives_what_it_holds(void **state)
+static void the_vendor_form_gives_all_its_values(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(2);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .vendor_only = true });
@@ -390,7 +390,7 @@ static void a_group_with_an_error_has_no_numbers(void **state)
     ntk_snapshot_destroy(back);
 }
 
-static void an_invalid_report_is_refused_with_a_message(void **state)
+static void an_invalid_report_is_rejected_with_a_message(void **state)
 {
     static const char *const lines[] = { "",    "{",      "[]",         "1",
                                          "nul", "{}",     "{\"a\":1}",  "{\"system_data\":1",
@@ -443,7 +443,7 @@ static void hostile_values_are_skipped(void **state)
     ntk_snapshot_destroy(back);
 }
 
-static void names_that_are_no_utf8_do_not_spoil_the_line(void **state)
+static void names_that_are_not_utf8_do_not_corrupt_the_line(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->runtimes[0].tag = "a\xff\nb";
@@ -461,8 +461,8 @@ static void names_that_are_no_utf8_do_not_spoil_the_line(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Method: two rows whose sum needs the 64th bit, which JSON readers do not have. */
-static void a_sum_beyond_63_bits_does_not_spoil_the_line(void **state)
+/* Method: two rows with a sum that needs the 64th bit, which JSON readers do not have. */
+static void a_sum_beyond_63_bits_does_not_corrupt_the_line(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->runtimes[0].memory[2].current_bytes = UINT64_MAX / 2;
@@ -478,7 +478,7 @@ static void a_sum_beyond_63_bits_does_not_spoil_the_line(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_line_beyond_the_bound_is_refused_unread(void **state)
+static void a_line_beyond_the_limit_is_rejected_unread(void **state)
 {
     struct ntk_snapshot *snapshot = NULL;
     struct ntk_err err = { 0 };
@@ -592,18 +592,18 @@ int main(void)
         cmocka_unit_test(every_text_of_the_machine_reads_back),
         cmocka_unit_test(a_written_line_reads_back_as_the_same_line),
         cmocka_unit_test(parts_without_a_key_of_the_vendor_read_back),
-        cmocka_unit_test(unwatched_time_comes_back_and_is_in_no_rate),
-        cmocka_unit_test(a_daemon_has_its_address_and_comes_back_with_its_pid),
-        cmocka_unit_test(events_come_back_and_the_log_of_memory_goes_first),
-        cmocka_unit_test(nonsense_among_events_is_omitted),
-        cmocka_unit_test(the_vendor_form_gives_what_it_holds),
+        cmocka_unit_test(unwatched_time_reads_back_and_is_in_no_rate),
+        cmocka_unit_test(a_daemon_has_its_address_and_reads_back_with_its_pid),
+        cmocka_unit_test(events_read_back_and_the_memory_log_is_dropped_first),
+        cmocka_unit_test(invalid_events_are_omitted),
+        cmocka_unit_test(the_vendor_form_gives_all_its_values),
         cmocka_unit_test(self_stats_and_report_times_read_back),
         cmocka_unit_test(a_group_with_an_error_has_no_numbers),
-        cmocka_unit_test(an_invalid_report_is_refused_with_a_message),
+        cmocka_unit_test(an_invalid_report_is_rejected_with_a_message),
         cmocka_unit_test(hostile_values_are_skipped),
-        cmocka_unit_test(names_that_are_no_utf8_do_not_spoil_the_line),
-        cmocka_unit_test(a_sum_beyond_63_bits_does_not_spoil_the_line),
-        cmocka_unit_test(a_line_beyond_the_bound_is_refused_unread),
+        cmocka_unit_test(names_that_are_not_utf8_do_not_corrupt_the_line),
+        cmocka_unit_test(a_sum_beyond_63_bits_does_not_corrupt_the_line),
+        cmocka_unit_test(a_line_beyond_the_limit_is_rejected_unread),
         cmocka_unit_test(values_unknown_to_hooks_are_absent_and_read_back_as_absent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,7 +254,7 @@ static int check_path(const json_t *at, const char *path, char type)
     return found;
 }
 
-static void every_key_of_the_vendor_is_there_with_its_type(void **state)
+static void every_key_of_the_vendor_has_its_type(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_report_options options = { .timestamps = true };
@@ -311,7 +311,7 @@ static void assert_known(const json_t *value, char *path, size_t used)
     }
 }
 
-static void the_vendor_form_has_no_other_key(void **state)
+static void the_vendor_form_has_no_additional_keys(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .vendor_only = true }, NULL);
@@ -326,7 +326,7 @@ static void the_vendor_form_has_no_other_key(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_line_beyond_the_bound_loses_our_part_only(void **state)
+static void a_line_beyond_the_limit_loses_only_our_part(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     bool cut = false;
@@ -457,7 +457,7 @@ static void index_keys_are_sorted_as_texts(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_long_model_name_is_cut_at_whole_characters(void **state)
+static void a_long_model_name_is_truncated_at_a_character(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char name[400];
@@ -551,14 +551,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_is_byte_for_byte_the_golden_one),
-        cmocka_unit_test(every_key_of_the_vendor_is_there_with_its_type),
-        cmocka_unit_test(the_vendor_form_has_no_other_key),
-        cmocka_unit_test(a_line_beyond_the_bound_loses_our_part_only),
+        cmocka_unit_test(every_key_of_the_vendor_has_its_type),
+        cmocka_unit_test(the_vendor_form_has_no_additional_keys),
+        cmocka_unit_test(a_line_beyond_the_limit_loses_only_our_part),
         cmocka_unit_test(omitted_names_are_omitted_everywhere),
         cmocka_unit_test(a_group_that_is_not_due_is_absent),
         cmocka_unit_test(all_cores_lists_foreign_cores_with_zero),
         cmocka_unit_test(index_keys_are_sorted_as_texts),
-        cmocka_unit_test(a_long_model_name_is_cut_at_whole_characters),
+        cmocka_unit_test(a_long_model_name_is_truncated_at_a_character),
         cmocka_unit_test(pretty_is_the_same_report_over_many_lines),
         cmocka_unit_test(the_schema_has_every_key_of_a_report),
     };

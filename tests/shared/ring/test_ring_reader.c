@@ -78,7 +78,7 @@ static void a_lapped_reader_leaves_the_writer_half_a_ring(void **state)
     assert_int_equal(f->reader.lost, 5000 - CAPACITY / 2);
 }
 
-static void when_the_writer_is_gone_the_oldest_record_is_read_too(void **state)
+static void after_the_writer_exits_the_oldest_record_is_also_read(void **state)
 {
     struct fixture *f = *state;
 
@@ -89,7 +89,7 @@ static void when_the_writer_is_gone_the_oldest_record_is_read_too(void **state)
     assert_int_equal(f->reader.lost, 5000 - (CAPACITY - 1));
 }
 
-static void a_reader_from_now_counts_nothing_before_it_as_lost(void **state)
+static void a_new_reader_counts_no_earlier_record_as_lost(void **state)
 {
     struct fixture *f = *state;
 
@@ -123,7 +123,7 @@ static void a_head_that_decreases_gives_no_records(void **state)
     assert_int_equal(f->reader.position, 10);
 }
 
-static void a_head_at_the_end_of_numbers_is_survived(void **state)
+static void a_head_at_the_largest_number_is_handled(void **state)
 {
     struct fixture *f = *state;
 
@@ -137,7 +137,7 @@ static void a_head_at_the_end_of_numbers_is_survived(void **state)
     assert_int_equal(f->reader.read, 0);
 }
 
-/* ---- a writer that overtakes between the reader's two looks at head ---- */
+/* ---- a writer that overtakes between the reader's two reads of head ---- */
 
 static struct ntk_slot *far_slots; /* in a separate mapping */
 static uint64_t far_head;
@@ -158,7 +158,7 @@ static void overtake(int number)
     far_head = CAPACITY + 40;
 }
 
-static void records_overwritten_during_the_copy_are_lost_and_not_believed(void **state)
+static void records_overwritten_during_the_copy_are_lost_and_not_used(void **state)
 {
     struct fixture *f = *state;
     struct sigaction action;
@@ -199,16 +199,16 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_lapped_reader_leaves_the_writer_half_a_ring, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(when_the_writer_is_gone_the_oldest_record_is_read_too,
+        cmocka_unit_test_setup_teardown(after_the_writer_exits_the_oldest_record_is_also_read,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(a_reader_from_now_counts_nothing_before_it_as_lost, setup,
+        cmocka_unit_test_setup_teardown(a_new_reader_counts_no_earlier_record_as_lost, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_slot_with_another_sequence_is_lost_and_not_trusted, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(
-            records_overwritten_during_the_copy_are_lost_and_not_believed, setup, teardown),
+        cmocka_unit_test_setup_teardown(records_overwritten_during_the_copy_are_lost_and_not_used,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_head_that_decreases_gives_no_records, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_head_at_the_end_of_numbers_is_survived, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_head_at_the_largest_number_is_handled, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void a_killed_process_is_shown_once_drained_and_removed(void **state)
     ntk_ring_registry_close(top);
 }
 
-/* As in a container whose first process does not reap children. */
+/* As in a container with a first process that does not reap children. */
 static void a_killed_process_that_was_not_reaped_has_ended(void **state)
 {
     struct fixture *f = *state;

@@ -135,7 +135,7 @@ static void no_process_can_report_for_another_users_process(void **state)
 #define OTHER_USER 65534
 #define SKIPPED 77
 
-/* A process of that user, whose folder is wherever it finds one; it lives until the pipe is
+/* A process of that user, with its folder wherever it finds one; it lives until the pipe is
  * closed. */
 static pid_t start_as_other_user(int pipe_fd[2])
 {
@@ -194,7 +194,7 @@ static int look_for_user_behind_a_taken_name(void)
     return seen ? 0 : 4;
 }
 
-static void root_sees_a_user_whose_folder_another_user_took(void **state)
+static void root_sees_a_user_after_another_user_took_the_folder(void **state)
 {
     int status = 0;
     pid_t child = fork();
@@ -294,7 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(no_process_can_claim_to_be_attached_to_another_users_process),
         TEST(no_process_can_report_for_another_users_process),
-        cmocka_unit_test(root_sees_a_user_whose_folder_another_user_took),
+        cmocka_unit_test(root_sees_a_user_after_another_user_took_the_folder),
         TEST(a_user_with_too_many_segments_takes_no_room_of_others),
         TEST(a_folder_full_of_files_is_gone_over_in_steps),
     };

@@ -43,7 +43,7 @@ static void paths_are_checked_first(void **state)
     test_scratch_destroy(folder);
 }
 
-static void each_reason_has_its_sentence(void **state)
+static void each_reason_has_its_message(void **state)
 {
     char *folder = test_scratch_create();
     struct sockaddr_in address = { .sin_family = AF_INET };
@@ -96,7 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_are_checked_first),
-        cmocka_unit_test(each_reason_has_its_sentence),
+        cmocka_unit_test(each_reason_has_its_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

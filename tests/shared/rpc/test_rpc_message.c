@@ -32,7 +32,7 @@ static void invalid_messages_are_distinguished_from_texts_with_a_nul(void **stat
     assert_int_equal(FAULT_OF("\x0a\x03"
                               "a\0c"),
                      NTK_RPC_MESSAGE_NUL);
-    assert_int_equal(FAULT_OF("\x12\x03\x0a\x01\0"), NTK_RPC_MESSAGE_NUL); /* of what is in it */
+    assert_int_equal(FAULT_OF("\x12\x03\x0a\x01\0"), NTK_RPC_MESSAGE_NUL); /* of its contents */
     assert_int_equal(FAULT_OF("\x7a\x01\0"), NTK_RPC_MESSAGE_GOOD);        /* of an unknown field */
     assert_int_equal(FAULT_OF("\x0a\x04"
                               "abc"),

@@ -93,7 +93,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int file_sync(sqlite3_file *file, int flags)
 {
-    (void)flags; /* the test's disk keeps what the test says, whatever the real one does */
+    (void)flags; /* the test decides what its disk keeps, independent of the real disk */
     add(SYNC, NUMBER(file), 0, NULL, 0);
     return SQLITE_OK;
 }
@@ -275,7 +275,7 @@ void power_vfs_forget(void)
     ntk_vec_init(&ops, sizeof(struct op));
 }
 
-/* ---- after the cut ---- */
+/* ---- after the truncation ---- */
 
 struct image {
     bool exists;

@@ -3,7 +3,7 @@
  * power_vfs - a disk for SQLite that remembers every write and sync, so that a test can cut the
  * power at any of them; and one that is read-only.
  *
- * While it is installed, files whose path begins with the given one are written as usual and
+ * While it is installed, files with paths that begin with the given one are written as usual and
  * recorded. power_vfs_restore() writes what a disk would contain after a cut: everything up to the
  * last sync of each file; and of later writes nothing, or some sectors of 512 bytes.
  *

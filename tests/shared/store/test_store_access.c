@@ -19,7 +19,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void between_begin_and_end_all_answers_are_of_one_moment(void **state)
+static void between_begin_and_end_all_answers_refer_to_one_moment(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = T0, .completed = 7 };
@@ -51,7 +51,7 @@ static void between_begin_and_end_all_answers_are_of_one_moment(void **state)
     ntk_store_reader_close(reader);
 }
 
-static void every_view_for_people_answers(void **state)
+static void every_public_view_answers(void **state)
 {
     static const char *const views[] = {
         "process_overview",       "core_overview",   "core_by_minute",
@@ -79,7 +79,7 @@ static void every_view_for_people_answers(void **state)
 }
 
 /* Counts come from other users' processes. */
-static void views_for_people_answer_whatever_was_counted(void **state)
+static void public_views_answer_whatever_was_counted(void **state)
 {
     static const char hostile[] =
         "UPDATE core_total SET completed = 9223372036854775807, generic = 9223372036854775807;"
@@ -111,7 +111,7 @@ static void views_for_people_answer_whatever_was_counted(void **state)
                         "1");
 }
 
-static void a_second_writer_is_refused_and_readers_are_not(void **state)
+static void a_second_writer_is_rejected_and_readers_are_not(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
@@ -127,7 +127,7 @@ static void a_second_writer_is_refused_and_readers_are_not(void **state)
     ntk_store_close(open_store(f->path), NULL);
 }
 
-static void foreign_and_newer_files_are_refused_untouched(void **state)
+static void foreign_and_newer_files_are_rejected_unchanged(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = NULL;
@@ -200,14 +200,14 @@ static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(between_begin_and_end_all_answers_are_of_one_moment, set_up,
+        cmocka_unit_test_setup_teardown(between_begin_and_end_all_answers_refer_to_one_moment,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_public_view_answers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(public_views_answer_whatever_was_counted, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(every_view_for_people_answers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(views_for_people_answer_whatever_was_counted, set_up,
+        cmocka_unit_test_setup_teardown(a_second_writer_is_rejected_and_readers_are_not, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_second_writer_is_refused_and_readers_are_not, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(foreign_and_newer_files_are_refused_untouched, set_up,
+        cmocka_unit_test_setup_teardown(foreign_and_newer_files_are_rejected_unchanged, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_reader_that_holds_a_transaction_does_not_block_the_writer,
                                         set_up, tear_down),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A writer killed with SIGKILL at random moments: the file is intact and lacks at most what came
+/* A writer killed with SIGKILL at random moments: the file is intact and lacks at most the data
  * after the last commit. */
 #include <signal.h>
 #include <sqlite3.h>

@@ -139,7 +139,7 @@ static void columns_are_those_of_the_description(void **state)
     ntk_buf_fini(&text);
 }
 
-static void a_step_has_its_end_and_not_its_begin(void **state)
+static void a_step_includes_its_end_and_not_its_start(void **state)
 {
     struct fixture *f = *state;
     uint64_t time_ns = 0;
@@ -281,7 +281,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(columns_are_those_of_the_description, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_step_has_its_end_and_not_its_begin, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_step_includes_its_end_and_not_its_start, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(finished_steps_follow_the_samples, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_that_come_late_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_sum_beyond_64_bits_is_the_largest, set_up, tear_down),

@@ -31,7 +31,7 @@ static int is_failing(void *ctx)
 /* A file size limit simulates the full disk: SQLite sees a write fail. Runs in a child, since the
  * limit applies to every file of the process. The store tries again when the clock says so, and not
  * before. */
-static void a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back(void **state)
+static void a_full_disk_pauses_storing_and_loses_nothing(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX },
@@ -190,7 +190,7 @@ static void overflow(const char *path, size_t joined_bytes, uint64_t joined, uin
     assert_int_equal(status, 0);
 }
 
-static void a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count(void **state)
+static void an_overflowing_queue_merges_the_oldest_and_loses_no_counts(void **state)
 {
     struct fixture *f = *state;
 
@@ -212,7 +212,7 @@ static void a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count(void **
                         "1");
 }
 
-static void waiting_periods_have_a_bound_and_the_excess_is_counted(void **state)
+static void waiting_periods_have_a_limit_and_the_excess_is_counted(void **state)
 {
     struct fixture *f = *state;
 
@@ -269,15 +269,15 @@ static void retention_removes_by_age_and_by_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_full_disk_stops_storing_and_loses_nothing_when_it_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_disk_pauses_storing_and_loses_nothing, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(
             the_first_period_is_stored_at_once_and_others_with_the_next_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_store_closes_while_the_disk_stays_full, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_queue_that_overflows_adds_up_the_oldest_and_loses_no_count, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(waiting_periods_have_a_bound_and_the_excess_is_counted,
+        cmocka_unit_test_setup_teardown(an_overflowing_queue_merges_the_oldest_and_loses_no_counts,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(waiting_periods_have_a_limit_and_the_excess_is_counted,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(retention_removes_by_age_and_by_size, set_up, tear_down),
     };

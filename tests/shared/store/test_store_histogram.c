@@ -69,7 +69,7 @@ static void sparse_of(const struct ntk_histogram_dense *dense, struct ntk_histog
 }
 
 /* Method: periods are added to a blob and, as the reference, to a dense histogram. */
-static void periods_add_up_in_a_blob_and_a_malformed_one_starts_again(void **state)
+static void periods_add_up_in_a_blob_and_a_malformed_one_is_reset(void **state)
 {
     static struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
     struct ntk_histogram_dense *sum = calloc(2, sizeof *sum);
@@ -108,7 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blob_reads_back_as_the_same_histogram),
-        cmocka_unit_test(periods_add_up_in_a_blob_and_a_malformed_one_starts_again),
+        cmocka_unit_test(periods_add_up_in_a_blob_and_a_malformed_one_is_reset),
         cmocka_unit_test(every_truncated_or_damaged_byte_is_rejected_or_gives_a_valid_histogram),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: hand-made seconds of a process on cores 4 and 5 of a machine of two devices with four
- * cores each, with jobs that come and go; stored and queried: figures whose answers are known. */
+ * cores each, with jobs that come and go; stored and queried: figures with known answers. */
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Power cuts at any moment: what was committed is there, the file is intact, and the next agent
+ * Power cuts at any moment: committed data exists, the file is intact, and the next agent
  * continues. Method: a disk that records writes and syncs. After the run, the states after cuts at
  * many points are written to a real disk and opened. Also a disk that is read-only, from the start
  * or all at once.
@@ -162,7 +162,8 @@ static void a_read_only_disk_is_reported_and_can_be_read(void **state)
     assert_int_equal(ntk_store_open(path, &options, &store, &err), 0);
     put(store, &period);
     assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, false }));
-    /* The disk becomes read-only: reported, kept in memory, and stored when the disk is back. */
+    /* The disk becomes read-only: reported, kept in memory, and stored when the disk works again.
+     * */
     power_vfs_set_read_only(true);
     put(store, &period);
     assert_true(test_wait_until(is_reached, &(struct wait){ store, 1, true }));

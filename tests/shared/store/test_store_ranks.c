@@ -129,7 +129,7 @@ static void work_of_ranks_adds_up_over_tiers_and_steps(void **state)
     assert_int_equal(ask(f, "elsewhere", 0).rank_count, 0);
 }
 
-static void counts_beyond_all_bounds_stop_nothing(void **state)
+static void huge_counts_stop_nothing(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { .time_ns = BEGAN };
@@ -153,7 +153,7 @@ static void counts_beyond_all_bounds_stop_nothing(void **state)
     assert_int_equal(answer.ranks[0].wait_ns, 6 * SECOND / 4);
 }
 
-static void a_verdict_is_a_row_from_when_to_when(void **state)
+static void a_verdict_is_a_row_with_start_and_end(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { .time_ns = BEGAN };
@@ -202,8 +202,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(work_of_ranks_adds_up_over_tiers_and_steps, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(counts_beyond_all_bounds_stop_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_verdict_is_a_row_from_when_to_when, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(huge_counts_stop_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_verdict_is_a_row_with_start_and_end, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -304,7 +304,7 @@ static void events_are_reported_by_time_kind_and_filter(void **state)
     struct ntk_store_filter core = { .has_core = true, .core = 1 };
     struct ntk_store_filter other_core = { .has_core = true, .core = 2 };
     struct ntk_store_filter trainer = { .process = "trainer", .model = "mlp" };
-    struct ntk_store_filter nobody = { .process = "nobody" };
+    struct ntk_store_filter unknown = { .process = "unknown" };
     struct seen seen;
 
     f->period.memory_bytes = 100;
@@ -327,7 +327,7 @@ static void events_are_reported_by_time_kind_and_filter(void **state)
     assert_string_equal(events(f, &seen, 0, 60, &other_core, NTK_STORE_EVENTS_ALL), "");
     assert_string_equal(events(f, &seen, 0, 60, &trainer, NTK_STORE_EVENTS_ALL),
                         "load error alloc");
-    assert_string_equal(events(f, &seen, 0, 60, &nobody, NTK_STORE_EVENTS_ALL), "");
+    assert_string_equal(events(f, &seen, 0, 60, &unknown, NTK_STORE_EVENTS_ALL), "");
     all.newest_events = 3;
     assert_string_equal(events(f, &seen, 0, 60, &all, NTK_STORE_EVENTS_ALL), "error alloc end");
     assert_string_equal(events(f, &seen, 0, 29, &all, NTK_STORE_EVENTS_ALL), "load error alloc");
@@ -404,7 +404,7 @@ static void add_processes(const char *path, int count)
     sqlite3_close(db);
 }
 
-static void totals_of_the_machine_have_the_processes_that_are_too_many_to_list(void **state)
+static void totals_of_the_machine_include_unlisted_processes(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *few;
@@ -441,8 +441,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(events_are_reported_by_time_kind_and_filter, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(starts_and_stops_of_models_are_kept, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            totals_of_the_machine_have_the_processes_that_are_too_many_to_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(totals_of_the_machine_include_unlisted_processes, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

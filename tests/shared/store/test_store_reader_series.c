@@ -13,7 +13,7 @@
 #include "tests/support/unit.h"
 
 /* Method: readings of a core that are farther apart than the ends of their period. */
-static void no_core_is_busier_than_busy(void **state)
+static void no_core_is_more_than_fully_busy(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter core = { .has_core = true, .core = 4 };
@@ -43,7 +43,7 @@ static void a_gap_is_a_gap_and_idle_is_zero(void **state)
     struct fixture *f = *state;
     struct ntk_store_filter core = { .has_core = true, .core = 4 };
     struct ntk_store_filter idle_core = { .has_core = true, .core = 9 };
-    struct ntk_store_filter nobody = { .process = "nobody" };
+    struct ntk_store_filter unknown = { .process = "unknown" };
     struct ntk_store_filter trainer = { .process = "trainer" };
     size_t count;
 
@@ -91,7 +91,7 @@ static void a_gap_is_a_gap_and_idle_is_zero(void **state)
     assert_close(points[1].value + 1, 1);
     assert_false(points[2].has_value);
     free(points);
-    points = series(f, NTK_STORE_EXECUTIONS, &nobody, 0, 80, 20, &count);
+    points = series(f, NTK_STORE_EXECUTIONS, &unknown, 0, 80, 20, &count);
     assert_false(points[0].has_value);
     free(points);
     /* Sizes: the last value, and the largest in between. */
@@ -298,7 +298,7 @@ static void rates_of_processes_are_for_the_time_in_which_they_ran(void **state)
 }
 
 /* Method: rejected calls count as errors of their model, and not as executions. */
-static void a_model_that_only_refused_completed_nothing(void **state)
+static void a_model_with_only_rejected_executions_completed_nothing(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter model = { .model = "mlp.neff" };
@@ -345,15 +345,15 @@ static void every_metric_has_an_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_core_is_busier_than_busy, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_core_is_more_than_fully_busy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_gap_is_a_gap_and_idle_is_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_tier_gives_the_same_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(periods_that_end_in_one_step_do_not_raise_the_rate, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(rates_of_processes_are_for_the_time_in_which_they_ran,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_model_that_only_refused_completed_nothing, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_model_with_only_rejected_executions_completed_nothing,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_metric_has_an_answer, set_up, tear_down),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Moments in the past: what comes back is what was stored, and gaps remain gaps. */
+/* Moments in the past read back as stored, and gaps remain gaps. */
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -311,7 +311,7 @@ static void the_health_of_a_device_is_stored_when_it_changes(void **state)
     }
 }
 
-static void stepping_passes_gaps_and_coarser_tiers(void **state)
+static void stepping_works_across_gaps_and_coarser_tiers(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = {
@@ -400,7 +400,7 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
     assert_int_equal(count, 2 + 51 + 100);
 }
 
-static void a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had(void **state)
+static void a_core_is_as_busy_as_during_its_processs_part_of_a_minute(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = MINUTE_0 + SECOND, .completed = 4 };
@@ -533,7 +533,7 @@ static void values_unknown_to_hooks_are_null(void **state)
     ntk_snapshot_destroy(was);
 }
 
-static void a_hostile_file_is_bounded(void **state)
+static void a_hostile_file_has_bounded_cost(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *was = test_sample_snapshot(1);
@@ -592,11 +592,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_moment_reads_back_unchanged, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_health_of_a_device_is_stored_when_it_changes, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(stepping_passes_gaps_and_coarser_tiers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_core_is_as_busy_as_in_the_part_of_a_minute_that_its_process_had, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stepping_works_across_gaps_and_coarser_tiers, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_core_is_as_busy_as_during_its_processs_part_of_a_minute,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(values_unknown_to_hooks_are_null, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_hostile_file_is_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_hostile_file_has_bounded_cost, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

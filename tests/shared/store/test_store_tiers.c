@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tiers: minutes and hours are exactly what their seconds add up to, whatever happened. */
+/* The tiers: minutes and hours are always exactly the sums of their seconds. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void put(struct ntk_store *store, struct test_period *period, uint64_t i)
     test_store_put(store, snapshot);
 }
 
-static void minutes_and_hours_are_what_their_seconds_add_up_to(void **state)
+static void minutes_and_hours_are_the_sums_of_their_seconds(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
@@ -88,7 +88,7 @@ static void minutes_and_hours_are_what_their_seconds_add_up_to(void **state)
     free(minute);
 }
 
-static void a_clock_that_is_set_back_makes_the_steps_again(void **state)
+static void a_clock_that_is_set_back_repeats_the_steps(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -140,9 +140,9 @@ static void sums_stay_at_the_largest_number_instead_of_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(minutes_and_hours_are_what_their_seconds_add_up_to, set_up,
+        cmocka_unit_test_setup_teardown(minutes_and_hours_are_the_sums_of_their_seconds, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_makes_the_steps_again, set_up,
+        cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_repeats_the_steps, set_up,
                                         tear_down),
         cmocka_unit_test(sums_stay_at_the_largest_number_instead_of_failing),
     };

@@ -57,7 +57,7 @@ static void injected_faults_are_found(void **state)
     assert_string_equal(ask_sqlite(f->path, "PRAGMA integrity_check"), "ok");
 }
 
-static void a_writer_that_starts_again_goes_on_where_the_last_one_stopped(void **state)
+static void a_restarted_writer_continues_where_the_last_one_stopped(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = {
@@ -144,7 +144,7 @@ static void assert_stored_ecc(const char *path, const char *boot_id, uint64_t co
     ntk_store_reader_close(reader);
 }
 
-static void ecc_counters_continue_and_the_day_has_what_happened_without_an_agent(void **state)
+static void ecc_counters_continue_and_the_day_includes_errors_without_an_agent(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
@@ -211,7 +211,7 @@ static void the_work_of_a_process_is_the_sum_of_its_lives(void **state)
 }
 
 /* Method: two segments of a process that claim the maximum number of executions. */
-static void unbounded_counts_keep_no_process_from_the_totals(void **state)
+static void huge_counts_exclude_no_process_from_the_totals(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = T0, .latency_ns = 1000, .memory_bytes = 100 };
@@ -260,8 +260,8 @@ static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
     assert_int_equal(total_of(f->path, (LIVES - 513) * SECOND), 0);
 }
 
-/* Method: two users whose segments claim the same pid and start time, in turn, across a restart of
- * the writer. */
+/* Method: two users with segments that claim the same pid and start time, in turn, across a restart
+ * of the writer. */
 static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
 {
     struct fixture *f = *state;
@@ -314,14 +314,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(injected_faults_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_restarted_writer_continues_where_the_last_one_stopped,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(
-            a_writer_that_starts_again_goes_on_where_the_last_one_stopped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            ecc_counters_continue_and_the_day_has_what_happened_without_an_agent, set_up,
-            tear_down),
+            ecc_counters_continue_and_the_day_includes_errors_without_an_agent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_work_of_a_process_is_the_sum_of_its_lives, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(unbounded_counts_keep_no_process_from_the_totals, set_up,
+        cmocka_unit_test_setup_teardown(huge_counts_exclude_no_process_from_the_totals, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_process_of_many_lives_has_a_bounded_number_of_totals,
                                         set_up, tear_down),

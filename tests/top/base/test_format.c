@@ -73,7 +73,7 @@ static void short_teraflops_fit_their_cell(void **state)
                         "   -");
 }
 
-static void bytes_have_one_decimal_and_the_next_unit_in_time(void **state)
+static void bytes_have_one_decimal_and_change_unit_in_time(void **state)
 {
     static const struct {
         uint64_t value;
@@ -116,7 +116,7 @@ int main(void)
         cmocka_unit_test(teraflops_are_ten_cells_wide),
         cmocka_unit_test(short_percents_keep_their_decimals),
         cmocka_unit_test(short_teraflops_fit_their_cell),
-        cmocka_unit_test(bytes_have_one_decimal_and_the_next_unit_in_time),
+        cmocka_unit_test(bytes_have_one_decimal_and_change_unit_in_time),
         cmocka_unit_test(a_delay_has_the_largest_unit_without_a_fraction),
     };
 

@@ -40,7 +40,7 @@ static void zero_is_a_line_and_absent_a_gap(void **state)
     assert_drawn(1, 8, false, values, "__   _#\n");
 }
 
-static void more_than_the_scale_stays_inside(void **state)
+static void values_beyond_the_scale_stay_inside(void **state)
 {
     static const float values[] = { 1e30f, INFINITY, -5, -INFINITY };
 
@@ -88,7 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dots_fill_from_below),
         cmocka_unit_test(zero_is_a_line_and_absent_a_gap),
-        cmocka_unit_test(more_than_the_scale_stays_inside),
+        cmocka_unit_test(values_beyond_the_scale_stay_inside),
         cmocka_unit_test(colours_show_the_height),
         cmocka_unit_test(scales_end_at_round_numbers),
     };

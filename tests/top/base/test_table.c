@@ -114,7 +114,7 @@ static void the_selection_stays_on_its_row_until_that_goes(void **state)
     assert_string_equal(shown(table), "dBga");
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "gBda");
-    fill(table, without, 3); /* it died: what took its place is selected, and stays so */
+    fill(table, without, 3); /* it exited: its replacement is selected, and stays so */
     assert_string_equal(shown(table), "gDa");
     ntk_top_table_act(table, NTK_TOP_ACTION_SORT_REVERSE, 0);
     assert_string_equal(shown(table), "Dga");

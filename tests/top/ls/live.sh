@@ -19,7 +19,7 @@ if [ ! -e /sys/devices/virtual/neuron_device ]; then
     # The machine that the variable names exists at the first look.
     mkdir -m 700 first second
     NEURON_HOOKS_DIR=$scratch/first code 0 env NEURON_SOFT_INSTANCE=inf2.8xlarge neuron-ls
-    grep -q 'instance-type: inf2.8xlarge' out || fail "unexpected instance type at the first look"
+    grep -q 'instance-type: inf2.8xlarge' out || fail "unexpected instance type at first"
     NEURON_HOOKS_DIR=$scratch/second code 0 env NEURON_SOFT_INSTANCE=trn1.2xlarge neuron-top --once -d 200ms
     grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "unexpected first screen"
     # A machine that cannot be built has the reason of neuron-bench.

@@ -141,7 +141,7 @@ static void parts_do_not_change_over_time(void **state)
 
 /* Method: two days of one value per second, which encodes its hour; then what each span still
  * has. */
-static void it_reaches_a_day_back_and_no_further(void **state)
+static void the_history_covers_exactly_a_day(void **state)
 {
     struct ntk_top_history history = { 0 };
     uint64_t end = START + 48 * 60 * MINUTE;
@@ -166,7 +166,7 @@ static void it_reaches_a_day_back_and_no_further(void **state)
 
 /* Method: times and periods that a foreign report may claim; sanitizers and the test's time limit
  * detect errors. */
-static void false_times_do_no_harm(void **state)
+static void invalid_times_do_no_harm(void **state)
 {
     struct ntk_top_history history = { 0 };
     float parts[8];
@@ -195,8 +195,8 @@ int main(void)
         cmocka_unit_test(a_sample_counts_in_each_slot_by_its_share_of_the_time),
         cmocka_unit_test(values_already_seen_are_not_added_again),
         cmocka_unit_test(parts_do_not_change_over_time),
-        cmocka_unit_test(it_reaches_a_day_back_and_no_further),
-        cmocka_unit_test(false_times_do_no_harm),
+        cmocka_unit_test(the_history_covers_exactly_a_day),
+        cmocka_unit_test(invalid_times_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,7 +193,7 @@ static void the_selection_survives_refreshes_and_other_tabs(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_process_that_dies_under_the_cursor_leaves_it_nearby(void **state)
+static void the_cursor_stays_nearby_if_its_process_exits(void **state)
 {
     struct ntk_top_model *model;
     struct scene scene = scene_small;
@@ -479,7 +479,7 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
 }
 
 /* Method: two viewers; the second starts ten seconds after the first. */
-static void every_viewer_shows_the_same_moment_since_which_a_core_is_dead(void **state)
+static void every_viewer_shows_the_same_time_of_death_of_a_core(void **state)
 {
     (void)state;
     setenv("TZ", "UTC", 1);
@@ -546,7 +546,7 @@ static void an_application_that_was_killed_is_in_the_alert_line_for_a_minute(voi
 }
 
 /* Method: two unhealthy devices, one of them with only a note, and a healthy one. */
-static void a_device_that_is_not_healthy_is_reported_with_what_to_do(void **state)
+static void an_unhealthy_device_is_reported_with_its_action(void **state)
 {
     static struct ntk_health_sample faults[] = {
         { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE, .core = NTK_NO_CORE },
@@ -590,25 +590,25 @@ static void unseen_executions_are_not_zero(void **state)
 {
     struct scene idle = scene_trn1;
     struct ntk_top_model *model;
-    struct ntk_snapshot *beside_a_driver;
+    struct ntk_snapshot *with_driver;
 
     idle.runtime_count = 0;
     model = scene_model(&idle);
-    assert_true(ntk_top_model_is_nobody_there(model));
+    assert_true(ntk_top_model_has_no_application(model));
     assert_true(model->memory.device_total.present);
     assert_true(model->runtime_vcpu.user_percent.present);
 
     model->is_partial = true; /* one could not be read */
     scene_update(model, &idle);
-    assert_false(ntk_top_model_is_nobody_there(model));
+    assert_false(ntk_top_model_has_no_application(model));
     assert_false(model->memory.device_total.present);
     assert_false(model->memory.host_total.present);
     assert_false(model->runtime_vcpu.user_percent.present);
 
     model->is_partial = false;
-    beside_a_driver = (struct ntk_snapshot *)scene_snapshot(&idle);
-    beside_a_driver->hardware.software = false;
-    assert_int_equal(ntk_top_model_update(model, beside_a_driver, NULL), 0);
+    with_driver = (struct ntk_snapshot *)scene_snapshot(&idle);
+    with_driver->hardware.software = false;
+    assert_int_equal(ntk_top_model_update(model, with_driver, NULL), 0);
     assert_false(model->memory.device_total.present);
     ntk_top_model_destroy(model);
 }
@@ -676,7 +676,7 @@ int main(void)
         cmocka_unit_test(a_parent_is_the_sum_of_its_children_and_the_tree_that_of_the_summary),
         cmocka_unit_test(tabs_show_the_share_of_one_application),
         cmocka_unit_test(the_selection_survives_refreshes_and_other_tabs),
-        cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_nearby),
+        cmocka_unit_test(the_cursor_stays_nearby_if_its_process_exits),
         cmocka_unit_test(a_tab_follows_its_process_when_others_come_and_go),
         cmocka_unit_test(a_pid_that_is_used_again_is_another_application),
         cmocka_unit_test(logical_cores_are_means_of_busy_and_sums_of_flops),
@@ -684,9 +684,9 @@ int main(void)
         cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
         cmocka_unit_test(a_held_idle_core_shows_its_idle_time),
         cmocka_unit_test(a_core_that_is_dead_or_stuck_is_reported_until_it_works_again),
-        cmocka_unit_test(every_viewer_shows_the_same_moment_since_which_a_core_is_dead),
+        cmocka_unit_test(every_viewer_shows_the_same_time_of_death_of_a_core),
         cmocka_unit_test(an_application_that_was_killed_is_in_the_alert_line_for_a_minute),
-        cmocka_unit_test(a_device_that_is_not_healthy_is_reported_with_what_to_do),
+        cmocka_unit_test(an_unhealthy_device_is_reported_with_its_action),
         cmocka_unit_test(unseen_executions_are_not_zero),
         cmocka_unit_test(the_help_page_hides_everything_else),
         cmocka_unit_test(the_page_follows_the_cursor),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings file: what is read, what is reported, and that nothing of a user's file is lost. */
+/* The settings file: values that are read or reported, and a user's file keeps all other lines. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static int parse(struct ntk_top_settings *settings, const char *text, struct ntk
     return ntk_top_settings_parse(settings, text, strlen(text), "x.conf", err);
 }
 
-static void good_lines_are_taken_in_every_usual_form(void **state)
+static void valid_lines_are_accepted_in_every_usual_form(void **state)
 {
     struct ntk_top_settings settings;
     struct ntk_err err = { 0 };
@@ -40,7 +40,7 @@ static void good_lines_are_taken_in_every_usual_form(void **state)
     assert_true(ntk_top_settings_is(&settings, NTK_TOP_SETTING_TREE, "collapsed"));
 }
 
-static void the_first_bad_line_is_reported_and_the_good_ones_count(void **state)
+static void the_first_invalid_line_is_reported_and_valid_lines_count(void **state)
 {
     static const struct {
         const char *text;
@@ -68,7 +68,7 @@ static void the_first_bad_line_is_reported_and_the_good_ones_count(void **state)
     }
 }
 
-static void every_choice_can_be_stepped_to_and_is_read_back(void **state)
+static void every_choice_can_be_selected_and_reads_back(void **state)
 {
     struct ntk_top_settings settings;
 
@@ -162,7 +162,7 @@ static void columns_and_order_of_a_list_are_kept(void **state)
     ntk_buf_fini(&text);
 }
 
-static void every_column_of_every_list_has_its_own_name(void **state)
+static void every_column_of_a_list_has_a_unique_name(void **state)
 {
     for (int v = 0; v < NTK_TOP_VIEW_COUNT; v++) {
         const struct ntk_top_view *view = ntk_top_views[v];
@@ -220,7 +220,7 @@ static void an_invalid_list_is_reported_and_the_default_is_used(void **state)
 
 /* The file itself: created with its folders; a link stays a link; an unreadable path is reported
  * and changes nothing. */
-static void the_file_is_made_and_kept(void **state)
+static void the_file_is_created_and_kept(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "a/b/neuron-top.conf");
@@ -289,14 +289,14 @@ static void the_place_follows_the_xdg_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_lines_are_taken_in_every_usual_form),
-        cmocka_unit_test(the_first_bad_line_is_reported_and_the_good_ones_count),
-        cmocka_unit_test(every_choice_can_be_stepped_to_and_is_read_back),
+        cmocka_unit_test(valid_lines_are_accepted_in_every_usual_form),
+        cmocka_unit_test(the_first_invalid_line_is_reported_and_valid_lines_count),
+        cmocka_unit_test(every_choice_can_be_selected_and_reads_back),
         cmocka_unit_test(saving_changes_the_line_and_nothing_else),
         cmocka_unit_test(columns_and_order_of_a_list_are_kept),
-        cmocka_unit_test(every_column_of_every_list_has_its_own_name),
+        cmocka_unit_test(every_column_of_a_list_has_a_unique_name),
         cmocka_unit_test(an_invalid_list_is_reported_and_the_default_is_used),
-        cmocka_unit_test(the_file_is_made_and_kept),
+        cmocka_unit_test(the_file_is_created_and_kept),
         cmocka_unit_test(the_place_follows_the_xdg_rules),
     };
 

@@ -44,9 +44,9 @@ static void the_log_of_a_container_names_its_pod(void **state)
     ntk_snapshot_destroy(snapshot);
 
     snapshot = snapshot_of(ID); /* a reported pod stays */
-    snapshot->runtimes[0].pod.name = "told";
+    snapshot->runtimes[0].pod.name = "known";
     ntk_top_pods_fill(&pods, snapshot);
-    assert_string_equal(snapshot->runtimes[0].pod.name, "told");
+    assert_string_equal(snapshot->runtimes[0].pod.name, "known");
     ntk_snapshot_destroy(snapshot);
     ntk_top_pods_fini(&pods);
     test_scratch_destroy(folder);
@@ -61,23 +61,23 @@ static void invalid_names_are_skipped(void **state)
     char *folder = test_scratch_create();
     struct ntk_top_pods pods;
     struct ntk_snapshot *snapshot = snapshot_of(ID);
-    struct ntk_snapshot *nobody = snapshot_of("");
+    struct ntk_snapshot *outside = snapshot_of("");
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         add_link(folder, names[i]);
     }
     ntk_top_pods_init(&pods, folder);
     ntk_top_pods_fill(&pods, snapshot);
-    ntk_top_pods_fill(&pods, nobody); /* not in a container */
+    ntk_top_pods_fill(&pods, outside); /* not in a container */
     assert_string_equal(snapshot->runtimes[0].pod.name, "");
-    assert_string_equal(nobody->runtimes[0].pod.name, "");
+    assert_string_equal(outside->runtimes[0].pod.name, "");
     ntk_top_pods_fini(&pods);
     ntk_top_pods_init(&pods, "/proc/none"); /* no kubelet here */
     ntk_top_pods_fill(&pods, snapshot);
     assert_string_equal(snapshot->runtimes[0].pod.name, "");
     ntk_top_pods_fini(&pods);
     ntk_snapshot_destroy(snapshot);
-    ntk_snapshot_destroy(nobody);
+    ntk_snapshot_destroy(outside);
     test_scratch_destroy(folder);
 }
 

@@ -149,7 +149,7 @@ static size_t take_past(struct ntk_top_source *source, uint64_t *out_first_ns)
     return seconds;
 }
 
-static void a_skipped_stretch_is_reported_as_the_past(void **state)
+static void a_skipped_period_is_reported_as_the_past(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -213,7 +213,7 @@ int main(void)
         cmocka_unit_test(every_empty_database_has_the_same_message),
         cmocka_unit_test(the_past_is_reported_without_gaps_in_ever_longer_steps),
         cmocka_unit_test(the_past_is_reported_as_far_as_needed_and_the_rest_later),
-        cmocka_unit_test(a_skipped_stretch_is_reported_as_the_past),
+        cmocka_unit_test(a_skipped_period_is_reported_as_the_past),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

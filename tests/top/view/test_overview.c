@@ -46,7 +46,7 @@ static void every_machine_fits_every_usual_terminal(void **state)
     shows(&crowd, "crowd");
 }
 
-/* Method: one unhealthy device, and two whose health is unknown. */
+/* Method: one unhealthy device, and two of unknown health. */
 static void faults_are_marked_on_their_devices(void **state)
 {
     static struct ntk_health_sample fault = { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE };
@@ -77,7 +77,7 @@ static void faults_are_marked_on_their_devices(void **state)
 
 /* Method: every height at 80 columns: devices or processes without room are counted, and the list
  * of processes keeps its title and two rows. */
-static void entries_without_room_are_counted(void **state)
+static void entries_that_do_not_fit_are_counted(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn2_lnc1, NTK_TOP_VIEW_OVERVIEW);
 
@@ -125,7 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_machine_fits_every_usual_terminal),
         cmocka_unit_test(faults_are_marked_on_their_devices),
-        cmocka_unit_test(entries_without_room_are_counted),
+        cmocka_unit_test(entries_that_do_not_fit_are_counted),
         cmocka_unit_test(the_cores_of_the_selected_process_are_marked),
     };
 

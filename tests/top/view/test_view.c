@@ -161,12 +161,12 @@ static void a_terminal_below_the_minimum_shows_a_message(void **state)
     shows(&scene_small, 1, 1, "one_cell");
 }
 
-static void without_a_device_it_says_why(void **state)
+static void without_a_device_the_reason_is_shown(void **state)
 {
     shows(&scene_no_device, 24, 80, "no_device_80x24");
 }
 
-static void without_a_device_tree_the_applications_say_what_machine_it_is(void **state)
+static void without_a_device_tree_applications_name_the_machine(void **state)
 {
     struct scene scene = scene_no_device;
 
@@ -313,7 +313,7 @@ static void any_size_has_a_valid_layout(void **state)
 }
 
 /* Method: sizes change as when a user drags a window, with keys and snapshots in between. */
-static void a_resize_storm_is_survived(void **state)
+static void rapid_resizes_do_no_harm(void **state)
 {
     struct scene scene = scene_trn2_lnc2;
     struct ntk_top_model *model = scene_model(&scene);
@@ -339,7 +339,7 @@ static void a_resize_storm_is_survived(void **state)
 }
 
 /* Method: the model that opens a host, in every view, before the host has opened. */
-static void a_host_that_was_never_reached_is_so_in_every_view(void **state)
+static void a_host_that_was_never_reached_is_unreachable_in_every_view(void **state)
 {
     struct ntk_top_host host = { .state = { .silent_ns = 12 * NTK_NS_PER_SECOND,
                                             .trouble = "connection refused" } };
@@ -380,8 +380,8 @@ int main(void)
         cmocka_unit_test(a_hundred_and_twenty_eight_cores_stay_readable),
         cmocka_unit_test(one_device_has_room),
         cmocka_unit_test(a_terminal_below_the_minimum_shows_a_message),
-        cmocka_unit_test(without_a_device_it_says_why),
-        cmocka_unit_test(without_a_device_tree_the_applications_say_what_machine_it_is),
+        cmocka_unit_test(without_a_device_the_reason_is_shown),
+        cmocka_unit_test(without_a_device_tree_applications_name_the_machine),
         cmocka_unit_test(unmeasured_values_are_a_dash),
         cmocka_unit_test(many_applications_page_their_tabs),
         cmocka_unit_test(wide_tags_and_hostile_names_keep_the_columns),
@@ -389,9 +389,9 @@ int main(void)
         cmocka_unit_test(styles_distinguish_the_parts),
         cmocka_unit_test(the_help_page_lists_every_key),
         cmocka_unit_test(a_frame_of_natural_height_omits_nothing),
-        cmocka_unit_test(a_host_that_was_never_reached_is_so_in_every_view),
+        cmocka_unit_test(a_host_that_was_never_reached_is_unreachable_in_every_view),
         cmocka_unit_test(any_size_has_a_valid_layout),
-        cmocka_unit_test(a_resize_storm_is_survived),
+        cmocka_unit_test(rapid_resizes_do_no_harm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,7 +156,7 @@ static void the_numbers_next_to_graphs_are_those_of_the_snapshot(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_peak_of_a_device_is_the_most_seen(void **state)
+static void the_peak_of_a_device_is_the_highest_value_seen(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model = scene_model(&scene);
@@ -279,7 +279,7 @@ int main(void)
         cmocka_unit_test(graphs_show_the_last_minutes),
         cmocka_unit_test(graphs_end_at_the_moment_that_is_shown),
         cmocka_unit_test(the_numbers_next_to_graphs_are_those_of_the_snapshot),
-        cmocka_unit_test(the_peak_of_a_device_is_the_most_seen),
+        cmocka_unit_test(the_peak_of_a_device_is_the_highest_value_seen),
         cmocka_unit_test(memory_is_listed_by_core_too),
         cmocka_unit_test(unwatched_time_is_in_no_rate_of_an_application),
         cmocka_unit_test(unwatched_time_is_in_no_rate_of_the_machine),

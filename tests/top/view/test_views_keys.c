@@ -176,7 +176,7 @@ static void the_values_of_a_page_are_read_while_it_is_open(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void **state)
+static void the_cursor_moves_to_a_neighbour_if_its_process_exits(void **state)
 {
     struct scene scene = scene_trn1;
     struct ntk_top_model *model;
@@ -444,7 +444,7 @@ static void mine_is_not_offered_where_it_has_no_meaning(void **state)
 }
 
 /* Method: a tag that equals the pid is not shown; a tag set by the user gets a column. */
-static void the_column_of_tags_is_there_while_a_process_has_one(void **state)
+static void the_tag_column_is_shown_while_a_process_has_a_tag(void **state)
 {
     static const char *const tags[] = { "7286", "train" };
     struct scene scene = scene_trn1;
@@ -471,7 +471,7 @@ int main(void)
         cmocka_unit_test(the_application_of_a_row_is_followed),
         cmocka_unit_test(enter_opens_the_page_of_a_row_and_leaves_it),
         cmocka_unit_test(the_values_of_a_page_are_read_while_it_is_open),
-        cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour),
+        cmocka_unit_test(the_cursor_moves_to_a_neighbour_if_its_process_exits),
         cmocka_unit_test(a_click_selects_sorts_and_opens),
         cmocka_unit_test(the_strip_has_the_names_around_the_open_view_and_every_key),
         cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),
@@ -481,7 +481,7 @@ int main(void)
         cmocka_unit_test(mine_lists_only_entries_of_this_user),
         cmocka_unit_test(mine_reports_that_this_user_has_no_entries),
         cmocka_unit_test(mine_is_not_offered_where_it_has_no_meaning),
-        cmocka_unit_test(the_column_of_tags_is_there_while_a_process_has_one),
+        cmocka_unit_test(the_tag_column_is_shown_while_a_process_has_a_tag),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

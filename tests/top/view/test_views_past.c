@@ -79,7 +79,7 @@ static const struct ntk_top_table *list(struct ntk_top_model *model, enum ntk_to
     return &model->tables[id];
 }
 
-/* The cell of the row whose first cell is where, and whose second is what (NULL: any); -1 without.
+/* The cell of the row with where in its first cell, and what in its second (NULL: any); -1 without.
  */
 static double value(const struct ntk_top_table *table, const char *where, const char *what,
                     size_t column)
@@ -154,7 +154,7 @@ static void going_back_shows_the_state_of_that_moment(void **state)
 
 /* Method: snapshots arrive while an earlier one is shown, once frozen and once after a step
  * back. */
-static void time_passes_unseen_while_an_earlier_moment_is_shown(void **state)
+static void the_display_does_not_change_while_an_earlier_moment_is_shown(void **state)
 {
     static struct ntk_top_past past;
     struct ntk_top_model *model = begin();
@@ -180,8 +180,8 @@ static void time_passes_unseen_while_an_earlier_moment_is_shown(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: the first snapshots leave the past; what they counted stays counted. */
-static void what_the_past_has_dropped_is_still_counted(void **state)
+/* Method: the first snapshots leave the past; their counts are kept. */
+static void dropped_history_is_still_counted(void **state)
 {
     static struct ntk_top_past past;
     struct ntk_top_model *model = begin();
@@ -227,8 +227,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(going_back_shows_the_state_of_that_moment),
-        cmocka_unit_test(time_passes_unseen_while_an_earlier_moment_is_shown),
-        cmocka_unit_test(what_the_past_has_dropped_is_still_counted),
+        cmocka_unit_test(the_display_does_not_change_while_an_earlier_moment_is_shown),
+        cmocka_unit_test(dropped_history_is_still_counted),
         cmocka_unit_test(events_that_are_read_later_are_listed_at_their_time),
     };
 

@@ -68,7 +68,7 @@ static void assert_rank(const struct ntk_top_model *model, const char *rank, con
     fail_msg("no rank %s", rank);
 }
 
-static void a_rank_that_left_the_operation_has_passed_it(void **state)
+static void a_rank_that_left_the_operation_is_past_it(void **state)
 {
     struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_RANKS);
 
@@ -140,7 +140,7 @@ static void a_rank_that_an_agent_finds_slow_is_slow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rank_that_left_the_operation_has_passed_it),
+        cmocka_unit_test(a_rank_that_left_the_operation_is_past_it),
         cmocka_unit_test(a_rank_that_an_agent_finds_slow_is_slow),
         cmocka_unit_test(the_rank_that_others_wait_for_is_slow_and_first),
     };

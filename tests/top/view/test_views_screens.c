@@ -73,7 +73,7 @@ static void assert_no_poison(struct ntk_top_model *model, int rows, int columns,
 
 /* Method: three processes at once, watched in three ways; the unknown values of two of them are
  * poison in the snapshot, and no view, page or tab of any size shows it. */
-static void no_view_shows_unknown_values(void **state)
+static void no_view_shows_values_for_unknown_ones(void **state)
 {
     static const int sizes[][2] = { { 24, 80 }, { 50, 200 }, { 10, 40 }, { 40, 120 } };
 
@@ -189,7 +189,7 @@ static void wide_characters_keep_the_columns(void **state)
 }
 
 /* Method: every size, each view with rows and without; nothing may exceed the frame or crash. */
-static void any_size_is_survived(void **state)
+static void any_size_has_a_valid_screen(void **state)
 {
     /* A report may contain anything, such as half a logical core in a device. */
     const struct scene odd = { .instance_type = "trn2.48xlarge",
@@ -236,11 +236,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_view_fits_every_usual_terminal),
-        cmocka_unit_test(no_view_shows_unknown_values),
+        cmocka_unit_test(no_view_shows_values_for_unknown_ones),
         cmocka_unit_test(memory_has_the_word_of_its_machine),
         cmocka_unit_test(pages_fit_every_usual_terminal),
         cmocka_unit_test(wide_characters_keep_the_columns),
-        cmocka_unit_test(any_size_is_survived),
+        cmocka_unit_test(any_size_has_a_valid_screen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

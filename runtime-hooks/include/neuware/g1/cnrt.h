@@ -2,7 +2,7 @@
 /*
  * cnrt.h - the CNRT interface, first generation (2018): streams and events.
  *
- * Names of this generation stand for separate symbols (cnrt1_*): the second one gives other
+ * Names of this generation are aliases of separate symbols (cnrt1_*): the second one gives other
  * meanings to some of the same names and numbers, and both live in one library.
  *
  * Returned handles are checked before they are trusted; device pointers may be moved inside their
@@ -217,7 +217,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetDeviceCapability(cnrtCap_t *cap, cnrtDev_t 
 extern CNRT_DLL_API cnrtRet_t cnrtGetDeviceMemorySize(unsigned long *size);
 extern CNRT_DLL_API cnrtRet_t cnrtGetHardwareVersion(cnrtHardwareVersion_t *version);
 
-/* Waits for what this process has queued on the current device. */
+/* Waits for the work that this process has queued on the current device. */
 extern CNRT_DLL_API cnrtRet_t cnrtSyncDevice(void);
 extern CNRT_DLL_API cnrtRet_t cnrtSetCurrentChannel(cnrtChannelType_t channel);
 extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentChannel(cnrtChannelType_t *channel);

@@ -3,8 +3,8 @@
  * cnrt.h - the CNRT interface, second generation (2018 to 2019): queues, notifiers, functions with
  * parameters.
  *
- * The names are the library's plain symbols. A binary is good for the generation whose header it
- * was compiled with, and for this library.
+ * The names are the library's plain symbols. A binary works with the generation of the header that
+ * it was compiled with, and with this library.
  *
  * Returned handles are checked before they are trusted; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
@@ -29,7 +29,7 @@ extern "C" {
 
 #define CNRT_DLL_API
 
-/* Ends the list of what a parameter struct holds. */
+/* Ends the list of members of a parameter struct. */
 #define CNRT_PARAM_END ((void *)0xFFFFFFFF)
 
 /* --- types ------------------------------------------------------------------------------------ */
@@ -142,7 +142,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetDeviceHandle(cnrtDev_t *dev, int ordinal);
 extern CNRT_DLL_API cnrtRet_t cnrtSetCurrentDevice(cnrtDev_t dev);
 extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev);
 
-/* Waits for what this process has queued on the current device. */
+/* Waits for the work that this process has queued on the current device. */
 extern CNRT_DLL_API cnrtRet_t cnrtSyncDevice(void);
 extern CNRT_DLL_API cnrtRet_t cnrtSetCurrentChannel(cnrtChannelType_t channel);
 extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentChannel(cnrtChannelType_t *channel);

@@ -3,8 +3,8 @@
  * cnrt.h - the CNRT interface, third generation (2019 to 2021): queues, notifiers, runtime
  * contexts.
  *
- * What means the same in the second generation is the same symbol; what does not has its own symbol
- * (cnrt3_*).
+ * Names with the same meaning in the second generation are the same symbol; others have a separate
+ * symbol (cnrt3_*).
  *
  * Returned handles are checked before they are trusted; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
@@ -32,7 +32,7 @@ extern "C" {
 
 #define CNRT_DLL_API
 
-/* Ends the list of what a parameter struct holds. */
+/* Ends the list of members of a parameter struct. */
 #define CNRT_PARAM_END ((void *)0xFFFFFFFF)
 
 /* --- types ------------------------------------------------------------------------------------ */
@@ -186,7 +186,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev);
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetDeviceInfo(cnrtDeviceInfo_t *info, int ordinal);
 
-/* Waits for what this process has queued on the current device. */
+/* Waits for the work that this process has queued on the current device. */
 extern CNRT_DLL_API cnrtRet_t cnrtSyncDevice(void);
 extern CNRT_DLL_API cnrtRet_t cnrtSetCurrentChannel(cnrtChannelType_t channel);
 extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentChannel(cnrtChannelType_t *channel);

@@ -50,7 +50,7 @@ try_all() {
     done < <(jq -r '(.panels[].targets[].expr), (.templating.list[] |
         select(.type == "query") | "count by (\(.name)) (\(.query.query | capture("label_values\\((?<of>[^,]*),").of))")' \
         "${tried[@]}" | sed 's/\$__rate_interval/10s/g; s/\$[a-z_]*/.*/g' | sort -u)
-    # The lists of unhealthy devices omit devices whose health is unknown.
+    # The lists of unhealthy devices omit devices of unknown health.
     while IFS= read -r query; do
         [[ $query == *'verdict="unhealthy"'* ]] || fail "the query is not limited to unhealthy devices: $query"
     done < <(jq -r '.panels[] | select(.title == "Unhealthy devices").targets[].expr' "$dashboards"/neuron-*.json)

@@ -81,7 +81,7 @@ static void answers_from_files_equal_those_from_memory(void **state)
     free(path);
 }
 
-static void brief_answers_lack_the_steps_alone(void **state)
+static void brief_answers_only_lack_the_steps(void **state)
 {
     struct ntff_big big = { .steps = 2000, .cores = 2 };
     struct opened o = { 0 };
@@ -247,7 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_from_files_equal_those_from_memory),
-        cmocka_unit_test(brief_answers_lack_the_steps_alone),
+        cmocka_unit_test(brief_answers_only_lack_the_steps),
         cmocka_unit_test(waits_end_with_their_cause),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
         cmocka_unit_test(the_program_does_not_keep_written_output),

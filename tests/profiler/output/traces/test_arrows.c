@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a hand-made trace whose second core has every kind of arrow: Sync starts a transfer at 50
- * ns that ends at 500 and releases Tensor (510-700), which releases Scalar (705) and Vector (710);
- * Sync's barrier waits inside its span (80-1000) for Tensor's second, 720-950. On the first core a
- * wait ends with a change from an unknown source. Both formats must show these arrows and no
+ * Method: a hand-made trace with every kind of arrow on its second core: Sync starts a transfer at
+ * 50 ns that ends at 500 and releases Tensor (510-700), which releases Scalar (705) and Vector
+ * (710); Sync's barrier waits inside its span (80-1000) for Tensor's second, 720-950. On the first
+ * core a wait ends with a change from an unknown source. Both formats must show these arrows and no
  * others; each is read by another library. With the packet of the transfer (100-490) the arrow to
  * Tensor comes from the whole transfer, and one leads from Sync to the transfer.
  */
@@ -116,7 +116,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void the_same_both_ways(void **state)
+static void both_directions_are_the_same(void **state)
 {
     struct fixture *f = *state;
     struct ntk_arrows arrows;
@@ -189,7 +189,7 @@ static size_t pair(const struct end *ends, size_t count, struct arrow *found)
     return pairs;
 }
 
-static void perfetto_has_them(void **state)
+static void perfetto_has_the_arrows(void **state)
 {
     struct fixture *f = *state;
     struct end ends[2 * ARROWS_MAX];
@@ -245,7 +245,7 @@ static int64_t slice_ns(const json_t *events, size_t before, const json_t *end)
     return 0;
 }
 
-static void chrome_has_them(void **state)
+static void chrome_has_the_arrows(void **state)
 {
     struct fixture *f = *state;
     struct end ends[2 * ARROWS_MAX];
@@ -277,8 +277,8 @@ static void chrome_has_them(void **state)
     free(bytes);
 }
 
-/* Without the option there are no arrows. */
-static void without_a_request_there_are_none(void **state)
+/* Without the option, the trace has no arrows. */
+static void arrows_are_absent_unless_requested(void **state)
 {
     static const char *const formats[] = { "perfetto", "chrome" };
     static const char *const marks[] = { "\xf9\x02", "\"ph\":\"s\"" }; /* the tag of flow_ids */
@@ -299,12 +299,12 @@ static void without_a_request_there_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_same_both_ways, setup, teardown),
-        cmocka_unit_test_setup_teardown(perfetto_has_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(chrome_has_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(perfetto_has_them, setup_whole, teardown),
-        cmocka_unit_test_setup_teardown(chrome_has_them, setup_whole, teardown),
-        cmocka_unit_test_setup_teardown(without_a_request_there_are_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(both_directions_are_the_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(perfetto_has_the_arrows, setup, teardown),
+        cmocka_unit_test_setup_teardown(chrome_has_the_arrows, setup, teardown),
+        cmocka_unit_test_setup_teardown(perfetto_has_the_arrows, setup_whole, teardown),
+        cmocka_unit_test_setup_teardown(chrome_has_the_arrows, setup_whole, teardown),
+        cmocka_unit_test_setup_teardown(arrows_are_absent_unless_requested, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static int setup(void **state)
     return test_scratch_set_up(state);
 }
 
-static void ranks_clocks_and_groups_are_those_on_paper(void **state)
+static void ranks_clocks_and_groups_match_hand_calculations(void **state)
 {
     struct ntk_rank_files files;
     struct ntk_vec spans;
@@ -130,7 +130,7 @@ static void the_report_of_a_pair_of_cores_is_listed_once(void **state)
     ntk_rank_files_fini(&files);
 }
 
-static void an_invalid_rank_is_refused(void **state)
+static void an_invalid_rank_is_rejected(void **state)
 {
     struct ntk_export export = two;
     struct ntk_rank_files files;
@@ -159,7 +159,7 @@ static size_t varint_get(const uint8_t *bytes, size_t *at)
     }
 }
 
-static void dependencies_are_those_on_paper(void **state)
+static void dependencies_match_hand_calculations(void **state)
 {
     static const struct {
         const char *name;
@@ -212,10 +212,10 @@ static void dependencies_are_those_on_paper(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_clocks_and_groups_are_those_on_paper),
+        cmocka_unit_test(ranks_clocks_and_groups_match_hand_calculations),
         cmocka_unit_test(the_report_of_a_pair_of_cores_is_listed_once),
-        cmocka_unit_test(dependencies_are_those_on_paper),
-        cmocka_unit_test(an_invalid_rank_is_refused), /* changes the traces */
+        cmocka_unit_test(dependencies_match_hand_calculations),
+        cmocka_unit_test(an_invalid_rank_is_rejected), /* changes the traces */
     };
 
     return cmocka_run_group_tests(tests, setup, test_scratch_tear_down);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: an instruction whose layer has characters that JSON escapes runs often, between others of
- * its layer. Its text is made in place, cached, and taken from the cache; each event must have it.
+ * Method: an instruction with characters in its layer that JSON escapes runs often, between others
+ * of its layer. Its text is made in place, cached, and taken from the cache; each event must have
+ * it.
  */
 #include <stdlib.h>
 #include <string.h>

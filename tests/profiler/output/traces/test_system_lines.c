@@ -58,7 +58,7 @@ static void spans_that_nest_or_follow_share_a_lane(void **state)
     assert_string_equal(place.line->name, "neuron_rt Worker 3 NC 1 TID 42");
 }
 
-static void a_span_that_reaches_out_of_another_gets_a_lane_below(void **state)
+static void a_span_that_extends_beyond_another_gets_a_lane_below(void **state)
 {
     struct ntk_system_place place;
 
@@ -69,7 +69,7 @@ static void a_span_that_reaches_out_of_another_gets_a_lane_below(void **state)
     assert_int_equal(lane_of(span(140, 160), &place), 0);
 }
 
-static void an_instant_takes_no_room(void **state)
+static void an_instant_takes_no_space(void **state)
 {
     struct ntk_system_event_row instant = span(50, 50);
     struct ntk_system_place place;
@@ -108,7 +108,7 @@ static void lists_of_fields_choose_processes_and_lines(void **state)
     assert_string_equal(place.line->name, "neuron_rt TID 42");
 }
 
-static void a_field_that_does_not_exist_is_refused(void **state)
+static void an_unknown_field_is_rejected(void **state)
 {
     struct ntk_err err = { 0 };
 
@@ -126,14 +126,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(spans_that_nest_or_follow_share_a_lane, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_span_that_reaches_out_of_another_gets_a_lane_below,
+        cmocka_unit_test_setup_teardown(a_span_that_extends_beyond_another_gets_a_lane_below,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_instant_takes_no_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_instant_takes_no_space, set_up, tear_down),
         cmocka_unit_test_setup_teardown(work_of_cores_has_lines_by_physical_core, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(lists_of_fields_choose_processes_and_lines, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_field_that_does_not_exist_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_unknown_field_is_rejected, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

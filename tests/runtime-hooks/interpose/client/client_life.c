@@ -231,7 +231,7 @@ static void fork_in_first_call(uint64_t number)
     first_call_fini(&call);
 }
 
-static void *call_when_told(void *ctx)
+static void *call_on_signal(void *ctx)
 {
     byte_read(ctx);
     (void)CALL(nrt_unload)(NULL);
@@ -245,7 +245,7 @@ static void load_in_first_call(uint64_t number)
     struct first_call call;
 
     first_call_init(&call, "EARLY_FD", "EARLY_MS", number);
-    first_call_start(&call, call_when_told);
+    first_call_start(&call, call_on_signal);
     alarm(client_hangs_seconds());
     if (!dlopen(getenv("CLIENT_MODULE"), RTLD_NOW)) {
         client_fail(dlerror(), 0);

@@ -24,7 +24,7 @@ void client_inside(const char *where)
     }
 }
 
-static int pipe_fds[2]; // the cancelled thread tells that it is inside
+static int pipe_fds[2]; // the cancelled thread signals that it is inside
 
 static void throw_it(void)
 {

@@ -262,7 +262,7 @@ static void execute_implicitly(uint64_t number)
     check("nrt_async_drain_queued_execs", CALL(nrt_async_drain_queued_execs)(0));
 }
 
-/* While one execution runs, whose callback waits, the others find the queue full. */
+/* While one execution runs and its callback waits, the others find the queue full. */
 static void fill_the_queue(uint64_t number)
 {
     sem_init(&may_return, 0, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library whose constructor calls the runtime: it writes a byte to the descriptor $EARLY_FD, and
- * continues $EARLY_MS later. */
+/* A library with a constructor that calls the runtime: it writes a byte to the descriptor
+ * $EARLY_FD, and continues $EARLY_MS later. */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>

@@ -45,7 +45,7 @@ static struct ntk_ring_model models[MODELS_MAX];
 static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
 static struct ntk_ring_core cores[NTK_SEGMENT_CORES];
 
-/* ---- what the segments report ---- */
+/* ---- reports of the segments ---- */
 
 static struct counted *process_of(struct processes *processes, uint32_t pid)
 {
@@ -106,7 +106,7 @@ static void segments_read(struct processes *seen)
     } while (ntk_ring_registry_count(registry) > 0);
 }
 
-/* ---- what the clients report ---- */
+/* ---- reports of the clients ---- */
 
 static void line_add(const char *line, struct processes *reported)
 {

@@ -54,8 +54,8 @@ if unshare -rm mount -t tmpfs none place 2>/dev/null; then
         printf '%s\n' "mount --bind $scratch/cache /etc/ld.so.cache" 'exec "$@"' >with_cache
         for means in "" --audit; do
             env -u LD_LIBRARY_PATH unshare -rm sh with_cache neuron-monitor run $means -- \
-                "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err || fail "the job fails when only the loader's cache leads to the runtime: run $means"
-            [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "the job fails when only the loader's cache leads to the runtime: run $means"
+                "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err || fail "the job fails if only the loader's cache has the runtime: run $means"
+            [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "the job fails if only the loader's cache has the runtime: run $means"
         done
     else
         echo "no cache can be made here"

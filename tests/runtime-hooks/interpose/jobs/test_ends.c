@@ -70,7 +70,7 @@ static void end_check(const struct end *end, enum job_means means)
     assert_true(test_wait_until(is_gone, &waited));
 }
 
-static void jobs_that_end_inside_a_call_are_counted_until_then(void **state)
+static void jobs_that_exit_inside_a_call_are_counted_until_then(void **state)
 {
     /* clang-format off */
     static const struct end ends[] = {
@@ -128,7 +128,7 @@ static void two_thousand_children_do_not_count_as_processes_of_the_runtime(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_that_end_inside_a_call_are_counted_until_then),
+        cmocka_unit_test(jobs_that_exit_inside_a_call_are_counted_until_then),
         cmocka_unit_test(a_runtime_that_is_opened_a_thousand_times_is_counted),
         cmocka_unit_test(two_thousand_children_do_not_count_as_processes_of_the_runtime),
     };

@@ -92,7 +92,7 @@ static void executions_of_every_kind_and_outcome_are_counted(void **state)
 }
 
 /* Everything that can happen to its processes. */
-static void jobs_of_every_life_are_counted(void **state)
+static void jobs_of_every_life_cycle_are_counted(void **state)
 {
     /* clang-format off */
     static const struct job jobs[] = {
@@ -132,7 +132,7 @@ static void executions_that_do_not_return_are_counted(void **state)
 }
 
 /* Every other tool in its processes. */
-static void jobs_in_company_are_counted(void **state)
+static void jobs_with_other_libraries_are_counted(void **state)
 {
     /* clang-format off */
     static const struct job jobs[] = {
@@ -161,9 +161,9 @@ int main(void)
         cmocka_unit_test(jobs_of_every_binding_are_counted),
         cmocka_unit_test(jobs_on_every_release_are_counted),
         cmocka_unit_test(executions_of_every_kind_and_outcome_are_counted),
-        cmocka_unit_test(jobs_of_every_life_are_counted),
+        cmocka_unit_test(jobs_of_every_life_cycle_are_counted),
         cmocka_unit_test(executions_that_do_not_return_are_counted),
-        cmocka_unit_test(jobs_in_company_are_counted),
+        cmocka_unit_test(jobs_with_other_libraries_are_counted),
     };
 
     if (test_is_sanitized()) {

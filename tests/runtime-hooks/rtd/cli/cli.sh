@@ -83,9 +83,9 @@ cli 0 '{}' reset --json
 
 # A model that cannot be loaded leaves no group behind.
 cli 1 'neuron-cli: cannot read '\''nothing'\'': No such file or directory' load nothing
-cli 1 'neuron-cli: . is no file' load .
+cli 1 'neuron-cli: .: not a regular file' load .
 : >empty
-cli 1 'neuron-cli: empty is empty' load empty
+cli 1 'neuron-cli: empty: empty file' load empty
 head -c 1000 one.neff >short
 cli 1 'neuron-cli: short: not a NEFF: the file ends inside the header' load short --ncg-id 0
 head -c 3000 one.neff >cut

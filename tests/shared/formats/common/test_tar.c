@@ -91,7 +91,7 @@ static void written_values_read_back(void **state)
     }
 }
 
-static void names_that_leave_the_archive_are_refused(void **state)
+static void names_that_leave_the_archive_are_rejected(void **state)
 {
     static const char *const bad[] = { "/etc/passwd", "../up", "a/../../b", "a/..", "..", "a//b" };
     static const char *const good[] = { "./a", "a", "a..b", "..a/b", "a/b.c", "././a" };
@@ -107,7 +107,7 @@ static void names_that_leave_the_archive_are_refused(void **state)
     }
 }
 
-static void members_that_are_not_files_are_refused(void **state)
+static void members_that_are_not_files_are_rejected(void **state)
 {
     static const char types[] = { '1', '2', '3', '4', '6' };
 
@@ -119,7 +119,7 @@ static void members_that_are_not_files_are_refused(void **state)
     }
 }
 
-static void a_size_beyond_the_archive_is_refused_before_it_is_allocated(void **state)
+static void a_size_beyond_the_archive_is_rejected_before_allocation(void **state)
 {
     struct ntk_err err = { 0 };
 
@@ -264,7 +264,7 @@ static void bytes_after_the_gzip_stream_are_ignored(void **state)
 /* Method: each byte of an archive of incompressible data, so that deflate itself cannot object, is
  * changed by one bit. A bit without a meaning (deflate pads to bytes) may change as long as the
  * content does not. */
-static void a_flipped_bit_does_not_go_unseen(void **state)
+static void a_flipped_bit_is_detected(void **state)
 {
     uint8_t noise[3000];
     struct ntk_tar_source member = { "member", noise, sizeof noise };
@@ -298,7 +298,7 @@ static void a_flipped_bit_does_not_go_unseen(void **state)
 }
 
 /* Two concatenated streams are one archive. */
-static void a_stream_may_come_in_parts(void **state)
+static void a_stream_may_arrive_in_parts(void **state)
 {
     static const size_t cuts[] = { 1, 511, 512, 70000, 100000 };
     static char content[200000];
@@ -356,15 +356,15 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_values_read_back),
-        cmocka_unit_test(names_that_leave_the_archive_are_refused),
-        cmocka_unit_test(members_that_are_not_files_are_refused),
-        cmocka_unit_test(a_size_beyond_the_archive_is_refused_before_it_is_allocated),
+        cmocka_unit_test(names_that_leave_the_archive_are_rejected),
+        cmocka_unit_test(members_that_are_not_files_are_rejected),
+        cmocka_unit_test(a_size_beyond_the_archive_is_rejected_before_allocation),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(truncated_archives_never_look_complete),
         cmocka_unit_test(a_stream_gives_the_same_members),
         cmocka_unit_test(bytes_after_the_gzip_stream_are_ignored),
-        cmocka_unit_test(a_flipped_bit_does_not_go_unseen),
-        cmocka_unit_test(a_stream_may_come_in_parts),
+        cmocka_unit_test(a_flipped_bit_is_detected),
+        cmocka_unit_test(a_stream_may_arrive_in_parts),
         cmocka_unit_test(noise_is_not_an_archive),
     };
 

@@ -136,7 +136,7 @@ static void the_exports_of_a_library_have_their_versions(void **state)
     end(&s);
 }
 
-static void a_library_without_versions_has_its_names_under_any(void **state)
+static void a_library_without_versions_has_its_names_in_any_version(void **state)
 {
     struct sample s = begin(PLAIN);
     struct ntk_elf_export export;
@@ -198,7 +198,7 @@ static void other_machines_and_other_files_are_distinguished(void **state)
     end(&s);
 }
 
-/* ---- false claims in files ---- */
+/* ---- invalid contents of files ---- */
 
 static void see_all(struct ntk_elf_file *file)
 {
@@ -231,7 +231,7 @@ static void a_file_truncated_anywhere_is_rejected_or_complete_where_needed(void 
     }
 }
 
-static void a_file_that_ends_inside_its_names_is_refused(void **state)
+static void a_file_that_ends_inside_its_names_is_rejected(void **state)
 {
     struct sample s = begin(LIBRARY);
 
@@ -338,7 +338,7 @@ static void spoil_definitions_loop(struct sample *s)
     image->p_filesz = image->p_memsz = UINT64_MAX;
 }
 
-static void a_false_number_is_rejected(void **state)
+static void an_invalid_number_is_rejected(void **state)
 {
     static void (*const spoils[])(struct sample *) = {
         spoil_phoff,
@@ -387,7 +387,7 @@ static void a_table_of_four_billion_symbols_is_rejected(void **state)
     end(&s);
 }
 
-static void definitions_by_the_thousand_are_refused(void **state)
+static void thousands_of_definitions_are_rejected(void **state)
 {
     struct sample s = begin(LIBRARY);
     Elf64_Phdr *image;
@@ -469,7 +469,7 @@ static void a_name_ends_with_its_table(void **state)
     end(&s);
 }
 
-static void every_damaged_bit_is_survived(void **state)
+static void every_flipped_bit_is_handled(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
@@ -492,19 +492,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_exports_of_a_library_have_their_versions),
-        cmocka_unit_test(a_library_without_versions_has_its_names_under_any),
+        cmocka_unit_test(a_library_without_versions_has_its_names_in_any_version),
         cmocka_unit_test(a_program_shows_its_loader_libraries_and_folders),
         cmocka_unit_test(a_static_program_names_no_loader_and_exports_nothing),
         cmocka_unit_test(other_machines_and_other_files_are_distinguished),
         cmocka_unit_test(a_file_truncated_anywhere_is_rejected_or_complete_where_needed),
-        cmocka_unit_test(a_file_that_ends_inside_its_names_is_refused),
-        cmocka_unit_test(a_false_number_is_rejected),
+        cmocka_unit_test(a_file_that_ends_inside_its_names_is_rejected),
+        cmocka_unit_test(an_invalid_number_is_rejected),
         cmocka_unit_test(a_table_of_four_billion_symbols_is_rejected),
-        cmocka_unit_test(definitions_by_the_thousand_are_refused),
+        cmocka_unit_test(thousands_of_definitions_are_rejected),
         cmocka_unit_test(a_huge_file_takes_no_memory_for_its_claimed_sizes),
         cmocka_unit_test(names_and_versions_beyond_their_tables_are_ignored),
         cmocka_unit_test(a_name_ends_with_its_table),
-        cmocka_unit_test(every_damaged_bit_is_survived),
+        cmocka_unit_test(every_flipped_bit_is_handled),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

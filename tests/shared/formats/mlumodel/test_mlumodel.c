@@ -64,7 +64,7 @@ static void bytes_after_the_file_are_ignored(void **state)
     free(file);
 }
 
-static void every_cut_is_refused(void **state)
+static void every_truncated_file_is_rejected(void **state)
 {
     struct ntk_mlumodel model = { 0 };
     size_t bytes = 0;
@@ -132,7 +132,7 @@ static void a_file_with_false_sizes_is_rejected(void **state)
     }
 }
 
-static void two_functions_of_one_name_are_refused(void **state)
+static void two_functions_with_one_name_are_rejected(void **state)
 {
     struct ntk_mlumodel_function twice[] = { three[0], three[1], three[0] };
     struct ntk_mlumodel model = { 0 };
@@ -172,9 +172,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_data_is_read),
         cmocka_unit_test(bytes_after_the_file_are_ignored),
-        cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(every_truncated_file_is_rejected),
         cmocka_unit_test(a_file_with_false_sizes_is_rejected),
-        cmocka_unit_test(two_functions_of_one_name_are_refused),
+        cmocka_unit_test(two_functions_with_one_name_are_rejected),
         cmocka_unit_test(unwritable_contents_are_rejected),
     };
 

@@ -155,7 +155,7 @@ static bool any_select(struct ntk_isa_instr *instr)
     return true;
 }
 
-/* The operations of isa_matrix.c and those whose operands are lists, rows or registers. */
+/* The operations of isa_matrix.c and those with lists, rows or registers as operands. */
 static bool any_matrix(struct ntk_isa_instr *instr)
 {
     unsigned partitions = 8 * (1 + pick(16));

@@ -91,7 +91,7 @@ static void a_changed_byte_is_rejected_or_changes_the_meaning(void **state)
     }
 }
 
-static void a_program_cut_inside_an_instruction_is_refused(void **state)
+static void a_program_truncated_inside_an_instruction_is_rejected(void **state)
 {
     struct ntk_isa_instr instr = any_instr(ntk_isa_op_info_get(NTK_ISA_OP_NC_MATMUL));
     uint8_t bytes[NTK_ISA_INSTR_BYTES_MAX];
@@ -125,7 +125,7 @@ static void operations_that_are_not_executed_yet_say_so(void **state)
     }
 }
 
-static void engines_run_their_own_operations_only(void **state)
+static void engines_run_only_their_operations(void **state)
 {
     struct ntk_isa_instr instr = any_instr(ntk_isa_op_info_get(NTK_ISA_OP_NC_MATMUL));
     struct ntk_err err = { 0 };
@@ -257,9 +257,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(encoded_instructions_decode_to_the_same),
         cmocka_unit_test(a_changed_byte_is_rejected_or_changes_the_meaning),
-        cmocka_unit_test(a_program_cut_inside_an_instruction_is_refused),
+        cmocka_unit_test(a_program_truncated_inside_an_instruction_is_rejected),
         cmocka_unit_test(operations_that_are_not_executed_yet_say_so),
-        cmocka_unit_test(engines_run_their_own_operations_only),
+        cmocka_unit_test(engines_run_only_their_operations),
         cmocka_unit_test(numbers_names_and_opcodes_are_unambiguous),
         cmocka_unit_test(public_opcode_bytes_are_kept),
         cmocka_unit_test(a_matmul_shows_profilers_its_columns),

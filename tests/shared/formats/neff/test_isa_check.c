@@ -30,7 +30,7 @@ static void extents_follow_negative_and_zero_steps(void **state)
 }
 
 /* Method: one field of a valid instruction is changed. */
-static void selections_and_their_kin_are_checked_too(void **state)
+static void selections_and_related_operations_are_checked(void **state)
 {
     struct ntk_err err = { 0 };
     struct ntk_isa_instr instr;
@@ -69,7 +69,7 @@ static void selections_and_their_kin_are_checked_too(void **state)
 }
 
 /* One valid instruction, then one fault in it. */
-static void steering_is_checked(void **state)
+static void control_flow_is_checked(void **state)
 {
     static const struct {
         const char *line, *sentence;
@@ -136,8 +136,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(extents_follow_negative_and_zero_steps),
-        cmocka_unit_test(selections_and_their_kin_are_checked_too),
-        cmocka_unit_test(steering_is_checked),
+        cmocka_unit_test(selections_and_related_operations_are_checked),
+        cmocka_unit_test(control_flow_is_checked),
         cmocka_unit_test(dtypes_have_names_and_sizes),
     };
 

@@ -69,7 +69,7 @@ static void every_immediate_reads_back_to_its_bits(void **state)
     }
 }
 
-static void a_line_says_what_is_wrong_with_it(void **state)
+static void a_line_error_has_a_message(void **state)
 {
     static const struct {
         const char *line, *sentence;
@@ -158,7 +158,7 @@ static void labels_name_slots(void **state)
     ntk_buf_fini(&printed);
 }
 
-static void labels_that_are_wrong_are_refused(void **state)
+static void invalid_labels_are_rejected(void **state)
 {
     static const struct {
         const char *text, *sentence;
@@ -188,9 +188,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_listing_reads_back_to_the_same_bytes),
         cmocka_unit_test(every_immediate_reads_back_to_its_bits),
-        cmocka_unit_test(a_line_says_what_is_wrong_with_it),
+        cmocka_unit_test(a_line_error_has_a_message),
         cmocka_unit_test(labels_name_slots),
-        cmocka_unit_test(labels_that_are_wrong_are_refused),
+        cmocka_unit_test(invalid_labels_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

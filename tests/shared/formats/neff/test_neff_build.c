@@ -434,7 +434,7 @@ static void pointers_and_tables_name_other_variables(void **state)
     ntk_neff_build_destroy(build);
 }
 
-static void several_core_nodes_have_their_own_programs(void **state)
+static void several_core_nodes_have_separate_programs(void **state)
 {
     struct ntk_neff_build *build = adder(NULL, 1);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "copier");
@@ -520,7 +520,7 @@ static void stages_are_subgraphs_of_one_node(void **state)
     free(bytes);
 }
 
-static void stages_that_cannot_be_are_refused(void **state)
+static void invalid_stages_are_rejected(void **state)
 {
     static const char *const sentences[] = {
         "node 'a' cannot have another subgraph: subgraphs run one after another, and a logical "
@@ -576,7 +576,7 @@ static void the_first_error_is_the_one_reported(void **state)
     ntk_neff_build_destroy(build);
 }
 
-static void a_tensor_made_twice_is_refused(void **state)
+static void a_tensor_with_two_producers_is_rejected(void **state)
 {
     struct ntk_neff_build *build = adder(NULL, 1);
     struct ntk_neff_build_tensor y = { "y", NTK_DTYPE_FLOAT32, 2, { 128, 64 } };
@@ -613,7 +613,7 @@ static void a_file_appears_whole_or_not_at_all(void **state)
     test_scratch_destroy(folder);
 }
 
-static void the_hash_fits_and_a_changed_payload_does_not(void **state)
+static void the_hash_matches_and_that_of_a_changed_payload_does_not(void **state)
 {
     static const struct ntk_neff_build_options kinds[] = { { .pkg_version = 2 },
                                                            { .pkg_version = 1 },
@@ -680,13 +680,13 @@ int main(void)
         cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
         cmocka_unit_test(pointers_and_tables_name_other_variables),
         cmocka_unit_test(nodes_are_joined_by_the_names_of_their_tensors),
-        cmocka_unit_test(several_core_nodes_have_their_own_programs),
+        cmocka_unit_test(several_core_nodes_have_separate_programs),
         cmocka_unit_test(stages_are_subgraphs_of_one_node),
-        cmocka_unit_test(stages_that_cannot_be_are_refused),
+        cmocka_unit_test(invalid_stages_are_rejected),
         cmocka_unit_test(the_first_error_is_the_one_reported),
-        cmocka_unit_test(a_tensor_made_twice_is_refused),
+        cmocka_unit_test(a_tensor_with_two_producers_is_rejected),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
-        cmocka_unit_test(the_hash_fits_and_a_changed_payload_does_not),
+        cmocka_unit_test(the_hash_matches_and_that_of_a_changed_payload_does_not),
         cmocka_unit_test(a_vendors_hash_has_another_kind),
     };
 

@@ -26,7 +26,7 @@ struct ground {
     } asked[MEMBERS_MAX];
     size_t count;
     const char *refused; /* a member that gets no memory */
-    const char *there;   /* a member whose content is already in `content` */
+    const char *there;   /* a member with its content already in `content` */
     uint8_t *content;
 };
 
@@ -258,7 +258,7 @@ static void the_reader_keeps_no_copy_of_stored_constants(void **state)
 
 /* Method: the file is truncated at many points; memory that was filled belongs to the caller, who
  * frees it. */
-static void a_file_that_ends_early_is_refused(void **state)
+static void a_file_that_ends_early_is_rejected(void **state)
 {
     size_t count;
     uint8_t *bytes = model_make(20000, true, &count);
@@ -281,7 +281,7 @@ static void a_file_that_ends_early_is_refused(void **state)
     free(bytes);
 }
 
-static void false_sizes_get_no_memory(void **state)
+static void false_sizes_allocate_no_memory(void **state)
 {
     struct ground ground = { 0 };
     struct ntk_neff *neff = NULL;
@@ -292,7 +292,7 @@ static void false_sizes_get_no_memory(void **state)
 
     assert_non_null(shape);
     memmove(shape, (const char[]){ '(', '9', '9', '9', '9', '9', ',', ')', ' ' },
-            9); /* of "a", whose variable has 100000 bytes */
+            9); /* of "a", which has a variable of 100000 bytes */
     assert_int_equal(open_on(&ground, bytes, count, false, &neff, &err), -EBADMSG);
     assert_non_null(strstr(err.text, "constant 'a' has 100000 bytes, but its file has 99999"));
     assert_null(asked_bytes(&ground, "sg00/a.npy"));
@@ -306,7 +306,7 @@ static void false_sizes_get_no_memory(void **state)
 
 /* Method: MD5 of the payload, of the payload without its zero tail, and of neither; the pass that
  * inflates and the one that only hashes must agree. */
-static void the_hash_of_the_same_pass_is_the_hash(void **state)
+static void the_hash_computed_in_one_pass_is_correct(void **state)
 {
     for (int uncompressed = 0; uncompressed < 2; uncompressed++) {
         size_t count;
@@ -337,9 +337,9 @@ int main(void)
         cmocka_unit_test(an_earlier_definition_determines_the_alignment),
         cmocka_unit_test(without_memory_or_with_the_content_the_file_is_the_same),
         cmocka_unit_test(the_reader_keeps_no_copy_of_stored_constants),
-        cmocka_unit_test(a_file_that_ends_early_is_refused),
-        cmocka_unit_test(false_sizes_get_no_memory),
-        cmocka_unit_test(the_hash_of_the_same_pass_is_the_hash),
+        cmocka_unit_test(a_file_that_ends_early_is_rejected),
+        cmocka_unit_test(false_sizes_allocate_no_memory),
+        cmocka_unit_test(the_hash_computed_in_one_pass_is_correct),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,7 +204,7 @@ static void *land(void *ctx, const char *member, uint64_t bytes_count, uint64_t 
 }
 
 /* Method: no room for the definition, so the first pass cannot know that the constant is one. */
-static void a_constant_that_is_fetched_later_lands_too(void **state)
+static void a_constant_that_is_fetched_later_also_lands(void **state)
 {
     static const char *const names[] = { "bomb0", "bomb1", "bomb2" };
     struct archive a = { .count = 0 };
@@ -296,7 +296,7 @@ static void inputs_that_exceed_the_memory_are_rejected(void **state)
     free(bytes);
 }
 
-/* A member with an additional key, whose value is a list of this number of elements. */
+/* A member with an additional key, which has a list of this number of elements. */
 static void add_list(struct archive *a, const char *name, const char *key, const char *element,
                      size_t count)
 {
@@ -336,7 +336,7 @@ static int is_refused_in_little_memory(const uint8_t *bytes, size_t count)
 
 /* Method: a list of small values that compresses a thousandfold, in each JSON member that is
  * read. */
-static void json_stays_within_what_the_size_of_the_file_allows(void **state)
+static void json_memory_is_limited_by_the_size_of_the_file(void **state)
 {
     static const struct {
         const char *member, *key, *element;
@@ -403,11 +403,11 @@ static void code_is_not_in_memory_for_readers_of_the_structure(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_stays_within_what_the_size_of_the_file_allows),
+        cmocka_unit_test(json_memory_is_limited_by_the_size_of_the_file),
         cmocka_unit_test(code_is_not_in_memory_for_readers_of_the_structure),
         cmocka_unit_test(unnamed_members_are_not_in_memory),
         cmocka_unit_test(named_members_are_read_wherever_they_are),
-        cmocka_unit_test(a_constant_that_is_fetched_later_lands_too),
+        cmocka_unit_test(a_constant_that_is_fetched_later_also_lands),
         cmocka_unit_test(readers_of_the_structure_have_no_constants),
         cmocka_unit_test(inputs_that_exceed_the_memory_are_rejected),
     };

@@ -64,7 +64,7 @@ static void all_header_versions_and_types_are_read(void **state)
     }
 }
 
-static void damaged_headers_are_refused(void **state)
+static void damaged_headers_are_rejected(void **state)
 {
     static const char *const bad[] = {
         "",
@@ -92,7 +92,7 @@ static void damaged_headers_are_refused(void **state)
     }
 }
 
-static void every_cut_is_refused(void **state)
+static void every_truncated_file_is_rejected(void **state)
 {
     uint8_t file[512];
     size_t count =
@@ -112,8 +112,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_header_versions_and_types_are_read),
-        cmocka_unit_test(damaged_headers_are_refused),
-        cmocka_unit_test(every_cut_is_refused),
+        cmocka_unit_test(damaged_headers_are_rejected),
+        cmocka_unit_test(every_truncated_file_is_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

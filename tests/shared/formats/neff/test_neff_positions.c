@@ -2,7 +2,7 @@
 /*
  * Source positions: back-end lines, the kernel tree, frames, and the join of the three.
  *
- * Method: a NEFF of only members, made byte by byte; one engine whose slots have the BIR
+ * Method: a NEFF of only members, made byte by byte; one engine with slots that have the BIR
  * ids 100, 101 ...
  */
 #include <errno.h>

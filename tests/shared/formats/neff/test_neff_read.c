@@ -154,7 +154,7 @@ static int open_archive(const struct archive *a, struct ntk_neff **out_neff, str
     return ret;
 }
 
-static void everything_of_a_file_is_found(void **state)
+static void everything_in_a_file_is_found(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
@@ -243,7 +243,7 @@ static void everything_of_a_file_is_found(void **state)
     free(a);
 }
 
-static void a_lie_in_a_member_is_named(void **state)
+static void an_inconsistency_in_a_member_is_named(void **state)
 {
     static const struct {
         const char *member;
@@ -385,7 +385,7 @@ static void a_lie_in_a_member_is_named(void **state)
     free(a);
 }
 
-static void a_missing_member_is_refused_unless_it_is_optional(void **state)
+static void a_missing_member_is_rejected_unless_it_is_optional(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
 
@@ -454,7 +454,7 @@ static void tables_of_the_vector_engine_are_found(void **state)
     }
 }
 
-static void programs_of_zero_bytes_are_empty_and_not_a_vendors(void **state)
+static void programs_of_zero_bytes_are_empty_and_not_vendor_programs(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
@@ -486,7 +486,7 @@ static void a_transpose_may_move_several_tiles(void **state)
     free(a);
 }
 
-static void groups_of_one_id_are_equally_long(void **state)
+static void groups_with_one_id_have_the_same_length(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
@@ -718,7 +718,7 @@ static void random_damage_never_crashes(void **state)
     free(a);
 }
 
-static void deep_json_is_refused(void **state)
+static void deeply_nested_json_is_rejected(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff *neff = NULL;
@@ -732,7 +732,7 @@ static void deep_json_is_refused(void **state)
     free(a);
 }
 
-static void files_that_cannot_be_read_say_why(void **state)
+static void unreadable_files_give_the_reason(void **state)
 {
     char *folder = test_scratch_create();
     char *missing = test_scratch_path(folder, "missing.neff");
@@ -750,21 +750,21 @@ static void files_that_cannot_be_read_say_why(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_of_a_file_is_found),
-        cmocka_unit_test(a_lie_in_a_member_is_named),
-        cmocka_unit_test(a_missing_member_is_refused_unless_it_is_optional),
+        cmocka_unit_test(everything_in_a_file_is_found),
+        cmocka_unit_test(an_inconsistency_in_a_member_is_named),
+        cmocka_unit_test(a_missing_member_is_rejected_unless_it_is_optional),
         cmocka_unit_test(tables_of_the_vector_engine_are_found),
-        cmocka_unit_test(programs_of_zero_bytes_are_empty_and_not_a_vendors),
+        cmocka_unit_test(programs_of_zero_bytes_are_empty_and_not_vendor_programs),
         cmocka_unit_test(a_transpose_may_move_several_tiles),
         cmocka_unit_test(a_transpose_need_not_name_its_tile),
-        cmocka_unit_test(groups_of_one_id_are_equally_long),
+        cmocka_unit_test(groups_with_one_id_have_the_same_length),
         cmocka_unit_test(fp8_keys_that_are_omitted_have_their_usual_values),
         cmocka_unit_test(other_readers_find_the_header_fields),
         cmocka_unit_test(false_headers_are_distinguished),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
         cmocka_unit_test(random_damage_never_crashes),
-        cmocka_unit_test(deep_json_is_refused),
-        cmocka_unit_test(files_that_cannot_be_read_say_why),
+        cmocka_unit_test(deeply_nested_json_is_rejected),
+        cmocka_unit_test(unreadable_files_give_the_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

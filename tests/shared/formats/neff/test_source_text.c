@@ -279,7 +279,7 @@ static void a_member_of_the_neff_is_the_text_of_its_path(void **state)
     free(bytes);
 }
 
-/* Method: a member whose bytes are binary, of one endless line, or with a huge claimed size. */
+/* Method: a member with binary bytes, one endless line, or a huge claimed size. */
 static void a_bad_member_gives_clean_text_or_none(void **state)
 {
     static const struct {

@@ -73,7 +73,7 @@ static void any_bytes_have_a_text(void **state)
     }
 }
 
-static void names_come_from_the_files_queues_and_sets(void **state)
+static void names_are_those_of_the_queues_and_sets_of_the_file(void **state)
 {
     struct ntk_vendor_names names;
 
@@ -101,7 +101,7 @@ static void copy(const char *name, char *buf, size_t buf_bytes)
     snprintf(buf, buf_bytes, "%s", name);
 }
 
-/* Method: a wait for a queue's semaphore, whose name has control characters and any length. */
+/* Method: a wait for a queue's semaphore with a name of any length with control characters. */
 static void names_of_any_length_are_clean(void **state)
 {
     static const uint8_t wait[NTK_VENDOR_SLOT_BYTES] = {
@@ -153,7 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_has_its_text),
         cmocka_unit_test(any_bytes_have_a_text),
-        cmocka_unit_test(names_come_from_the_files_queues_and_sets),
+        cmocka_unit_test(names_are_those_of_the_queues_and_sets_of_the_file),
         cmocka_unit_test(names_of_any_length_are_clean),
         cmocka_unit_test(only_an_activate_has_a_function),
     };

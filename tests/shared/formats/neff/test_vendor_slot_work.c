@@ -51,7 +51,7 @@ static void an_instruction_moves_the_bytes_of_its_tiles(void **state)
     assert_int_equal(work.psum_to_sbuf_bytes, 4 * 4);
 }
 
-static void a_transfer_that_casts_writes_what_its_destination_says(void **state)
+static void a_casting_transfer_writes_the_size_of_its_destination_type(void **state)
 {
     struct ntk_vendor_work work = work_of("DMA_DIRECT2D that casts, from a table");
 
@@ -196,7 +196,7 @@ static void impossible_numbers_of_elements_are_unknown(void **state)
     assert_int_equal(work.sbuf_read_bytes, 0);
 }
 
-static void ranges_go_from_the_lowest_byte_to_the_highest(void **state)
+static void ranges_extend_from_the_lowest_byte_to_the_highest(void **state)
 {
     static const struct {
         const char *name;
@@ -260,7 +260,7 @@ static void differences_to_the_original_are_as_documented(void **state)
 }
 
 /* The original tool's view of memory does not have them. */
-static void tensor_tensor_and_memset_have_places(void **state)
+static void tensor_tensor_and_memset_have_addresses(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
@@ -328,7 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instruction_moves_the_bytes_of_its_tiles),
-        cmocka_unit_test(a_transfer_that_casts_writes_what_its_destination_says),
+        cmocka_unit_test(a_casting_transfer_writes_the_size_of_its_destination_type),
         cmocka_unit_test(unknown_operations_have_no_bytes),
         cmocka_unit_test(bytes_that_the_original_omits_are_known_to_be_zero),
         cmocka_unit_test(bytes_of_all_partitions_count),
@@ -337,9 +337,9 @@ int main(void)
         cmocka_unit_test(operations_follow_the_tile_and_are_weighted_by_type),
         cmocka_unit_test(an_unknown_opcode_may_use_what_it_names),
         cmocka_unit_test(impossible_numbers_of_elements_are_unknown),
-        cmocka_unit_test(ranges_go_from_the_lowest_byte_to_the_highest),
+        cmocka_unit_test(ranges_extend_from_the_lowest_byte_to_the_highest),
         cmocka_unit_test(differences_to_the_original_are_as_documented),
-        cmocka_unit_test(tensor_tensor_and_memset_have_places),
+        cmocka_unit_test(tensor_tensor_and_memset_have_addresses),
         cmocka_unit_test(a_transfer_touches_the_same_bytes_of_each_partition),
     };
 

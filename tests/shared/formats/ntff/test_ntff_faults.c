@@ -21,7 +21,7 @@
 
 struct world {
     char *path;
-    uint64_t sum; /* of what the file has */
+    uint64_t sum; /* of the contents of the file */
     uint64_t seen;
 };
 

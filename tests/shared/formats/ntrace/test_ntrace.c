@@ -128,7 +128,7 @@ static void pieces_become_one_trace(void **state)
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
 }
 
-static void every_cut_gives_the_pieces_before_it(void **state)
+static void every_truncated_file_gives_its_complete_pieces(void **state)
 {
     struct fixture *f = *state;
     size_t before = 0;
@@ -246,7 +246,7 @@ static void other_bytes_are_not_a_trace(void **state)
     }
 }
 
-static void a_length_beyond_the_file_is_a_cut(void **state)
+static void a_length_beyond_the_file_counts_as_truncated(void **state)
 {
     /* version 1, then a core of 2^60 bytes. */
     static const uint8_t bytes[] = { 0x08, 0x01, 0x22, 0x80, 0x80, 0x80, 0x80,
@@ -260,7 +260,7 @@ static void a_length_beyond_the_file_is_a_cut(void **state)
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
 }
 
-static void messages_that_swell_are_refused(void **state)
+static void messages_that_expand_too_much_are_rejected(void **state)
 {
     const size_t count = 8 << 20; /* empty cores of two bytes each, about 400 in memory */
     uint8_t *bytes = malloc(count);
@@ -277,7 +277,7 @@ static void messages_that_swell_are_refused(void **state)
     free(bytes);
 }
 
-static void a_full_disk_leaves_the_pieces_that_fitted(void **state)
+static void a_full_disk_leaves_the_pieces_that_fit(void **state)
 {
     struct fixture *f = *state;
     struct rlimit limit, small;
@@ -312,7 +312,7 @@ static void a_full_disk_leaves_the_pieces_that_fitted(void **state)
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
 }
 
-static void host_samples_whose_columns_differ_are_refused(void **state)
+static void host_samples_with_different_columns_are_rejected(void **state)
 {
     NtkNtracePb__HostSamples samples = NTK_NTRACE_PB__HOST_SAMPLES__INIT;
     NtkNtracePb__HostSamples *read = NULL;
@@ -348,7 +348,7 @@ static int seen_take(const NtkNtracePb__Trace *piece, void *ctx)
 }
 
 /* At every truncation, as many pieces as reading the file as a whole yields. */
-static void pieces_come_one_by_one(void **state)
+static void pieces_are_read_one_by_one(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "cut.pb");
@@ -374,7 +374,7 @@ static void pieces_come_one_by_one(void **state)
     free(path);
 }
 
-static void names_of_communicators_come_back_and_others_are_refused(void **state)
+static void names_of_communicators_read_back_and_others_are_rejected(void **state)
 {
     static const char *const wrong[] = {
         "",
@@ -407,16 +407,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pieces_become_one_trace, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_cut_gives_the_pieces_before_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(pieces_come_one_by_one, setup, teardown),
-        cmocka_unit_test(names_of_communicators_come_back_and_others_are_refused),
+        cmocka_unit_test_setup_teardown(every_truncated_file_gives_its_complete_pieces, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(pieces_are_read_one_by_one, setup, teardown),
+        cmocka_unit_test(names_of_communicators_read_back_and_others_are_rejected),
         cmocka_unit_test(false_columns_and_numbers_are_rejected),
         cmocka_unit_test(other_versions_are_named),
         cmocka_unit_test(other_bytes_are_not_a_trace),
-        cmocka_unit_test(a_length_beyond_the_file_is_a_cut),
-        cmocka_unit_test(messages_that_swell_are_refused),
-        cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_pieces_that_fitted, setup, teardown),
-        cmocka_unit_test(host_samples_whose_columns_differ_are_refused),
+        cmocka_unit_test(a_length_beyond_the_file_counts_as_truncated),
+        cmocka_unit_test(messages_that_expand_too_much_are_rejected),
+        cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_pieces_that_fit, setup, teardown),
+        cmocka_unit_test(host_samples_with_different_columns_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

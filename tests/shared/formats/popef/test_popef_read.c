@@ -205,7 +205,7 @@ static void the_metadata_vector_has_every_field(void **state)
     popef_reader_close(reader);
 }
 
-static void a_file_cut_at_any_byte_is_refused_except_between_blobs(void **state)
+static void a_file_truncated_at_any_byte_is_rejected_except_between_blobs(void **state)
 {
     size_t count = vector_all(all);
     size_t border = 0;
@@ -238,7 +238,7 @@ static void a_file_cut_at_any_byte_is_refused_except_between_blobs(void **state)
     assert_int_equal(next, VECTOR_COUNT + 1);
 }
 
-static void any_byte_may_be_anything(void **state)
+static void any_byte_may_have_any_value(void **state)
 {
     (void)state;
     for (size_t v = 0; v < VECTOR_COUNT; v++) {
@@ -269,7 +269,7 @@ static void any_byte_may_be_anything(void **state)
     }
 }
 
-static void negative_repeats_are_refused(void **state)
+static void negative_repeats_are_rejected(void **state)
 {
     static const char handle[] = "h2d_a"; /* before type, two flags and the repeats */
     uint8_t bytes[VECTOR_BYTES_MAX];
@@ -284,7 +284,7 @@ static void negative_repeats_are_refused(void **state)
     assert_true(parse(bytes, count, NULL) < 0);
 }
 
-static void sizes_at_the_limits_of_64_bits_are_refused(void **state)
+static void sizes_at_the_limits_of_64_bits_are_rejected(void **state)
 {
     static const uint64_t values[] = { UINT64_MAX,        UINT64_MAX - 7,    UINT64_MAX - 48,
                                        INT64_MAX,         (uint64_t)1 << 63, UINT64_MAX / 2 - 8,
@@ -302,7 +302,7 @@ static void sizes_at_the_limits_of_64_bits_are_refused(void **state)
                              field == 40 ? -POPEF_ERROR_DATA_SIZE : -POPEF_ERROR_TRUNCATED);
         }
     }
-    /* Parts whose sum wraps around to the size. */
+    /* Parts with a sum that wraps around to the size. */
     uint8_t bytes[VECTOR_BYTES_MAX];
     size_t count = vector_bytes(1, bytes);
     uint64_t info = (uint64_t)1 << 63;
@@ -314,7 +314,7 @@ static void sizes_at_the_limits_of_64_bits_are_refused(void **state)
     assert_int_equal(parse(bytes, count, NULL), -POPEF_ERROR_TRUNCATED);
 }
 
-static void each_error_has_its_code_and_sentence(void **state)
+static void each_error_has_its_code_and_message(void **state)
 {
     static const struct {
         size_t vector, offset;
@@ -362,7 +362,7 @@ static void each_error_has_its_code_and_sentence(void **state)
     popef_reader_close(reader);
 }
 
-static void an_executable_without_a_name_is_refused(void **state)
+static void an_executable_without_a_name_is_rejected(void **state)
 {
     struct ntk_buf info = { 0 };
     struct ntk_buf file = { 0 };
@@ -411,7 +411,7 @@ static void names_may_contain_anything_except_a_nul(void **state)
     assert_int_equal(parse(bytes, count, NULL), -POPEF_ERROR_INFO);
 }
 
-static void lists_with_false_lengths_take_no_memory(void **state)
+static void lists_with_false_lengths_allocate_no_memory(void **state)
 {
     uint8_t bytes[VECTOR_BYTES_MAX];
     size_t count = vector_bytes(4, bytes);
@@ -717,14 +717,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_vectors_read_back_as_expected),
         cmocka_unit_test(the_metadata_vector_has_every_field),
-        cmocka_unit_test(a_file_cut_at_any_byte_is_refused_except_between_blobs),
-        cmocka_unit_test(any_byte_may_be_anything),
-        cmocka_unit_test(negative_repeats_are_refused),
-        cmocka_unit_test(sizes_at_the_limits_of_64_bits_are_refused),
-        cmocka_unit_test(each_error_has_its_code_and_sentence),
-        cmocka_unit_test(an_executable_without_a_name_is_refused),
+        cmocka_unit_test(a_file_truncated_at_any_byte_is_rejected_except_between_blobs),
+        cmocka_unit_test(any_byte_may_have_any_value),
+        cmocka_unit_test(negative_repeats_are_rejected),
+        cmocka_unit_test(sizes_at_the_limits_of_64_bits_are_rejected),
+        cmocka_unit_test(each_error_has_its_code_and_message),
+        cmocka_unit_test(an_executable_without_a_name_is_rejected),
         cmocka_unit_test(names_may_contain_anything_except_a_nul),
-        cmocka_unit_test(lists_with_false_lengths_take_no_memory),
+        cmocka_unit_test(lists_with_false_lengths_allocate_no_memory),
         cmocka_unit_test(an_unknown_type_is_skipped_and_listed),
         cmocka_unit_test(names_are_unique_among_all_files),
         cmocka_unit_test(several_files_add_up),

@@ -185,7 +185,7 @@ static void a_large_executable_comes_back(bool compress)
     free(path);
 }
 
-static void executables_come_back_plain_and_compressed(void **state)
+static void executables_read_back_plain_and_compressed(void **state)
 {
     (void)state;
     a_large_executable_comes_back(false);
@@ -270,7 +270,7 @@ static void a_blob_writer_ends_when_the_next_one_begins(void **state)
     free(path);
 }
 
-static void data_of_another_size_takes_the_blob_back(void **state)
+static void data_of_another_size_removes_the_blob(void **state)
 {
     char *path = path_of("sizes.popef");
     struct popef_tensor_data_info info = { "w", { POPEF_F32, 1, { 100000 } } };
@@ -536,10 +536,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_bytes_equal_the_vectors),
-        cmocka_unit_test(executables_come_back_plain_and_compressed),
+        cmocka_unit_test(executables_read_back_plain_and_compressed),
         cmocka_unit_test(appending_keeps_the_existing_contents),
         cmocka_unit_test(a_blob_writer_ends_when_the_next_one_begins),
-        cmocka_unit_test(data_of_another_size_takes_the_blob_back),
+        cmocka_unit_test(data_of_another_size_removes_the_blob),
         cmocka_unit_test(rules_of_names_hold_for_writers),
         cmocka_unit_test(programs_are_written_in_their_order),
         cmocka_unit_test(a_new_file_appears_whole_or_not_at_all),

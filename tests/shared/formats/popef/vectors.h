@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vectors - the five blobs whose bytes are in docs/formats/popef.md, in hexadecimal.
+ * vectors - the five blobs of docs/formats/popef.md, in hexadecimal.
  */
 #ifndef NTK_TESTS_SHARED_FORMATS_POPEF_VECTORS_H
 #define NTK_TESTS_SHARED_FORMATS_POPEF_VECTORS_H

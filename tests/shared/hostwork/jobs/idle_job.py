@@ -25,7 +25,7 @@ def spin_in_thread():
 
 
 def take_gil():
-    """Each sleep gives the interpreter lock away, and has to wait for it."""
+    """Each sleep releases the interpreter lock, and has to wait for it."""
     for _ in range(3):
         time.sleep(0)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle_job_main KIND [FILE] - steps whose idle time has a known cause, until SIGTERM; then prints
+ * idle_job_main KIND [FILE] - steps with idle time of a known cause, until SIGTERM; then prints
  * the idle time and the part of it that the cause took, by the job's own clock.
  */
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define PAGES 3000
 #define CROWD 10000
 #define NOINLINE __attribute__((noinline))
-#define OFF_CPU_NS 500000u /* between two looks at the clock */
+#define OFF_CPU_NS 500000u /* between two reads of the clock */
 
 static volatile sig_atomic_t must_end;
 static const char *path;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow_disk_main FOLDER - mounts a disk there, using the protocol of /dev/fuse, with one file whose
- * reads take 12 ms each. Serves it in the background until it is unmounted everywhere else.
+ * slow_disk_main FOLDER - mounts a disk there, using the protocol of /dev/fuse, with one file: each
+ * read of it takes 12 ms. Serves it in the background until it is unmounted everywhere else.
  */
 #include <errno.h>
 #include <fcntl.h>

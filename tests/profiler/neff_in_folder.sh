@@ -1,5 +1,5 @@
 #!/bin/bash
-# neff_beside - a capture finds its NEFF in its folder, by uuid, without -n. A NEFF that does not fit is reported
+# neff_in_folder - a capture finds its NEFF in its folder, by uuid, without -n. A NEFF that does not fit is reported
 # once and not used; -n - uses none. Also checks captures of hardware, if there are any.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 export NEURON_SOFT_INSTANCE=trn2.3xlarge
