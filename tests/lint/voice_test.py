@@ -33,6 +33,13 @@ KINDS = [
     ("comment.sh", "cd /\n# {} here\n", 2, True),
     ("comment.py", "x = 1  # {} here\n", 1, True),
     ("comment.js", "f(1); // {} here\n", 1, True),
+    ("docstring.py", 'def f():\n    """{} here."""\n    return 1\n', 2, True),
+    ("text.py", 'x = """{} here."""\n', 1, False),
+    ("tables.sql", "SELECT 1;\n-- {} here\n", 2, True),
+    ("view.sql", "SELECT 1,\n'{} here';\n", 2, False),
+    ("message.proto", "int32 a = 1;\n// {} here\n", 2, True),
+    ("unit.service", "[Unit]\n# {} here\n", 2, True),
+    ("shape.json", '[\n"{} here"]\n', 2, False),
     ("CMakeLists.txt", "project(x)\n# {} here\n", 2, True),
 ]
 # Not findings: code in documents, identifiers, allowed lines, good English.
