@@ -22,8 +22,11 @@ target_compile_options(ntk_flags INTERFACE -Wall -Wextra -Wshadow -Wpointer-arit
                        -Wno-missing-field-initializers -ffp-contract=off
                        $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
                        $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
-# A program depends on the libraries that it calls, not on those of unused functions in its modules.
-target_link_options(ntk_flags INTERFACE -Wl,--as-needed)
+# A program depends on the libraries that it calls, not on those of unused functions in its modules. A sanitizer defines
+# wrappers of library functions, so the libraries behind them look unused.
+if(NOT NTK_SANITIZE AND NOT NTK_FUZZ)
+    target_link_options(ntk_flags INTERFACE -Wl,--as-needed)
+endif()
 if(NTK_WERROR)
     target_compile_options(ntk_flags INTERFACE -Werror)
 endif()

@@ -126,9 +126,9 @@ mkfifo pipe
 neuron-monitor-prometheus --port 0 --address 127.0.0.1 <pipe >pipe.out 2>pipe.err &
 pids+=($!)
 exec 7>pipe
-cat line.json >&7
 agent_port=$port
-behind_the_pipe() {
+behind_the_pipe() { # without new reports, a page becomes stale
+    cat line.json >&7
     port=$(sed -n 's/.* port //p' pipe.out)
     two_jobs
 }

@@ -52,10 +52,10 @@ wait_for core_has_pod
 # The same from only the pipe.
 mkfifo pipe
 exec 9<>pipe
-cat one.jsonl >&9
 neuron-monitor-prometheus --address 127.0.0.1 --port 0 <pipe >pipe.out 2>pipe.err &
 pids+=($!)
-pipe_has_pods() {
+pipe_has_pods() { # without new reports, a page becomes stale
+    cat one.jsonl >&9
     curl -sf "http://127.0.0.1:$(sed -n 's/.* port //p' pipe.out)/metrics" |
         grep '^execution_status_total' | greps 'namespace="ns-1",pod_name="pod-1"' && echo yes
 }

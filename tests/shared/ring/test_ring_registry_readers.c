@@ -362,9 +362,9 @@ static unsigned long resident_kib(const char *folder)
 
     assert_non_null(maps);
     while (fgets(line, sizeof line, maps)) {
-        unsigned long kib;
+        unsigned long kib, begin, end;
 
-        if (strchr(line, '/')) {
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2) {
             is_there = strstr(line, folder) != NULL;
         } else if (is_there && sscanf(line, "Rss: %lu kB", &kib) == 1) {
             sum += kib;
