@@ -6,44 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/cnrt/cnrt_half.h"
+
 /* --- one element ----------------------------------------------------------------------------- */
-
-float cnml_half_to_float(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000U) << 16;
-    uint32_t exponent = half >> 10 & 0x1f;
-    uint32_t mantissa = half & 0x3ff;
-    uint32_t bits;
-    float value;
-
-    if (exponent == 0) {
-        value = ldexpf((float)mantissa, -24);
-        return sign ? -value : value;
-    }
-    bits = sign | (exponent == 31 ? 0xffU : exponent + 112) << 23 | mantissa << 13;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 uint16_t cnml_float_to_half(float value)
 {
-    uint32_t bits;
-    uint32_t sign;
-    uint32_t magnitude;
-
-    memcpy(&bits, &value, sizeof bits);
-    sign = bits >> 16 & 0x8000;
-    magnitude = bits & 0x7fffffff;
-    if (magnitude > 0x7f800000) {
-        return (uint16_t)(sign | 0x7e00);
-    }
-    if (magnitude >= 0x477ff000) { /* 65520: the first that rounds to infinity */
-        return (uint16_t)(sign | 0x7c00);
-    }
-    if (magnitude < 0x38800000) { /* below 2^-14: a multiple of 2^-24 */
-        return (uint16_t)(sign | (uint32_t)lrintf(ldexpf(fabsf(value), 24)));
-    }
-    return (uint16_t)(sign | (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13);
+    /* A NaN loses its payload. */
+    return cnrt_half_from_float(isnan(value) ? copysignf((float)NAN, value) : value);
 }
 
 size_t cnml_dtype_bytes(int dtype)
@@ -107,7 +77,7 @@ void cnml_to_float(int dtype, struct cnml_quant quant, const void *from, float *
     break
     switch (dtype) {
     case CNML_DATA_FLOAT16:
-        EACH(uint16_t, cnml_half_to_float(x));
+        EACH(uint16_t, cnrt_half_to_float(x));
     case CNML_DATA_FLOAT32:
         memcpy(to, from, count * sizeof *to);
         break;

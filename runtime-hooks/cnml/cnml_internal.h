@@ -60,7 +60,6 @@ bool cnml_dtype_is_quantised(int dtype);
 /* Elements to floats; saturates, rounds to nearest even. */
 void cnml_to_float(int dtype, struct cnml_quant quant, const void *from, float *to, size_t count);
 void cnml_from_float(int dtype, struct cnml_quant quant, const float *from, void *to, size_t count);
-float cnml_half_to_float(uint16_t half);
 uint16_t cnml_float_to_half(float value);
 
 /* Host data in any order to floats in the order n, c, h, w, and back. */
