@@ -143,6 +143,9 @@ bool ntk_analysis_ceilings(const struct ntk_program *program, const struct ntk_c
         return false;
     }
     add_instructions(program, costs, ran, &ceilings);
+    for (size_t i = 0; i < costs->operations.count; i++) {
+        ceilings.has_transposes |= costs->operations.rows[i].transpose_flops > 0;
+    }
     for (size_t c = 0; c < trace->core_count; c++) {
         ceilings.ran_count += ran[c];
     }

@@ -32,6 +32,7 @@ struct ntk_ceilings {
     size_t core_count, ran_count;
     double flops_per_second; /* of the mix, of the cores that ran */
     double plain_per_second; /* the same cores in 16 bits */
+    bool has_transposes;     /* the tensor engine also moved data without computing */
     size_t type_count;
     struct ntk_ceiling_type types[NTK_CEILING_TYPES_MAX]; /* the most flops first */
     bool dma_engines_known;

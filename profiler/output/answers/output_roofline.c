@@ -43,7 +43,9 @@ static void compute_text(const struct ntk_ceilings *ceilings, struct ntk_buf *ou
                        ceilings->flops_per_second / TERA, ceilings->ran_count, ceilings->core_count,
                        ceilings->core_count == 1 ? "" : "s");
     if (ceilings->type_count == 0) {
-        ntk_buf_add_text(out, ", 16 bits: no matrix products ran\n");
+        ntk_buf_add_text(out, ceilings->has_transposes
+                                  ? ", 16 bits: of matrix products, only transposes ran\n"
+                                  : ", 16 bits: no matrix products ran\n");
         return;
     }
     if (ceilings->type_count == 1) {
@@ -123,6 +125,16 @@ static void list_text(const struct ntk_program *program, const char *title,
     ntk_output_more(out, list->count);
 }
 
+static bool has_hidden(const struct ntk_roofline_list *list)
+{
+    for (size_t i = 0; i < list->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
+        if (list->rows[i].is_hidden) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ntk_output_roofline_text(const struct ntk_program *program,
                               const struct ntk_roofline *roofline, struct ntk_buf *out)
 {
@@ -150,6 +162,11 @@ void ntk_output_roofline_text(const struct ntk_program *program,
     if (roofline->lines.count) {
         ntk_buf_add_char(out, '\n');
         list_text(program, "LINE", NULL, &roofline->lines, out);
+    }
+    if (has_hidden(&roofline->layers) || has_hidden(&roofline->regions) ||
+        has_hidden(&roofline->lines)) {
+        ntk_buf_add_text(out, "hidden: the minimum is longer than TIME, because transfers continue "
+                              "after it\n");
     }
 }
 

@@ -9,9 +9,9 @@ import { duration } from './time.js';
 import { state } from './state.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
-const EDGE = { left: 74, right: 96, top: 18, bottom: 40 };
-const SIDE = { from: 78, width: 60 }; // at the right: points without device memory traffic
-const LEAST_HEIGHT = 300;
+const EDGE = { left: 74, right: 18, top: 18, bottom: 40 };
+const SIDE = { share: 0.36, most: 760, gap: 18, step: 150 }; // at the right: points without device memory traffic
+const LEAST_HEIGHT = 170;
 const REACH = 22; // distance in pixels from the pointer to a point
 const LABELS = 14; // for the points with the longest times
 const KINDS = [['all', 'All of it'], ['layer', 'Layers'], ['region', 'Regions'], ['line', 'Source lines']];
@@ -30,6 +30,9 @@ function svg(tag, attributes, ...children) {
 // ---- the data ---------------------------------------------------------------------------------
 
 const rate = (value) => `${count(value)}FLOP/s`;
+const power = (exponent) => (exponent >= 0 ? count(10 ** exponent).replace(/\.0+/, '') : String(10 ** exponent));
+// A share that rounds to 0.0% has one digit that is not 0.
+const part = (value) => (value > 0 && value < 0.0005 ? `${Number((value * 100).toPrecision(1))}%` : share(value));
 
 // Rows of a run: [kind, name, figures].
 function rowsOf({ roofline, run }) {
@@ -70,44 +73,59 @@ function scalesOf(runs, points, width, height) {
   const xs = [Math.min(...ridges.map((ridge) => ridge / 100), ...inside.map((one) => one.flops_per_byte / 2)), Math.max(...ridges.map((ridge) => ridge * 10), ...inside.map((one) => one.flops_per_byte * 2))];
   const ys = [Math.min(Math.max(...peaks) / 1e4, ...points.map((one) => one.rate / 2)), Math.max(...peaks) * 2];
   const place = (value, [low, high], from, until) => from + ((Math.log10(value) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))) * (until - from);
-  return { xs, ys, x: (value) => place(value, xs, EDGE.left, width - EDGE.right), y: (value) => place(value, ys, height - EDGE.bottom, EDGE.top) };
+  const side = sideOf(points, width);
+  const right = width - EDGE.right - (side ? side.width + SIDE.gap : 0);
+  return { xs, ys, side, right, x: (value) => place(value, xs, EDGE.left, right), y: (value) => place(value, ys, height - EDGE.bottom, EDGE.top) };
 }
 
-function grid({ xs, ys, x, y }, width, height) {
+// As wide as its points need, so that their names fit.
+function sideOf(points, width) {
+  const outside = points.filter((one) => !(one.flops_per_byte > 0)).length;
+  const side = Math.round(Math.min((outside + 1) * SIDE.step, SIDE.most, (width - EDGE.left - EDGE.right) * SIDE.share));
+  return outside ? { from: width - EDGE.right - side, width: side } : null;
+}
+
+function grid({ xs, ys, x, y, side, right }, height) {
   const parts = [];
-  for (let power = Math.ceil(Math.log10(xs[0])); power <= Math.log10(xs[1]); power++) {
-    parts.push(svg('line', { class: 'grid', x1: x(10 ** power), x2: x(10 ** power), y1: EDGE.top, y2: height - EDGE.bottom }),
-      svg('text', { x: x(10 ** power), y: height - EDGE.bottom + 15, 'text-anchor': 'middle' }, power >= 0 ? count(10 ** power) : String(10 ** power)));
+  for (let exponent = Math.ceil(Math.log10(xs[0])); exponent <= Math.log10(xs[1]); exponent++) {
+    const at = x(10 ** exponent);
+    parts.push(svg('line', { class: 'grid', x1: at, x2: at, y1: EDGE.top, y2: height - EDGE.bottom }),
+      svg('text', { x: at, y: height - EDGE.bottom + 15, 'text-anchor': 'middle' }, power(exponent)));
   }
-  for (let power = Math.ceil(Math.log10(ys[0])); power <= Math.log10(ys[1]); power++) {
-    parts.push(svg('line', { class: 'grid', y1: y(10 ** power), y2: y(10 ** power), x1: EDGE.left, x2: width - EDGE.right }),
-      svg('text', { x: EDGE.left - 7, y: y(10 ** power) + 4, 'text-anchor': 'end' }, count(10 ** power)));
+  for (let exponent = Math.ceil(Math.log10(ys[0])); exponent <= Math.log10(ys[1]); exponent++) {
+    const at = y(10 ** exponent);
+    if (side) parts.push(svg('line', { class: 'grid', y1: at, y2: at, x1: side.from, x2: side.from + side.width }));
+    parts.push(svg('line', { class: 'grid', y1: at, y2: at, x1: EDGE.left, x2: right }),
+      svg('text', { x: EDGE.left - 7, y: at + 4, 'text-anchor': 'end' }, power(exponent)));
+  }
+  if (side) {
+    parts.unshift(svg('rect', { class: 'side', x: side.from, y: EDGE.top, width: side.width, height: height - EDGE.bottom - EDGE.top }));
+    parts.push(svg('text', { x: side.from + side.width / 2, y: height - EDGE.bottom + 15, 'text-anchor': 'middle' }, side.width < 200 ? 'no HBM' : 'without traffic to device memory'));
   }
   return [...parts,
-    svg('rect', { class: 'side', x: width - SIDE.from, y: EDGE.top, width: SIDE.width, height: height - EDGE.bottom - EDGE.top }),
-    svg('text', { x: width - SIDE.from + SIDE.width / 2, y: height - EDGE.bottom + 15, 'text-anchor': 'middle' }, 'no HBM'),
-    svg('text', { x: (EDGE.left + width - EDGE.right) / 2, y: height - 6, 'text-anchor': 'middle' }, 'FLOPs per byte of device memory'),
+    svg('text', { x: (EDGE.left + right) / 2, y: height - 6, 'text-anchor': 'middle' }, 'FLOPs per byte of device memory'),
     svg('text', { x: 14, y: height / 2, 'text-anchor': 'middle', transform: `rotate(-90 14 ${height / 2})` }, 'FLOPs per second')];
 }
 
 // The slope of memory up to the ridge, then the compute limit; limits of single types are dashed.
-function roof({ roofline, run, s }, { xs, ys, x, y }, width, below) {
+function roof({ roofline, run, s }, { xs, ys, x, y, side, right }, below) {
   const { peak_flops_per_second: peak, peak_bytes_per_second: speed, ridge_flops_per_byte: ridge, ceilings } = roofline;
   const low = Math.max(xs[0], ys[0] / speed);
   const name = run ? `${run}: ` : '';
   const parts = [svg('polyline', { class: `roof run-${s}`, points: `${x(low)},${y(low * speed)} ${x(ridge)},${y(peak)} ${x(xs[1])},${y(peak)}` })];
+  if (side) parts.push(svg('line', { class: `roof run-${s}`, x1: side.from, x2: side.from + side.width, y1: y(peak), y2: y(peak) }));
   if (ceilings.types.length > 1) {
     for (const type of ceilings.types) {
       const [x1, x2, height] = [x(Math.min(type.flops_per_second / speed, xs[1])), x(xs[1]), y(type.flops_per_second)];
       // Below the roof, the right end has the text of another run's roof.
-      const place = type.flops_per_second < peak ? { x: x1 + 4, y: height + 12, 'text-anchor': 'start' } : { x: width - EDGE.right, y: height - 4, 'text-anchor': 'end' };
+      const place = type.flops_per_second < peak ? { x: x1 + 4, y: height + 12, 'text-anchor': 'start' } : { x: right, y: height - 4, 'text-anchor': 'end' };
       parts.push(svg('line', { class: `ceiling run-${s}`, x1, x2, y1: height, y2: height }), svg('text', place, `${name}${type.type} ${rate(type.flops_per_second)}`));
     }
   }
   const middle = Math.sqrt(low * ridge);
   const angle = (Math.atan2(y(ridge * speed) - y(low * speed), x(ridge) - x(low)) * 180) / Math.PI;
   const [mx, my] = [x(middle), y(middle * speed) + (below ? 15 : -7)];
-  parts.push(svg('text', { class: `roof-text run-${s}`, x: width - EDGE.right, y: y(peak) + (below ? 15 : -6), 'text-anchor': 'end' }, `${name}${computeText(roofline)}`),
+  parts.push(svg('text', { class: `roof-text run-${s}`, x: right, y: y(peak) + (below ? 15 : -6), 'text-anchor': 'end' }, `${name}${computeText(roofline)}`),
     svg('text', { class: `roof-text run-${s}`, x: mx, y: my, 'text-anchor': 'middle', transform: `rotate(${angle} ${mx} ${my})` }, `${name}${memoryText(roofline)}`));
   return parts;
 }
@@ -119,16 +137,18 @@ const SHAPES = {
   line: (x, y, r) => `M${x} ${y - r}L${x + r} ${y + r}L${x - r} ${y + r}Z`,
 };
 
-const short = (name) => (name.length > 44 ? `${name.slice(0, 42)}…` : name);
+const short = (name, most) => (name.length > most ? `${name.slice(0, most - 2)}…` : name);
 
 // Names of the points with the longest times, if they fit.
-function labels(placed, width) {
-  const taken = [];
-  return placed.filter((point) => point.flops_per_byte > 0).sort((a, b) => (b.kind === 'all') - (a.kind === 'all') || b.time_ns - a.time_ns).slice(0, LABELS).flatMap((point) => {
-    const text = short(point.name);
+function labels(placed, { side, right }) {
+  const taken = placed.map(({ x, y }) => ({ x0: x - 5, x1: x + 5, y0: y - 4, y1: y + 4 }));
+  return [...placed].sort((a, b) => (b.kind === 'all') - (a.kind === 'all') || b.time_ns - a.time_ns).slice(0, LABELS).flatMap((point) => {
+    const isAtSide = !(point.flops_per_byte > 0);
+    const [low, high] = isAtSide ? [side.from, side.from + side.width] : [EDGE.left, right];
+    const text = short(point.name, isAtSide ? 30 : 44);
     const box = { x0: point.x + 9, x1: point.x + 13 + text.length * 6.2, y0: point.y - 7, y1: point.y + 7 };
-    if (box.x1 > width - EDGE.right) Object.assign(box, { x0: point.x - 13 - text.length * 6.2, x1: point.x - 9 });
-    if (taken.some((other) => box.x0 < other.x1 && other.x0 < box.x1 && box.y0 < other.y1 && other.y0 < box.y1)) return [];
+    if (box.x1 > high) Object.assign(box, { x0: point.x - 13 - text.length * 6.2, x1: point.x - 9 });
+    if (box.x0 < low || taken.some((other) => box.x0 < other.x1 && other.x0 < box.x1 && box.y0 < other.y1 && other.y0 < box.y1)) return [];
     taken.push(box);
     return [svg('text', { class: 'name', x: box.x0, y: point.y + 4 }, text)];
   });
@@ -140,7 +160,7 @@ function facts(point) {
     `${rate(point.rate)} ${point.flops_per_byte > 0 ? `at ${point.flops_per_byte.toFixed(1)} FLOPs per byte` : 'without device memory traffic'}`,
     `${count(point.flops)}FLOP and ${bytes(point.hbm_bytes)} in ${duration(point.time_ns * 1000)}`,
     `${point.bound} bound, at least ${duration(point.least_ns * 1000)}${point.is_hidden ? ', hidden by others' : ''}`,
-    point.roofline_ratio === null ? '' : `${share(point.roofline_ratio)} of its roof`,
+    point.roofline_ratio === null ? '' : `${part(point.roofline_ratio)} of its roof`,
   ].filter(Boolean).map((text) => make('div', {}, text)));
 }
 
@@ -174,15 +194,21 @@ function plot(frame, runs, points) {
   const height = frame.clientHeight;
   const scales = scalesOf(runs, points, width, height);
   const main = runs[runs.length - 1].roofline.total;
-  const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${share(main.roofline_ratio ?? 0)} of what the roof allows` });
-  picture.append(...grid(scales, width, height), ...runs.flatMap((one, i) => roof(one, scales, width, i > 0)));
-  let sideCount = 0; // at the side they are placed next to each other
-  const placed = points.map((point) => ({ ...point, x: point.flops_per_byte > 0 ? scales.x(point.flops_per_byte) : width - SIDE.from + 8 + (sideCount++ * 17) % (SIDE.width - 16), y: scales.y(point.rate) }));
+  const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${part(main.roofline_ratio ?? 0)} of what the roof allows` });
+  picture.append(...grid(scales, height), ...runs.flatMap((one, i) => roof(one, scales, i > 0)));
+  const placed = points.map((point) => ({ ...point, x: scales.x(point.flops_per_byte), y: scales.y(point.rate) }));
+  // At the side, points are spread by their rate: those of similar height are far from each other.
+  const sidePoints = placed.filter((point) => !(point.flops_per_byte > 0)).sort((a, b) => a.y - b.y);
+  const columns = Math.max(1, Math.round((scales.side?.width ?? 0) / SIDE.step));
+  sidePoints.forEach((point, i) => {
+    const row = Math.floor(i / columns) % 3;
+    point.x = scales.side.from + 12 + 11 * row + ((i % columns) * (scales.side.width - 46)) / columns;
+  });
   for (const point of [...placed].reverse()) {
     point.mark = svg('path', { class: `${point.kind} run-${point.run === 'after' ? 1 : 0}`, d: SHAPES[point.kind](point.x, point.y, point.kind === 'all' ? 6 : 4.5), 'aria-label': point.name });
     picture.append(point.mark);
   }
-  picture.append(...labels(placed, width));
+  picture.append(...labels(placed, scales));
   frame.replaceChildren(picture, hover(frame, picture, placed));
 }
 
@@ -221,7 +247,7 @@ function render(box) {
   const rows = runs.flatMap(rowsOf);
   const all = pointsOf(rows);
   const points = all.filter((point) => !hidden.has(point.kind));
-  head.append(...legend(all), make('span', { class: 'soft' }, runs.map(({ run, roofline }) => `${run ? `${run}: ` : ''}${roofline.mfu_ratio === null ? '' : `MFU ${share(roofline.mfu_ratio)}, `}memory is the limit below ${roofline.ridge_flops_per_byte.toFixed(1)} FLOPs per byte`).join(' · ')));
+  head.append(...legend(all), make('span', { class: 'soft' }, runs.map(({ run, roofline }) => `${run ? `${run}: ` : ''}${roofline.mfu_ratio === null ? '' : `MFU ${part(roofline.mfu_ratio)}, `}memory is the limit below ${roofline.ridge_flops_per_byte.toFixed(1)} FLOPs per byte`).join(' · ')));
   if (runs.length > 1) head.append(make('span', { class: 'roofline-runs' }, ...runs.map(({ run, s }) => make('span', { class: `run-${s}` }, run))));
   const frame = make('div', { class: 'roofline-frame' });
   frame.style.minHeight = `${LEAST_HEIGHT}px`;

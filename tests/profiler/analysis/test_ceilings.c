@@ -331,6 +331,7 @@ static void ceilings_follow_from_the_cores_types_and_engines_that_ran(void **sta
         NEAR(ceilings.flops_per_second, program->flops_per_second);
         NEAR(ceilings.bytes_per_second, program->bytes_per_second);
         assert_int_equal(ceilings.type_count, program->types);
+        assert_int_equal(ceilings.has_transposes, program->transposes > 0);
         assert_int_equal(ceilings.dma_engine_count, program->engines);
         assert_int_equal(ceilings.dma_engines_known, program->engines_known);
         /* All work at the ceiling takes the minimum time, whatever the mix. */
