@@ -71,6 +71,21 @@ static void warn_of_machines(const struct ntk_side *before, const struct ntk_sid
     }
 }
 
+/* The same of records that a side lacks. */
+static void warn_of_lacks(const struct ntk_side *side, const char *name, struct ntk_buf *out)
+{
+    static const char text[] = "%s is incomplete: %s; its critical path is approximate\n";
+
+    if (!side->lacks[0]) {
+        return;
+    }
+    if (arg_json) {
+        fprintf(stderr, text, name, side->lacks);
+    } else {
+        ntk_buf_add_format(out, text, name, side->lacks);
+    }
+}
+
 static int put(const struct ntk_side *before, const struct ntk_side *after)
 {
     struct ntk_comparison comparison;
@@ -79,6 +94,8 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
     int code;
 
     warn_of_machines(before, after, &out);
+    warn_of_lacks(before, "BEFORE", &out);
+    warn_of_lacks(after, "AFTER", &out);
     if (ntk_analysis_comparison(before->measures.items, before->measures.count,
                                 after->measures.items, after->measures.count, &comparison) < 0) {
         out.failed = true;

@@ -6,12 +6,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "profiler/analysis/incomplete.h"
 #include "profiler/cmd/cmd.h"
 #include "profiler/output/answers/analyses.h"
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/memory.h"
 #include "shared/base/str.h"
+
+static void note_lacks(struct ntk_side *side, const struct ntk_program *program)
+{
+    struct ntk_buf text = { 0 };
+
+    if (!side->lacks[0] && ntk_incomplete_text(program, ntk_program_lacks(program), &text) &&
+        ntk_buf_ok(&text)) {
+        (void)ntk_str_copy(side->lacks, sizeof side->lacks, ntk_buf_text_get(&text));
+    }
+    ntk_buf_fini(&text);
+}
 
 /* The measures of an open capture. */
 static int measure(struct ntk_side *side, bool wants_units, const struct ntk_trace *trace,
@@ -22,6 +34,7 @@ static int measure(struct ntk_side *side, bool wants_units, const struct ntk_tra
     int ret = ntk_analyses_create_shown(trace, NTK_USES_COSTS, &analyses);
 
     if (ret == 0) {
+        note_lacks(side, analyses->program);
         ntk_progress_begin(&progress, "measuring");
         ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
                                     &analyses->costs, &progress, out,

@@ -118,6 +118,11 @@ for left in 31 28 25 22 19 16; do # of 32 parts
     fi
 done
 [ -n "$found" ] || complain "no capture could be truncated"
+ends 1 neuron-profile diff -n e.neff cut.ntff whole.ntff
+grep -q '^BEFORE is incomplete: .*records are truncated' printed || complain "diff does not say that one side is incomplete"
+grep -q '^AFTER is incomplete' printed && complain "diff counts a complete capture as incomplete"
+ends 1 neuron-profile diff -n e.neff --json whole.ntff cut.ntff
+jq -e . printed >/dev/null && says err "AFTER is incomplete: "
 
 # ---- captures of real machines, if there are any: how much of the execution the rules explain ----
 explains() { # CAPTURE NEFF LEAST-ERROR GREATEST-ERROR
@@ -131,5 +136,7 @@ if [ -n "${NTK_VENDOR_CAPTURES:-}" ]; then
     explains v6_attn_tkg.ntff v6_attn_tkg.neff -0.11 -0.08
     explains v6_baseline_bf16_s512.ntff v6_baseline_bf16_s512.neff -0.13 -0.1
     explains v6_fused_fp32_s512.ntff v6_fused_fp32_s512.neff -0.13 -0.1
+    ends 0 neuron-profile lines -s "$NTK_VENDOR_CAPTURES/v6_attn_tkg.ntff" -n "$NTK_VENDOR_CAPTURES/v6_attn_tkg.neff"
+    head -1 printed | grep -q '^Partial: .* semaphore changes were not recorded; they are derived' || complain "lines of a capture with dropped records do not say so"
     explains inspect_trn2_rt230/profile_exec_2.ntff inspect_trn2_rt230/neff_171450338541704.neff -0.52 -0.49
 fi

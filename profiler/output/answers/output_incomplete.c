@@ -4,6 +4,18 @@
 
 #include "profiler/analysis/incomplete.h"
 
+/* Only single changes of semaphores can be derived (lost_changes.h), not a whole kind. */
+static const char *rest_of(const struct ntk_program *program, unsigned lacks)
+{
+    bool derives = lacks & NTK_LACK_EVENTS && program->dropped.changes.lost > 0 &&
+                   !program->trace->is_cut.events;
+
+    return !derives                   ? "the missing records are not estimated"
+           : lacks == NTK_LACK_EVENTS ? "they are derived where their makers are known"
+                                      : "of these, only semaphore changes are derived, where their "
+                                        "makers are known";
+}
+
 void ntk_output_incomplete_text(const struct ntk_program *program, unsigned needs,
                                 struct ntk_buf *out)
 {
@@ -12,7 +24,7 @@ void ntk_output_incomplete_text(const struct ntk_program *program, unsigned need
     if (lacks) {
         ntk_buf_add_text(out, "Partial: ");
         ntk_incomplete_text(program, lacks, out);
-        ntk_buf_add_text(out, "; the missing records are not estimated\n");
+        ntk_buf_add_format(out, "; %s\n", rest_of(program, lacks));
     }
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/incomplete.h"
+#include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
 #include "shared/base/order.h"
 #include "shared/base/str.h"
@@ -163,6 +165,7 @@ int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order
     if (ret < 0) {
         return ret;
     }
+    ntk_output_incomplete_text(export->program, NTK_LACK_ANY, out);
     put_head(lines, order, false, out);
     ntk_text_table_init(&table, 10, 1u << 0 | 1u << 1 | 1u << 8 | 1u << 9, heads);
     for (; shown < lines->line_count && lines->lines[shown].file && shown < NTK_OUTPUT_ROWS_MAX;
@@ -285,6 +288,7 @@ int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order
         }
     }
     qsort(ranked, count, sizeof *ranked, compare_loops);
+    ntk_output_incomplete_text(export->program, NTK_LACK_ANY, out);
     put_head(lines, order, true, out);
     ntk_text_table_init(&table, 13, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 10 | 1u << 12, heads);
     for (size_t i = 0; i < count && i < NTK_OUTPUT_ROWS_MAX; i++) {

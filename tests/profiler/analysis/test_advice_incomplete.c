@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "profiler/analysis/advice.h"
+#include "profiler/analysis/incomplete.h"
 #include "profiler/analysis/summary.h"
+#include "profiler/output/answers/output_analysis.h"
 #include "shared/formats/neff/vendor_slot.h"
 #include "tests/support/hand_answers.h"
 #include "tests/support/unit.h"
@@ -181,6 +183,36 @@ static void the_remedy_depends_on_where_records_were_lost(void **state)
     assert_non_null(strstr(what, "dropped changes are derived"));
 }
 
+/* Single changes are derived from their makers, whole kinds are not. */
+static void the_note_says_which_records_are_derived(void **state)
+{
+    static const struct {
+        enum lack lack;
+        const char *text; /* NULL: no note */
+    } cases[] = {
+        { COMPLETE, NULL },
+        { NO_EVENTS, "records are missing; the missing records are not estimated" },
+        { CUT_EVENTS, "records are truncated; the missing records are not estimated" },
+        { DROPPED_PACKETS, "dropped; the missing records are not estimated" },
+        { DROPPED_CHANGES, "not recorded; they are derived where their makers are known" },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ntk_buf out = { 0 };
+        struct made m;
+
+        ask(&m, cases[i].lack, false);
+        ntk_output_incomplete_text(m.a.program, NTK_LACK_ANY, &out);
+        if (cases[i].text) {
+            assert_non_null(strstr(ntk_buf_text_get(&out), cases[i].text));
+        } else {
+            assert_string_equal(ntk_buf_text_get(&out), "");
+        }
+        ntk_buf_fini(&out);
+        done(&m);
+    }
+}
+
 static void a_window_may_have_no_records(void **state)
 {
     struct made m;
@@ -226,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_missing_kind_is_listed_first_and_omits_dependent_advice),
         cmocka_unit_test(the_remedy_depends_on_where_records_were_lost),
+        cmocka_unit_test(the_note_says_which_records_are_derived),
         cmocka_unit_test(a_window_may_have_no_records),
         cmocka_unit_test(the_summary_omits_metrics_of_missing_records),
     };
