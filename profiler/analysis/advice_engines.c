@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "profiler/analysis/engine_activity.h"
+#include "profiler/trace/walk.h"
 
 /* ", which goes back to Vector ACTIVATE (81.3 %)": the root cause of most waits for a source, if it
  * is another instruction and accounts for at least half of them; else "". */
@@ -98,9 +99,35 @@ void ntk_advice_idle(struct ntk_advice_list *list)
     }
 }
 
-/* Adds the transposes of the tensor engine and the time of its instructions, by line. */
-static void add_tensor_lines(const struct ntk_advice_list *list, struct ntk_line_costs *moved,
-                             struct ntk_line_costs *busy)
+/* Adds the time in which the tensor engine is busy, by line. Instructions overlap: each moment is
+ * that of the first one, so the lines add up to the time that the advice states. */
+static void add_busy_lines(const struct ntk_advice_list *list, struct ntk_line_costs *busy)
+{
+    const struct ntk_program *program = list->input->program;
+    int64_t until_ps = INT64_MIN;
+    struct ntk_walk walk;
+    struct ntk_walk_span span;
+
+    if (!program->positions) {
+        return;
+    }
+    ntk_walk_init(&walk, program->trace, NTK_WALK_INSTRUCTIONS);
+    while (ntk_walk_next(&walk, &span)) {
+        const struct ntk_trace_instruction *one = span.instruction;
+        int64_t from_ps = one->start_ps > until_ps ? one->start_ps : until_ps;
+
+        if (one->engine == NTK_NTFF_ENGINE_TENSOR && one->end_ps > from_ps &&
+            one->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+            size_t core = (size_t)(span.core - program->trace->cores);
+            ntk_line_costs_add(busy, ntk_program_position(program, core, one), NULL,
+                               (double)(one->end_ps - from_ps));
+            until_ps = one->end_ps;
+        }
+    }
+}
+
+/* Adds the transposes of the tensor engine, by line. */
+static void add_moved_lines(const struct ntk_advice_list *list, struct ntk_line_costs *moved)
 {
     const struct ntk_cost_list *all = &list->input->costs->instructions;
     const struct ntk_program *program = list->input->program;
@@ -111,7 +138,6 @@ static void add_tensor_lines(const struct ntk_advice_list *list, struct ntk_line
         if (row->engine == NTK_NTFF_ENGINE_TENSOR) {
             const struct ntk_neff_position *at = ntk_program_position(program, row->core, &of);
             ntk_line_costs_add(moved, at, NULL, (double)row->transpose_flops);
-            ntk_line_costs_add(busy, at, NULL, (double)row->instruction_ps);
         }
     }
 }
@@ -172,7 +198,7 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     if (!costs->flops_known) {
         return;
     }
-    add_tensor_lines(list, &moved, &busy);
+    add_moved_lines(list, &moved);
     ntk_analysis_engine_activity(trace, &activity);
     double share = (double)activity.engines[NTK_NTFF_ENGINE_TENSOR].active_ps / list->total_ps;
     double ratio = ntk_advice_transpose_ratio(list);
@@ -185,6 +211,7 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
         ntk_advice_limit(list, item, 0, "transposes");
     }
     if (tensor_rate(list, &rate, &busy_share) && busy_share >= NTK_ADVICE_ACTIVE_RATIO) {
+        add_busy_lines(list, &busy);
         item = ntk_advice_judge(
             list, NTK_ADVICE_TENSOR_RATE, rate, busy_share,
             "while it is busy (%.1f%% of the execution), the tensor engine does %.1f%% "

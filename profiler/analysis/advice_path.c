@@ -138,6 +138,7 @@ struct path_sum {
     int64_t issue_ps, drain_ps; /* of path_ps, in an engine */
     uint64_t count;
     struct ntk_line_costs lines;
+    struct ntk_line_costs issue_lines; /* of issue_ps */
 };
 
 /* Finds the line of the instruction of a step. NULL: no instruction, or no line. */
@@ -182,7 +183,7 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
     bool is_compute = engine == NTK_NTFF_ENGINE_TENSOR && ntk_advice_is_compute_bound(list);
     char line[NTK_ADVICE_LINES_BYTES];
 
-    ntk_advice_lines(list, &sum->lines, "at", 1e6, " us", line);
+    ntk_advice_lines(list, &sum->issue_lines, "at", 1e6, " us", line);
     struct ntk_advice_item *item =
         ntk_advice_judge(list, NTK_ADVICE_PATH_ISSUE, issue, issue,
                          "the %s engine issues instructions for %.1f%% of the execution: %.3f us "
@@ -191,6 +192,7 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
                          (unsigned long long)sum->count, line);
     ntk_advice_gain(item, issue / 2, issue); /* half as many instructions */
     /* If issue dominates, that advice is more useful. */
+    ntk_advice_lines(list, &sum->lines, "at", 1e6, " us", line);
     item = ntk_advice_judge(
         list, is_compute ? NTK_ADVICE_PATH_COMPUTE : NTK_ADVICE_PATH_ENGINE,
         issue > share / 2 && issue > ntk_advice_threshold(NTK_ADVICE_PATH_ISSUE) ? 0 : share, share,
@@ -274,6 +276,9 @@ void ntk_advice_path(struct ntk_advice_list *list)
         }
         if (sum && sum != &runtime && program->positions) {
             add_lines(list, i, &sum->lines);
+            if (step->kind == NTK_PATH_ISSUE) {
+                add_lines(list, i, &sum->issue_lines);
+            }
         }
     }
     list->tensor = (double)engines[NTK_NTFF_ENGINE_TENSOR].path_ps / list->total_ps;
@@ -281,6 +286,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         judge_engine(list, e, &engines[e]);
         ntk_line_costs_fini(&engines[e].lines);
+        ntk_line_costs_fini(&engines[e].issue_lines);
     }
     if (latency.count) {
         double share = (double)latency.path_ps / list->total_ps;

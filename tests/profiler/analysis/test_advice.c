@@ -340,7 +340,30 @@ static void steps_of_the_path_name_their_lines(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, second, 600, 1000);
     ask_with(&h, hand_positions("/k/a.py", 1, 4, 10), NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_ENGINE, 1, ", most at a.py:11 (0.700 us)");
-    expect(&a, NTK_ADVICE_PATH_ISSUE, 0.3, ", most at a.py:11 (0.700 us)");
+    expect(&a, NTK_ADVICE_PATH_ISSUE, 0.3,
+           ", most at a.py:11 (0.300 us)"); /* not all of its time */
+    done(&h, &a);
+}
+
+/* Four products of one line, 100 ns each and 25 ns apart, and one of another line: the tensor engine
+ * is busy for 175 + 100 ns, not for 500. */
+static void lines_of_a_busy_engine_add_up_to_its_time(void **state)
+{
+    static const uint8_t product[64] = {
+        [0] = 0x02, [1] = 0x10, [26] = 64, [28] = 1, [30] = 1, [32] = 6, [38] = 128, [39] = 128
+    };
+    struct hand_trace h;
+    struct answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t first = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
+    uint32_t second = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
+    for (int64_t i = 0; i < 4; i++) {
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, first, 25 * i, 25 * i + 100);
+    }
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, second, 400, 500);
+    ask_with(&h, hand_positions("/k/a.py", 1, 4, 10), NULL, NULL, &a);
+    expect(&a, NTK_ADVICE_TENSOR_RATE, 5 * 64 / (275 * 2.4), ", most at a.py:10 (0.175 us)");
     done(&h, &a);
 }
 
@@ -487,6 +510,7 @@ int main(void)
         cmocka_unit_test(slow_hand_overs),
         cmocka_unit_test(a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles),
         cmocka_unit_test(steps_of_the_path_name_their_lines),
+        cmocka_unit_test(lines_of_a_busy_engine_add_up_to_its_time),
         cmocka_unit_test(packets_spills_and_reloads),
         cmocka_unit_test(queues_of_several_cores_are_distinguished),
         cmocka_unit_test(idle_cores_slow_runtimes_and_throttling),
