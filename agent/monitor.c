@@ -396,7 +396,7 @@ static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency ur
 }
 
 /* Stops the loop after the last report, else waits for the next. */
-static void go_on(struct ntk_monitor *monitor)
+static void resume(struct ntk_monitor *monitor)
 {
     if (monitor->options->report_count && monitor->reports >= monitor->options->report_count) {
         finish(monitor, 0);
@@ -416,7 +416,7 @@ static void on_report(uint32_t times, void *ctx)
 
     (void)times;
     (void)take_period(monitor, NTK_MONITOR_ON_TIME, false);
-    go_on(monitor);
+    resume(monitor);
 }
 
 /* A period on request. A query needs only the inputs of verdicts, so frequent queries add no rows
@@ -440,7 +440,7 @@ static void on_refresh(uint32_t events, void *ctx)
                    take_period(monitor, NTK_MONITOR_SOON, true));
     }
     ntk_refresh_looked(monitor->refresh, is_good);
-    go_on(monitor);
+    resume(monitor);
 }
 
 /* A service manager waits for the end of the reload, even if the old configuration stays. */
@@ -468,7 +468,7 @@ static void reload(struct ntk_monitor *monitor)
     monitor->config = config;
     /* A warning, because the sender of the signal expects a result at any log level. */
     ntk_log_warn(MODULE, "configuration reloaded");
-    go_on(monitor);
+    resume(monitor);
 }
 
 /* Not for an agent that stops soon, or for a tree of another machine. Of several agents one serves;
@@ -517,7 +517,7 @@ static void on_drain(uint32_t times, void *ctx)
     }
     if (ntk_collector_health_changed(monitor->collector)) {
         (void)take_period(monitor, NTK_MONITOR_SOON, true);
-        go_on(monitor);
+        resume(monitor);
     }
     /* Doubles while rings fill slowly: most machines cost ten wakeups per second. */
     uint64_t next_ns = fill >= NTK_MONITOR_FILL_FAST   ? NTK_MONITOR_DRAIN_MIN_NS

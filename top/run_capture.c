@@ -152,7 +152,7 @@ bool ntk_top_run_capture(struct ntk_top_run *run)
         return true;
     }
     ntk_str_copy_clean(tag, sizeof tag, runtime->tag, strlen(runtime->tag));
-    bool goes_on = record(run, runtime->pid, tag);
+    bool continues = record(run, runtime->pid, tag);
     run->next_ns = 0; /* the screen is out of date */
-    return goes_on;
+    return continues;
 }

@@ -70,15 +70,15 @@ static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
 {
     uint64_t until_ns = ntk_clock_now_ns(source->clock) + pause_ns;
-    bool go_on;
+    bool may_continue;
 
     pthread_mutex_lock(&source->lock);
     while (!source->is_over && ntk_cond_wait_clock(source->clock, &source->wake, &source->lock,
                                                    until_ns) != -ETIMEDOUT) {
     }
-    go_on = !source->is_over;
+    may_continue = !source->is_over;
     pthread_mutex_unlock(&source->lock);
-    return go_on;
+    return may_continue;
 }
 
 /* The thread's own client, created on demand. NULL if out of memory or stopped. */

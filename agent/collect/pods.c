@@ -198,9 +198,9 @@ static bool wait_for_next(struct ntk_pods *pods)
            ntk_cond_wait_clock(clock, &pods->wake, &pods->lock, due_ns) != -ETIMEDOUT) {
     }
     pods->is_wanted = false;
-    bool go_on = !pods->is_over;
+    bool may_continue = !pods->is_over;
     pthread_mutex_unlock(&pods->lock);
-    return go_on;
+    return may_continue;
 }
 
 /* Logs each problem once until it is fixed. */

@@ -80,7 +80,7 @@ static int results_tell(const struct ntk_diag *diag, bool json, struct counts *c
     return ret;
 }
 
-static bool goes_on(void)
+static bool continues(void)
 {
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
     char ignored[64];
@@ -95,7 +95,7 @@ static bool goes_on(void)
 /* Sleeps until the moment or until stopped. */
 static void sleep_until(const struct ntk_clock *clock, uint64_t until_ns)
 {
-    for (uint64_t now_ns = 0; goes_on() && now_ns < until_ns; now_ns = ntk_clock_now_ns(clock)) {
+    for (uint64_t now_ns = 0; continues() && now_ns < until_ns; now_ns = ntk_clock_now_ns(clock)) {
         uint64_t look_ns = ntk_clock_now_ns(clock) + LOOK_NS;
 
         ntk_cond_sleep(clock, look_ns < until_ns ? look_ns : until_ns);
@@ -104,7 +104,7 @@ static void sleep_until(const struct ntk_clock *clock, uint64_t until_ns)
 
 static void round_run(struct ntk_diag *diag, uint32_t round, struct counts *counts)
 {
-    for (size_t i = 0; i < diag->core_count && goes_on(); i++) {
+    for (size_t i = 0; i < diag->core_count && continues(); i++) {
         struct ntk_diag_work work = { .job = NTK_DIAG_JOB_CANARY,
                                       .core = diag->cores[i],
                                       .round = round };

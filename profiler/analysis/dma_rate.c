@@ -6,25 +6,25 @@
 
 #include "shared/base/vec.h"
 
-struct under_way {
+struct in_flight {
     int64_t end_ps;
     double bytes_per_second;
 };
 
-static void swap(struct under_way *a, struct under_way *b)
+static void swap(struct in_flight *a, struct in_flight *b)
 {
-    struct under_way t = *a;
+    struct in_flight t = *a;
 
     *a = *b;
     *b = t;
 }
 
-static int push(struct ntk_vec *heap, struct under_way packet)
+static int push(struct ntk_vec *heap, struct in_flight packet)
 {
     if (ntk_vec_push(heap, &packet) < 0) {
         return -ENOMEM;
     }
-    struct under_way *items = heap->items;
+    struct in_flight *items = heap->items;
     for (size_t i = heap->count - 1; i > 0 && items[i].end_ps < items[(i - 1) / 2].end_ps;
          i = (i - 1) / 2) {
         swap(&items[i], &items[(i - 1) / 2]);
@@ -32,10 +32,10 @@ static int push(struct ntk_vec *heap, struct under_way packet)
     return 0;
 }
 
-static struct under_way pop(struct ntk_vec *heap)
+static struct in_flight pop(struct ntk_vec *heap)
 {
-    struct under_way *items = heap->items;
-    struct under_way top = items[0];
+    struct in_flight *items = heap->items;
+    struct in_flight top = items[0];
     size_t count = --heap->count;
     size_t i = 0;
 
@@ -54,7 +54,7 @@ static struct under_way pop(struct ntk_vec *heap)
 }
 
 struct rate {
-    struct ntk_vec heap; /* of struct under_way */
+    struct ntk_vec heap; /* of struct in_flight */
     struct ntk_dma_rate_point now;
     bool has_now; /* packets with the same start may still arrive */
     bool has_last;
@@ -63,7 +63,7 @@ struct rate {
     void *ctx;
 };
 
-static const struct under_way *next_end(const struct rate *rate)
+static const struct in_flight *next_end(const struct rate *rate)
 {
     return rate->heap.count > 0 ? rate->heap.items : NULL;
 }
@@ -102,7 +102,7 @@ static int advance(struct rate *rate, int64_t until_ps)
 
 int ntk_analysis_dma_rate(const struct ntk_trace_core *core, ntk_dma_rate_put *put, void *ctx)
 {
-    struct rate rate = { .heap = NTK_VEC_INIT(struct under_way), .put = put, .ctx = ctx };
+    struct rate rate = { .heap = NTK_VEC_INIT(struct in_flight), .put = put, .ctx = ctx };
     int ret = 0;
 
     ntk_trace_each_packet(core, packet) {
@@ -114,7 +114,7 @@ int ntk_analysis_dma_rate(const struct ntk_trace_core *core, ntk_dma_rate_put *p
         rate.now.time_ps = packet->start_ps;
         rate.now.total_bytes += packet->bytes_count;
         rate.now.bytes_per_second += ntk_packet_rate(packet);
-        ret = push(&rate.heap, (struct under_way){ packet->end_ps, ntk_packet_rate(packet) });
+        ret = push(&rate.heap, (struct in_flight){ packet->end_ps, ntk_packet_rate(packet) });
         if (ret < 0) {
             break;
         }

@@ -299,7 +299,7 @@ static int fold_two(struct ntk_fold *fold, size_t node_count)
 
 /* ---- the topmost span ---- */
 
-static bool goes_on(const struct ntk_fold *fold, size_t place)
+static bool continues(const struct ntk_fold *fold, size_t place)
 {
     const struct node *run = node_at(fold, place);
     size_t end = top_of(fold);
@@ -378,7 +378,7 @@ static int try_top(struct ntk_fold *fold)
     size_t run = ((const uint32_t *)fold->due.items)[end];
 
     for (size_t i = 0; i < DUE_MAX && run > 0 && run < end; i++) {
-        if (goes_on(fold, run)) {
+        if (continues(fold, run)) {
             int ret = extend(fold, run);
             return ret ? ret : 1;
         }

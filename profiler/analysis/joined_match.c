@@ -218,15 +218,15 @@ static int offset_set(struct ntk_rank_store *store, const struct ntk_rank_ops *f
     }
     ntk_rank_cursor_init(&a.cursor, store, from->ops, sizeof(struct ntk_rank_op));
     ntk_rank_cursor_init(&b.cursor, store, to->ops, sizeof(struct ntk_rank_op));
-    bool goes_on = line_next(&a) && line_next(&b);
-    while (goes_on) {
+    bool continues = line_next(&a) && line_next(&b);
+    while (continues) {
         if (a.op.sequence == b.op.sequence) {
             if (nth++ % every == 0 && count < ENDS_MAX) {
                 apart[count++] = b.op.end_ns - a.op.end_ns;
             }
-            goes_on = line_next(&a) && line_next(&b);
+            continues = line_next(&a) && line_next(&b);
         } else {
-            goes_on = line_next(a.op.sequence < b.op.sequence ? &a : &b);
+            continues = line_next(a.op.sequence < b.op.sequence ? &a : &b);
         }
     }
     if (count > 0) {
@@ -273,19 +273,19 @@ static int clocks_join(struct ntk_rank_store *store, struct ntk_rank_ops *const 
                        struct ntk_joined *joined)
 {
     bool *is_known = calloc(joined->host_count + 1, sizeof *is_known);
-    bool goes_on = true;
+    bool continues = true;
     int ret = is_known ? 0 : -ENOMEM;
 
     if (is_known) {
         is_known[joined->ranks[0].host] = true;
     }
-    while (goes_on && ret == 0) {
-        goes_on = false;
+    while (continues && ret == 0) {
+        continues = false;
         for (size_t h = 0; h < joined->host_count && ret == 0; h++) {
             if (!is_known[h]) {
                 ret = host_clock(store, ranks, joined, is_known, h);
                 is_known[h] = joined->hosts[h].has_offset;
-                goes_on = goes_on || is_known[h];
+                continues = continues || is_known[h];
             }
         }
     }

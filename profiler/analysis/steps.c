@@ -121,7 +121,7 @@ static int sweep_edges(struct sweep *sweep, const struct ntk_sorted *sorted)
 {
     const struct edge *edges = sorted->items;
     const struct edge *end = edges + sorted->count;
-    uint64_t under_way = 0;
+    uint64_t in_progress = 0;
     double value = 0;
     int ret = 0;
 
@@ -129,14 +129,14 @@ static int sweep_edges(struct sweep *sweep, const struct ntk_sorted *sorted)
         (void)ntk_trace_scan_step(sorted->is_mapped, edges, edge, end);
         value += edge->change;
         if (edge->change > 0) {
-            under_way++;
+            in_progress++;
         } else {
-            under_way--; /* may wrap within one moment, because its edges are unordered */
+            in_progress--; /* may wrap within one moment, because its edges are unordered */
         }
         if (edge + 1 < end && edge[1].time_ps == edge->time_ps) {
             continue; /* more changes at this time follow */
         }
-        value = under_way ? value : 0; /* removes rounding errors */
+        value = in_progress ? value : 0; /* removes rounding errors */
         ret = edge + 1 < end ? pass(sweep, edge->time_ps, edge[1].time_ps, value) : 0;
     }
     int64_t last_ps = end[-1].time_ps;

@@ -147,7 +147,7 @@ static void path_begin(struct path *path, const struct ntk_retimed *retimed, siz
     }
 }
 
-static bool goes_on(const struct path *path)
+static bool continues(const struct path *path)
 {
     return path->item != NTK_NO_INDEX && path->at_ps > 0 && path->steps_left > 0;
 }
@@ -191,7 +191,7 @@ int ntk_retimed_paths(const struct ntk_retimed *retimed,
         bool is_left = false;
 
         for (size_t i = 0; i < count; i++) {
-            if (goes_on(&paths[i]) && paths[i].item >= item) {
+            if (continues(&paths[i]) && paths[i].item >= item) {
                 item = paths[i].item;
                 is_left = true;
             }
@@ -200,7 +200,7 @@ int ntk_retimed_paths(const struct ntk_retimed *retimed,
             break;
         }
         for (size_t i = 0; i < count; i++) {
-            if (paths[i].item == item && goes_on(&paths[i])) {
+            if (paths[i].item == item && continues(&paths[i])) {
                 paths[i].steps_left--;
                 paths[i].item = step(&paths[i], item);
             }

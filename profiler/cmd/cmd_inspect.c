@@ -196,7 +196,7 @@ static void end(int number)
     is_over = 1;
 }
 
-static bool goes_on(double share, void *ctx)
+static bool continues(double share, void *ctx)
 {
     ntk_progress_show(ctx, share);
     return !is_over;
@@ -223,7 +223,7 @@ static int process_record(void)
             .duration_ns = arg_duration_ns ? arg_duration_ns : 10 * NTK_NS_PER_SECOND,
             .events_per_core = arg_events ? arg_events : EVENTS_PER_CORE,
             .folder = arg_output,
-            .goes_on = goes_on,
+            .continues = continues,
             .ctx = &progress },
         &result, &err);
     ntk_progress_end(&progress);

@@ -349,7 +349,7 @@ static bool is_somebody_late(const struct asking *asking)
     return false;
 }
 
-static bool goes_on(void *ctx)
+static bool continues(void *ctx)
 {
     struct asking *asking = ctx;
 
@@ -375,7 +375,7 @@ static void all_record(struct asking *asking)
         ntk_progress_begin(&asking->progress, "waiting for executions (percent of the time limit)");
     }
     bool is_done =
-        ntk_trigger_wait(NULL, asking->targets, asking->count, arg_timeout_ns, goes_on, asking);
+        ntk_trigger_wait(NULL, asking->targets, asking->count, arg_timeout_ns, continues, asking);
     if (asking->is_shown) {
         ntk_progress_end(&asking->progress);
     }

@@ -263,14 +263,14 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
 {
     struct ntk_live_trace *trace = NULL;
     int ret = ntk_live_trace_begin(options, &trace, err);
-    bool goes_on = ret == 0;
+    bool continues = ret == 0;
 
-    while (goes_on && trace->result.recorded_ns < options->duration_ns &&
-           (!options->goes_on ||
-            options->goes_on((double)trace->result.recorded_ns / (double)options->duration_ns,
-                             options->ctx))) {
+    while (continues && trace->result.recorded_ns < options->duration_ns &&
+           (!options->continues ||
+            options->continues((double)trace->result.recorded_ns / (double)options->duration_ns,
+                               options->ctx))) {
         ntk_cond_sleep(options->clock, ntk_clock_now_ns(options->clock) + DRAIN_NS);
-        goes_on = ntk_live_trace_step(trace);
+        continues = ntk_live_trace_step(trace);
     }
     ret = ret < 0 ? ret : ntk_live_trace_end(trace, NULL, out_result, err);
     ntk_live_trace_destroy(trace);

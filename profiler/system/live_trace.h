@@ -33,7 +33,7 @@ struct ntk_live_trace_options {
     const char *folder;            /* the recording creates a folder in it */
     bool from_oldest;              /* include earlier events still in the rings */
     /* Called with the completed share, 0 to 1: false stops the recording. NULL: never stops. */
-    bool (*goes_on)(double share, void *ctx);
+    bool (*continues)(double share, void *ctx);
     void *ctx;
 };
 
@@ -53,7 +53,7 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
 struct ntk_live_trace;
 struct ntk_live_host;
 
-/* As above; of the options, neither the duration nor goes_on counts. */
+/* As above; of the options, neither the duration nor continues counts. */
 int ntk_live_trace_begin(const struct ntk_live_trace_options *options,
                          struct ntk_live_trace **out_trace, struct ntk_err *err);
 /* Takes the records in the rings. False: the process has ended, or nothing more can be written. */

@@ -334,7 +334,7 @@ static void pause_until(const struct ntk_clock *clock, const struct ntk_trigger_
 }
 
 bool ntk_trigger_wait(const struct ntk_clock *clock, struct ntk_trigger_target *targets,
-                      size_t count, uint64_t timeout_ns, bool (*goes_on)(void *ctx), void *ctx)
+                      size_t count, uint64_t timeout_ns, bool (*continues)(void *ctx), void *ctx)
 {
     uint64_t end_ns = ntk_clock_now_ns(clock) + timeout_ns;
 
@@ -353,7 +353,7 @@ bool ntk_trigger_wait(const struct ntk_clock *clock, struct ntk_trigger_target *
         }
         uint64_t now_ns = ntk_clock_now_ns(clock);
         if (now_ns >= end_ns + (is_saving ? NTK_TRIGGER_SAVE_NS : 0) ||
-            (goes_on && !goes_on(ctx))) {
+            (continues && !continues(ctx))) {
             return false;
         }
         pause_until(clock, waited, now_ns + LOOK_NS);

@@ -63,8 +63,8 @@ int ntk_trigger_files_take(struct ntk_trigger_target *target, uint64_t first, ui
 /* Extra time for a process that is writing files when the time is up. */
 #define NTK_TRIGGER_SAVE_NS (60 * NTK_NS_PER_SECOND)
 /* Waits until all have answered or died, the time is up by the clock (NULL: the system's), or
- * goes_on (NULL: always true) is false; true if all have. Dead ones get -ESRCH. */
+ * continues (NULL: always true) is false; true if all have. Dead ones get -ESRCH. */
 bool ntk_trigger_wait(const struct ntk_clock *clock, struct ntk_trigger_target *targets,
-                      size_t count, uint64_t timeout_ns, bool (*goes_on)(void *ctx), void *ctx);
+                      size_t count, uint64_t timeout_ns, bool (*continues)(void *ctx), void *ctx);
 
 #endif

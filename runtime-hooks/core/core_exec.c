@@ -163,7 +163,7 @@ static enum ntk_core_outcome outcome_worse(enum ntk_core_outcome a, enum ntk_cor
     return a;
 }
 
-static bool goes_on(enum ntk_core_outcome outcome)
+static bool continues(enum ntk_core_outcome outcome)
 {
     return outcome == NTK_CORE_COMPLETED || outcome == NTK_CORE_NUMERICAL_ERROR;
 }
@@ -552,7 +552,7 @@ static void run_work(struct run *run, const struct core_slowness *slowness)
     if (run->outcome == NTK_CORE_COMPLETED) {
         run->outcome = subgraphs_run(execution, run->step_index, &record, slowness, run->results);
     }
-    if (slowness->flips_bit && goes_on(run->outcome)) {
+    if (slowness->flips_bit && continues(run->outcome)) {
         bit_flip(execution, run->step);
     }
     for (uint32_t i = 0; i < run->step->subgraph_count; i++) {
@@ -597,7 +597,7 @@ static void run_end(struct run *run)
     exec->core_end_ticks = ntk_hooks_now();
     uint64_t host_ns = ntk_hooks_ticks_to_ns(exec->core_end_ticks - exec->core_start_ticks);
     /* A part that continues elsewhere is counted there, as one execution. */
-    exec->is_part = run->step_index < model->last_core_step && goes_on(run->outcome);
+    exec->is_part = run->step_index < model->last_core_step && continues(run->outcome);
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         core_exec_core_fill(&run->per_core[i], &run->results[i], host_ns);
         core_driver_count(core, run->nc->first_physical + i, &run->results[i], host_ns,
@@ -707,13 +707,13 @@ static enum ntk_core_outcome steps_run(struct execution *execution)
     struct ntk_core_model *model = execution->model;
 
     execution->outcome = NTK_CORE_COMPLETED;
-    for (uint32_t i = 0; i < model->step_count && goes_on(execution->outcome); i++) {
+    for (uint32_t i = 0; i < model->step_count && continues(execution->outcome); i++) {
         const struct core_step *step = &model->steps[i];
         enum ntk_core_outcome now =
             step->is_cpu ? cpu_step_run(execution, step) : core_step_run(execution, i);
 
         execution->outcome = outcome_worse(execution->outcome, now);
-        if (step->is_cpu && !goes_on(now) && i < model->last_core_step) {
+        if (step->is_cpu && !continues(now) && i < model->last_core_step) {
             /* No core reports its end. */
             refused_tell(model, execution->id, execution->call_start_ticks, now);
         }
@@ -847,7 +847,7 @@ static int execute(struct ntk_core_model *model, struct ntk_core_tensor *const *
         core_capture_give_back(execution.capture);
         core_context_give_back(model, execution.context);
         for (uint32_t i = model->input_count; i < model->io_count; i++) {
-            if (goes_on(outcome)) {
+            if (continues(outcome)) {
                 core_tensor_written(tensors[i]);
             }
         }

@@ -364,8 +364,8 @@ static void chain_matmuls(const struct ntk_engine_builder *b,
         return;
     }
     work = ntk_vec_at(&b->program->computes, before->first);
-    work->chain_goes_on = work->instr.op == NTK_ISA_OP_NC_MATMUL &&
-                          same_place(&work->operand[NTK_ISA_DST], &compute->operand[NTK_ISA_DST]);
+    work->chain_continues = work->instr.op == NTK_ISA_OP_NC_MATMUL &&
+                            same_place(&work->operand[NTK_ISA_DST], &compute->operand[NTK_ISA_DST]);
 }
 
 int ntk_engine_compute_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,

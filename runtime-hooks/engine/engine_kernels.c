@@ -85,7 +85,7 @@ static bool matmul(struct ntk_engine_core *core, const struct ntk_engine_compute
     const float *moving_packed = ntk_tile_packs_get(core->packs, NTK_PRODUCT_MOVING, moving,
                                                     instr->operand[NTK_ISA_SRC1].offset);
     unsigned chain = (instr->op_flags & NTK_ISA_OPF_ACCUMULATE ? NTK_TILE_CHAIN_ADDS : 0) |
-                     (work->chain_goes_on ? NTK_TILE_CHAIN_GOES_ON : 0);
+                     (work->chain_continues ? NTK_TILE_CHAIN_CONTINUES : 0);
 
     return ntk_tile_matmul(&tiles[NTK_ISA_DST], stationary, stationary_packed, moving,
                            moving_packed, chain, &core->scratch);

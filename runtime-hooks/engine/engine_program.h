@@ -46,9 +46,9 @@ struct ntk_engine_tile {
 struct ntk_engine_compute {
     struct ntk_isa_instr instr;
     struct ntk_engine_tile operand[NTK_ISA_OPERAND_COUNT];
-    uint8_t bounce_mask; /* sources to copy first, because they overlap a destination */
-    bool chain_goes_on;  /* nc_matmul: the next instruction of the engine adds to its result */
-    char *prefix;        /* device_print: text before the tensor; owned, NULL is "" */
+    uint8_t bounce_mask;  /* sources to copy first, because they overlap a destination */
+    bool chain_continues; /* nc_matmul: the next instruction of the engine adds to its result */
+    char *prefix;         /* device_print: text before the tensor; owned, NULL is "" */
 };
 
 /* One side of a transfer. */

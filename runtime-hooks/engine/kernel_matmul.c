@@ -32,7 +32,7 @@ static bool multiply(const struct ntk_tile *stationary, const float *stationary_
                      float *out, int out_step, const struct ntk_tile_scratch *scratch)
 {
     bool adds = (chain & NTK_TILE_CHAIN_ADDS) != 0;
-    bool goes_on = (chain & NTK_TILE_CHAIN_GOES_ON) != 0;
+    bool continues = (chain & NTK_TILE_CHAIN_CONTINUES) != 0;
     int rows = (int)stationary->elements;
     int columns = (int)moving->elements;
     int depth = (int)stationary->partitions;
@@ -51,7 +51,7 @@ static bool multiply(const struct ntk_tile *stationary, const float *stationary_
         }
         nan = ntk_product_multiply((uint32_t)rows, (uint32_t)columns, (uint32_t)depth,
                                    stationary_packed, moving_packed, adds, out, out_step);
-        return nan && !goes_on;
+        return nan && !continues;
     }
     if (!stationary_packed) {
         stationary_packed = matrix_f32(stationary, scratch->stationary, &stationary_step);
@@ -69,7 +69,7 @@ static bool multiply(const struct ntk_tile *stationary, const float *stationary_
                                                                 .adds = adds,
                                                                 .out = out,
                                                                 .out_step = out_step });
-    for (int r = 0; r < rows && !nan && !goes_on; r++) {
+    for (int r = 0; r < rows && !nan && !continues; r++) {
         nan = ntk_kernel_has_nan(out + (size_t)r * (size_t)out_step, (size_t)columns);
     }
     return nan;
@@ -137,7 +137,7 @@ bool ntk_tile_matmul(const struct ntk_tile *to, const struct ntk_tile *stationar
                         scratch);
     }
     (void)multiply(stationary, stationary_packed, moving, moving_packed,
-                   chain | NTK_TILE_CHAIN_GOES_ON, out, out_step, scratch);
+                   chain | NTK_TILE_CHAIN_CONTINUES, out, out_step, scratch);
     for (int r = 0; r < rows; r++) {
         nan |= ntk_tile_write_f32(to, (uint32_t)r, out + (size_t)r * (size_t)out_step);
     }

@@ -22,7 +22,7 @@ extern "C" {
 
 enum ntk_tile_chain {
     NTK_TILE_CHAIN_ADDS = 1, /* to the old content of the destination */
-    NTK_TILE_CHAIN_GOES_ON =
+    NTK_TILE_CHAIN_CONTINUES =
         2, /* the next product adds to this one and also checks for NaN: a NaN persists */
 };
 

@@ -68,7 +68,7 @@ static void first_send(struct stream *stream)
 }
 
 /* Does everything possible now; the lock is held. */
-static void go_on(struct stream *stream)
+static void resume(struct stream *stream)
 {
     if (stream->is_finished) {
         return;
@@ -91,7 +91,7 @@ static void over(void *ctx)
     struct entry *entry = ctx;
 
     entry->is_done = true;
-    go_on(entry->stream);
+    resume(entry->stream);
 }
 
 /* Appends an entry. NULL if out of memory: then the call was answered. */
@@ -123,7 +123,7 @@ static void refuse(struct entry *entry, enum _Nrt__Nerr code, const char *why)
 /* Whether the next request is to be read now. */
 static bool go_on_reading(struct stream *stream)
 {
-    go_on(stream);
+    resume(stream);
     stream->is_paused = is_full(stream);
     return !stream->is_paused;
 }
@@ -189,7 +189,7 @@ void rtd_stream_ended(struct ntk_rpc_call *call)
     }
     pthread_mutex_lock(&manager->lock);
     stream->is_ended = true;
-    go_on(stream);
+    resume(stream);
     pthread_mutex_unlock(&manager->lock);
 }
 
@@ -200,7 +200,7 @@ void rtd_stream_sent(struct ntk_rpc_call *call)
 
     pthread_mutex_lock(&manager->lock);
     stream->is_sending = false;
-    go_on(stream);
+    resume(stream);
     pthread_mutex_unlock(&manager->lock);
 }
 

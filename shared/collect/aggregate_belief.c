@@ -135,8 +135,8 @@ static void tell_core(const struct machine_core *machine, struct core_state *sta
                 state->window_ns = 0; /* from the segment's readings */
             }
         }
-        state->believed_total[at] += count->period;
-        count->total = state->believed_total[at];
+        state->trusted_total[at] += count->period;
+        count->total = state->trusted_total[at];
     }
 }
 

@@ -51,13 +51,13 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
  * segment continues them: the unwatched part is unknown. */
 static void go_on_believed(const struct ntk_ring_core *core, struct core_state *state)
 {
-    static const size_t believed[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
+    static const size_t trusted[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
     uint64_t now[NTK_CORE_COUNTS];
 
     ntk_aggregate_core_counters(core, now);
-    for (size_t i = 0; i < sizeof believed / sizeof *believed; i++) {
-        state->believed_total[believed[i]] = state->base[believed[i]];
-        state->base[believed[i]] = now[believed[i]];
+    for (size_t i = 0; i < sizeof trusted / sizeof *trusted; i++) {
+        state->trusted_total[trusted[i]] = state->base[trusted[i]];
+        state->base[trusted[i]] = now[trusted[i]];
     }
 }
 

@@ -52,7 +52,7 @@ struct core_state {
     uint64_t window_ns; /* between the two readings of this period, 0 without two */
     uint64_t base[NTK_CORE_COUNTS];
     uint64_t
-        believed_total[NTK_CORE_COUNTS]; /* around another runtime: counts that its segment lacks */
+        trusted_total[NTK_CORE_COUNTS]; /* around another runtime: counts that its segment lacks */
     struct baseline total;
     struct baseline device;
     struct unwatched *unwatched; /* until the first sample; NULL: none */

@@ -97,9 +97,9 @@ static void take_turns(struct rank *ranks, size_t count,
 
     qsort(ranks, count, sizeof *ranks, compare);
     for (size_t i = 0; i < count; i++) {
-        bool goes_on =
+        bool continues =
             i > 0 && ranks[i].class == ranks[i - 1].class && is_of_one(&ranks[i], &ranks[i - 1]);
-        turn = goes_on ? turn + 1 : 0;
+        turn = continues ? turn + 1 : 0;
         ranks[i].turn = turn;
     }
 }

@@ -110,9 +110,9 @@ static void merge_lives(struct ntk_snapshot *s, struct ntk_core_sample *to,
 {
     struct lives before = lives_of(older);
     struct lives after = lives_of(newer);
-    bool goes_on = before.count > 0 && after.count > 0 &&
-                   before.items[before.count - 1].began_ns == after.items[0].began_ns;
-    size_t count = before.count + after.count - goes_on;
+    bool continues = before.count > 0 && after.count > 0 &&
+                     before.items[before.count - 1].began_ns == after.items[0].began_ns;
+    size_t count = before.count + after.count - continues;
 
     if (count < 2) {
         return;
@@ -122,8 +122,8 @@ static void merge_lives(struct ntk_snapshot *s, struct ntk_core_sample *to,
         return;
     }
     copy_lives(s, lives, before);
-    copy_lives(s, lives + before.count - goes_on, after);
-    if (goes_on) {
+    copy_lives(s, lives + before.count - continues, after);
+    if (continues) {
         add_core(s, &lives[before.count - 1], &before.items[before.count - 1], w);
     }
     to->lives = lives;

@@ -234,9 +234,9 @@ int ntk_rpc_client_stream(struct ntk_rpc_client *client, const char *path,
 
     call_begin(&call, client, path);
     bool is_open = answer_start(&call);
-    bool goes_on = is_open && send_simple(&call, GRPC_OP_SEND_INITIAL_METADATA);
-    while (goes_on && (request = next(ctx, &ret, err))) {
-        goes_on = send_one(&call, request);
+    bool continues = is_open && send_simple(&call, GRPC_OP_SEND_INITIAL_METADATA);
+    while (continues && (request = next(ctx, &ret, err))) {
+        continues = send_one(&call, request);
     }
     if (ret < 0) {
         (void)grpc_call_cancel(call.call, NULL);
@@ -245,7 +245,7 @@ int ntk_rpc_client_stream(struct ntk_rpc_client *client, const char *path,
         ret = ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s at %s cannot be called", path,
                           client->endpoint);
     } else {
-        if (goes_on) {
+        if (continues) {
             (void)send_simple(&call, GRPC_OP_SEND_CLOSE_FROM_CLIENT);
         }
         ret = answer_take(&call, type, out_reply, err);

@@ -175,15 +175,15 @@ static bool answer_question(struct fake_kubelet *kubelet, int fd, uint32_t strea
     ntk_buf_add(&body, kubelet->body.bytes, kubelet->body.bytes_count);
     kubelet->questions++;
     pthread_mutex_unlock(&kubelet->lock);
-    bool go_on = answer(fd, stream, manner, status, &body);
+    bool may_continue = answer(fd, stream, manner, status, &body);
     ntk_buf_fini(&body);
-    return go_on;
+    return may_continue;
 }
 
 static void talk(struct fake_kubelet *kubelet, int fd)
 {
     uint8_t preface[PREFACE_BYTES];
-    bool go_on = receive(fd, preface, sizeof preface);
+    bool may_continue = receive(fd, preface, sizeof preface);
 
     pthread_mutex_lock(&kubelet->lock);
     bool is_babble = kubelet->manner == FAKE_KUBELET_BABBLES;
@@ -193,8 +193,8 @@ static void talk(struct fake_kubelet *kubelet, int fd)
         send_all(fd, "220 mail here, what do you want?\r\n", 34);
         return;
     }
-    go_on = go_on && send_frame(fd, SETTINGS, 0, 0, NULL, 0);
-    while (go_on) {
+    may_continue = may_continue && send_frame(fd, SETTINGS, 0, 0, NULL, 0);
+    while (may_continue) {
         uint8_t head[FRAME_HEAD];
         uint8_t bytes[PIECE_BYTES];
         if (!receive(fd, head, sizeof head)) {
@@ -207,11 +207,11 @@ static void talk(struct fake_kubelet *kubelet, int fd)
             return;
         }
         if (head[3] == SETTINGS && !(head[4] & ACK)) {
-            go_on = send_frame(fd, SETTINGS, ACK, 0, NULL, 0);
+            may_continue = send_frame(fd, SETTINGS, ACK, 0, NULL, 0);
         } else if (head[3] == PING && !(head[4] & ACK)) {
-            go_on = send_frame(fd, PING, ACK, 0, bytes, count);
+            may_continue = send_frame(fd, PING, ACK, 0, bytes, count);
         } else if ((head[3] == DATA || head[3] == HEADERS) && head[4] & END_STREAM) {
-            go_on = answer_question(kubelet, fd, stream);
+            may_continue = answer_question(kubelet, fd, stream);
         }
     }
 }

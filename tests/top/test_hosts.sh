@@ -123,7 +123,7 @@ printf '%s\n' "${fakes[@]}" >many.txt
 neuron-top --hosts many.txt --json --batch >many.json &
 many=$!
 pids+=("$many")
-go_on() { jq -s -e 'length >= 3 and ([.[] | .hosts | sort_by(.host) | [.[].reports]] | transpose | all((.[0] < .[-1]) and . == sort))' many.json >/dev/null && echo yes; }
-wait_for go_on
+all_report_again() { jq -s -e 'length >= 3 and ([.[] | .hosts | sort_by(.host) | [.[].reports]] | transpose | all((.[0] < .[-1]) and . == sort))' many.json >/dev/null && echo yes; }
+wait_for all_report_again
 kill "$many"
 [ "$(jq -s '[.[] | .hosts | length] | unique' -c <(sed '$d' many.json))" = "[64]" ] || fail "a frame does not have 64 hosts"

@@ -58,8 +58,8 @@ NEURON_PROCESS_TAG=other NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec mlp.nef
 has_two() { [ "$(dead "count(distinct reason) from device_health where verdict = 'unhealthy'")" -ge 2 ] && echo yes; }
 wait_for has_two
 later_s=$(dead "max(time_ns) / 1000000000 + 3 from device_health")
-goes_on() { [ "$(dead "max(time_ns) / 1000000000 from machine_sample")" -gt "$later_s" ] && echo yes; }
-wait_for goes_on
+has_new_samples() { [ "$(dead "max(time_ns) / 1000000000 from machine_sample")" -gt "$later_s" ] && echo yes; }
+wait_for has_new_samples
 kill -KILL "$bench" && wait "$bench" 2>/dev/null || true
 is_over() { [ "$(dead "count(ended_ns) from process where tag = 'dying'")" = 1 ] && echo yes; }
 wait_for is_over

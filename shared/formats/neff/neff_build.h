@@ -188,10 +188,10 @@ struct ntk_neff_place {
 };
 void ntk_neff_build_place(const struct ntk_neff_place *place);
 /* A loop begins; returns 0. Then ntk_neff_kernel_iterate() with the value of the variable begins an
- * iteration, or ends the loop if goes_on is false; it returns goes_on. */
+ * iteration, or ends the loop if continues is false; it returns continues. */
 uint64_t ntk_neff_kernel_loop(struct ntk_neff_kernel *kernel, const char *variable,
                               const struct ntk_neff_place *place);
-bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, bool goes_on);
+bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, bool continues);
 /* Loops around a line; positions show at most this many. */
 #define NTK_NEFF_BUILD_LOOPS_MAX 16
 bool ntk_neff_build_names_file(const struct ntk_neff_build *build, const char *file);

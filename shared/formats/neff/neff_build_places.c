@@ -49,18 +49,18 @@ uint64_t ntk_neff_kernel_loop(struct ntk_neff_kernel *kernel, const char *variab
     return 0;
 }
 
-bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, bool goes_on)
+bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, bool continues)
 {
     if (neff_build_failed(kernel->build) || !kernel->iteration) {
-        return goes_on;
+        return continues;
     }
     struct build_place one =
         *(struct build_place *)ntk_vec_at(&kernel->places, kernel->iteration - 1);
 
     kernel->place = 0;
     one.value = value;
-    kernel->iteration = goes_on ? add(kernel, &one) : one.parent;
-    return goes_on;
+    kernel->iteration = continues ? add(kernel, &one) : one.parent;
+    return continues;
 }
 
 bool ntk_neff_build_names_file(const struct ntk_neff_build *build, const char *file)

@@ -51,8 +51,8 @@ start a.db out --archive-cluster prod
 late() { [ "$(ask "select count(*) from read_parquet('out/model_log/**/*.parquet') where name = 'late'")" = 1 ] && echo yes; }
 wait_for late
 stop
-find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >anew || true
-[ "$(cat anew)" = model_log ] || fail "the agent writes parts again after a restart: $(cat anew)"
+find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >again.diff || true
+[ "$(cat again.diff)" = model_log ] || fail "the agent writes parts again after a restart: $(cat again.diff)"
 
 # ---- a destination that is full or not a folder: reported once, reports continue, and everything is written when
 # that is possible ----
@@ -75,8 +75,8 @@ more() { [ "$(wc -l <lines)" -gt $((lines + 1)) ] && echo yes; }
 wait_for more
 if [ "$cause" = exists ]; then rm place; else rm place/filler && mount -o remount,size=64m place; fi
 wait_for noted b.db
-goes_on() { greps 'archiving resumed' <agent.err && echo yes; }
-wait_for goes_on
+is_resumed() { greps 'archiving resumed' <agent.err && echo yes; }
+wait_for is_resumed
 stop
 [ "$(rows place)" = "$wanted" ] || fail "unexpected rows after the folder was full: $(rows place)"
 [ "$(wc -l <agent.err)" = 2 ] || fail "expected two messages"
@@ -110,7 +110,7 @@ printf 'neuron-monitor archive 1\nstore %016x\nplace s3://late\ncluster default\
     "$(sqlite3 f.db "select min(since_ns) from machine")" $((first / step * step - step)) >f.db.archive
 echo nobucket nobucket nobucket >s3/plan
 start f.db s3://late --archive-tables machine_sample
-wait_for goes_on
+wait_for is_resumed
 stop
 [ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "no message about the missing bucket"
 [ "$(grep -c 'were deleted before they were archived' agent.err)" = 1 ] || fail "the losses are not reported exactly once"

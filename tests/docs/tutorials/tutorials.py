@@ -45,14 +45,14 @@ def blocks(lines):
 def commands(lines):
     """Returns the commands of a block with their output lines: [(command lines, output lines)]."""
     found = []
-    goes_on = False
+    is_continued = False
     here = None  # the word that ends a here-document
     for line in lines:
         if here:
             found[-1][0].append(line)
             here = None if line == here else here
             continue
-        if goes_on:
+        if is_continued:
             found[-1][0].append(line)
         elif line.startswith("$ "):
             found.append(([line], []))
@@ -60,10 +60,10 @@ def commands(lines):
             found[-1][1].append(line)
         else:
             raise SystemExit("a console block begins without a command: " + line)
-        is_command = goes_on or line.startswith("$ ")
+        is_command = is_continued or line.startswith("$ ")
         word = re.search(r"<<'(\w+)'$", line)
         here = word.group(1) if is_command and word else None
-        goes_on = is_command and line.endswith("\\")
+        is_continued = is_command and line.endswith("\\")
     return found
 
 

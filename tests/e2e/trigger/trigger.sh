@@ -14,11 +14,11 @@ for i in 0 1 2 3; do
     ranks[i]=$!
     pids+=("$!")
 done
-goes_on() {
+has_progressed() {
     neuron-monitor hang --json --all >hang.json || true
     [ "$(jq '[.communicators[] | select(.model_id != 0) | .sequence] | max' hang.json)" -gt "${1:-5}" ] && echo yes
 }
-wait_for goes_on
+wait_for has_progressed
 
 # is_recorded FOLDER ARGUMENT...: asks again if a process got no processor in time.
 is_recorded() { rm -rf "$1" && neuron-profile trigger "${@:2}" -o "$1" >text 2>err && echo yes; }

@@ -354,10 +354,10 @@ static void values_of_a_program_of_hardware_are_those_of_its_slots(void **state)
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     uint32_t begins = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
     product[43] = 2;
-    uint32_t goes_on = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
+    uint32_t continues = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, product);
     uint32_t out = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_DVE, copies);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, begins, 0, 100);
-    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, goes_on, 100, 200);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, continues, 100, 200);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, out, 300, 400);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, begins, 500, 600);
     ask(&h, &a);

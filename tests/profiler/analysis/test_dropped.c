@@ -128,7 +128,7 @@ static void records_of_changes(void **state)
         { "several in a row", "1 2 7", SEMAPHORE, 4 },
         { "twice", "1 3 4 6", SEMAPHORE, 2 },
         { "the first ones are unknown", "5 6", SEMAPHORE, 0 },
-        { "a write starts anew", "1 2 =0 1 2", SEMAPHORE, 0 },
+        { "a write restarts it", "1 2 =0 1 2", SEMAPHORE, 0 },
         { "after a write", "1 2 =0 2", SEMAPHORE, 1 },
         { "a decrement", "1 2 -1 2", SEMAPHORE, 0 },
         { "a value that fell without a record", "8 1 2", SEMAPHORE, 0 },

@@ -85,7 +85,7 @@ static void derived_changes_have_the_times_of_their_makers(void **state)
         { "in a backlog", 8, SIGNAL_INC, "1 2 3 5+500 6+420 8+230", "4@710 7@1085" },
         { "in a long backlog", 8, SIGNAL_INC, "1 2 5+500 6+405 8+210", "3@527 4@794 7@1068" },
         { "with a delay of 100 ns", 4, SIGNAL_INC, "1+90 3+90 4+90", "2@350" },
-        { "after a write of 0 they start anew", 6, SIGNAL_INC, "1 3 =0 1 3", "2@260 2@560" },
+        { "after a write of 0 they restart", 6, SIGNAL_INC, "1 3 =0 1 3", "2@260 2@560" },
         { "more records than instructions", 2, SIGNAL_INC, "1 3 4", "" },
         { "records at other times than the instructions", 4, SIGNAL_INC, "1+2000 3+2000 4+2000",
           "" },

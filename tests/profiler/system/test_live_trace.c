@@ -127,7 +127,7 @@ static struct ntk_live_trace_result record(struct observed *child, uint64_t even
                                                                 .duration_ns = AN_HOUR,
                                                                 .events_per_core = events_per_core,
                                                                 .folder = folder,
-                                                                .goes_on = begin_work,
+                                                                .continues = begin_work,
                                                                 .ctx = child },
                               &result, &err);
 
@@ -318,7 +318,7 @@ static void a_recording_ends_after_its_time(void **state)
                                                         .clock = &clock.clock,
                                                         .events_per_core = 1000,
                                                         .folder = test_scratch_folder,
-                                                        .goes_on = is_before,
+                                                        .continues = is_before,
                                                         .ctx = &row };
         assert_int_equal(ntk_live_trace_record(&options, &result, &err), 0);
         assert_int_equal(result.recorded_ns, row.recorded_ms * NTK_NS_PER_MS);

@@ -95,7 +95,7 @@ static void pass(void *ctx, uint64_t now_ns)
     }
 }
 
-static bool goes_on(void *ctx)
+static bool continues(void *ctx)
 {
     struct listener *listener = ctx;
 
@@ -137,7 +137,7 @@ static void the_wait_for_an_answer_is_limited(void **state)
         listener.begin_ns = test_clock_now_ns(&listener.clock);
         listener.target.trigger = &listener.trigger;
         assert_int_equal(ntk_trigger_wait(&listener.clock.clock, &listener.target, 1,
-                                          TIMEOUT_MS * NTK_NS_PER_MS, goes_on, &listener),
+                                          TIMEOUT_MS * NTK_NS_PER_MS, continues, &listener),
                          rows[i].is_answered);
         assert_int_equal(listener.target.is_answered, rows[i].is_answered);
         assert_int_equal(test_clock_now_ns(&listener.clock) - listener.begin_ns,

@@ -27,24 +27,24 @@ def shared(c, name, session):
 def infer(c, number, session, model, counted, failed):
     try:
         buffers = [(shared(c, f'{number}_{i}_in', session), shared(c, f'{number}_{i}_out', session)) for i in range(NINFER)]
-        under_way = collections.deque()
+        in_progress = collections.deque()
 
         def collect():
-            cookie, data, (x, y) = under_way.popleft()
+            cookie, data, (x, y) = in_progress.popleft()
             ofmap = [memory('y:0', y.path)]
             expect('infer_wait', c.infer_wait(cookie=cookie, shm_ofmap=ofmap).status.code, 0)
             expect('a result', y.get(BYTES), data)
             counted[number] += 1
         for i in range(ROUNDS):
-            if len(under_way) == NINFER:
+            if len(in_progress) == NINFER:
                 collect()
             x, y = buffers[i % NINFER]
             data = bytes([number, i % 256]) * (BYTES // 2)
             x.put(data)
             posted = c.infer_post(h_nn=model, ifmap=[memory('x:0', x.path)], shm_ofmap=[memory('y:0', y.path)])
             expect('infer_post', posted.status.code, 0)
-            under_way.append((posted.cookie, data, (x, y)))
-        while under_way:
+            in_progress.append((posted.cookie, data, (x, y)))
+        while in_progress:
             collect()
         for pair in buffers:
             for one in pair:

@@ -232,7 +232,7 @@ def turns(c):
                 answer = c.infer(h_nn=loaded.h_nn, ifmap=x)
                 expect(f'{count} cores: {answer.status.details}', answer.status.code, 0)
                 results.append({o.name: o.buf for o in answer.ofmap})
-            most, refused = most_under_way(c, loaded.h_nn, x, 4, lambda most, refused: most > 1 if count > 4 else refused > 0)
+            most, refused = most_in_progress(c, loaded.h_nn, x, 4, lambda most, refused: most > 1 if count > 4 else refused > 0)
             expect(f'depth of {count} cores', (most > 1, refused > 0), (count > 4, count < 5))
             expect('stop', c.stop(h_nn=loaded.h_nn).status.code, 0)
             expect('unload', c.unload(h_nn=loaded.h_nn).status.code, 0)
@@ -288,7 +288,7 @@ def memory_in_flight(c):
     expect('destroy', c.destroy_eg(h_eg=group).status.code, 0)
 
 
-def most_under_way(c, model, ifmap, ninfer, is_seen):
+def most_in_progress(c, model, ifmap, ninfer, is_seen):
     """Posts ninfer inferences at once, if that many are accepted. Returns the highest number in progress, and
     how often one was rejected. Does so 20 times, and until is_seen(most, refused), because a busy client may
     be slower than the model."""

@@ -37,7 +37,7 @@ static void drop_locks(const char *folder)
     }
 }
 
-static void *go_on(void *ctx)
+static void *resume(void *ctx)
 {
     struct observed *child = ctx;
     char path[64];
@@ -74,7 +74,7 @@ static int child_without_a_first_thread(struct observed *child, void *ctx)
     }
     drop_locks(ctx);
     copy = *child;
-    if (pthread_create(&thread, NULL, go_on, &copy) != 0) {
+    if (pthread_create(&thread, NULL, resume, &copy) != 0) {
         return 1;
     }
     pthread_exit(NULL);

@@ -79,7 +79,7 @@ static void check_cut(const char *path, uint64_t committed)
 }
 
 /* An agent can continue with it. */
-static void go_on(const char *path)
+static void resume(const char *path)
 {
     struct ntk_store *store = NULL;
     struct ntk_store_status status;
@@ -129,7 +129,7 @@ static void a_power_cut_loses_nothing_that_was_committed(void **state)
         power_vfs_restore(at, cut % 2 ? (unsigned int)rand_r(&seed) + 1 : 0, after);
         check_cut(after, power_vfs_marked(at));
         if (cut % 16 == 0) { /* its syncs are real, and slow */
-            go_on(after);
+            resume(after);
         }
     }
     power_vfs_forget();
