@@ -1,4 +1,4 @@
-# What `--version` shows: version (project() in CMakeLists.txt), commit and options of the build.
+# The output of `--version`: version (project() in CMakeLists.txt), commit and options of the build.
 # The commit is in one small object, ntk_build, which every program links and which changes only
 # with the commit. Every build reads the commit again.
 

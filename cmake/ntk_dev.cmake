@@ -1,4 +1,4 @@
-# What the package with the headers contains for programs that build against the libraries: NAME.pc for pkg-config and
+# The content of the package with the headers, for programs that build against the libraries: NAME.pc for pkg-config and
 # neuron-toolkit-config.cmake for find_package(neuron-toolkit), which defines neuron-toolkit::NAME. Both find the libraries
 # relative to themselves, so that they work below any prefix.
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What writing and reading a Perfetto trace costs: `view --output-format perfetto`, from the capture to the file,
+# The cost of writing and reading a Perfetto trace: `view --output-format perfetto`, from the capture to the file,
 # compared with the time that Perfetto's own trace processor (WebAssembly) needs to load it. Skipped where ./dev
 # could not get the processor.
 . "$(dirname "$0")/lib.sh"

@@ -65,7 +65,7 @@ has_soft_runtime() {
     has_programs "$1" neuron-bench neuron-graph popef_dump popef_make popef_run
     [ "$(readlink "$1/lib/neuron-soft/libnrt.so.1")" != "" ] || fail "$1/lib/neuron-soft/libnrt.so.1 is not a link"
     [ "$(readlink "$1/lib/libpopef.so.1")" != "" ] || fail "$1 lacks libpopef.so.1"
-    # What ldconfig finds in the folder: nothing that a job could mistake for the vendor's runtime.
+    # ldconfig finds nothing in the folder that a job could mistake for the vendor's runtime.
     mkdir -p "$scratch/ldconfig" && rm -f "$scratch"/ldconfig/* && cp -P "$1"/lib/*.so* "$scratch/ldconfig"
     [ -z "$ldconfig" ] || "$ldconfig" -n "$scratch/ldconfig" || fail "ldconfig fails"
     [ ! -e "$scratch/ldconfig/libnrt.so.1" ] || fail "the loader finds $(readlink -f "$scratch/ldconfig/libnrt.so.1") as libnrt.so.1"

@@ -56,7 +56,7 @@ export const palette = (whats, isDark) => whats.map((what) => ({ ...make(what.na
 // ---- meaning of colours
 // ---------------------------------------------------------------------------------
 
-// What colours can show, by name.
+// The meanings of colours, by name.
 export const MODES = [['operation', 'operation'], ['engine', 'engine'], ['tensor', 'tensor'], ['wait', 'wait']];
 
 const GOLDEN = 137.508; // degrees: neighbours get very different hues

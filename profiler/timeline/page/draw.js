@@ -45,7 +45,8 @@ export function restyle() {
   state.tiles.repaint();
 }
 
-// What the colours mean now: the entries of the mode, or the operations, by descending number of pixels.
+// The current meaning of colours: the entries of the mode, or the operations, by descending number
+// of pixels.
 export function legend() {
   const name = (key) => entries.get(key) ?? { name: state.meta.whats[key].name, ...colours[key] };
   const isMode = state.colour === 'engine' || state.colour === 'wait' || state.colour === 'tensor';

@@ -49,7 +49,7 @@ function absent(what) {
 // The part of the timeline in the file.
 const extent = () => once('extent', () => unpackJson('data-extent'));
 
-// What is omitted, as a short and a long text.
+// A short and a long text about omitted data.
 async function metaWithNote() {
   const { meta } = await answers();
   const there = await extent();

@@ -43,7 +43,8 @@ function waitRows({ wait, previous, is_wait_known: isKnown }) {
 
 const longLine = (name, text) => make('div', {}, make('dt', {}, name), make('dd', { class: 'long' }, text));
 
-// What it follows according to the compiler: the reason, and its last execution before.
+// The instruction that it follows according to the compiler: the reason, and its last execution
+// before.
 function followed({ predecessors, predecessor_count: total }) {
   const words = { ORDERED: 'program order', FLOW_DEPENDENCE: 'reads its output', ANTI_DEPENDENCE: 'overwrites its input', OUTPUT_DEPENDENCE: 'overwrites its output' };
   const more = total - predecessors.length;

@@ -75,7 +75,7 @@ for recipe in $(python3 -c "import re; print(*re.findall('\"(\w+)\"', re.search(
 done
 [ "$(ls answers | wc -l)" = "$(ls "$recipes" | grep -cvE '^(README.md|(sqlite|duckdb|clickhouse|athena|trino|spark).sql)$')" ] || fail "a recipe is not on the page"
 
-# What the generated data must yield.
+# Expected answers for the generated data.
 grep -q '^2026-11-01|2|192|51.1$' answers/utilization_by_day || fail "unexpected answer of utilization_by_day: $(cat answers/utilization_by_day)"
 [ "$(sed -n 2p answers/jobs_by_waste | cut -d'|' -f 1,2)" = '12|explore' ] || fail "unexpected answer of jobs_by_waste: $(cat answers/jobs_by_waste)"
 [ "$(cut -d'|' -f 1-3 answers/rising_ecc | sed -n '2,4p' | paste -sd' ')" = 'node-2|1|2026-11-03 node-2|0|2026-11-03 node-1|1|2026-11-03' ] || fail "unexpected answer of rising_ecc: $(cat answers/rising_ecc)"

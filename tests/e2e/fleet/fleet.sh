@@ -8,7 +8,7 @@ needs prometheus jq curl
 export NEURON_SOFT_INSTANCE=trn1.32xlarge
 nodes=20
 
-# What real agents report on each kind of machine.
+# The reports of real agents on each kind of machine.
 neuron-packager example memcpy -o memcpy.neff
 record() { # KIND REPORTS OPTION...
     neuron-monitor --period 500ms --no-imds --count "$2" "${@:3}" >"$1.jsonl" 2>>agent.log || fail "the agent of $1 failed"

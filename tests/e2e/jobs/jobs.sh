@@ -13,7 +13,7 @@ epilog() { env "$@" sh "$scripts/neuron-slurm-epilog" 2>said || fail "epilog $*:
 folder() { (cd "$NEURON_SLURM_FOLDER" && for file in [0-9]*; do [ ! -f "$file" ] || echo "$file: $(paste -sd' ' "$file")"; done); }
 is() { [ "$(folder)" = "$1" ] || fail "the folder is not '$1' but '$(folder)'"; }
 
-# What Slurm reports about a job, whole devices and shared ones.
+# The variables of Slurm for a job, with whole and with shared devices.
 prolog SLURM_JOB_ID=42 SLURM_JOB_USER=alice SLURM_JOB_NAME=$'pre\ntrain 7b' SLURM_JOB_PARTITION=trn SLURM_CLUSTER_NAME=c1 SLURM_JOB_GPUS=0-1,3
 block='42 user=alice name=pretrain 7b partition=trn cluster=c1'
 is "0: $block"$'\n'"1: $block"$'\n'"3: $block"
@@ -149,7 +149,7 @@ no_job() { page | greps -E '^neuron_(device_)?job_info\{' || echo yes; }
 wait_for no_job
 [ "$(grep -c 'neuron-monitor: jobs: ' agent.log)" -le 6 ] || fail "too many messages"
 
-# What jobs held and how they used it, from the database, which the agent writes every second.
+# The cores of jobs and their use, from the database, which the agent writes every second.
 job() { neuron-monitor job "$@" --db t.db; }
 ended() { job --json | jq -e 'map(.ended != null) == [true, true]' >/dev/null && echo yes; }
 wait_for ended

@@ -1,4 +1,4 @@
-// What a Kubernetes client sees of the node and its devices: one JSON object per line of stdin.
+// The node and its devices as a Kubernetes client sees them: one JSON object per line of stdin.
 // client.mjs NODE_MODULES SERVER CA NODE
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';

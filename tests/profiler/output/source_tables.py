@@ -38,7 +38,7 @@ for array, table in {"kernel_instruction": "KernelInstructions", "kernel_iterati
     expect(table, found, wanted)
     print(table, len(found))
 
-# What occupies the state buffer, and which instruction wrote it.
+# Values in the state buffer, and the instructions that wrote them.
 allocations = [{key: value for key, value in row.items() if value is not None} for row in rows("SbufAllocation")]
 expect("SbufAllocation", allocations, profile["sbuf_allocation"])
 owners = {row["id"]: row for row in profile["instruction"]}

@@ -46,7 +46,7 @@ PROGRAM = [
 
 BYTES = [f"{memory}_{way}_bytes" for memory in ("sbuf", "psum", "hbm") for way in ("read", "write")] + ["psum_read_sbuf_write_bytes"]
 FLOPS = ["elements", "raw_flops", "adjusted_flops", "flops_transpose", "adjusted_flops_transpose"]
-# What slots compute and move; all other known ones move nothing.
+# The computed and moved data of slots; all other known ones move nothing.
 FIGURES = {
     6: dict(zip(FLOPS, [64 * 32 * 16, 64 * 32 * 16, 4 * 64 * 32 * 16, 64 * 32 * 16, 4 * 64 * 32 * 16]), instruction_type="TRANSPOSE",
             sbuf_read_bytes=4 * 16 * 64, psum_write_bytes=4 * 16 * 32),
