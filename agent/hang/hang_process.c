@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hang_process - what a thread is doing, without stopping it: its state and its position in the
+/* hang_process - the activity of a thread, without stopping it: its state and its position in the
  * kernel. */
 #include "agent/hang/hang.h"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# agent-image.sh BUILD FOLDER - what the image of Dockerfile.agent contains: neuron-monitor of a build, the libraries that it
-# names, the loader, and the certificates of authorities.
+# agent-image.sh BUILD FOLDER - collects the content of the image of Dockerfile.agent: neuron-monitor of a build, the
+# libraries that it names, the loader, and the certificates of authorities.
 set -euo pipefail
 build=$1 folder=$2
 mkdir -p "$folder"/{usr/bin,usr/lib,etc,tmp,var/tmp,proc,sys,dev}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_tables - what each thread of a system trace spent its time on, and where each execution
- * spent its own, from the call to the device and back.
+ * system_tables - the time of each thread of a system trace by activity, and the time of each
+ * execution, from the call to the device and back.
  *
  * Owner:   caller's storage; _fini frees. Texts are the trace's. Threads: any.
  */

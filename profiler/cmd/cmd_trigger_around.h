@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_trigger_around - what a trigger saves of the time around the executions: events that the
+ * cmd_trigger_around - saves the time around the executions of a trigger: events that the
  * rings of a process still have, and on request what its host threads do meanwhile.
  *
  * Owner:   _begin() allocates, _destroy() frees. Threads: one at a time per object.

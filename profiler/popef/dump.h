@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump - what popef_dump prints about the files of a reader, as text and as JSON.
+ * dump - the output of popef_dump about the files of a reader, as text and as JSON.
  */
 #ifndef NTK_PROFILER_POPEF_DUMP_H
 #define NTK_PROFILER_POPEF_DUMP_H

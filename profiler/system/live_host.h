@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_host - what host threads did while cores were idle, as events of a recording: rows of the
+ * live_host - activity of host threads while cores were idle, as events of a recording: rows of the
  * same timeline as calls and executions.
  *
  * A thread has a span `thread_<cause>` for each time off the CPU, and `thread_running` while it ran

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_process - what /proc shows of a process that may be attached to.
+ * attach_process - data in /proc about a process that may be attached to.
  *
  * Owner:   plain data, all the caller's.
  * Threads: any.

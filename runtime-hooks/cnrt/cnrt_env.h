@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_env - what cnrtInit() reads from the environment (docs/environment.md). */
+/* cnrt_env - the variables that cnrtInit() reads (docs/environment.md). */
 #ifndef NTK_RUNTIME_HOOKS_CNRT_CNRT_ENV_H
 #define NTK_RUNTIME_HOOKS_CNRT_CNRT_ENV_H
 

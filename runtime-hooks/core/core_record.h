@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_record - what the engines do in one step of an execution, into every capture that needs it:
+ * core_record - records one step of an execution on the engines in every capture that needs it:
  * the one of the model (core_profile.c) and those of the core (core_recorder.c).
  *
  * Owner:   caller's storage.

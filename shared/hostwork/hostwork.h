@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hostwork - what the host threads of a job did while its cores were idle: the records, and the
+ * hostwork - activity of the host threads of a job while its cores were idle: the records, and the
  * answer that is computed from them.
  *
  * A sampler (sampler.h) fills struct ntk_host_records; the gaps come from the segment (gaps.h).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_cnml_launch - what running a small operator costs, with libcnml and with libnrt.
+ * bench_cnml_launch - the cost of running a small operator, with libcnml and with libnrt.
  *
  * The operator adds two tensors of 64 numbers. libnrt executes the very NEFF that libcnml compiled
  * for it, extracted from its model file, on a machine of the same kind. Each library has its own

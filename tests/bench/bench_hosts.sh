@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench_hosts - what it costs neuron-top to show 64 hosts for ten seconds, and whether every round had a new report
+# bench_hosts - the cost of showing 64 hosts for ten seconds in neuron-top, and whether every round had a new report
 # from each host.
 . "$(dirname "$0")/lib.sh"
 needs neuron-monitor neuron-bench neuron-top python3 jq

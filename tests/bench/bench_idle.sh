@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench_idle - what observing the idle time of a job costs, in percent of the CPU time of a job that computes on one
+# bench_idle - the cost of observing the idle time of a job, in percent of the CPU time of a job that computes on one
 # CPU: for the command with its program in the kernel, and for the thread of neuron-monitor --idle.
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-profile neuron-monitor

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_overhead - what nrt_execute adds to the work itself: examples through libnrt (hooks on, as
- * in production) against their programs on a bare core, which runs only the event loop and the
- * kernels. The example that only moves bytes is also compared with memcpy of the same rows.
- * bench_engine measures what the loop adds to kernels that compute (C1, C2). CPU time of the
+ * bench_overhead - the time that nrt_execute adds to the work itself: examples through libnrt
+ * (hooks on, as in production) against their programs on a bare core, which runs only the event
+ * loop and the kernels. The example that only moves bytes is also compared with memcpy of the same
+ * rows. bench_engine measures what the loop adds to kernels that compute (C1, C2). CPU time of the
  * calling thread, which does all of it.
  */
 #include <stdio.h>

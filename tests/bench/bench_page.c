@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_page - what a page of a million samples costs: CPU time to write it as text, and memory
+ * bench_page - the cost of a page of a million samples: CPU time to write it as text, and memory
  * beyond the values it shows.
  *
  * Method: fills the values from one snapshot of 2,048 applications with four cores and six models

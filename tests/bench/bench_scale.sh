@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench_scale - what monitoring a fleet costs: NTK_BENCH_NODES (1000) machines, each the page of a busy trn1.32xlarge
+# bench_scale - the cost of monitoring a fleet: NTK_BENCH_NODES (1000) machines, each the page of a busy trn1.32xlarge
 # (16 devices, 32 cores, a job on all of them) as its agent shows it, in one process; a real Prometheus scrapes them
 # every 15 s, then takes them by remote write. NTK_BENCH_ROUNDS (6) sets the rounds. Then the disk space per sample.
 . "$(dirname "$0")/lib.sh"

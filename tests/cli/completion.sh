@@ -1,4 +1,4 @@
-# completion - what bash, zsh and fish complete for every program. They read the script that the program prints, and
+# completion - completions of bash, zsh and fish for every program. They read the script that the program prints, and
 # are asked as at a prompt, zsh in a terminal. They offer every option that --help prints, every subcommand, the
 # options of subcommands, their values, and operands that are names. A shell that is not installed is skipped, with a
 # message.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# failures - what a failed script prints: the message, what it waited for, the line of the script with the command,
+# failures - the output of a failed script: the message, what it waited for, the line of the script with the command,
 # the last 20 lines of each log, and nothing else.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 cat >example.sh <<'END'

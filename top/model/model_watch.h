@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_watch - what a model remembers of all snapshots up to one moment: errors, the states of the
- * cores, slow ranks, peaks of memory. A snapshot alone does not have it.
+ * model_watch - the memory of a model about all snapshots up to one moment: errors, the states of
+ * the cores, slow ranks, peaks of memory. A snapshot alone does not have it.
  *
  * The moment is that of the shown snapshot. While that is an earlier one, the model keeps another
  * watch for the newest snapshot, so that observation continues. The past of a run is bounded: a

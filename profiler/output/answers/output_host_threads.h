@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_host_threads - what host threads did while cores were idle, out of the file that
+ * output_host_threads - activity of host threads while cores were idle, from the file that
  * `neuron-profile idle --record` writes next to a trace (docs/idle.md).
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_HOST_THREADS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_system - what inspected processes did on the host, as text and as JSON.
+ * output_system - host activity of inspected processes, as text and as JSON.
  *
  * Every function appends to a buffer; an allocation that fails shows in ntk_buf_ok(). The same
  * folder gives the same bytes.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# diag - what neuron-monitor diag finds on healthy and on faulty machines: flipped bits, cores that die, tests that
+# diag - findings of neuron-monitor diag on healthy and on faulty machines: flipped bits, cores that die, tests that
 # never end, figures below a threshold. It does not touch the cores of other processes.
 . "$(dirname "$0")/../lib.sh"
 needs jq

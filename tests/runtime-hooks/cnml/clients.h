@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clients - what programs that call CNML do repeatedly: creating a machine, tensors with host data,
+ * clients - common steps of programs that call CNML: creating a machine, tensors with host data,
  * running one operator from compilation to its result, and comparing.
  *
  * Threads: one test at a time.

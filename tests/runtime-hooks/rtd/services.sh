@@ -1,5 +1,5 @@
 #!/bin/bash
-# services - what neuron-rtd serves in addition to the methods of nmgr_v1.
+# services - the services of neuron-rtd in addition to the methods of nmgr_v1.
 . "$(dirname "$0")/daemon.sh"
 needs jq
 export TMPDIR=$scratch/tmp

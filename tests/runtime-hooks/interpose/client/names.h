@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names - what a client gets for every name of the runtime. */
+/* names - the function that a client gets for every name of the runtime. */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_INTERPOSE_NAMES_H
 #define NTK_TESTS_RUNTIME_HOOKS_INTERPOSE_NAMES_H
 
