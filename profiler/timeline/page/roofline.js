@@ -71,11 +71,11 @@ function scalesOf(runs, points, width, height) {
   const ridges = runs.map(({ roofline }) => roofline.ridge_flops_per_byte);
   const peaks = runs.flatMap(({ roofline }) => [roofline.peak_flops_per_second, ...roofline.ceilings.types.map((type) => type.flops_per_second)]);
   const xs = [Math.min(...ridges.map((ridge) => ridge / 100), ...inside.map((one) => one.flops_per_byte / 2)), Math.max(...ridges.map((ridge) => ridge * 10), ...inside.map((one) => one.flops_per_byte * 2))];
-  const ys = [Math.min(Math.max(...peaks) / 1e4, ...points.map((one) => one.rate / 2)), Math.max(...peaks) * 2];
+  const ys = [Math.min(Math.max(...peaks) / 1e3, ...points.map((one) => one.rate / 2)), Math.max(...peaks) * 2];
   const place = (value, [low, high], from, until) => from + ((Math.log10(value) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))) * (until - from);
   const side = sideOf(points, width);
   const right = width - EDGE.right - (side ? side.width + SIDE.gap : 0);
-  return { xs, ys, side, right, x: (value) => place(value, xs, EDGE.left, right), y: (value) => place(value, ys, height - EDGE.bottom, EDGE.top) };
+  return { xs, ys, side, right, taken: [], x: (value) => place(value, xs, EDGE.left, right), y: (value) => place(value, ys, height - EDGE.bottom, EDGE.top) };
 }
 
 // As wide as its points need, so that their names fit.
@@ -107,26 +107,40 @@ function grid({ xs, ys, x, y, side, right }, height) {
     svg('text', { x: 14, y: height / 2, 'text-anchor': 'middle', transform: `rotate(-90 14 ${height / 2})` }, 'FLOPs per second')];
 }
 
+const meet = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+
+// A text at the first of its places that is free; none if all are taken, unless it must be there.
+function textAt(taken, text, places, attributes, isRequired) {
+  for (const [i, [x, y, anchor]] of places.entries()) {
+    const width = text.length * 6.2;
+    const box = { x0: anchor === 'end' ? x - width : x, x1: anchor === 'end' ? x : x + width, y0: y - 10, y1: y + 3 };
+    if (taken.some((other) => meet(box, other)) && !(isRequired && i + 1 === places.length)) continue;
+    taken.push(box);
+    return [svg('text', { ...attributes, x, y, 'text-anchor': anchor }, text)];
+  }
+  return [];
+}
+
 // The slope of memory up to the ridge, then the compute limit; limits of single types are dashed.
-function roof({ roofline, run, s }, { xs, ys, x, y, side, right }, below) {
+function roof({ roofline, run, s }, { xs, ys, x, y, side, right, taken }, below) {
   const { peak_flops_per_second: peak, peak_bytes_per_second: speed, ridge_flops_per_byte: ridge, ceilings } = roofline;
   const low = Math.max(xs[0], ys[0] / speed);
   const name = run ? `${run}: ` : '';
   const parts = [svg('polyline', { class: `roof run-${s}`, points: `${x(low)},${y(low * speed)} ${x(ridge)},${y(peak)} ${x(xs[1])},${y(peak)}` })];
   if (side) parts.push(svg('line', { class: `roof run-${s}`, x1: side.from, x2: side.from + side.width, y1: y(peak), y2: y(peak) }));
+  const top = y(peak);
+  parts.push(...textAt(taken, `${name}${computeText(roofline)}`, [15, 28, 41, 15].map((down) => [right, top + (below ? down : -6), 'end']), { class: `roof-text run-${s}` }, true));
   if (ceilings.types.length > 1) {
     for (const type of ceilings.types) {
       const [x1, x2, height] = [x(Math.min(type.flops_per_second / speed, xs[1])), x(xs[1]), y(type.flops_per_second)];
-      // Below the roof, the right end has the text of another run's roof.
-      const place = type.flops_per_second < peak ? { x: x1 + 4, y: height + 12, 'text-anchor': 'start' } : { x: right, y: height - 4, 'text-anchor': 'end' };
-      parts.push(svg('line', { class: `ceiling run-${s}`, x1, x2, y1: height, y2: height }), svg('text', place, `${name}${type.type} ${rate(type.flops_per_second)}`));
+      const places = [[right, height - 4, 'end'], [x1 + 4, height + 12, 'start'], [x1 + 4, height - 4, 'start']];
+      parts.push(svg('line', { class: `ceiling run-${s}`, x1, x2, y1: height, y2: height }), ...textAt(taken, `${name}${type.type} ${rate(type.flops_per_second)}`, type.flops_per_second < peak ? places.slice(1) : places, {}));
     }
   }
   const middle = Math.sqrt(low * ridge);
   const angle = (Math.atan2(y(ridge * speed) - y(low * speed), x(ridge) - x(low)) * 180) / Math.PI;
   const [mx, my] = [x(middle), y(middle * speed) + (below ? 15 : -7)];
-  parts.push(svg('text', { class: `roof-text run-${s}`, x: right, y: y(peak) + (below ? 15 : -6), 'text-anchor': 'end' }, `${name}${computeText(roofline)}`),
-    svg('text', { class: `roof-text run-${s}`, x: mx, y: my, 'text-anchor': 'middle', transform: `rotate(${angle} ${mx} ${my})` }, `${name}${memoryText(roofline)}`));
+  parts.push(svg('text', { class: `roof-text run-${s}`, x: mx, y: my, 'text-anchor': 'middle', transform: `rotate(${angle} ${mx} ${my})` }, `${name}${memoryText(roofline)}`));
   return parts;
 }
 
@@ -140,15 +154,14 @@ const SHAPES = {
 const short = (name, most) => (name.length > most ? `${name.slice(0, most - 2)}…` : name);
 
 // Names of the points with the longest times, if they fit.
-function labels(placed, { side, right }) {
-  const taken = placed.map(({ x, y }) => ({ x0: x - 5, x1: x + 5, y0: y - 4, y1: y + 4 }));
+function labels(placed, { side, right, taken }) {
   return [...placed].sort((a, b) => (b.kind === 'all') - (a.kind === 'all') || b.time_ns - a.time_ns).slice(0, LABELS).flatMap((point) => {
     const isAtSide = !(point.flops_per_byte > 0);
     const [low, high] = isAtSide ? [side.from, side.from + side.width] : [EDGE.left, right];
     const text = short(point.name, isAtSide ? 30 : 44);
     const box = { x0: point.x + 9, x1: point.x + 13 + text.length * 6.2, y0: point.y - 7, y1: point.y + 7 };
     if (box.x1 > high) Object.assign(box, { x0: point.x - 13 - text.length * 6.2, x1: point.x - 9 });
-    if (box.x0 < low || taken.some((other) => box.x0 < other.x1 && other.x0 < box.x1 && box.y0 < other.y1 && other.y0 < box.y1)) return [];
+    if (box.x0 < low || taken.some((other) => meet(box, other))) return [];
     taken.push(box);
     return [svg('text', { class: 'name', x: box.x0, y: point.y + 4 }, text)];
   });
@@ -195,7 +208,6 @@ function plot(frame, runs, points) {
   const scales = scalesOf(runs, points, width, height);
   const main = runs[runs.length - 1].roofline.total;
   const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${part(main.roofline_ratio ?? 0)} of what the roof allows` });
-  picture.append(...grid(scales, height), ...runs.flatMap((one, i) => roof(one, scales, i > 0)));
   const placed = points.map((point) => ({ ...point, x: scales.x(point.flops_per_byte), y: scales.y(point.rate) }));
   // At the side, points are spread by their rate: those of similar height are far from each other.
   const sidePoints = placed.filter((point) => !(point.flops_per_byte > 0)).sort((a, b) => a.y - b.y);
@@ -204,6 +216,8 @@ function plot(frame, runs, points) {
     const row = Math.floor(i / columns) % 3;
     point.x = scales.side.from + 12 + 11 * row + ((i % columns) * (scales.side.width - 46)) / columns;
   });
+  scales.taken.push(...placed.map(({ x, y }) => ({ x0: x - 5, x1: x + 5, y0: y - 4, y1: y + 4 })));
+  picture.append(...grid(scales, height), ...runs.flatMap((one, i) => roof(one, scales, i > 0)));
   for (const point of [...placed].reverse()) {
     point.mark = svg('path', { class: `${point.kind} run-${point.run === 'after' ? 1 : 0}`, d: SHAPES[point.kind](point.x, point.y, point.kind === 'all' ? 6 : 4.5), 'aria-label': point.name });
     picture.append(point.mark);
