@@ -288,7 +288,7 @@ void ntk_dependencies_give_back(const struct ntk_trace_core *core,
     ntk_long_list_give_back(&dependencies->list);
 }
 
-/* transfers: NULL finds them, for lost changes alone. */
+/* transfers: NULL finds them, only for lost changes. */
 static int find_all(const struct ntk_program *program, bool finds_hidden,
                     const struct ntk_transfers *transfers,
                     struct ntk_dependencies *out_dependencies)

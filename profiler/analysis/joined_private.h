@@ -15,13 +15,13 @@
 
 /* A collective that all ranks of it have. */
 struct ntk_join_node {
-    int64_t start_ns;                    /* when the last rank came */
+    int64_t start_ns;                    /* arrival of the last rank */
     int64_t left_ns;                     /* when that rank left its previous collective */
-    int64_t run_ns, host_ns, unknown_ns; /* what it did since */
+    int64_t run_ns, host_ns, unknown_ns; /* its activity since then */
     uint64_t before;                     /* its previous collective, NTK_JOIN_NO_NODE: none */
     uint64_t skew_ns;
     uint32_t last;
-    bool is_alone; /* came after all others */
+    bool is_alone; /* it arrived after all others */
 };
 
 /* The position of a rank in its operations. */

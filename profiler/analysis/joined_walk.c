@@ -68,7 +68,7 @@ static int64_t run_in(struct ntk_join *join, struct ntk_join_walker *walker, int
     return sum_ns;
 }
 
-/* ---- who comes ---- */
+/* ---- arrivals ---- */
 
 static struct ntk_join_come come_to(const struct ntk_join *join)
 {

@@ -45,7 +45,7 @@ static int transfer_key(const struct ntk_release_search *index, size_t item)
                : (int)ntk_program_number(fact->done_is_event, fact->done_number);
 }
 
-/* A list and what it is sorted by. */
+/* A list and its sort key. */
 struct sorting {
     key_of *key;
     struct ntk_by_number *to;
