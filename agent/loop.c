@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 
 #define EVENTS_PER_WAIT 16
 
@@ -26,25 +27,28 @@ enum watch_kind {
 struct ntk_loop_watch {
     struct ntk_loop *loop;
     enum watch_kind kind;
-    int fd; /* our own, for timers and signals */
+    int fd;                   /* our own, for timers and signals */
+    uint64_t at_ns, every_ns; /* of a timer by a clock other than the system's; 0: not armed */
     ntk_loop_callback callback;
     void *ctx;
 };
 
 struct ntk_loop {
+    const struct ntk_clock *clock; /* NULL: the system's, by timerfd */
     int epoll_fd;
     bool stopped;
     int code;
     struct ntk_loop_watch watches[NTK_LOOP_WATCHES_MAX];
 };
 
-int ntk_loop_create(struct ntk_loop **out_loop, struct ntk_err *err)
+int ntk_loop_create(const struct ntk_clock *clock, struct ntk_loop **out_loop, struct ntk_err *err)
 {
     struct ntk_loop *loop = calloc(1, sizeof *loop);
 
     if (!loop) {
         return ntk_err_no_memory(err);
     }
+    loop->clock = clock;
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (loop->epoll_fd < 0) {
         int ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "epoll: %s", strerror(errno));
@@ -137,6 +141,11 @@ static struct timespec to_timespec(uint64_t ns)
 
 void ntk_loop_timer_set(struct ntk_loop_watch *timer, uint64_t at_monotonic_ns, uint64_t every_ns)
 {
+    timer->at_ns = at_monotonic_ns;
+    timer->every_ns = every_ns;
+    if (timer->loop->clock) {
+        return;
+    }
     struct itimerspec when = { .it_value = to_timespec(at_monotonic_ns),
                                .it_interval = to_timespec(every_ns) };
 
@@ -190,12 +199,47 @@ static void dispatch(struct ntk_loop_watch *watch, uint32_t events)
     }
 }
 
+/* When the next timer of the loop's clock is due. */
+static uint64_t next_due_ns(const struct ntk_loop *loop)
+{
+    uint64_t due_ns = NTK_COND_FOREVER;
+
+    for (size_t i = 0; i < NTK_LOOP_WATCHES_MAX; i++) {
+        const struct ntk_loop_watch *watch = &loop->watches[i];
+        if (watch->kind == WATCH_TIMER && watch->at_ns && watch->at_ns < due_ns) {
+            due_ns = watch->at_ns;
+        }
+    }
+    return due_ns;
+}
+
+/* Waits until a timer of the loop's clock is due, and calls those that are. */
+static void wait_by_clock(struct ntk_loop *loop)
+{
+    struct pollfd fd = { .fd = loop->epoll_fd, .events = POLLIN };
+
+    (void)ntk_cond_poll(loop->clock, &fd, 1, next_due_ns(loop));
+    uint64_t now_ns = ntk_clock_now_ns(loop->clock);
+    for (size_t i = 0; i < NTK_LOOP_WATCHES_MAX && !loop->stopped; i++) {
+        struct ntk_loop_watch *watch = &loop->watches[i];
+        if (watch->kind != WATCH_TIMER || !watch->at_ns || watch->at_ns > now_ns) {
+            continue;
+        }
+        uint64_t times = watch->every_ns ? 1 + (now_ns - watch->at_ns) / watch->every_ns : 1;
+        watch->at_ns = watch->every_ns ? watch->at_ns + times * watch->every_ns : 0;
+        watch->callback(times > UINT32_MAX ? UINT32_MAX : (uint32_t)times, watch->ctx);
+    }
+}
+
 int ntk_loop_run(struct ntk_loop *loop, struct ntk_err *err)
 {
     struct epoll_event events[EVENTS_PER_WAIT];
 
     while (!loop->stopped) {
-        int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_WAIT, -1);
+        if (loop->clock) {
+            wait_by_clock(loop);
+        }
+        int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_WAIT, loop->clock ? 0 : -1);
         if (count < 0 && errno != EINTR) {
             return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "epoll: %s", strerror(errno));
         }

@@ -19,6 +19,7 @@ extern "C" {
 
 #define NTK_LOOP_WATCHES_MAX 32
 
+struct ntk_clock;
 struct ntk_loop;
 struct ntk_loop_watch;
 
@@ -26,7 +27,9 @@ struct ntk_loop_watch;
  * its number. */
 typedef void (*ntk_loop_callback)(uint32_t events, void *ctx);
 
-int ntk_loop_create(struct ntk_loop **out_loop, struct ntk_err *err);
+/* The clock of timers is borrowed; NULL: the system's. With another clock, descriptors are checked
+ * whenever a timer is due. */
+int ntk_loop_create(const struct ntk_clock *clock, struct ntk_loop **out_loop, struct ntk_err *err);
 void ntk_loop_destroy(struct ntk_loop *loop);
 /* Runs callbacks until ntk_loop_stop(); returns its code, or -errno. */
 int ntk_loop_run(struct ntk_loop *loop, struct ntk_err *err);
@@ -40,7 +43,7 @@ void ntk_loop_watch_set_events(struct ntk_loop_watch *watch, uint32_t events);
 /* Not armed at first. */
 struct ntk_loop_watch *ntk_loop_watch_timer(struct ntk_loop *loop, ntk_loop_callback callback,
                                             void *ctx);
-/* Due at a time of CLOCK_MONOTONIC and, if every_ns is not 0, every every_ns after it; 0
+/* Due at a time of the clock and, if every_ns is not 0, every every_ns after it; 0
  * disarms. */
 void ntk_loop_timer_set(struct ntk_loop_watch *timer, uint64_t at_monotonic_ns, uint64_t every_ns);
 

@@ -31,6 +31,7 @@
 #include "shared/abi/paths.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
+#include "shared/base/memory.h"
 #include "shared/base/service_notify.h"
 #include "shared/base/str.h"
 #include "shared/collect/collect.h"
@@ -87,6 +88,24 @@ struct ntk_monitor {
     char said_note[NTK_ERR_TEXT_BYTES]; /* the collector's last problem */
     struct ntk_err err;                 /* the error that stops the loop */
 };
+
+static uint64_t now_get(const struct ntk_monitor *monitor)
+{
+    return ntk_clock_now_ns(monitor->options->clock);
+}
+
+static uint64_t store_period_get(const struct ntk_monitor_options *options)
+{
+    return options->store_period_ns ? options->store_period_ns : NTK_MONITOR_STORE_PERIOD_NS;
+}
+
+/* 0: no output has pages. */
+static uint64_t page_period_get(const struct ntk_monitor *monitor)
+{
+    return !ntk_outputs_have_pages(&monitor->outputs) ? 0
+           : monitor->options->page_ns_max            ? monitor->options->page_ns_max
+                                                      : NTK_MONITOR_PAGE_NS;
+}
 
 static void finish(struct ntk_monitor *monitor, int code)
 {
@@ -199,8 +218,8 @@ static void say_cut_count(const struct ntk_monitor *monitor)
 /* Waits a bounded time for the reader to take the queue; fails if it took part of a line. */
 static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 {
-    int ret =
-        ntk_monitor_stream_drain(monitor->stream, NULL, NTK_MONITOR_FLUSH_NS, is_in_haste, monitor);
+    int ret = ntk_monitor_stream_drain(monitor->stream, monitor->options->clock,
+                                       NTK_MONITOR_FLUSH_NS, is_in_haste, monitor);
 
     if (ntk_monitor_stream_is_torn(monitor->stream)) {
         return ntk_err_set(
@@ -307,6 +326,7 @@ static void watch_store(struct ntk_monitor *monitor)
         ntk_log_warn("store", "writing again; %llu periods were merged, %llu were lost",
                      (unsigned long long)status.snapshots_joined,
                      (unsigned long long)status.snapshots_lost);
+        ntk_memory_trim(); /* of the periods that waited */
     }
     monitor->said_store = status.failing;
     ntk_collector_keep(monitor->collector, status.sequence_stored);
@@ -346,7 +366,7 @@ static bool watch_ranks(struct ntk_monitor *monitor, struct ntk_snapshot *snapsh
 static void publish_page(struct ntk_monitor *monitor, bool is_wanted)
 {
     const struct ntk_snapshot *page =
-        ntk_monitor_schedule_page_take(monitor->schedule, ntk_clock_monotonic_ns(), is_wanted);
+        ntk_monitor_schedule_page_take(monitor->schedule, now_get(monitor), is_wanted);
 
     if (page) {
         ntk_outputs_put(&monitor->outputs, page, true);
@@ -384,7 +404,7 @@ static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency ur
         monitor->sequence = snapshot->sequence;
         watch_store(monitor);
     }
-    ret = ntk_monitor_schedule_put(monitor->schedule, snapshot, ntk_clock_monotonic_ns(), urgency);
+    ret = ntk_monitor_schedule_put(monitor->schedule, snapshot, now_get(monitor), urgency);
     ntk_snapshot_destroy(snapshot);
     if (ret < 0) {
         ntk_log_warn(MODULE, "out of memory: one report is lost");
@@ -403,7 +423,7 @@ static void resume(struct ntk_monitor *monitor)
         return;
     }
     uint64_t next_ns = ntk_monitor_schedule_next_ns(monitor->schedule);
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = now_get(monitor);
     if (ntk_hang_watch_has_ranks(monitor->ranks) && next_ns > now_ns + NTK_HANG_WATCH_NS) {
         next_ns = now_ns + NTK_HANG_WATCH_NS;
     }
@@ -460,7 +480,7 @@ static void reload(struct ntk_monitor *monitor)
         (monitor->config ? monitor->config : monitor->options->config)->k8s_info) {
         ntk_log_warn(MODULE, "k8s_info has changed: restart neuron-monitor to apply the change");
     }
-    ntk_monitor_schedule_configure(monitor->schedule, config, ntk_clock_monotonic_ns());
+    ntk_monitor_schedule_configure(monitor->schedule, config, now_get(monitor));
     if (monitor->config) {
         ntk_monitor_config_fini(monitor->config);
         free(monitor->config);
@@ -499,7 +519,7 @@ static void open_local(struct ntk_monitor *monitor)
         ntk_log_info(MODULE, "the agent answers health, hang and slow on this machine at %s", path);
     }
     monitor->said_local = ret < 0;
-    monitor->local_next_ns = ret < 0 ? ntk_clock_monotonic_ns() + NTK_MONITOR_LOCAL_NS : UINT64_MAX;
+    monitor->local_next_ns = ret < 0 ? now_get(monitor) + NTK_MONITOR_LOCAL_NS : UINT64_MAX;
 }
 
 static void on_drain(uint32_t times, void *ctx)
@@ -512,7 +532,7 @@ static void on_drain(uint32_t times, void *ctx)
         !ntk_monitor_stream_waits_for_out(monitor->stream)) {
         check_stdout(monitor, ntk_monitor_stream_flush(monitor->stream));
     }
-    if (ntk_clock_monotonic_ns() >= monitor->local_next_ns) {
+    if (now_get(monitor) >= monitor->local_next_ns) {
         open_local(monitor);
     }
     if (ntk_collector_health_changed(monitor->collector)) {
@@ -523,8 +543,10 @@ static void on_drain(uint32_t times, void *ctx)
     uint64_t next_ns = fill >= NTK_MONITOR_FILL_FAST   ? NTK_MONITOR_DRAIN_MIN_NS
                        : fill >= NTK_MONITOR_FILL_SLOW ? monitor->drain_ns
                                                        : monitor->drain_ns * 2;
-    monitor->drain_ns = next_ns < NTK_MONITOR_DRAIN_MAX_NS ? next_ns : NTK_MONITOR_DRAIN_MAX_NS;
-    ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);
+    uint64_t most_ns =
+        monitor->options->drain_ns_max ? monitor->options->drain_ns_max : NTK_MONITOR_DRAIN_MAX_NS;
+    monitor->drain_ns = next_ns < most_ns ? next_ns : most_ns;
+    ntk_loop_timer_set(monitor->drain_timer, now_get(monitor) + monitor->drain_ns, 0);
 }
 
 static void on_signal(uint32_t signal_number, void *ctx)
@@ -568,7 +590,9 @@ static int open_store(struct ntk_monitor *monitor, struct ntk_err *err)
     if (!path) {
         return 0;
     }
-    int ret = ntk_store_open(path, &monitor->options->store, &monitor->store, err);
+    struct ntk_store_options options = monitor->options->store;
+    options.clock = options.clock ? options.clock : monitor->options->clock;
+    int ret = ntk_store_open(path, &options, &monitor->store, err);
     if (ret < 0) {
         return ret;
     }
@@ -580,6 +604,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     char proc_root[PATH_MAX];
     struct ntk_collector_options options = {
+        .clock = monitor->options->clock,
         .proc_root = monitor->options->host_root ? proc_root : NULL,
         .sysfs_root = monitor->options->sysfs_root,
         .reap = true,
@@ -595,6 +620,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         .endpoint = monitor->options->instance_endpoint,
         .is_certain = monitor->options->instance_is_certain,
         .program = "/proc/self/exe",
+        .clock = monitor->options->clock,
     };
     int ret = ntk_instance_source_create(&instance, &monitor->instance, err);
 
@@ -606,6 +632,7 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
     if (monitor->options->pods) {
         struct ntk_pods_options pods = *monitor->options->pods;
         pods.host_root = monitor->options->host_root;
+        pods.clock = pods.clock ? pods.clock : monitor->options->clock;
         ret = ntk_pods_create(&pods, &monitor->pods, err);
         if (ret < 0) {
             return ret;
@@ -614,7 +641,8 @@ static int open_collector(struct ntk_monitor *monitor, struct ntk_err *err)
         options.pods_ctx = monitor->pods;
     }
     if (monitor->options->job_mapping) {
-        ret = ntk_jobs_create(monitor->options->job_mapping, NULL, &monitor->jobs, err);
+        ret = ntk_jobs_create(monitor->options->job_mapping, monitor->options->clock,
+                              &monitor->jobs, err);
         if (ret < 0) {
             return ret;
         }
@@ -632,10 +660,12 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     struct ntk_exporter_options exporter = options->exporter;
     /* Data collected for a page becomes a row in the database, too. */
     int ret =
-        ntk_refresh_create(monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : NTK_MONITOR_SHORTEST_NS,
-                           NULL, &monitor->refresh, err);
+        ntk_refresh_create(monitor->store ? store_period_get(options) : NTK_MONITOR_SHORTEST_NS,
+                           options->clock, &monitor->refresh, err);
 
     if (ret >= 0) {
+        monitor->outputs.clock = options->clock;
+        exporter.clock = exporter.clock ? exporter.clock : options->clock;
         exporter.refresh = ntk_refresh_wait;
         exporter.refresh_ctx = monitor->refresh;
         ret = ntk_outputs_open(&monitor->outputs, &exporter, options->http, err);
@@ -679,6 +709,7 @@ static void resume_outputs(struct ntk_monitor *monitor)
         ntk_log_warn("store", "%s; metric counters restart from zero", err.text);
     }
     ntk_snapshot_destroy(totals);
+    ntk_memory_trim();
 }
 
 static int open_watches(struct ntk_monitor *monitor, struct ntk_err *err)
@@ -719,7 +750,7 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
     }
     monitor->options = options;
     monitor->drain_ns = NTK_MONITOR_DRAIN_MIN_NS;
-    int ret = ntk_loop_create(&monitor->loop, err);
+    int ret = ntk_loop_create(options->clock, &monitor->loop, err);
     if (ret >= 0 && !ntk_loop_watch_signals(monitor->loop, signals, on_signal, monitor)) {
         ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot wait for signals: %s",
                           strerror(errno));
@@ -734,9 +765,8 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
         resume_outputs(monitor);
         monitor->ranks = ntk_hang_watch_create();
         monitor->schedule = ntk_monitor_schedule_create(
-            options->config, monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : 0,
-            ntk_outputs_have_pages(&monitor->outputs), ntk_clock_monotonic_ns(),
-            options->skip_first);
+            options->config, monitor->store ? store_period_get(options) : 0,
+            page_period_get(monitor), now_get(monitor), options->skip_first);
         ret = monitor->schedule && monitor->ranks ? 0 : ntk_err_no_memory(err);
     }
     if (ret >= 0 && options->captures) {
@@ -760,7 +790,7 @@ int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_mon
 int ntk_monitor_run(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     ntk_loop_timer_set(monitor->report_timer, ntk_monitor_schedule_next_ns(monitor->schedule), 0);
-    ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);
+    ntk_loop_timer_set(monitor->drain_timer, now_get(monitor) + monitor->drain_ns, 0);
     ntk_service_ready(monitor->service, "collecting");
     int ret = ntk_loop_run(monitor->loop, &monitor->err);
     ntk_refresh_close(monitor->refresh);

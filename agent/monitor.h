@@ -31,6 +31,7 @@
 extern "C" {
 #endif
 
+struct ntk_clock;
 struct ntk_pods_options;
 struct ntk_captures_options;
 struct ntk_archive_options;
@@ -49,6 +50,12 @@ struct ntk_archive_options;
 #define NTK_MONITOR_FLUSH_NS (1 * NTK_NS_PER_SECOND)
 
 struct ntk_monitor_options {
+    /* For all periods and waits; borrowed; NULL: the system's. Options of the parts below have
+     * their own. */
+    const struct ntk_clock *clock;
+    uint64_t store_period_ns; /* 0: NTK_MONITOR_STORE_PERIOD_NS */
+    uint64_t page_ns_max;     /* 0: NTK_MONITOR_PAGE_NS */
+    uint64_t drain_ns_max;    /* 0: NTK_MONITOR_DRAIN_MAX_NS */
     const struct ntk_monitor_config *config;
     struct ntk_report_options report;
     const char *sysfs_root;               /* NULL: found */

@@ -26,7 +26,8 @@ struct ntk_monitor_schedule {
     struct window poll;     /* for other outputs than the report */
     struct window reported; /* since the last report: for data outside the groups */
     struct window page;     /* every group since the last page; every_ns 0: no pages */
-    uint64_t urgent_ns;     /* all groups are due then; 0: nothing is urgent */
+    uint64_t page_ns_max;
+    uint64_t urgent_ns; /* all groups are due then; 0: nothing is urgent */
     uint64_t sequence;
     struct ntk_snapshot *page_report; /* borrows from page_held */
     const struct ntk_snapshot *page_held;
@@ -76,17 +77,17 @@ static void begin_windows(struct ntk_monitor_schedule *schedule,
             (struct window){ .every_ns = config->periods_ns[i],
                              .due_ns = now_ns + (skip_first ? config->periods_ns[i] : 0) };
     }
-    if (schedule->page.every_ns) {
+    if (schedule->page_ns_max) {
         uint64_t every_ns = shortest_period(schedule);
         schedule->page.every_ns = every_ns < NTK_MONITOR_SHORTEST_NS ? NTK_MONITOR_SHORTEST_NS
-                                  : every_ns > NTK_MONITOR_PAGE_NS   ? NTK_MONITOR_PAGE_NS
+                                  : every_ns > schedule->page_ns_max ? schedule->page_ns_max
                                                                      : every_ns;
         schedule->page.due_ns = now_ns + (skip_first ? schedule->page.every_ns : 0);
     }
 }
 
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
-                                                         uint64_t poll_ns, bool has_pages,
+                                                         uint64_t poll_ns, uint64_t page_ns_max,
                                                          uint64_t now_ns, bool skip_first)
 {
     struct ntk_monitor_schedule *schedule = calloc(1, sizeof *schedule);
@@ -97,7 +98,7 @@ struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monito
     if (!skip_first) {
         now_ns += NTK_MONITOR_SHORTEST_NS;
     }
-    schedule->page.every_ns = has_pages;
+    schedule->page_ns_max = page_ns_max;
     begin_windows(schedule, config, now_ns, skip_first);
     schedule->poll.every_ns = poll_ns;
     schedule->poll.due_ns = now_ns + (skip_first ? poll_ns : 0);

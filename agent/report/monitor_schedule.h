@@ -36,11 +36,11 @@ struct ntk_monitor_schedule;
 #define NTK_MONITOR_PAGE_NS (5 * NTK_NS_PER_SECOND)
 
 /* poll_ns: take a snapshot at least this often for other outputs, 0 if only reports count.
- * has_pages: also often enough for a page every NTK_MONITOR_PAGE_NS. now_ns: when the collector
- * started. The first report is due NTK_MONITOR_SHORTEST_NS later, or with skip_first a period
+ * page_ns_max: also often enough for pages, the longest time between two of them, usually
+ * NTK_MONITOR_PAGE_NS; 0: no pages. now_ns: when the collector started. The first report is due NTK_MONITOR_SHORTEST_NS later, or with skip_first a period
  * later; no snapshot is needed before. NULL if out of memory. */
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
-                                                         uint64_t poll_ns, bool has_pages,
+                                                         uint64_t poll_ns, uint64_t page_ns_max,
                                                          uint64_t now_ns, bool skip_first);
 void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule);
 

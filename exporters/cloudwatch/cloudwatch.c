@@ -36,6 +36,7 @@
 struct ntk_cloudwatch {
     struct ntk_cloudwatch_gather gather;
     char *namespace_name;
+    const struct ntk_clock *clock;
     bool is_high_resolution;
     bool is_flushed;
     const char *ca_file;     /* from the environment */
@@ -132,17 +133,18 @@ static void zip(const struct ntk_cloudwatch *c, const void *bytes, size_t bytes_
 static int post(struct ntk_cloudwatch *c, const struct ntk_aws_keys *keys, const void *bytes,
                 size_t bytes_count, bool is_zipped, struct ntk_err *err)
 {
-    const struct ntk_aws_post post = { .url = c->url,
-                                       .region = c->region,
-                                       .service = SERVICE,
-                                       .keys = keys,
-                                       .unix_seconds = ntk_clock_realtime_ns() / NTK_NS_PER_SECOND +
-                                                       (uint64_t)c->skew_seconds,
-                                       .content_type = NTK_CLOUDWATCH_CONTENT_TYPE,
-                                       .content_encoding = is_zipped ? "gzip" : NULL,
-                                       .target = NTK_CLOUDWATCH_TARGET,
-                                       .body = bytes,
-                                       .body_bytes = bytes_count };
+    const struct ntk_aws_post post = {
+        .url = c->url,
+        .region = c->region,
+        .service = SERVICE,
+        .keys = keys,
+        .unix_seconds = ntk_clock_wall_ns(c->clock) / NTK_NS_PER_SECOND + (uint64_t)c->skew_seconds,
+        .content_type = NTK_CLOUDWATCH_CONTENT_TYPE,
+        .content_encoding = is_zipped ? "gzip" : NULL,
+        .target = NTK_CLOUDWATCH_TARGET,
+        .body = bytes,
+        .body_bytes = bytes_count
+    };
     struct ntk_aws_post_lines lines;
 
     int ret = ntk_aws_post_sign(&post, &lines, err);
@@ -161,7 +163,7 @@ static int post(struct ntk_cloudwatch *c, const struct ntk_aws_keys *keys, const
 /* Takes the service's clock from an answer that rejected ours. */
 static void take_skew(struct ntk_cloudwatch *c)
 {
-    int64_t now = (int64_t)(ntk_clock_realtime_ns() / NTK_NS_PER_SECOND);
+    int64_t now = (int64_t)(ntk_clock_wall_ns(c->clock) / NTK_NS_PER_SECOND);
     uint64_t said;
     char text[64];
 
@@ -379,15 +381,19 @@ int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
     if (!c) {
         return ntk_err_no_memory(err);
     }
-    const struct ntk_aws_world world = { environment, ask, run, c, ntk_clock_system_get() };
+    const struct ntk_aws_world world = { environment, ask, run, c,
+                                         options->clock ? options->clock : ntk_clock_system_get() };
     const struct ntk_outbox_options outbox = { .name = "cloudwatch",
                                                .items = "metrics",
                                                .send = send_request,
                                                .cancel = cancel,
                                                .ctx = c,
                                                .spool_folder = options->spool_folder,
-                                               .spool_bytes_max = options->spool_bytes_max };
+                                               .spool_bytes_max = options->spool_bytes_max,
+                                               .clock = options->clock };
+
     pthread_mutex_init(&c->lock, NULL);
+    c->clock = options->clock;
     c->is_high_resolution = options->is_high_resolution;
     c->gather.step_ms = options->is_high_resolution ? SECOND_MS : MINUTE_MS;
     c->gather.metric_mask = options->metric_mask;

@@ -37,6 +37,7 @@ struct ntk_cloudwatch_options {
     uint64_t spool_bytes_max;   /* 0: the outbox's */
     uint32_t metric_mask;
     bool is_high_resolution;
+    const struct ntk_clock *clock; /* for pauses and signatures; borrowed; NULL: the system's */
 };
 
 /* err names the invalid option, variable or file. Keys are searched for when sending. */

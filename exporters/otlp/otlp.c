@@ -168,7 +168,8 @@ static void close_channel(struct channel *channel)
 }
 
 static int open_channel(struct channel *channel, enum ntk_otlp_signal signal, const char *name,
-                        const char *items, bool puts_again, struct ntk_err *err)
+                        const char *items, bool puts_again, const struct ntk_clock *clock,
+                        struct ntk_err *err)
 {
     const char *spool = ntk_otlp_target.spool_folder;
     int ret = ntk_otlp_peer_init(&channel->peer, signal, ntk_otlp_target.url, err);
@@ -185,6 +186,7 @@ static int open_channel(struct channel *channel, enum ntk_otlp_signal signal, co
     struct ntk_push_receiver receiver =
         ntk_otlp_peer_receiver(&channel->peer, name, items, channel->spool_folder);
     receiver.puts_again = puts_again;
+    receiver.clock = clock;
     ret = ntk_push_sender_create(&receiver, &channel->sender, err);
     if (ret >= 0) {
         channel->source =
@@ -242,10 +244,12 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     ntk_push_host_name(state->host_name);
     int ret = create_metrics(options, &state->metrics, err);
     if (ret >= 0 && ntk_otlp_target.has_logs) {
-        ret = open_channel(&state->logs, NTK_OTLP_LOGS, "otlp logs", "log records", true, err);
+        ret = open_channel(&state->logs, NTK_OTLP_LOGS, "otlp logs", "log records", true,
+                           options->clock, err);
     }
     if (ret >= 0 && ntk_otlp_target.traces) {
-        ret = open_channel(&state->traces, NTK_OTLP_TRACES, "otlp traces", "spans", false, err);
+        ret = open_channel(&state->traces, NTK_OTLP_TRACES, "otlp traces", "spans", false,
+                           options->clock, err);
     }
     if (ret < 0) {
         destroy(state);

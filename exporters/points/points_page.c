@@ -111,6 +111,7 @@ int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapsh
     ntk_map_each(entry, &page->tags) {
         struct ntk_points_tag *tag = entry->value;
         tag->is_live = false;
+        tag->is_resumed = true;
     }
     return ret;
 }

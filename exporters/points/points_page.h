@@ -112,6 +112,9 @@ struct ntk_points_tag {             /* of a pod, if known */
     uint64_t last_sequence;    /* of the last update that had it */
     /* ... and all its runtimes, which earlier updates had, were gone by then */
     bool is_over;
+    bool is_of_process;     /* one process has this name: it does not come back after its end */
+    bool has_ended;         /* all its runtimes of the last update that had it */
+    bool is_resumed;        /* known from an earlier agent, and not seen since */
     double created_seconds; /* Unix time of its first snapshot */
     uint64_t began_ns;      /* Unix time from which it counts: the start of that period */
     /* From here to the lists: values that a page of one period clears. */

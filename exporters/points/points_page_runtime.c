@@ -367,7 +367,8 @@ int points_runtime_add(struct ntk_points_page *page, const struct ntk_runtime_sa
     if (tag->last_sequence != page->sequence || !tag->is_live) {
         begin_tag(page, tag, runtime);
         tag->last_sequence = page->sequence;
-        tag->is_over = true;
+        tag->is_over = tag->has_ended = true;
+        tag->is_resumed = false;
         memset(tag->is_watched, 0, sizeof tag->is_watched);
         tag->is_uncounted = true;
     }
@@ -375,6 +376,7 @@ int points_runtime_add(struct ntk_points_page *page, const struct ntk_runtime_sa
     page->is_partial = page->is_partial || runtime->executions_counted != NTK_EXECUTIONS_ALL;
     tag->is_watched[runtime->hooks][runtime->cores_guessed][runtime->executions_counted] = true;
     tag->is_over = tag->is_over && runtime->ended && !runtime->first;
+    tag->has_ended = tag->has_ended && runtime->ended;
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         add_executions(tag, runtime);
         add_latencies(page, tag, runtime, moment);

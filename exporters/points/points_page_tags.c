@@ -7,6 +7,7 @@
 #include "exporters/exporter.h"
 #include "exporters/points/points_page_parts.h"
 #include "shared/base/clock.h"
+#include "shared/metrics/tag.h"
 
 /* Clears everything except counters. */
 static void clear_gauges(struct ntk_points_tag *tag)
@@ -167,6 +168,8 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
     }
     tag->owner = owner;
     tag->uid = runtime->uid;
+    tag->is_of_process =
+        labels_bytes > 0 && (page->has_pid_label || ntk_tag_is_pid(runtime->tag, runtime->pid));
     tag->created_seconds = (double)moment->now_ns / (double)NTK_NS_PER_SECOND;
     tag->began_ns = points_began_ns(moment, group_period_ns);
     points_tag_clear(page, tag);
@@ -177,18 +180,26 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
     return tag;
 }
 
+/* Nothing continues the counts of a process that has ended, so that a day of jobs without names
+ * leaves nothing. */
 bool points_tags_forget(struct ntk_points_page *page, uint64_t now_ns)
 {
     bool any = false;
 
-    ntk_map_each(entry, &page->tags) {
-        struct ntk_points_tag *tag = entry->value;
-        if (tag->is_leaving && tag->last_sequence != page->sequence &&
-            (page->deliveries - tag->ended_deliveries >= page->last_looks ||
-             now_ns - tag->ended_ns > NTK_POINTS_LAST_NS)) {
+    for (size_t i = page->tags.count; i-- > 0;) {
+        struct ntk_points_tag *tag = page->tags.entries[i].value;
+        if (!tag->is_leaving || tag->last_sequence == page->sequence ||
+            (page->deliveries - tag->ended_deliveries < page->last_looks &&
+             now_ns - tag->ended_ns <= NTK_POINTS_LAST_NS)) {
+            continue;
+        }
+        tag->is_leaving = false;
+        any = true;
+        if (tag->is_of_process && tag->has_ended) {
+            ntk_map_remove(&page->tags, tag->key);
+            tag_destroy(page, tag);
+        } else {
             points_tag_clear(page, tag);
-            tag->is_leaving = false;
-            any = true;
         }
     }
     return any;
@@ -226,8 +237,21 @@ void points_tags_begin(struct ntk_points_page *page)
     ntk_map_fini(&page->others);
 }
 
+/* A process of an earlier agent's time that is not in this update has ended since. */
+static void forget_resumed(struct ntk_points_page *page)
+{
+    for (size_t i = page->tags.count; i-- > 0;) {
+        struct ntk_points_tag *tag = page->tags.entries[i].value;
+        if (tag->is_resumed && tag->is_of_process) {
+            ntk_map_remove(&page->tags, tag->key);
+            tag_destroy(page, tag);
+        }
+    }
+}
+
 void points_tags_end(struct ntk_points_page *page, uint64_t now_ns)
 {
+    forget_resumed(page);
     ntk_map_each(entry, &page->tags) {
         struct ntk_points_tag *tag = entry->value;
         bool is_over = tag->is_over && !page->is_of_period;

@@ -57,6 +57,7 @@ int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk
         return ntk_err_no_memory(err);
     }
     push->peer = *peer;
+    push->peer.receiver.clock = options->clock;
     ntk_points_page_init(&push->page, options);
     push->page.keeps_fine_latencies = peer->keeps_fine_latencies;
     if (!peer->is_disabled) {

@@ -98,7 +98,8 @@ int ntk_push_sender_create(const struct ntk_push_receiver *receiver,
                                                .cancel = cancel,
                                                .ctx = sender,
                                                .puts_again = receiver->puts_again,
-                                               .spool_folder = receiver->spool_folder };
+                                               .spool_folder = receiver->spool_folder,
+                                               .clock = receiver->clock };
 
     if (!sender) {
         return ntk_err_no_memory(err);

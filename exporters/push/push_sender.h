@@ -29,12 +29,13 @@ struct ntk_http_question;
 bool ntk_push_header_is_own(const char *name, size_t name_bytes);
 
 struct ntk_push_receiver {
-    const char *name;          /* of the outbox; static */
-    const char *items;         /* unit of the counts, in messages: "samples"; borrowed */
-    const char *spool_folder;  /* NULL: memory only */
-    bool puts_again;           /* as in struct ntk_outbox_options */
-    bool has_gzip;             /* of requests */
-    bool refuses_long_answers; /* too long answers: drop the request instead of retrying it */
+    const char *name;              /* of the outbox; static */
+    const char *items;             /* unit of the counts, in messages: "samples"; borrowed */
+    const char *spool_folder;      /* NULL: memory only */
+    const struct ntk_clock *clock; /* for pauses; borrowed; NULL: the system's */
+    bool puts_again;               /* as in struct ntk_outbox_options */
+    bool has_gzip;                 /* of requests */
+    bool refuses_long_answers;     /* too long answers: drop the request instead of retrying it */
     /* Fills the request. Its body is the message, unless it sets another form; headers end with
      * NULL and have room for NTK_PUSH_HEADERS_MAX. -EBADMSG: the message can never be sent; other
      * errors are retried. */

@@ -13,6 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
 #include "shared/base/log.h"
+#include "shared/base/memory.h"
 
 struct message {
     struct message *next;
@@ -38,6 +39,7 @@ struct ntk_outbox {
     bool has_ended;  /* the thread */
     bool is_failing; /* the last delivery failed and is retried */
     bool said_failing;
+    bool is_catching_up; /* messages of an outage wait, maybe in memory */
     bool said_refused;
     bool said_unread;        /* the spool could not be read, and is tried again */
     uint64_t drain_until_ns; /* 0 before the first drain() */
@@ -271,6 +273,7 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
         ntk_log_warn(name, "sending again; %llu %s lost",
                      (unsigned long long)outbox->counts.lost_items, items_name(outbox));
         outbox->said_failing = false;
+        outbox->is_catching_up = true;
     }
     if (answer->result == NTK_OUTBOX_SENT) {
         if (answer->text[0] && !outbox->said_refused) {
@@ -337,6 +340,15 @@ static bool send_one(struct ntk_outbox *outbox, struct message *message)
     }
 }
 
+/* The memory of an outage goes back to the system once its messages are gone. */
+static void trim_when_done(struct ntk_outbox *outbox)
+{
+    if (outbox->is_catching_up && !outbox->said_unread) {
+        outbox->is_catching_up = false;
+        ntk_memory_trim();
+    }
+}
+
 static void *run(void *ctx)
 {
     struct ntk_outbox *outbox = ctx;
@@ -345,6 +357,7 @@ static void *run(void *ctx)
     while (!outbox->is_stopping) {
         struct message *message = take_next(outbox);
         if (!message) {
+            trim_when_done(outbox);
             wait_until(outbox, outbox->said_unread ? ntk_clock_now_ns(outbox->options.clock) +
                                                          outbox->options.pause_max_ns
                                                    : UINT64_MAX);

@@ -191,3 +191,10 @@ void ntk_memory_keep_freed(void)
     (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
 #endif
 }
+
+void ntk_memory_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
+}

@@ -18,6 +18,8 @@ extern "C" {
 uint64_t ntk_memory_available(void);
 /* For programs with secrets of users or peers: disables core files. */
 void ntk_memory_forbid_cores(void);
+/* Returns memory to the system after much of it was freed. A hint; takes about a millisecond. */
+void ntk_memory_trim(void);
 /* For a new array of many MiB that will be filled: asks for large pages, which cause fewer page
  * faults. A hint. */
 void ntk_memory_is_large(void *bytes, uint64_t bytes_count);

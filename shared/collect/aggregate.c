@@ -11,6 +11,7 @@
 #include "shared/base/vec.h"
 #include "shared/collect/aggregate_state.h"
 #include "shared/metrics/spans.h"
+#include "shared/metrics/tag.h"
 
 int ntk_aggregate_replace_text(char **to, const char *from)
 {
@@ -150,12 +151,27 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
 
 /* ---- the end of the period ---- */
 
-/* For a user's tag: the same tag of two users counts as two. */
+#define TAG_KEY_BYTES (NTK_TAG_BYTES + 64)
+
+/* The same tag of two users counts as two. */
+static void make_tag_key(const struct ntk_runtime_sample *runtime, char key[TAG_KEY_BYTES])
+{
+    (void)snprintf(key, TAG_KEY_BYTES, "%u %s", runtime->uid, runtime->tag);
+}
+
+static void remove_tag(struct ntk_aggregate *aggregate, struct tag_state *tag)
+{
+    ntk_map_remove(&aggregate->tags, tag->tag);
+    free(tag->tag);
+    free(tag);
+}
+
 static struct tag_state *tag_state(struct ntk_aggregate *aggregate,
                                    const struct ntk_runtime_sample *runtime)
 {
-    char text[NTK_TAG_BYTES + 64];
-    (void)snprintf(text, sizeof text, "%u %s", runtime->uid, runtime->tag);
+    char text[TAG_KEY_BYTES];
+
+    make_tag_key(runtime, text);
     struct tag_state *tag = ntk_map_get(&aggregate->tags, text);
 
     if (tag) {
@@ -172,9 +188,7 @@ static struct tag_state *tag_state(struct ntk_aggregate *aggregate,
             }
         }
         if (oldest) {
-            ntk_map_remove(&aggregate->tags, oldest->tag);
-            free(oldest->tag);
-            free(oldest);
+            remove_tag(aggregate, oldest);
         }
     }
     tag = calloc(1, sizeof *tag);
@@ -214,9 +228,24 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
         if (tag->listed != snapshot->sequence) {
             tag->listed = snapshot->sequence;
             tag->place = snapshot->tag_count++;
+            tag->has_ended = true;
         }
+        tag->has_ended = tag->has_ended && runtime->ended;
         snapshot->tags[tag->place] = tag->total;
         snapshot->tags[tag->place].tag = runtime->tag;
+    }
+}
+
+/* No later process continues the counts of one without a name. */
+static void forget_name(struct ntk_aggregate *aggregate, const struct ntk_runtime_sample *runtime)
+{
+    char key[TAG_KEY_BYTES];
+
+    make_tag_key(runtime, key);
+    struct tag_state *tag =
+        ntk_tag_is_pid(runtime->tag, runtime->pid) ? ntk_map_get(&aggregate->tags, key) : NULL;
+    if (tag && tag->has_ended) {
+        remove_tag(aggregate, tag);
     }
 }
 
@@ -229,6 +258,7 @@ static void forget_ended(struct ntk_aggregate *aggregate)
             *(struct runtime_state **)ntk_vec_at(&aggregate->runtimes, i);
 
         if (runtime->ended || !(runtime->sampled || runtime->waits)) {
+            forget_name(aggregate, &runtime->sample);
             ntk_map_remove(&aggregate->by_key, runtime->key);
             ntk_vec_remove(&aggregate->runtimes, i);
             ntk_aggregate_free_runtime(aggregate, runtime);

@@ -145,6 +145,7 @@ struct tag_state {
     uint64_t used;              /* sequence of the last snapshot with this tag */
     uint64_t listed;            /* sequence of the last snapshot that lists it */
     size_t place;               /* there */
+    bool has_ended;             /* all its runtimes in that snapshot */
 };
 
 struct device_state {

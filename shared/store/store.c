@@ -400,7 +400,8 @@ static void *writer_main(void *arg)
             (void)ntk_cond_wait_clock(store->options.clock, &store->changed, &store->mutex,
                                       store->retry_at_ns);
         } else {
-            pthread_cond_wait(&store->changed, &store->mutex);
+            (void)ntk_cond_wait_clock(store->options.clock, &store->changed, &store->mutex,
+                                      NTK_COND_FOREVER);
         }
     }
     pthread_mutex_unlock(&store->mutex);

@@ -15,18 +15,25 @@
     (NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS)
 
 /* A row per tag and owner, or per process if requested; the last ones that ran, if there are too
- * many. */
+ * many. No later process continues the counts of an ended one without a name: those that ended
+ * RECENT_NS before the last one or earlier are omitted. An agent may still see the others. */
+#define RECENT_NS "600000000000"
 static const char runtimes_sql[] =
     "SELECT tag, max(pid) AS pid, min(first_seen_ns) AS from_ns, max(last_seen_ns) AS to_ns,"
     " max(lnc) AS lnc, uid, max(user) AS user{execution|, add_up(%) AS %}"
     " FROM process JOIN core_total USING (process_id)"
+    " WHERE ended_ns IS NULL OR (:by_process = 0 AND tag <> CAST(pid AS TEXT))"
+    " OR last_seen_ns > (SELECT max(last_seen_ns) FROM process) - " RECENT_NS
     " GROUP BY tag, uid, CASE :by_process WHEN 0 THEN 0 ELSE process_id END"
     " ORDER BY max(last_seen_ns) DESC LIMIT :most";
 
-/* Of all of them, including those that are too many to be listed. */
-static const char machine_sql[] = "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total"
-                                  " USING (process_id)) AS first_ns{execution|, add_up(%) AS %}"
-                                  " FROM core_total";
+/* Of all of them, including those that are not listed; lnc: of the last one that ran. */
+static const char machine_sql[] =
+    "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total USING (process_id)) AS "
+    "first_ns,"
+    " (SELECT max(last_seen_ns) FROM process JOIN core_total USING (process_id)) AS last_ns,"
+    " (SELECT lnc FROM process JOIN core_total USING (process_id)"
+    " ORDER BY last_seen_ns DESC LIMIT 1) AS lnc{execution|, add_up(%) AS %} FROM core_total";
 
 static const char cores_sql[] = "SELECT core{core|, add_up(%) AS %} FROM core_total"
                                 " WHERE core BETWEEN 0 AND :last GROUP BY core ORDER BY core";
@@ -69,14 +76,8 @@ static void take_runtime(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                        : 0; /* not counted */
     runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = to_ns > from_ns ? to_ns - from_ns : 1;
     take_executions(statement, runtime->outcome, runtime->error_class);
-    /* The last one that ran comes first. */
-    if (snapshot->realtime_ns == 0) {
-        snapshot->realtime_ns = to_ns;
-        snapshot->hardware.lnc = runtime->lnc;
-    }
 }
 
-/* The last one that ran is known. */
 static int load_machine(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                         struct ntk_err *err)
 {
@@ -88,9 +89,14 @@ static int load_machine(struct ntk_store_reader *reader, struct ntk_snapshot *sn
     }
     if (sqlite3_step(statement) == SQLITE_ROW) {
         uint64_t first_ns = number(statement, "first_ns");
+        snapshot->realtime_ns = number(statement, "last_ns");
+        snapshot->hardware.lnc = (uint32_t)number(statement, "lnc");
         snapshot->period_ns =
             snapshot->realtime_ns > first_ns ? snapshot->realtime_ns - first_ns : 1;
         take_executions(statement, snapshot->outcome, snapshot->error_class);
+        ret = snapshot->realtime_ns
+                  ? 0
+                  : ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing has been counted yet");
     } else {
         ret = ntk_store_sql_error(reader->db, "database", err);
     }
@@ -121,14 +127,11 @@ static int load_runtimes(struct ntk_store_reader *reader, bool by_process,
         }
     }
     sqlite3_finalize(statement);
-    if (ret == 0 && rows.count == 0) {
-        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing has been counted yet");
-    }
     struct ntk_runtime_sample *to =
         ret == 0 ? ntk_snapshot_alloc_runtimes(snapshot, rows.count) : NULL;
     if (to) {
         memcpy(to, rows.items, rows.count * sizeof *to);
-    } else if (ret == 0) {
+    } else if (ret == 0 && rows.count > 0) {
         ret = ntk_err_no_memory(err);
     }
     ntk_vec_fini(&rows);
@@ -187,8 +190,8 @@ int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_pr
     snapshot->k8s.period_ns = NTK_GROUP_ABSENT;
     int ret = ntk_store_reader_begin(reader, err);
     if (ret == 0) {
-        ret = load_runtimes(reader, by_process, snapshot, err);
-        ret = ret < 0 ? ret : load_machine(reader, snapshot, err);
+        ret = load_machine(reader, snapshot, err);
+        ret = ret < 0 ? ret : load_runtimes(reader, by_process, snapshot, err);
         ret = ret < 0 ? ret : load_cores(reader, snapshot, err);
         ntk_store_reader_end(reader);
     }

@@ -28,7 +28,13 @@ static uint64_t monotonic_ns(void *ctx)
 
 static uint64_t realtime_ns(void *ctx)
 {
-    return EPOCH_NS + test_clock_now_ns(ctx);
+    struct test_clock *clock = ctx;
+
+    pthread_mutex_lock(&clock->lock);
+    clock->wall_ns += clock->wall_read_ns;
+    uint64_t wall_ns = clock->wall_ns + clock->now_ns;
+    pthread_mutex_unlock(&clock->lock);
+    return wall_ns;
 }
 
 static struct test_clock_wait *place_get(struct test_clock *clock)
@@ -53,6 +59,7 @@ static int wait_until(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, ui
     if (until_ns > clock->now_ns) {
         wait = place_get(clock);
         *wait = (struct test_clock_wait){ cond, lock, until_ns };
+        pthread_cond_signal(&clock->entered);
     }
     pthread_mutex_unlock(&clock->lock);
     if (passes && clock->passed) {
@@ -76,12 +83,15 @@ static int wait_until(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, ui
 void test_clock_init(struct test_clock *clock)
 {
     *clock = (struct test_clock){ .clock = { monotonic_ns, realtime_ns, clock, wait_until },
-                                  .now_ns = BEGIN_NS };
+                                  .now_ns = BEGIN_NS,
+                                  .wall_ns = EPOCH_NS };
     pthread_mutex_init(&clock->lock, NULL);
+    pthread_cond_init(&clock->entered, NULL);
 }
 
 void test_clock_fini(struct test_clock *clock)
 {
+    pthread_cond_destroy(&clock->entered);
     pthread_mutex_destroy(&clock->lock);
 }
 
@@ -105,6 +115,27 @@ void test_clock_advance(struct test_clock *clock, uint64_t ns)
     }
 }
 
+/* The number of threads that wait and are not due, and how far away the nearest is. The lock is
+ * held. */
+static size_t count_waiting(const struct test_clock *clock, uint64_t *out_nearest_ns)
+{
+    size_t waiting = 0;
+
+    *out_nearest_ns = NTK_COND_FOREVER;
+    for (size_t i = 0; i < TEST_CLOCK_WAITS_MAX; i++) {
+        const struct test_clock_wait *wait = &clock->waits[i];
+        if (!wait->cond || wait->until_ns <= clock->now_ns) {
+            continue;
+        }
+        waiting++;
+        if (wait->until_ns != NTK_COND_FOREVER &&
+            wait->until_ns - clock->now_ns < *out_nearest_ns) {
+            *out_nearest_ns = wait->until_ns - clock->now_ns;
+        }
+    }
+    return waiting;
+}
+
 struct nearest {
     struct test_clock *clock;
     uint64_t ns;
@@ -113,18 +144,10 @@ struct nearest {
 static int has_wait(void *ctx)
 {
     struct nearest *nearest = ctx;
-    struct test_clock *clock = nearest->clock;
 
-    nearest->ns = NTK_COND_FOREVER;
-    pthread_mutex_lock(&clock->lock);
-    for (size_t i = 0; i < TEST_CLOCK_WAITS_MAX; i++) {
-        const struct test_clock_wait *wait = &clock->waits[i];
-        if (wait->cond && wait->until_ns != NTK_COND_FOREVER && wait->until_ns > clock->now_ns &&
-            wait->until_ns - clock->now_ns < nearest->ns) {
-            nearest->ns = wait->until_ns - clock->now_ns;
-        }
-    }
-    pthread_mutex_unlock(&clock->lock);
+    pthread_mutex_lock(&nearest->clock->lock);
+    (void)count_waiting(nearest->clock, &nearest->ns);
+    pthread_mutex_unlock(&nearest->clock->lock);
     return nearest->ns != NTK_COND_FOREVER;
 }
 
@@ -137,4 +160,53 @@ uint64_t test_clock_await(struct test_clock *clock)
         abort();
     }
     return nearest.ns;
+}
+
+size_t test_clock_waiting(struct test_clock *clock)
+{
+    uint64_t nearest_ns;
+
+    pthread_mutex_lock(&clock->lock);
+    size_t waiting = count_waiting(clock, &nearest_ns);
+    pthread_mutex_unlock(&clock->lock);
+    return waiting;
+}
+
+/* Waits until so many threads wait and none of them is due; returns how far away the nearest is. */
+static uint64_t settle(struct test_clock *clock, size_t thread_count)
+{
+    uint64_t give_up_ns = ntk_cond_until(test_patience_ns());
+    uint64_t nearest_ns;
+    size_t waiting;
+
+    pthread_mutex_lock(&clock->lock);
+    while ((waiting = count_waiting(clock, &nearest_ns)) < thread_count) {
+        if (ntk_cond_wait_until(&clock->entered, &clock->lock, give_up_ns) == -ETIMEDOUT) {
+            (void)fprintf(stderr, "%zu of %zu threads wait by the test clock\n", waiting,
+                          thread_count);
+            abort();
+        }
+    }
+    pthread_mutex_unlock(&clock->lock);
+    return nearest_ns;
+}
+
+void test_clock_run(struct test_clock *clock, uint64_t ns, size_t thread_count)
+{
+    for (uint64_t left_ns = ns;;) {
+        uint64_t step_ns = settle(clock, thread_count);
+        if (left_ns == 0) {
+            return;
+        }
+        step_ns = step_ns < left_ns ? step_ns : left_ns;
+        left_ns -= step_ns;
+        test_clock_advance(clock, step_ns);
+    }
+}
+
+void test_clock_step_wall(struct test_clock *clock, int64_t ns)
+{
+    pthread_mutex_lock(&clock->lock);
+    clock->wall_ns += (uint64_t)ns;
+    pthread_mutex_unlock(&clock->lock);
 }

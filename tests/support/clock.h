@@ -13,11 +13,12 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shared/base/clock.h"
 
-#define TEST_CLOCK_WAITS_MAX 8
+#define TEST_CLOCK_WAITS_MAX 16
 
 struct test_clock {
     struct ntk_clock clock; /* what the code under test gets */
@@ -25,8 +26,11 @@ struct test_clock {
     /* Called in a wait that passes; NULL: no call. */
     void (*passed)(void *ctx, uint64_t now_ns);
     void *ctx;
-    pthread_mutex_t lock; /* protects what follows */
+    pthread_mutex_t lock;   /* protects what follows */
+    pthread_cond_t entered; /* a thread waits */
     uint64_t now_ns;
+    uint64_t wall_ns;      /* since 1970, when now_ns is 0 */
+    uint64_t wall_read_ns; /* what each reading of that time adds to it */
     struct test_clock_wait {
         pthread_cond_t *cond; /* NULL: a free slot */
         pthread_mutex_t *lock;
@@ -41,5 +45,13 @@ uint64_t test_clock_now_ns(struct test_clock *clock);
 void test_clock_advance(struct test_clock *clock, uint64_t ns);
 /* Waits until a thread waits for a time; returns how far away the nearest one is. */
 uint64_t test_clock_await(struct test_clock *clock);
+/* The number of threads that wait and are not due. */
+size_t test_clock_waiting(struct test_clock *clock);
+/* Advances by ns in steps, to every time that a thread waits for. Before and after each step, waits
+ * until so many threads wait: everything that was due is done by then. Aborts when patience has run
+ * out. */
+void test_clock_run(struct test_clock *clock, uint64_t ns, size_t thread_count);
+/* Steps the time since 1970, as an administrator does. */
+void test_clock_step_wall(struct test_clock *clock, int64_t ns);
 
 #endif

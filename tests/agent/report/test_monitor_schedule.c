@@ -47,7 +47,7 @@ static void with_one_period_each_snapshot_is_a_report_of_everything(void **state
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule =
-        ntk_monitor_schedule_create(&config, 0, false, 100 * SECOND, false);
+        ntk_monitor_schedule_create(&config, 0, 0, 100 * SECOND, false);
 
     uint64_t first = 100 * SECOND + NTK_MONITOR_SHORTEST_NS;
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), first);
@@ -72,7 +72,7 @@ static void periods_stay_on_their_grid_when_a_wakeup_is_late(void **state)
 {
     ntk_monitor_config_default(&config, SECOND);
     struct ntk_monitor_schedule *schedule =
-        ntk_monitor_schedule_create(&config, 0, false, 9 * SECOND, true);
+        ntk_monitor_schedule_create(&config, 0, 0, 9 * SECOND, true);
 
     put(schedule, 10 * SECOND + SECOND / 4, SECOND, NTK_MONITOR_ON_TIME);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 11 * SECOND);
@@ -95,7 +95,7 @@ static void every_group_covers_exactly_its_own_period(void **state)
               "\"period\":\"2s\"},{\"type\":\"neuroncore_counters\",\"period\":\"3s\"},"
               "{\"type\":\"memory_used\"}]}],"
               "\"system_metrics\":[{\"type\":\"neuron_hw_counters\",\"period\":\"2s\"}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, 0, true);
     for (uint64_t now = 1; now <= 12; now++) {
         assert_int_equal(put(schedule, now * SECOND, SECOND, NTK_MONITOR_ON_TIME), 1);
         const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
@@ -134,7 +134,7 @@ static void a_new_configuration_continues_without_loss_and_with_the_same_numbers
 
     configure(
         "{\"period\":\"3s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\"}]}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, 0, true);
     assert_int_equal(put(schedule, 1 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 0);
     assert_int_equal(put(schedule, 2 * SECOND, SECOND, NTK_MONITOR_NOW), 1);
     const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
@@ -160,7 +160,7 @@ static void polls_for_other_readers_count_but_are_not_reports(void **state)
 
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule =
-        ntk_monitor_schedule_create(&config, SECOND, false, 0, true);
+        ntk_monitor_schedule_create(&config, SECOND, 0, 0, true);
     for (uint64_t now = 1; now <= 11; now++) {
         int ret = put(schedule, now * SECOND, SECOND, NTK_MONITOR_ON_TIME);
         assert_int_equal(ret, now % 5 == 0);
@@ -184,14 +184,14 @@ static void no_first_period_is_too_short_for_rates(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
     struct ntk_monitor_schedule *schedule =
-        ntk_monitor_schedule_create(&config, SECOND, false, 100 * SECOND, false);
+        ntk_monitor_schedule_create(&config, SECOND, 0, 100 * SECOND, false);
     uint64_t first = ntk_monitor_schedule_next_ns(schedule);
     assert_int_equal(first, 100 * SECOND + NTK_MONITOR_SHORTEST_NS);
     assert_int_equal(put(schedule, first, NTK_MONITOR_SHORTEST_NS, NTK_MONITOR_ON_TIME), 1);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), first + SECOND);
     ntk_monitor_schedule_destroy(schedule);
 
-    schedule = ntk_monitor_schedule_create(&config, SECOND, false, 100 * SECOND, true);
+    schedule = ntk_monitor_schedule_create(&config, SECOND, 0, 100 * SECOND, true);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 101 * SECOND);
     assert_int_equal(put(schedule, 101 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 0);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 102 * SECOND);
@@ -203,7 +203,7 @@ static void no_first_period_is_too_short_for_rates(void **state)
 static void urgent_changes_are_reported_soon_and_no_report_is_too_short(void **state)
 {
     ntk_monitor_config_default(&config, 5 * SECOND);
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, 0, true);
 
     assert_int_equal(put(schedule, 4990 * NTK_NS_PER_MS, 4990 * NTK_NS_PER_MS, NTK_MONITOR_SOON),
                      1);
@@ -231,7 +231,8 @@ static void pages_are_fresh_however_long_the_period_of_reports(void **state)
     configure("{\"period\":\"1h\",\"neuron_runtimes\":[{\"tag_filter\":\"^bert\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}],"
               "\"system_metrics\":[{\"type\":\"neuron_hw_counters\",\"period\":\"2h\"}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, true, 0, true);
+    struct ntk_monitor_schedule *schedule =
+        ntk_monitor_schedule_create(&config, 0, NTK_MONITOR_PAGE_NS, 0, true);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), NTK_MONITOR_PAGE_NS);
     assert_null(ntk_monitor_schedule_page_take(schedule, 0, true));
     for (uint64_t now = 1; now <= 12; now++) {
@@ -264,7 +265,7 @@ static void only_applications_that_a_filter_lets_through_are_listed(void **state
 {
     configure("{\"neuron_runtimes\":[{\"tag_filter\":\"^bert\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, 0, true);
     assert_int_equal(put(schedule, 5 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 1);
     const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
     assert_int_equal(report->runtime_count, 1);
@@ -279,7 +280,7 @@ static void a_daemon_that_is_named_by_its_address_is_listed_by_it(void **state)
 {
     configure("{\"neuron_runtimes\":[{\"address\":\"bert \\\"serve\\\"\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, 0, true);
     assert_int_equal(put(schedule, 5 * SECOND, SECOND, NTK_MONITOR_ON_TIME), 1);
     const struct ntk_snapshot *report = ntk_monitor_schedule_report_get(schedule);
     assert_int_equal(report->runtime_count, 1);
@@ -293,7 +294,7 @@ static void the_last_counts_of_an_exited_runtime_are_reported_with_the_longer_pe
 {
     configure("{\"period\":\"1s\",\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"execution_stats\","
               "\"period\":\"4s\"},{\"type\":\"memory_used\"}]}]}");
-    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, false, 0, true);
+    struct ntk_monitor_schedule *schedule = ntk_monitor_schedule_create(&config, 0, 0, 0, true);
     put(schedule, 1 * SECOND, SECOND, NTK_MONITOR_ON_TIME);
     for (uint64_t now = 2; now <= 4; now++) {
         struct ntk_snapshot *idle = test_idle_snapshot();

@@ -68,7 +68,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(int(status), b"", [("Retry-After", after)] if after else [])
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("NTK_RECEIVER_PORT", "0"))), Handler)
 if tls:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tls[0], tls[1])

@@ -146,6 +146,76 @@ static void ended_tags_are_forgotten_oldest_first(void **state)
     assert_non_null(ntk_map_get(&page.tags, "tag-10\n\n\n\n\n0"));
 }
 
+/* An update with one process, or none (pid 0), without a name. */
+static void update_unnamed(uint32_t pid, bool has_ended)
+{
+    struct ntk_snapshot *snapshot = test_idle_snapshot();
+
+    if (pid) {
+        struct ntk_runtime_sample *runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
+        runtime->has = NTK_RUNTIME_HAS_EXECUTIONS;
+        runtime->pid = pid;
+        runtime->tag = ntk_snapshot_format(snapshot, "%u", pid);
+        runtime->ended = has_ended;
+        runtime->outcome[NTK_OUTCOME_COMPLETED].period = 5;
+    }
+    update(snapshot);
+}
+
+static void a_process_without_a_name_is_forgotten_after_its_last_counts(void **state)
+{
+    page.last_looks = 1;
+    for (uint32_t pid = 100; pid < 110; pid++) {
+        update_unnamed(pid, false);
+        update_unnamed(pid, true);
+        char *text = encode(false);
+        assert_non_null(strstr(text, "status_type=\"completed\",subnet_id=\"\"} 10"));
+        free(text);
+        (void)ntk_points_page_delivered(&page);
+    }
+    update_unnamed(0, false);
+    assert_int_equal(page.tags.count, 0);
+}
+
+/* It was not in a report, perhaps because its period is longer: its counter must continue. */
+static void a_process_without_a_name_that_has_not_ended_is_remembered(void **state)
+{
+    page.last_looks = 1;
+    update_unnamed(100, false);
+    update_unnamed(0, false);
+    (void)ntk_points_page_delivered(&page);
+    update_unnamed(0, false);
+    assert_int_equal(page.tags.count, 1);
+    update_unnamed(100, false);
+    char *text = encode(false);
+    assert_non_null(
+        strstr(text, "runtime_tag=\"100\",status_type=\"completed\",subnet_id=\"\"} 10"));
+    free(text);
+}
+
+static void resumed_processes_that_are_gone_are_forgotten(void **state)
+{
+    struct ntk_snapshot *totals = test_idle_snapshot();
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(totals, 3);
+
+    for (uint32_t i = 0; i < 3; i++) {
+        runtimes[i].has = NTK_RUNTIME_HAS_EXECUTIONS;
+        runtimes[i].pid = 100 + i;
+        runtimes[i].tag = i == 2 ? "named" : ntk_snapshot_format(totals, "%u", 100 + i);
+        runtimes[i].outcome[NTK_OUTCOME_COMPLETED].period = 7;
+    }
+    assert_int_equal(ntk_points_page_resume(&page, totals), 0);
+    ntk_snapshot_destroy(totals);
+    assert_int_equal(page.tags.count, 3);
+    update_unnamed(101, false);
+    assert_int_equal(page.tags.count, 2);
+    assert_non_null(ntk_map_get(&page.tags, "named\n\n\n\n\n0"));
+    char *text = encode(false);
+    assert_non_null(
+        strstr(text, "runtime_tag=\"101\",status_type=\"completed\",subnet_id=\"\"} 12"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +226,9 @@ int main(void)
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
         CASE(earlier_counts_are_shown_when_a_process_gets_its_tag),
         CASE(ended_tags_are_forgotten_oldest_first),
+        CASE(a_process_without_a_name_is_forgotten_after_its_last_counts),
+        CASE(a_process_without_a_name_that_has_not_ended_is_remembered),
+        CASE(resumed_processes_that_are_gone_are_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

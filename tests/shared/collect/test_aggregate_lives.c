@@ -263,6 +263,31 @@ static void the_totals_of_a_tag_go_on_when_it_comes_back(void **state)
     assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 8);
 }
 
+/* Nothing else has its name, so that a day of such processes leaves nothing. */
+static void the_totals_of_a_process_without_a_name_end_with_it(void **state)
+{
+    struct fixture *f = *state;
+    struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
+
+    see(f, fake);
+    execute(fake, 6, 1000);
+    fake->ended = true;
+    sample(f, fake);
+    finish(f);
+    assert_string_equal(f->snapshot->tags[0].tag, "42");
+    assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 6);
+    finish(f);
+    fake = make_fake(f, 0, 42, f->now + 1);
+    fake->process.start_time = 5000;
+    strcpy(fake->key, "42-5000");
+    see(f, fake);
+    execute(fake, 2, 1000);
+    sample(f, fake);
+    finish(f);
+    assert_int_equal(f->snapshot->tags[0].outcome[NTK_OUTCOME_COMPLETED], 2);
+    assert_int_equal(f->snapshot->outcome[NTK_OUTCOME_COMPLETED].total, 8);
+}
+
 /* Method: the same pid with another start time is another process and starts at 0. */
 static void a_pid_that_is_used_again_is_another_process(void **state)
 {
@@ -346,6 +371,7 @@ int main(void)
         TEST(what_was_done_before_the_watch_is_in_no_share),
         TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
         TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
+        TEST(the_totals_of_a_process_without_a_name_end_with_it),
         TEST(a_pid_that_is_used_again_is_another_process),
         TEST(lives_of_a_process_in_one_period_keep_their_totals),
         TEST(an_older_process_counts_from_the_totals_of_this_life),

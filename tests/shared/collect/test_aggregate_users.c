@@ -371,6 +371,7 @@ static void the_oldest_tag_is_forgotten_first(void **state)
     for (uint32_t i = 0; i < NTK_AGGREGATE_TAGS_MAX + 10; i++) {
         struct fake *fake = make_fake(f, 0, 100 + i, BEGIN + 1);
 
+        (void)snprintf(fake->process.tag, sizeof fake->process.tag, "tag-%u", 100 + i);
         execute(fake, 1, 1000);
         see(f, fake);
         fake->ended = true;
@@ -383,6 +384,7 @@ static void the_oldest_tag_is_forgotten_first(void **state)
         uint32_t pid = i == 0 ? 100 : 100 + NTK_AGGREGATE_TAGS_MAX + 9;
         struct fake *fake = make_fake(f, 0, pid, BEGIN + 1);
 
+        (void)snprintf(fake->process.tag, sizeof fake->process.tag, "tag-%u", pid);
         execute(fake, 1, 1000);
         see(f, fake);
         fake->ended = true;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stored totals are found again, and continue over restarts, lives and users. */
 
+#include <sqlite3.h>
+
 #include "shared/metrics/snapshot_merge.h"
 #include "shared/store/store.h"
 #include "shared/store/store_reader.h"
@@ -236,6 +238,40 @@ static void huge_counts_exclude_no_process_from_the_totals(void **state)
     ntk_store_reader_close(reader);
 }
 
+/* Method: of two processes, the first ended an hour before the last row and has no name. */
+static void an_ended_process_without_a_name_is_in_the_machine_only(void **state)
+{
+    struct fixture *f = *state;
+    struct test_period period = {
+        .time_ns = T0, .completed = 4, .latency_ns = 1000, .memory_bytes = 100
+    };
+    struct ntk_store *store = open_store(f->path);
+    struct ntk_store_reader *reader;
+    struct ntk_snapshot *totals;
+    sqlite3 *db;
+
+    put(store, &period);
+    period.uid = 1001;
+    put(store, &period);
+    assert_int_equal(ntk_store_close(store, NULL), 0);
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "UPDATE process SET tag = pid, ended_ns = last_seen_ns,"
+                                  " last_seen_ns = last_seen_ns - 3600000000000 WHERE uid = 0",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
+    assert_int_equal(ntk_store_reader_totals_snapshot(reader, false, &totals, NULL), 0);
+    assert_int_equal(totals->runtime_count, 1);
+    assert_int_equal(totals->runtimes[0].uid, 1001);
+    uint64_t of_one = totals->runtimes[0].outcome[NTK_OUTCOME_COMPLETED].period;
+    assert_true(of_one > 0);
+    assert_true(totals->outcome[NTK_OUTCOME_COMPLETED].period > of_one);
+    ntk_snapshot_destroy(totals);
+    ntk_store_reader_close(reader);
+}
+
 /* Method: so many lives that the totals of the first ones are merged into one row. */
 static void a_process_of_many_lives_has_a_bounded_number_of_totals(void **state)
 {
@@ -322,6 +358,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(huge_counts_exclude_no_process_from_the_totals, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(an_ended_process_without_a_name_is_in_the_machine_only,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_process_of_many_lives_has_a_bounded_number_of_totals,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims_of_two_users_on_one_process_never_share_a_row,
