@@ -21,6 +21,8 @@
 #include "shared/base/log.h"
 
 #define MODULE "archive"
+/* Rows may be this much older than the check that sees the clock set back. */
+#define SETBACK_NS (2 * NTK_ARCHIVE_WATCH_NS)
 #define NOTE_HEAD "neuron-monitor archive 1"
 #define NOTE_BYTES_MAX ((size_t)64 * 1024)
 /* Sampling has priority. */
@@ -164,6 +166,20 @@ static void count_lost(struct ntk_archive_watch *watch, enum ntk_store_dataset_i
     }
 }
 
+/* A clock that was set back repeats time: written steps get more rows. They are written again after
+ * the clock has passed their end. */
+static uint64_t heed_clock(struct ntk_archive_watch *watch, enum ntk_store_dataset_id id,
+                           uint64_t done_ns)
+{
+    uint64_t now_ns = ntk_clock_wall_ns(watch->options.clock);
+    struct progress *progress = &watch->progress[id];
+
+    if (progress->done_ns > now_ns && now_ns > SETBACK_NS) {
+        progress->done_ns = ntk_store_dataset_start(id, now_ns - SETBACK_NS);
+    }
+    return done_ns < now_ns ? done_ns : now_ns;
+}
+
 static int archive_dataset(struct ntk_archive_watch *watch, struct ntk_store_reader *reader,
                            enum ntk_store_dataset_id id, struct ntk_err *err)
 {
@@ -180,6 +196,7 @@ static int archive_dataset(struct ntk_archive_watch *watch, struct ntk_store_rea
     if (ret < 0) {
         return ret;
     }
+    done_ns = heed_clock(watch, id, done_ns);
     count_lost(watch, id, whole_ns);
     uint64_t at_ns = progress->done_ns;
     if (at_ns && late_ns < at_ns) {

@@ -18,6 +18,7 @@
 struct message {
     struct message *next;
     bool is_spooled;
+    bool is_dropped; /* by the spool, while it was being sent */
     uint64_t number; /* of its file */
     uint64_t item_count;
     size_t bytes_count;
@@ -31,6 +32,7 @@ struct ntk_outbox {
     pthread_cond_t changed;
     struct message *first; /* older than the whole spool */
     struct message **end;
+    struct message *sending; /* NULL: none */
     size_t memory_bytes;
     struct ntk_spool *spool; /* NULL without */
     uint64_t synced_ns;      /* when the spool was synced last */
@@ -44,7 +46,6 @@ struct ntk_outbox {
     bool said_unread;        /* the spool could not be read, and is tried again */
     uint64_t drain_until_ns; /* 0 before the first drain() */
     struct ntk_outbox_counts counts;
-    uint64_t lost_items_reported;    /* shown on the page: a counter there never decreases */
     struct ntk_output_source source; /* not the lock's */
 };
 
@@ -106,6 +107,19 @@ static void count_unput(struct ntk_outbox *outbox, uint64_t item_count)
     outbox->counts.lost_items += outbox->options.puts_again ? 0 : item_count;
 }
 
+/* If the spool dropped the message that is being sent, it is in memory now: it may still arrive. */
+static void keep_sending(struct ntk_outbox *outbox)
+{
+    struct message *message = outbox->sending;
+
+    if (message && message->is_spooled && !ntk_spool_begins_with(outbox->spool, message->number)) {
+        message->is_spooled = false;
+        message->is_dropped = true;
+        outbox->counts.lost_items -= message->item_count;
+        outbox->counts.waiting_items += message->item_count;
+    }
+}
+
 /* Moves the message to the spool, which may reject it, and frees it. */
 static int spool_message(struct ntk_outbox *outbox, struct message *message, struct ntk_err *err)
 {
@@ -114,6 +128,7 @@ static int spool_message(struct ntk_outbox *outbox, struct message *message, str
     int ret = ntk_spool_put(outbox->spool, message->bytes, message->bytes_count,
                             message->item_count, &lost, err);
     outbox->counts.lost_items += lost;
+    keep_sending(outbox);
     count_unput(outbox, ret < 0 ? message->item_count : 0);
     message_free(message);
     return ret;
@@ -294,6 +309,7 @@ static void keep_on_disk(struct ntk_outbox *outbox, struct message *message)
     if (outbox->spool && !message->is_spooled && queue_to_spool(outbox, &ignored) >= 0 &&
         message_to_front(outbox, message, &ignored) >= 0) {
         outbox->counts.waiting_items -= message->item_count; /* the spool counts it from here on */
+        message->is_dropped = false;
     }
 }
 
@@ -365,13 +381,17 @@ static void *run(void *ctx)
         }
         /* A message being sent is in neither queue, but a spooled one still has its file. */
         outbox->counts.waiting_items += message->is_spooled ? 0 : message->item_count;
+        outbox->sending = message;
         bool is_done = send_one(outbox, message);
+        outbox->sending = NULL;
         outbox->counts.waiting_items -= message->is_spooled ? 0 : message->item_count;
-        if (is_done && message->is_spooled && !ntk_spool_remove(outbox->spool, message->number)) {
-            /* The spool dropped its file for a newer one and counted it as lost too early. */
-            outbox->counts.lost_items -= message->item_count;
+        if (is_done && message->is_spooled) {
+            (void)ntk_spool_remove(outbox->spool, message->number);
         }
-        if (is_done || message->is_spooled) {
+        if (!is_done && message->is_dropped) {
+            outbox->counts.lost_items += message->item_count;
+        }
+        if (is_done || message->is_spooled || message->is_dropped) {
             message_free(message);
         } else {
             push_front(outbox, message);
@@ -413,12 +433,9 @@ static void read_counts(void *ctx, struct ntk_output_counts *counts)
     struct ntk_outbox *outbox = ctx;
 
     pthread_mutex_lock(&outbox->lock);
-    if (outbox->counts.lost_items > outbox->lost_items_reported) {
-        outbox->lost_items_reported = outbox->counts.lost_items;
-    }
     counts->sent_items += outbox->counts.sent_items;
     counts->refused_items += outbox->counts.refused_items;
-    counts->lost_items += outbox->lost_items_reported;
+    counts->lost_items += outbox->counts.lost_items;
     counts->retry_count += outbox->counts.retry_count;
     counts->memory_items += outbox->counts.waiting_items + memory_items(outbox);
     counts->spool_items += outbox->spool ? ntk_spool_item_count(outbox->spool) : 0;

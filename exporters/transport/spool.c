@@ -252,11 +252,16 @@ static void remove_first(struct ntk_spool *spool)
     }
 }
 
-bool ntk_spool_remove(struct ntk_spool *spool, uint64_t number)
+bool ntk_spool_begins_with(const struct ntk_spool *spool, uint64_t number)
 {
     const struct entry *entry = first_get(spool);
 
-    if (!entry || entry->number != number) {
+    return entry && entry->number == number;
+}
+
+bool ntk_spool_remove(struct ntk_spool *spool, uint64_t number)
+{
+    if (!ntk_spool_begins_with(spool, number)) {
         return false;
     }
     remove_first(spool);

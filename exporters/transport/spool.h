@@ -65,6 +65,8 @@ struct ntk_spool_message {
  * message stays. */
 int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
                     struct ntk_spool_message *out_message, uint64_t *out_damaged_count);
+/* Whether the first message has this number. */
+bool ntk_spool_begins_with(const struct ntk_spool *spool, uint64_t number);
 /* Removes the message from ntk_spool_first() or put_front(); false if it was dropped meanwhile. */
 bool ntk_spool_remove(struct ntk_spool *spool, uint64_t number);
 /* Whether a message was added or removed since the last sync_begin(). */

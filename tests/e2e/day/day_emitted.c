@@ -26,7 +26,12 @@ int __wrap_ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64
 int __wrap_ntk_outbox_create(const struct ntk_outbox_options *options,
                              struct ntk_outbox **out_outbox, struct ntk_err *err)
 {
-    int ret = __real_ntk_outbox_create(options, out_outbox, err);
+    struct ntk_outbox_options tuned = *options;
+
+    if (strcmp(options->name, "remote write") == 0) {
+        tuned.spool_bytes_max = DAY_SPOOL_BYTES;
+    }
+    int ret = __real_ntk_outbox_create(&tuned, out_outbox, err);
     size_t i = 0;
 
     pthread_mutex_lock(&lock);

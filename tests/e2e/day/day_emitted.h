@@ -2,6 +2,8 @@
 /*
  * day_emitted - counts the items that exporters pass to their queues, before the queue counts them.
  *
+ * The spool of remote write is so small that an outage loses data.
+ *
  * A program that links this has -Wl,--wrap=ntk_outbox_create,--wrap=ntk_outbox_put.
  *
  * Threads: any.
@@ -14,6 +16,8 @@
 
 #include "exporters/transport/output_counts.h"
 
+/* Of the spool of remote write: less than an outage of an hour needs. */
+#define DAY_SPOOL_BYTES (UINT64_C(256) << 10)
 #define DAY_EMITTED_MAX NTK_OUTPUT_COUNTS_MAX
 
 struct day_emitted {

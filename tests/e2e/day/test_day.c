@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "tests/e2e/day/day_checks.h"
 #include "tests/e2e/day/day_jobs.h"
 #include "tests/e2e/day/day_life.h"
 #include "tests/e2e/day/day_receivers.h"
@@ -276,95 +277,6 @@ static void run_minute(struct fixture *f, unsigned minute)
 
 /* -- what must hold ---------------------------------------------------------------------------- */
 
-static uint64_t ask_db(const char *db, const char *query)
-{
-    char command[2048];
-    char text[64] = "";
-
-    (void)snprintf(command, sizeof command, "sqlite3 -readonly '%s' \"%s\"", db, query);
-    FILE *pipe = popen(command, "r");
-    assert_non_null(pipe);
-    char *line = fgets(text, sizeof text, pipe);
-    (void)pclose(pipe);
-    return line ? strtoull(text, NULL, 10) : UINT64_MAX;
-}
-
-/* All that an exporter passed to its queue arrived, or was counted. */
-static int check_items(struct fixture *f, const char *name, enum day_output output)
-{
-    const struct day_total *total = day_life_total(&f->life, name);
-    struct day_got got = day_receivers_got(f->receivers, output);
-
-    assert_non_null(total);
-    print_message("%-13s %9" PRIu64 " emitted = %9" PRIu64 " received + %" PRIu64
-                  " rejected + %" PRIu64 " lost + %" PRIu64 " killed; %" PRIu64
-                  " requests, %" PRIu64 " failures\n",
-                  name, total->emitted, got.items, total->refused, total->lost, total->killed,
-                  got.requests, got.failures);
-    return got.items == total->sent && got.repeated == 0 && got.invalid == 0 && got.failures > 0 &&
-           total->waiting == 0 &&
-           total->emitted == total->sent + total->refused + total->lost + total->killed;
-}
-
-static int check_executions(const char *name, double got, uint64_t wanted)
-{
-    if (got != (double)wanted) {
-        print_message("%s: %.0f of %" PRIu64 " executions\n", name, got, wanted);
-    }
-    return got == (double)wanted;
-}
-
-/* An application that ends between the last report of a killed agent and its end has no later
- * value: its last executions are in the totals of the machine only. */
-static int check_applications(const char *name, double got, uint64_t executed, uint64_t unreported)
-{
-    bool is_good = got <= (double)executed && got >= (double)(executed - unreported);
-
-    if (!is_good) {
-        print_message("%s: %.0f of %" PRIu64 " executions by application\n", name, got, executed);
-    }
-    return is_good;
-}
-
-static int check_outputs(struct fixture *f)
-{
-    static const struct {
-        const char *name;
-        enum day_output output;
-        bool is_difference, is_event; /* of values; else continuous counters */
-    } rows[] = { { "remote write", DAY_REMOTE_WRITE, false, false },
-                 { "otlp", DAY_OTLP, false, false },
-                 { "otlp traces", DAY_TRACES, true, true },
-                 { "cloudwatch", DAY_CLOUDWATCH, true, false } };
-    uint64_t executed = day_jobs_executed(f->jobs);
-    int is_good = 1;
-
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct day_got got = day_receivers_got(f->receivers, rows[i].output);
-        uint64_t wanted = executed - (rows[i].is_difference ? f->unreported : 0) -
-                          (rows[i].is_event ? f->unseen : 0);
-        is_good &= check_items(f, rows[i].name, rows[i].output);
-        is_good &= check_executions(rows[i].name, got.executions, wanted);
-        if (!rows[i].is_difference) {
-            is_good &= check_applications(rows[i].name, got.of_jobs, executed, f->unreported);
-        }
-    }
-    return is_good;
-}
-
-static int check_store(struct fixture *f)
-{
-    uint64_t executed = day_jobs_executed(f->jobs);
-    uint64_t stored =
-        ask_db(f->life.db, "SELECT (SELECT coalesce(sum(completed), 0) FROM execution_minute) + "
-                           "(SELECT coalesce(sum(completed), 0) FROM unwatched)");
-
-    print_message("database      at most %" PRIu64 " KiB of %" PRIu64 "\n", f->db_bytes_max / 1024,
-                  DB_BYTES / 1024);
-    return check_executions("database", (double)stored, executed) &
-           (f->db_bytes_max < DB_BYTES + DB_SLACK_BYTES);
-}
-
 /* SQLite's cache is empty at first and full after some hours. */
 static bool is_flat(const struct fixture *f, unsigned from, unsigned to, uint64_t cache_bytes)
 {
@@ -435,11 +347,20 @@ static void nothing_of_a_day_is_lost_uncounted(void **state)
     scrape(f, MINUTES);
     assert_int_equal(day_life_stop(&f->life), 0);
     day_life_add_own(&f->life);
+    const struct day_results day = { .life = &f->life,
+                                     .receivers = f->receivers,
+                                     .folder = f->folder,
+                                     .executed = day_jobs_executed(f->jobs),
+                                     .unreported = f->unreported,
+                                     .unseen = f->unseen };
     print_message("%zu jobs, %" PRIu64 " executions (%" PRIu64
                   " not reported by killed agents), %u scrapes\n",
                   day_jobs_begun(f->jobs), day_jobs_executed(f->jobs), f->unreported, f->scrapes);
-    int is_good = check_outputs(f) & check_store(f);
-    is_good &= check_executions("page", (double)f->scraped, day_jobs_executed(f->jobs));
+    int is_good = day_check_outputs(&day) & day_check_store(&day) & day_check_archive(&day);
+    print_message("database      at most %" PRIu64 " KiB of %" PRIu64 "\n", f->db_bytes_max / 1024,
+                  DB_BYTES / 1024);
+    is_good &= f->db_bytes_max < DB_BYTES + DB_SLACK_BYTES;
+    is_good &= day_check_executions("page", (double)f->scraped, day_jobs_executed(f->jobs));
     is_good &= is_flat(f, HOUR, MINUTES, DB_CACHE_BYTES);
     is_good &= is_flat(f, WARM, LATE, 0);
     assert_true(is_good);

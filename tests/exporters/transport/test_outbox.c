@@ -353,7 +353,8 @@ static void test_sent_though_its_file_is_gone(void **state)
     put(f, "123");
     assert_true(test_wait_until(was_tried_once, f)); /* from now on it is in the spool */
     put(f, "4567");
-    assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 3);
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 0); /* it may still arrive */
+    assert_int_equal(ntk_outbox_counts_get(f->outbox).waiting_items, 7);
     atomic_store(&f->peer.result, NTK_OUTBOX_SENT);
     assert_true(test_wait_until(is_drained, f));
     struct ntk_outbox_counts counts = ntk_outbox_counts_get(f->outbox);
