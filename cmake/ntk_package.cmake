@@ -1,5 +1,5 @@
 # `cpack` (./dev package) makes packages from the installed files. The files of a package are those
-# that install() gives its component; a folder with files of another package than "tools" sets
+# that install() gives its component; a folder with files of a package other than "tools" sets
 # CMAKE_INSTALL_DEFAULT_COMPONENT_NAME. dpkg-shlibdeps finds the dependencies, so packages are for the Debian release on
 # which they were made.
 

@@ -6,7 +6,7 @@
  * The HTTP library takes 2.6 MB of memory, mostly for unused encryption, and never frees it. The
  * agent needs only ten answers in its lifetime, so it lets a short-lived copy of its program ask.
  *
- * Owner: plain data. Threads: any; ntk_instance_child_cancel() from another thread than _ask.
+ * Owner: plain data. Threads: any; ntk_instance_child_cancel() from any thread but that of _ask.
  */
 #ifndef NTK_AGENT_COLLECT_INSTANCE_FACTS_H
 #define NTK_AGENT_COLLECT_INSTANCE_FACTS_H

@@ -107,7 +107,7 @@ struct shape {
 
 static struct shape input_shape(const struct answer *answer, int which)
 {
-    /* Rows are the summed dimension of a product. */
+    /* Rows are the contraction dimension of a matrix product. */
     return answer->kind == KIND_MATMUL && which == 0 ? (struct shape){ P, P }
                                                      : (struct shape){ P, N };
 }

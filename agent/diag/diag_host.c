@@ -129,9 +129,8 @@ static void clock_look(struct ntk_diag *diag)
         result.has_figure = is_synchronized;
         result.figure = (double)timex.maxerror / 1e6;
         ntk_diag_say(&result, "%s",
-                     is_synchronized
-                         ? "the kernel's bound of the error"
-                         : "the clock is set, but the kernel does not know a bound of its error");
+                     is_synchronized ? "the kernel's bound on the error"
+                                     : "the clock is set, but the kernel reports no error bound");
     }
     ntk_diag_add(diag, &result);
 }

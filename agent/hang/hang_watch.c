@@ -261,7 +261,7 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
     ntk_stuck_init(&stuck);
     if (ntk_stuck_add(&stuck, snapshot, "", 0) < 0) {
         ntk_stuck_fini(&stuck);
-        return false; /* the next period is checked again */
+        return false; /* checked again in the next period */
     }
     ntk_vec_each(struct ntk_stuck_row, row, &stuck.rows) {
         uint64_t key = stuck_key(row->runtime, row->core->core);

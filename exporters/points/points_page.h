@@ -296,7 +296,7 @@ struct ntk_points_page {
 void ntk_points_page_init(struct ntk_points_page *page, const struct ntk_exporter_options *options);
 /* 0 or -ENOMEM (some series may then be missing until the next update). */
 int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapshot *snapshot);
-/* The same for everything that was counted before the first update: no tag is on the page until a
+/* Same, for totals from before the first update. A tag appears on the page only once a
  * process has it. */
 int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapshot *totals);
 /* Notes that the page was served; true if a series left the page because of it. A stale page does

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* activity_over_time - takes spans in order of time and adds the uncovered part of each to the
+/* activity_over_time - takes spans in time order and adds the uncovered part of each to the
  * pieces that it crosses. */
 #include "profiler/analysis/activity_over_time.h"
 

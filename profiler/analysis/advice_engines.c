@@ -212,11 +212,11 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     }
     if (tensor_rate(list, &rate, &busy_share) && busy_share >= NTK_ADVICE_ACTIVE_RATIO) {
         add_busy_lines(list, &busy);
-        item = ntk_advice_judge(
-            list, NTK_ADVICE_TENSOR_RATE, rate, busy_share,
-            "while it is busy (%.1f%% of the execution), the tensor engine does %.1f%% "
-            "of the operations it is capable of%s",
-            100 * busy_share, 100 * rate, ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
+        item = ntk_advice_judge(list, NTK_ADVICE_TENSOR_RATE, rate, busy_share,
+                                "while busy (%.1f%% of the execution), the tensor engine reaches "
+                                "%.1f%% of its peak rate%s",
+                                100 * busy_share, 100 * rate,
+                                ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
         if (list->input->path) { /* the threshold, and the peak */
             ntk_advice_gain(
                 item, list->tensor * (1 - rate / ntk_advice_threshold(NTK_ADVICE_TENSOR_RATE)),

@@ -42,9 +42,9 @@ struct ntk_bubble_cause {
     enum ntk_idle_reason reason;
     /* for NTK_IDLE_ENGINE and _DMA: what ended the wait; part_ps is 0 */
     struct ntk_chain_link maker;
-    uint64_t count;             /* of gaps */
-    int64_t gaps_ps;            /* of their whole time */
-    int64_t cause_ps;           /* of those due to the cause */
+    uint64_t count;             /* number of gaps */
+    int64_t gaps_ps;            /* total duration of the gaps */
+    int64_t cause_ps;           /* part due to the cause */
     size_t bubble_count;        /* at most the limit */
     struct ntk_bubble *bubbles; /* its longest gaps, by length, then time */
 };
@@ -57,7 +57,7 @@ struct ntk_bubbles_options {
 struct ntk_bubbles {
     int64_t total_ps; /* of the execution */
     size_t engine_count;
-    uint64_t count; /* of gaps */
+    uint64_t count; /* number of gaps */
     int64_t idle_ps;
     size_t cause_count;
     /* By descending time, but NTK_IDLE_END last: it cannot be shortened. */

@@ -35,7 +35,7 @@ struct ntk_chip_memory_space {
     struct ntk_chip_memory_part *parts; /* at the peak, the largest first */
     uint64_t value_count;               /* total number */
     size_t life_count;
-    struct ntk_chip_life *lives; /* in order of time */
+    struct ntk_chip_life *lives; /* in time order */
 };
 
 struct ntk_chip_memory {

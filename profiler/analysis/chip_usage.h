@@ -34,7 +34,7 @@ struct ntk_chip_usage {
 /* A negative result stops. */
 typedef int ntk_chip_usage_put(void *ctx, const struct ntk_chip_usage *usage);
 
-/* Rows of the spaces (bits) in order of time; at equal times the state buffer comes first. */
+/* Rows of the spaces (bits) in time order; at equal times the state buffer comes first. */
 int ntk_analysis_chip_usage(const struct ntk_program *program, size_t core_index, unsigned spaces,
                             ntk_chip_usage_put *put, void *ctx);
 

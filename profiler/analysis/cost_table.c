@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cost_table - instructions in order of time, added to their layer, operation and slot. */
+/* cost_table - instructions in time order, added to their layer, operation and slot. */
 #include "profiler/analysis/cost_table.h"
 
 #include <errno.h>

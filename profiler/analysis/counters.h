@@ -61,7 +61,7 @@ void ntk_counters_init(struct ntk_counters *counters, const struct ntk_transfers
 /* The value from then on. A negative result stops and is returned. */
 typedef int ntk_counter_put(void *ctx, enum ntk_counter counter, int64_t time_ps, double value);
 
-/* Counter by counter, each in order of time. */
+/* Counter by counter, each in time order. */
 int ntk_analysis_counters(const struct ntk_counters *counters, size_t core, ntk_counter_put *put,
                           void *ctx);
 

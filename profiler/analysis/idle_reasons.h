@@ -75,7 +75,7 @@ struct ntk_idle_reasons {
 /* As part of a sentence; NULL for ENGINE and DMA, which name what they waited for. */
 const char *ntk_idle_reason_text(enum ntk_idle_reason reason);
 
-/* A stretch of idle time with one reason. Those of an engine are in order of time; adjacent ones
+/* A stretch of idle time with one reason. Those of an engine are in time order; adjacent ones
  * have no work in between. */
 struct ntk_idle_part {
     size_t core; /* index in the trace */

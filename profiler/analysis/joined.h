@@ -59,7 +59,7 @@ struct ntk_joined_rank {
     uint64_t waited_ns;  /* for the last rank to arrive, whether a core executed or not */
     uint64_t last_count; /* joints at which it was the only last one */
     uint64_t path_ns[NTK_JOINED_PART_COUNT]; /* of the critical path: run, host, link, unknown */
-    bool has_other_clock;                    /* on another machine than the first rank */
+    bool has_other_clock;                    /* on a different machine from the first rank */
     int64_t offset_ns;        /* of its clock relative to the first rank's; already subtracted */
     uint64_t offset_apart_ns; /* half of the offsets are within a range of this width */
 };

@@ -9,7 +9,8 @@
 
 #include "shared/base/fs.h"
 
-/* Limit of operations that a rank may do in another order than other ranks, as with queues. */
+/* Maximum number of operations that a rank may run in a different order from other ranks, as
+ * happens with queues. */
 #define WINDOW 32U
 #define NODES_HEAP_BYTES ((size_t)16 << 20)
 
@@ -38,7 +39,7 @@ static void segment(struct ntk_join *join, const struct ntk_join_walker *walker,
 }
 
 /* How long a core executes between two moments, reported as `in`, the rest as `out`. Called in
- * order of time. */
+ * time order. */
 static int64_t run_in(struct ntk_join *join, struct ntk_join_walker *walker, int64_t from_ns,
                       int64_t until_ns, enum ntk_joined_part in, enum ntk_joined_part out)
 {

@@ -29,7 +29,7 @@ struct ntk_transfers;
 
 struct ntk_lost_changes {
     size_t count;
-    const struct ntk_trace_event *events; /* in order of time */
+    const struct ntk_trace_event *events; /* in time order */
     struct ntk_long_list list;            /* that they are in */
     /* uint32_t: indices of the core's changes that those in events replace, in order */
     struct ntk_long_list replaced;
@@ -44,7 +44,7 @@ int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
                           struct ntk_lost_changes *out_changes);
 void ntk_lost_changes_fini(struct ntk_lost_changes *changes);
 
-/* Numbers of all changes in order of time, as uint32_t: the core's count from 0, derived ones
+/* Numbers of all changes in time order, as uint32_t: the core's count from 0, derived ones
  * continue after those. Empty without derived ones. 0 or -errno; the caller frees the
  * list. */
 int ntk_lost_changes_order(const struct ntk_lost_changes *changes, const struct ntk_trace *trace,

@@ -21,7 +21,7 @@
  * ring that does not fit ends the rule for this and all later transfers; left-over packets end it
  * for all.
  *
- * Fed in order of time: memory is that of the queues. Owner: caller's storage. Threads: one.
+ * Fed in time order: memory is that of the queues. Owner: caller's storage. Threads: one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_PACKET_RULES_H
 #define NTK_PROFILER_ANALYSIS_PACKET_RULES_H

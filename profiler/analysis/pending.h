@@ -5,7 +5,7 @@
  *
  * Transfers without known packets have no end, and are not counted.
  *
- * Pure: transfers to points in order of time. Memory grows with the number of simultaneous
+ * Pure: transfers to points in time order. Memory grows with the number of simultaneous
  * transfers.
  */
 #ifndef NTK_PROFILER_ANALYSIS_PENDING_H

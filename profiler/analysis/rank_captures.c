@@ -19,7 +19,7 @@ static void capture_place(const struct rank_reading *reading,
     uint64_t start_ns = 0;
 
     if (nc == UINT32_MAX) {
-        capture->omitted_reason = "its name does not contain the core";
+        capture->omitted_reason = "its name does not contain a core number";
     } else if (!info) {
         capture->omitted_reason = "no trace_info.pb next to it, so its rank is unknown";
     } else if (strstr(ntk_str_base_name(capture->path), "_session_")) {

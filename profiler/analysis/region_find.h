@@ -3,7 +3,7 @@
  * region_find - the interface between the parts of regions.h: regions and their instances, in the
  * order of discovery.
  *
- * Instances of one region are in order of time. Owner: regions.c. Threads: one.
+ * Instances of one region are in time order. Owner: regions.c. Threads: one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_REGION_FIND_H
 #define NTK_PROFILER_ANALYSIS_REGION_FIND_H

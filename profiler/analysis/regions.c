@@ -103,7 +103,7 @@ int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t s
         of->start_ps = start_ps;
         of->end_ps = start_ps;
     }
-    /* They come in order of time and may overlap. */
+    /* They come in time order and may overlap. */
     int64_t fresh_ps = start_ps > of->end_ps ? start_ps : of->end_ps;
     of->covered_ps += end_ps > fresh_ps ? end_ps - fresh_ps : 0;
     of->end_ps = end_ps > of->end_ps ? end_ps : of->end_ps;

@@ -56,7 +56,7 @@ struct ntk_region_instance {
 };
 
 struct ntk_region_outlier {
-    uint64_t index; /* in the instances of the region, in order of time */
+    uint64_t index; /* in the instances of the region, in time order */
     int64_t start_ps, end_ps;
 };
 
@@ -77,7 +77,7 @@ struct ntk_region {
     int64_t covered_ps;       /* covered time of the execution, counted once if instances overlap */
     uint64_t worst;           /* index of the first instance with this time */
     int64_t start_ps, end_ps; /* of all instances */
-    size_t first_instance;    /* the others follow, in order of time */
+    size_t first_instance;    /* the others follow, in time order */
     uint64_t outlier_count;   /* including those not kept */
     uint32_t outliers_kept;
     struct ntk_region_outlier outliers[NTK_REGION_OUTLIERS];

@@ -49,7 +49,7 @@ static int transfer_key(const struct ntk_release_search *index, size_t item)
 struct sorting {
     key_of *key;
     struct ntk_by_number *to;
-    const uint32_t *order; /* items in order of time; NULL: they are */
+    const uint32_t *order; /* items in time order; NULL: they are */
 };
 #define SORTINGS_MAX 2
 

@@ -38,7 +38,7 @@ int ntk_steps_add(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps, do
 /* The same for an amount that is spread evenly over the time (at least one ns); values are per
  * second. */
 int ntk_steps_add_amount(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps, double amount);
-/* Steps in order of time, each different from the previous one; none if nothing was added. Empties
+/* Steps in time order, each different from the previous one; none if nothing was added. Empties
  * steps. */
 int ntk_steps_finish(struct ntk_steps *steps, enum ntk_steps_kind kind, ntk_steps_put *put,
                      void *ctx);

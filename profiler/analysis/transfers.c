@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* transfers - processes instructions, changes and packets of a core in order of time. */
+/* transfers - processes instructions, changes and packets of a core in time order. */
 #include "profiler/analysis/transfers.h"
 
 #include <errno.h>

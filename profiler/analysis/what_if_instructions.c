@@ -294,7 +294,7 @@ static void finish(struct ntk_retime *r, uint32_t item)
                 ntk_retime_smaller(r->pending_end_ps, r->core->instructions[r->pending[e]].end_ps);
         }
     }
-    /* It is the last one of its engine: it is not made again. */
+    /* It is the last instruction of its engine: its moment is not calculated again. */
     finish_moment(r, find_moment(r, item), ntk_retime_fact(r, item), causes);
 }
 

@@ -3,7 +3,7 @@
  * work_match - maps layers and regions of one program to those of another.
  *
  * The time of instructions is matched word by word (work_units.h), from the closest form to the
- * widest: work with the same form on both sides is matched in order of time, relative to the length
+ * widest: work with the same form on both sides is matched in time order, relative to the length
  * of each side. Unmatched work tries the next form; finally it counts as gone or new.
  *
  * A link between an old and a new unit covers at least NTK_WORK_LINK_RATIO of the time of either

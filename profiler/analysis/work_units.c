@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* work_units - adds instructions in order of time to the words of their layer or region. */
+/* work_units - adds instructions in time order to the words of their layer or region. */
 #include "profiler/analysis/work_units.h"
 
 #include <errno.h>

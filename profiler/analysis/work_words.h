@@ -23,7 +23,7 @@ struct ntk_work_words *ntk_work_words_create(const struct ntk_program *program, 
                                              struct ntk_vec *words, struct ntk_map *numbers);
 void ntk_work_words_destroy(struct ntk_work_words *words);
 
-/* The word of an instruction; call in order of time. NTK_WORK_NO_WORD: none. *failed is -ENOMEM. */
+/* The word of an instruction; call in time order. NTK_WORK_NO_WORD: none. *failed is -ENOMEM. */
 uint32_t ntk_work_words_next(struct ntk_work_words *words,
                              const struct ntk_trace_instruction *instruction, int *failed);
 

@@ -68,7 +68,7 @@ static const struct ntk_opt_program program = {
                "while no execution is in flight.",
     .options = options,
     .epilogue = "The process needs hooks: the runtime of this project, neuron-monitor run, or\n"
-                "neuron-monitor attach. Only users that may trace the process can observe it.\n"
+                "neuron-monitor attach. Only users who may trace the process can observe it.\n"
                 "The method bpf requires root (or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE) and a\n"
                 "kernel with BTF. docs/idle.md defines the causes.",
 };

@@ -29,7 +29,7 @@ struct ntk_export_core {
     /* As shown. */
     const char *queue_names[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
     const char *semaphore_names[NTK_EXPORT_SEMAPHORES];
-    /* The others follow in order of time. */
+    /* The others follow in time order. */
     int64_t first_instruction_id, first_packet_id, first_transfer_id;
 };
 
@@ -74,11 +74,11 @@ int ntk_export_source_lines(const struct ntk_export *export,
 /* 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
                       struct ntk_export **out_export);
-/* The same for tables of single rows, such as Instruction and DmaPacket: the others, which need a
- * pass over the whole trace, are empty. */
+/* Same, but only for tables read row by row, such as Instruction and DmaPacket; tables that need
+ * a pass over the whole trace are empty. */
 int ntk_export_create_rows(const struct ntk_trace *trace, const char *profile_name,
                            const char *path, struct ntk_export **out_export);
-/* The same for tables of source lines only: names are also missing. */
+/* Same, but only for tables of source lines: names are also missing. */
 int ntk_export_create_lines(const struct ntk_trace *trace, struct ntk_export **out_export);
 void ntk_export_destroy(struct ntk_export *export);
 

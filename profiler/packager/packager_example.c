@@ -32,7 +32,7 @@ static const struct ntk_opt options[] = {
       "use numbers of TYPE, float32 or bfloat16 (default)", "float32 bfloat16" },
     { 0, "target", "NAME", NTK_OPT_TEXT, &target,
       "build for a generation: sunda, cayman, mariana, or * for as many machines as possible; "
-      "--list shows the others (default: a generation that the machine named by "
+      "--list shows all names (default: a generation that the machine named by "
       "NEURON_SOFT_INSTANCE can run)" },
     { 0, "lnc", "N", NTK_OPT_U64, &lnc,
       "set the number of physical cores per logical core: 1 or 2 (default: as on the machine named "

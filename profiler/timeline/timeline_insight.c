@@ -28,7 +28,7 @@ static size_t core_of(const struct ntk_timeline *timeline, const struct ntk_time
 
 /* ---- positions of trace objects on the timeline ---------------------------------------------- */
 
-/* References ascend with the slices of a track, because both are in order of time. */
+/* References ascend with the slices of a track, because both are in time order. */
 static const struct ntk_timeline_slice *find_ref(const struct ntk_timeline_track *track,
                                                  uint32_t ref)
 {

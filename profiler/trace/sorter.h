@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sorter - a list in order of time from items that come almost in order, in bounded memory.
+ * sorter - a list in time order from items that come almost in order, in bounded memory.
  *
  * An item is 16 or 32 bytes and begins with its time, an int64_t. Items with equal times are
  * ordered by a function; if it returns 0, they keep their order. A list longer than the memory goes

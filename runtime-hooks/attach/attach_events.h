@@ -36,7 +36,7 @@ enum ntk_attach_kind {
  *        0    8 start_ns  when the call began
  *        8    8 end_ns    when it returned; 0 it runs
  *       16    4 kind      enum ntk_attach_kind
- *       20    4 tid       as the first pid namespace numbers it
+ *       20    4 tid       as the first PID namespace numbers it
  *       24    4 status    of a call that returned
  *       28    4 vnc       the process's own number of a core; -1 none
  *       32    8 handle    the model or tensor, a pointer of the process

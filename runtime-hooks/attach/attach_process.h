@@ -53,7 +53,7 @@ struct ntk_attach_process {
 uint64_t ntk_attach_process_start_time(pid_t pid);
 /* As above; 0 unknown. */
 uint64_t ntk_attach_process_stack(pid_t pid);
-/* Whether a thread is alive, by its number in the first pid namespace; true if /proc does not show
+/* Whether a thread is alive, by its number in the first PID namespace; true if /proc does not show
  * those numbers. */
 bool ntk_attach_process_has_thread(pid_t pid, uint32_t tid);
 /* Reads its libraries and whether it has hooks. 0, -ESRCH, or -EACCES if its mappings may not be

@@ -100,7 +100,7 @@ struct ntk_cnrt_task {
 /* queue: a cnrtQueue_t or cnrtStream_t. Returns at once. On an error the caller still owns ctx.
  * CNRT_RET_ERR_QUEUE: not a queue. CNRT_RET_ERR_INVALID: more cores than the device has, unknown
  * cluster, or wrong number of parameters; errors of ntk_cnrt_memory_take();
- * CNRT_RET_ERR_INVALID_POINTER: memory of another device than the queue's. */
+ * CNRT_RET_ERR_INVALID_POINTER: memory of a different device than the queue's. */
 NTK_CNRT_API int ntk_cnrt_task_push(void *queue, const struct ntk_cnrt_task *task);
 /* CNRT_RET_SUCCESS if this is an open queue. *out_device (may be NULL): ordinal. */
 NTK_CNRT_API int ntk_cnrt_queue_check(void *queue, int *out_device);

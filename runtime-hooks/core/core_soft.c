@@ -52,7 +52,7 @@ static int lock_holder(int fd, uint32_t first, uint32_t count)
     if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK) {
         return 0;
     }
-    return lock.l_pid != 0 ? (int)lock.l_pid : -1; /* 0: in another pid namespace */
+    return lock.l_pid != 0 ? (int)lock.l_pid : -1; /* 0: in another PID namespace */
 }
 
 int ntk_core_soft_lock(struct ntk_core_soft *soft, uint32_t byte)

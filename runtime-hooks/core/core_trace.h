@@ -45,7 +45,7 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_CC,        /* span: a collective operation */
     NTK_CORE_TRACE_BARRIER,   /* span: a core waits for others */
     NTK_CORE_TRACE_NUMERICAL, /* NaN in an execution */
-    NTK_CORE_TRACE_SWITCH,    /* another model than last time */
+    NTK_CORE_TRACE_SWITCH,    /* a different model than last time */
     NTK_CORE_TRACE_SYNC,      /* host and device clock at one moment */
     /* of the host */
     NTK_CORE_TRACE_LOAD,

@@ -210,7 +210,7 @@ struct ntk_engine_program {
     uint64_t bounce_bytes_max;           /* of any instruction or transfer */
     uint64_t dma_start_count;            /* number of DMA starts per run */
     uint64_t opaque_ps;                  /* duration of an opaque program */
-    uint32_t pinned_first, pinned_count; /* in starts: moved at the start of the model */
+    uint32_t pinned_first, pinned_count; /* range of `starts` that is moved when the model starts */
     bool has_matmul, has_random, has_latches;
     bool has_flow, has_jumps; /* registers or jumps; jumps */
     struct ntk_engine_writes writes;

@@ -12,7 +12,7 @@
 
 #include "runtime-hooks/interpose/early.h"
 
-/* For the explicit interface only addresses, because each form has its own types. */
+/* The explicit interface needs only addresses, because each form has its own types. */
 #define OBSERVED(name)
 #define OBSERVED_2(name) extern void observed_2_##name(void);
 #define OBSERVED_3(name) extern void observed_3_##name(void);

@@ -34,7 +34,7 @@ const struct interpose_call_row interpose_calls[INTERPOSE_CALLS] = {
 interpose_function interpose_real[INTERPOSE_CALLS];
 bool interpose_real_is_form_2;
 
-/* A library that was found, until the first one is published. */
+/* A library that a thread found before any was published. */
 struct library {
     bool is_open;
     bool is_form_2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * popef_run - runs the model of PopEF files on NeuronCores through libnrt: options, cores, the
- * final messages. The work is run_flow.c.
+ * final messages. run_flow.c does the work.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -35,7 +35,8 @@ int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
 
 struct ntk_clock;
 /* Sends SIGTERM to each (0: none) and, after grace_ns, SIGKILL to those that remain; waits for
- * them, except for one that the kernel keeps. clock NULL: the system's. */
+ * them to exit, except a process stuck in the kernel (uninterruptible sleep). clock NULL: the
+ * system's. */
 void ntk_child_stop(const struct ntk_clock *clock, const pid_t *pids, size_t count,
                     uint64_t grace_ns);
 

@@ -54,7 +54,7 @@ extern "C" {
 struct ntk_span_rules;
 struct ntk_collector_options {
     const struct ntk_clock *clock; /* NULL: the system's */
-    /* NULL: "/proc"; may be that of another pid namespace: the host's */
+    /* NULL: "/proc"; may be that of another PID namespace: the host's */
     const char *proc_root;
     const char *sysfs_root;   /* an explicit tree that replaces /sys; NULL: found */
     const char *driver_sysfs; /* NULL: "/sys" (tests) */

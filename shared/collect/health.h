@@ -60,8 +60,9 @@ struct ntk_health_time {
 struct ntk_health *ntk_health_create(void); /* NULL if out of memory */
 void ntk_health_destroy(struct ntk_health *health);
 
-/* Takes the current devices, repeatedly. is_new: another tree than before. After NTK_HEALTH_LOST_NS
- * a driver's missing devices are unknown, and those of a removed software machine are forgotten. */
+/* Takes the current devices, repeatedly. is_new: a different tree from before. After
+ * NTK_HEALTH_LOST_NS a driver's missing devices are unknown, and those of a removed software
+ * machine are forgotten. */
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,
                      struct ntk_health_time now);
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define NTK_SOFT_HOLDER_ELSEWHERE UINT32_MAX /* in another pid namespace */
+#define NTK_SOFT_HOLDER_ELSEWHERE UINT32_MAX /* in another PID namespace */
 
 /* A descriptor of soft.lock, or -1. hooks_dir: NULL for the environment's. */
 int ntk_soft_lock_open(const char *hooks_dir, int flags);
@@ -24,7 +24,7 @@ uint32_t ntk_soft_lock_holder(const char *hooks_dir, uint32_t first, uint32_t co
 
 struct ntk_soft_holder {
     uint32_t pid; /* as ntk_soft_lock_holder() */
-    /* the owner's pid in its pid namespace; with pid 0 an owner that was killed */
+    /* the owner's pid in its PID namespace; with pid 0 an owner that was killed */
     uint32_t noted_pid;
     uint64_t since_ns; /* since 1970, when the owner took the core; 0 unknown */
 };

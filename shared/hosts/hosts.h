@@ -99,7 +99,8 @@ int ntk_hosts_ask(struct ntk_host *hosts, size_t count, const char *path,
 void ntk_host_set(struct ntk_host *host, const char *address);
 void ntk_host_fini(struct ntk_host *host);
 
-/* The parts, for callers with a loop. A request to a host, without its URL: */
+/* The individual steps, for callers that run their own event loop. A request to a host, without
+ * its URL: */
 struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remote, const char *url);
 /* Parses the snapshot of an answer with a status. Negative with a message. */
 int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,

@@ -3,7 +3,7 @@
  * bpf_events - the events from the program in the kernel (hostwork.bpf.c) to the sampler
  * (sample_bpf.c).
  *
- * Times are nanoseconds of CLOCK_MONOTONIC, thread ids are those of the first pid namespace. Both
+ * Times are nanoseconds of CLOCK_MONOTONIC, thread ids are those of the first PID namespace. Both
  * sides are compiled together: the layout may change at any time. Fixed-width types of the C
  * library only.
  */

@@ -102,7 +102,7 @@ struct ntk_host_collective {
 };
 
 struct ntk_host_thread {
-    uint32_t tid, pid;                  /* in the sampler's pid namespace */
+    uint32_t tid, pid;                  /* in the sampler's PID namespace */
     char name[NTK_HOST_COMM_BYTES + 1]; /* clean */
     uint64_t first_ns, last_ns;         /* time of its observation */
 };
@@ -225,7 +225,7 @@ struct ntk_host_result {
     struct ntk_host_share causes[NTK_HOST_CAUSE_COUNT];
     struct ntk_vec rows;   /* struct ntk_host_row, largest first */
     struct ntk_vec flames; /* struct ntk_host_flame, largest first */
-    struct ntk_vec steps;  /* struct ntk_host_step, in order of time */
+    struct ntk_vec steps;  /* struct ntk_host_step, in time order */
     struct ntk_vec pieces; /* struct ntk_host_piece, by gap and start */
 };
 /* Sorts the vecs of the records; the result borrows their texts. core_count: held cores. 0 or

@@ -2,7 +2,7 @@
 /*
  * process - the processes and threads of a job in /proc, and whether this program may trace them.
  *
- * Numbers are those of this program's pid namespace. Processes and threads may vanish at any time,
+ * Numbers are those of this program's PID namespace. Processes and threads may vanish at any time,
  * which is not an error.
  */
 #ifndef NTK_SHARED_HOSTWORK_PROCESS_H

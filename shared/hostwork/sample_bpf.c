@@ -295,7 +295,7 @@ static int sampler_open(const struct ntk_host_sampler_options *options,
     }
     if (!ntk_host_process_is_first_namespace()) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "this program runs in its own pid namespace (a container without "
+                           "this program runs in its own PID namespace (a container without "
                            "hostPID)");
     }
     sampler = calloc(1, sizeof *sampler);

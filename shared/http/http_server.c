@@ -773,7 +773,7 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     return send_answer(server, connection, &answer);
 }
 
-/* A text with a NUL would end there for us, and name another object than the request: it is
+/* A text with a NUL would end there for us, and name a different object from the request: it is
  * invalid. */
 static size_t unescape(void *ctx, struct MHD_Connection *connection, char *text)
 {

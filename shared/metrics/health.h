@@ -106,7 +106,7 @@ void ntk_health_forget_since(struct ntk_snapshot *snapshot, uint64_t from_ns, ui
 void ntk_health_reason_format(uint32_t device_index, enum ntk_health_reason reason, char *buf,
                               size_t buf_bytes);
 
-/* The verdict about a machine is that of its worst device, with the greatest action among all.
+/* The verdict on a machine is that of its worst device, with the greatest action among all.
  * Zeroed: no device yet. */
 struct ntk_health_node {
     bool is_known; /* some device has a verdict */
@@ -117,7 +117,7 @@ struct ntk_health_node {
 void ntk_health_node_add(struct ntk_health_node *node, uint32_t verdict);
 void ntk_health_node_add_reason(struct ntk_health_node *node, enum ntk_health_reason reason);
 
-/* The verdict about a core, by its number in the device: the worst of its reasons. Reasons of the
+/* The verdict on a core, by its number in the device: the worst of its reasons. Reasons of the
  * whole device are not included. */
 enum ntk_health_verdict ntk_health_core_verdict(const struct ntk_device_sample *device,
                                                 uint32_t local_core);

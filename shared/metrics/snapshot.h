@@ -616,7 +616,7 @@ enum {
 struct ntk_runtime_sample {
     uint32_t has;
     uint32_t pid;        /* in this machine's /proc: the pid in reports */
-    uint32_t header_pid; /* in the process's pid namespace; key together with start_time and uid */
+    uint32_t header_pid; /* in the process's PID namespace; key together with start_time and uid */
     uint64_t start_time; /* clock ticks since boot, field 22 of /proc/<pid>/stat */
     uint32_t uid;        /* owner of the segment */
     bool software;       /* runs on software cores: engines, FLOPs, device latency are known */

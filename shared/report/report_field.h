@@ -6,7 +6,7 @@
  * and reads it back, so the two cannot differ. Other data (sums, rates, lists of objects) is
  * written and read by adjacent functions in the part's file.
  *
- * Reading is typed: a value of another type than the row's counts as absent, and an absent one
+ * Reading is typed: a value of a different type from the row's counts as absent, and an absent one
  * leaves the member unchanged.
  *
  * Owner:   the caller's storage; the snapshot owns texts and histograms that are read.

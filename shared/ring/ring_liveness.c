@@ -51,7 +51,7 @@ static uint64_t pid_namespace_of(const char *proc_root)
     return (uint64_t)status.st_ino;
 }
 
-/* Whether proc_root belongs to another pid namespace: its "self" is not this process. */
+/* Whether proc_root belongs to another PID namespace: its "self" is not this process. */
 static bool is_foreign_proc(const char *proc_root)
 {
     char path[NTK_PATH_BYTES];
@@ -249,8 +249,8 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
         if (process->uid != 0 && !is_same_namespace(liveness, segment)) {
             return ntk_err_set(
                 err, -EPERM, NTK_ERR_NO_OFFSET,
-                "%s of user %" PRIu32
-                " describes a process of another pid namespace, which cannot be verified",
+                "%s (user %" PRIu32
+                ") describes a process in another PID namespace, which cannot be verified",
                 segment->path, process->uid);
         }
     }
@@ -267,7 +267,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     }
     if (!is_of(&status, process->uid)) {
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "%s of user %" PRIu32 " describes process %s of user %" PRIu32,
+                           "%s (user %" PRIu32 ") describes process %s of user %" PRIu32,
                            segment->path, process->uid, pid, status.uid[0]);
     }
     if (holder > 0) {

@@ -15,7 +15,7 @@
 /* How this reader sees processes; filled by ntk_ring_liveness_init(), proc_root is borrowed. */
 struct ntk_ring_liveness {
     const char *proc_root;
-    bool is_foreign_proc; /* proc_root shows another pid namespace than ours: the host's */
+    bool is_foreign_proc; /* proc_root shows another PID namespace than ours: the host's */
     uint64_t own_pid_namespace;
     uint64_t own_start_time;
     uint32_t own_pid;

@@ -44,7 +44,7 @@ struct ntk_clock;
 
 struct ntk_ring_options {
     const char *folder; /* instead of the folders of paths.h; NULL: those */
-    /* Instead of "/proc"; NULL: "/proc". If it belongs to another pid namespace (the host's,
+    /* Instead of "/proc"; NULL: "/proc". If it belongs to another PID namespace (the host's,
      * mounted in a container), pids are those that it shows. */
     const char *proc_root;
     bool hold; /* locks byte 1: files of clean exits wait until they are reaped */

@@ -50,7 +50,7 @@ struct ntk_ring_segment {
     char *path;
     const char *name;
     enum ntk_segment_state state;
-    uint32_t host_pid;        /* pid in a proc_root of another pid namespace; 0 unknown */
+    uint32_t host_pid;        /* pid in a proc_root of another PID namespace; 0 unknown */
     bool is_host_pid_sought;  /* it cannot appear later */
     uint32_t free_lock_polls; /* polls in a row that found byte 0 free */
     uint64_t free_lock_poll;  /* the last of them */

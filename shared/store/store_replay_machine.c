@@ -10,7 +10,7 @@
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
-/* For one machine: more is a damaged row. */
+/* Maximum per machine; a larger count means the row is damaged. */
 #define CORES_MAX 8192
 
 static void take_machine(const struct ntk_replay *replay, sqlite3_stmt *statement)

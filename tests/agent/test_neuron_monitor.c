@@ -58,7 +58,7 @@ static void expect(struct fixture *f, const char *a, const char *b, int code, co
     test_run_fini(&run);
 }
 
-static void wrong_usage_is_one_line_and_2(void **state)
+static void usage_errors_print_one_line_and_exit_with_2(void **state)
 {
     expect(*state, "--wat", NULL, 2, "neuron-monitor: unknown option '--wat'\n" TRY);
     expect(*state, "--config-file", NULL, 2,
@@ -502,7 +502,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(wrong_usage_is_one_line_and_2),
+        CASE(usage_errors_print_one_line_and_exit_with_2),
         CASE(a_configuration_that_cannot_be_used_is_one_line_and_1),
         CASE(a_port_in_use_is_one_line_and_1),
         CASE(a_database_that_cannot_be_made_is_one_line_and_1),

@@ -49,7 +49,7 @@ if [ "$(id -u)" = 0 ] && [ -r /sys/kernel/btf/vmlinux ] && [ "$(stat -Lc %i /pro
     echo "$before" >$stats
     stop_observer
 else
-    figure "observer by BPF" missing "requires root, BTF, $stats and the first pid namespace"
+    figure "observer by BPF" missing "requires root, BTF, $stats and the first PID namespace"
 fi
 observe proc
 figure "observer by /proc" "$(share_of cpu_ns $observer)" "% of the CPU time of the job" most 1

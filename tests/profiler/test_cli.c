@@ -88,7 +88,7 @@ static void expect(struct test_run run, int exit_code, const char *text)
     test_run_fini(&run);
 }
 
-static void wrong_usage_is_one_line_and_exit_code_2(void **state)
+static void usage_errors_print_one_line_and_exit_with_2(void **state)
 {
     struct fixture *f = *state;
 
@@ -698,7 +698,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(wrong_usage_is_one_line_and_exit_code_2),
+        TEST(usage_errors_print_one_line_and_exit_with_2),
         TEST(help_is_on_stdout),
         TEST(bad_files_are_one_sentence_and_exit_code_1),
         TEST(a_part_of_a_system_trace_is_named_and_belongs_to_d),

@@ -3,10 +3,10 @@
  * fleet - many machines in one process. Each is a page of the real exporter, updated with reports
  * that real agents wrote: one report per scrape or push.
  *
- *   fleet serve NODES FILE... /n/0/metrics and so on; prints "port port ..." and serves fleet push
- *   NODES ROUNDS SECONDS URL FILE...
- *                                          pushes as remote write, a round each so many seconds;
- *                                          prints what that took as one JSON object
+ *   fleet serve NODES FILE...                serves /n/0/metrics and so on; prints "port PORT ..."
+ *   fleet push NODES ROUNDS SECONDS URL FILE...
+ *                                            pushes as remote write, one round every SECONDS;
+ *                                            prints the cost as one JSON object
  *
  * Node k is of the kind of file k modulo files, and reads its lines from line k on. FLEET_NATIVE=1
  * pushes native histograms, too.

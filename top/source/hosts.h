@@ -36,7 +36,7 @@ enum ntk_top_host_health { /* a greater value is better */
                            NTK_TOP_HOST_UNREACHABLE,
                            NTK_TOP_HOST_HANGS,   /* one of its ranks hangs, or others wait for it */
                            NTK_TOP_HOST_LATE,    /* it answers, but with an old report */
-                           NTK_TOP_HOST_UNKNOWN, /* the verdict about its devices */
+                           NTK_TOP_HOST_UNKNOWN, /* the verdict on its devices */
                            NTK_TOP_HOST_NO_DEVICES,
                            NTK_TOP_HOST_GOOD,
                            NTK_TOP_HOST_ASKED, /* nothing came so far */

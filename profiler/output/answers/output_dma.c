@@ -58,9 +58,8 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
     struct ntk_text_table table;
 
     if (trace->is_cut.packets) {
-        ntk_buf_add_text(out,
-                         "The records of DMA packets are truncated: the figures of queues are at "
-                         "least these\n");
+        ntk_buf_add_text(out, "DMA packet records are truncated: the queue figures are lower "
+                              "bounds\n");
     }
     ntk_buf_add_format(
         out, "Device memory: %s read, %s written. ",

@@ -100,7 +100,7 @@ int ntk_output_host_threads(const struct ntk_system_asked *asked, struct ntk_buf
         size_t index;
         json_t *process;
 
-        ntk_buf_add_text(text, "Time in which cores were idle, by what host threads did\n");
+        ntk_buf_add_text(text, "Core idle time by host thread activity\n");
         ntk_text_table_init(&table, 5, 1u << 2, heads);
         json_array_foreach(all, index, process)
         {

@@ -243,8 +243,8 @@ void ntk_hostwork_text(const struct ntk_hostwork_answer *answer, size_t row_limi
     }
     if (records->unknown_ns > 0) {
         ntk_buf_add_format(out,
-                           "executions were lost during %s, which counts neither as idle nor "
-                           "as held\n",
+                           "execution records are missing for %s; this time counts as neither idle "
+                           "nor held\n",
                            ntk_units_duration(observed, sizeof observed, records->unknown_ns));
     }
     if (result->idle_ns == 0) {

@@ -2,7 +2,7 @@
 /*
  * output_records - single instructions of a trace and single records of a capture as lines of text.
  *
- * Instructions are those of the execution, paired, in order of time. Records are unfiltered, as in
+ * Instructions are those of the execution, paired, in time order. Records are unfiltered, as in
  * the file, with times on the clock of the file.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H

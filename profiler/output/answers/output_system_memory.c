@@ -171,7 +171,7 @@ static void oom_head_text(const struct ntk_system_trace *trace,
                            NTK_SYSTEM_OUT_OF_MEMORY);
     }
     if (is_placed) {
-        ntk_buf_add_format(text, "The memory was filled to %s",
+        ntk_buf_add_format(text, "Memory use reached %s",
                            ntk_units_bytes(total, sizeof total, memory->total_bytes));
         if (memory->capacity_bytes) {
             ntk_buf_add_format(text, " of %s",

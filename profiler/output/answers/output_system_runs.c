@@ -76,8 +76,8 @@ int ntk_output_host_gaps(const struct ntk_system_asked *asked, struct ntk_buf *t
     if (json) {
         ntk_json_array_begin(json);
     } else {
-        ntk_buf_add_text(text, "Time between executions in which a core is idle, and the activity "
-                               "of the host in that time\n");
+        ntk_buf_add_text(text, "Core idle time between executions, and what the host "
+                               "did in the meantime\n");
         ntk_output_software_note(
             asked,
             "RUNNING is the time that the chip would need (cost model); the host computes "

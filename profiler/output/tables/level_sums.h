@@ -3,7 +3,7 @@
  * level_sums - the total cost and the times of the rows of one instruction, operation or node of a
  * compiler level.
  *
- * Rows come in order of time. Adjacent or overlapping rows are one interval; the last of
+ * Rows come in time order. Adjacent or overlapping rows are one interval; the last of
  * NTK_LEVEL_INTERVALS_MAX includes all later ones.
  *
  * Owner: caller's storage; _fini() frees, also a zeroed one. Threads: one.

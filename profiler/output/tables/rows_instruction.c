@@ -289,7 +289,7 @@ static int put_span(struct ntk_span_row *row, unsigned engine, struct ntk_interv
     return put(ctx, row);
 }
 
-/* Spans of one engine are in order of time; a span is output when the next one starts. */
+/* Spans of one engine are in time order; a span is output when the next one starts. */
 int ntk_rows_active_spans(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     int ret = 0;

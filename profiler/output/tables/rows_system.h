@@ -2,8 +2,8 @@
 /*
  * rows_system - the rows of tables of an export of folders, and the functions that make them.
  *
- * Times are ns since 1970. Rows come folder by folder, each in order of time; those of device
- * memory, which processes share, in order of time over all. A member missing in the files is absent
+ * Times are ns since 1970. Rows come folder by folder, each in time order; those of device
+ * memory, which processes share, in time order over all. A member missing in the files is absent
  * (see table.h). Texts are borrowed from the export or constants, or last for the row.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_ROWS_SYSTEM_H

@@ -384,7 +384,7 @@ static int put_transfer_slice(struct core_writer *c, const struct ntk_transfer *
                     : ret;
 }
 
-/* Within a queue they are in order of time; a lane only takes spans after its end. */
+/* Within a queue they are in time order; a lane only takes spans after its end. */
 static int put_transfers(struct core_writer *c)
 {
     const struct ntk_transfers_core *of = &c->export->transfers.cores[c->index];

@@ -99,8 +99,8 @@ static inline uint8_t *ntk_perfetto_text_argument(uint8_t *at, unsigned name, co
     return at + length;
 }
 
-/* Arrows that start or end at one end of a slice: those with one id connect their slices in order
- * of time. */
+/* Arrows that start or end at one end of a slice: those with one id connect their slices in time
+ * order. */
 struct ntk_perfetto_flows {
     const uint64_t *ids;
     size_t count;

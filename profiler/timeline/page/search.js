@@ -1,6 +1,6 @@
 // Search by regular expression over the names of slices, rows, layers and tensors, or with "pc 76" for the instructions at a
-// place of their program, with "line kernel.py:12" for those of a source line. Slices are counted everywhere and listed in order
-// of time; n and N step through them.
+// place of their program, with "line kernel.py:12" for those of a source line. Slices are counted everywhere and listed in time
+// order; n and N step through them.
 
 import { byId, make, setText } from './dom.js';
 import { bytes, whole } from './format.js';

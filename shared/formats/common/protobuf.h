@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protobuf - reading protobuf messages out of untrusted files: a limit of the memory for unpacking,
- * and the intact part of a truncated message.
+ * protobuf - reading protobuf messages out of untrusted files: a limit on the memory used for
+ * unpacking, and the intact part of a truncated message.
  *
  * Owner:   caller's storage.
  * Threads: one at a time per budget.

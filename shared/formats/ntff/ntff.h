@@ -285,7 +285,7 @@ int64_t ntk_ntff_compiler_pc(const struct ntk_ntff_subgraph *subgraph, unsigned 
 /*
  *   struct ntk_ntff_capture capture = { .neff_name = ..., .subgraphs = ... };
  *   ntk_ntff_writer_create("out.ntff", &capture, &writer, &err);
- *   ntk_ntff_writer_add_instruction(writer, 0, &instruction);    // any number, in order of time
+ *   ntk_ntff_writer_add_instruction(writer, 0, &instruction);    // any number, in time order
  *   ntk_ntff_writer_set_execution(writer, start_ps, end_ps);
  *   ret = ntk_ntff_writer_commit(writer, &err);                  // the file appears, complete
  *   ntk_ntff_writer_destroy(writer);                             // without commit: no trace of it

@@ -51,13 +51,13 @@ extern "C" {
 /* 1 to 13 belong to the encoding's description; the others concern the calls. */
 enum popef_error_code {
     POPEF_ERROR_NONE = 0,
-    POPEF_ERROR_OPEN = 1,                 /* the file cannot be opened */
-    POPEF_ERROR_MAGIC = 2,                /* not an OPEF file */
-    POPEF_ERROR_TRUNCATED = 3,            /* a header or a blob runs past the end */
-    POPEF_ERROR_FORMAT = 4,               /* unknown header format or flags */
-    POPEF_ERROR_INFO = 5,                 /* a malformed info section */
-    POPEF_ERROR_DATA_SIZE = 6,            /* data of another size than its description requires */
-    POPEF_ERROR_NO_NAME = 7,              /* an executable without a name */
+    POPEF_ERROR_OPEN = 1,      /* the file cannot be opened */
+    POPEF_ERROR_MAGIC = 2,     /* not an OPEF file */
+    POPEF_ERROR_TRUNCATED = 3, /* a header or a blob runs past the end */
+    POPEF_ERROR_FORMAT = 4,    /* unknown header format or flags */
+    POPEF_ERROR_INFO = 5,      /* a malformed info section */
+    POPEF_ERROR_DATA_SIZE = 6, /* size differs from the description */
+    POPEF_ERROR_NO_NAME = 7,   /* an executable without a name */
     POPEF_ERROR_DUPLICATE_EXECUTABLE = 8, /* two executables with the same name */
     POPEF_ERROR_ABSENT_EXECUTABLE = 9,    /* metadata or an opaque blob names one that is absent */
     POPEF_ERROR_INACTIVE = 10,            /* a blob writer that another one has followed */
@@ -382,7 +382,7 @@ POPEF_API int popef_writer_open(const char *path, enum popef_writer_mode mode,
 POPEF_API int popef_writer_open_fd(int fd, const char *name, struct popef_writer **out_writer,
                                    struct popef_error *err);
 /* Each begins a blob; its data goes through the blob writer. Only one is active: the next blob
- * finishes the previous one. A blob that cannot be finished (a tensor of another size than its
+ * finishes the previous one. A blob that cannot be finished (a tensor of a different size from its
  * description) is removed, and the call that should have finished it fails. */
 POPEF_API int popef_writer_create_executable(struct popef_writer *writer, const char *name,
                                              bool compress, struct popef_blob_writer **out_blob,

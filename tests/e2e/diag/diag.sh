@@ -46,7 +46,7 @@ grep -q '^PASS  *answer (124)  *cores 0,3 ' two.txt || fail "unexpected output: 
 NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn2.3xlarge diag 0 -r 2 --core 3 --memory 64K
 is_count 31 '.core == 3 and .result == "PASS" and .part != null and (.part | endswith("@1"))'
 
-# A machine of another type than requested is not tested as if it were that type, at any level.
+# A machine of a type other than the requested one is not tested as if it were that type.
 for level in 1 2; do
     NEURON_HOOKS_DIR=$PWD/two NEURON_SOFT_INSTANCE=trn1.2xlarge diag 1 -r $level
     is_count 1 '.test == "runtime" and .result == "FAIL" and (.reason | startswith("the software machine is a trn2.3xlarge, but NEURON_SOFT_INSTANCE is trn1.2xlarge"))'

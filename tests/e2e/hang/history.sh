@@ -78,9 +78,9 @@ wait_for verdict '.kind == "broke" and .to != null'
 agent_stop
 ask verdicts --job 127.0.0.1:46822 || fail "the query by job failed: $(cat errors)"
 jq -e "any(.[]; .kind == \"slow\" and .rank == 2 and .pid == $slow and .cause == \"host\" and .to > .from)" answer.json >/dev/null ||
-    fail "unexpected verdict about the slow rank: $(cat answer.json)"
+    fail "unexpected verdict on the slow rank: $(cat answer.json)"
 jq -e ".[] | select(.kind == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
-    fail "unexpected verdict about the killed rank: $(cat answer.json)"
+    fail "unexpected verdict on the killed rank: $(cat answer.json)"
 ask ranks || fail "the query of ranks failed: $(cat errors)"
 [ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | contains(\"slow host\")) and .[0].rank == 2 and .[0].rendezvous == \"127.0.0.1:46822\"" answer.json)" = true ] ||
     fail "unexpected row of the slow rank: $(cat answer.json)"

@@ -137,7 +137,7 @@ static void a_bubble_after_each_instruction_is_issue(void **state)
     assert_int_equal(issue->count, 9);
     assert_int_equal(issue->gaps_ps, NS(270));
     assert_int_equal(issue->cause_ps, NS(270));
-    assert_int_equal(issue->bubbles[0].start_ps, NS(70)); /* equal gaps in order of time */
+    assert_int_equal(issue->bubbles[0].start_ps, NS(70)); /* equal gaps in time order */
     assert_int_equal(issue->bubbles[8].start_ps, NS(870));
     assert_int_equal(cause_of(&a.bubbles, NTK_IDLE_END)->gaps_ps, NS(30));
     assert_int_equal(a.bubbles.idle_ps, NS(300));
@@ -446,7 +446,7 @@ static void a_filter_leaves_gaps_of_its_engines(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void an_unknown_length_gives_no_answer(void **state)
+static void an_unknown_trace_length_returns_no_result(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -479,7 +479,7 @@ int main(void)
         cmocka_unit_test(the_same_queue_on_two_cores_is_one_cause),
         cmocka_unit_test(a_limit_keeps_the_longest_and_counts_all),
         cmocka_unit_test(a_filter_leaves_gaps_of_its_engines),
-        cmocka_unit_test(an_unknown_length_gives_no_answer),
+        cmocka_unit_test(an_unknown_trace_length_returns_no_result),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

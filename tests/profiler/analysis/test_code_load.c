@@ -153,7 +153,7 @@ static void only_the_first_waits_are_compared(void **state)
         memcpy(write, h.code[0][PE], sizeof write);
         memcpy(wait, h.code[0][PE] + sizeof write, sizeof wait);
         write[32] = write[40] = 64;
-        /* They run before the ring moves anything; instructions are in order of time. */
+        /* They run before the ring moves anything; instructions are in time order. */
         h.cores[0].instruction_count = 0;
         for (unsigned k = 0; k < cases[i].others; k++) {
             hand_trace_run(&h, 0, PE, hand_trace_slot(&h, 0, PE, write), 0, 0);

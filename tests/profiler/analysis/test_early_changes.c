@@ -105,7 +105,7 @@ static const char *next_number(const char *at, int64_t *out_number)
     return end;
 }
 
-/* Values count the changes of all engines in order of time. */
+/* Values count the changes of all engines in time order. */
 static void put(struct hand_trace *h, unsigned engine, const char *starts, const char *changes)
 {
     uint32_t slot = event_semaphore(h, engine, 0, SIGNAL_INC);

@@ -419,7 +419,7 @@ static void code_of_the_runtime_is_a_separate_reason(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void an_unknown_length_gives_no_answer(void **state)
+static void an_unknown_trace_length_returns_no_result(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -451,7 +451,7 @@ int main(void)
         cmocka_unit_test(waits_of_a_vendor_are_read_if_their_position_is_known),
         cmocka_unit_test(a_wait_is_inside_the_instruction_that_waits_while_running),
         cmocka_unit_test(code_of_the_runtime_is_a_separate_reason),
-        cmocka_unit_test(an_unknown_length_gives_no_answer),
+        cmocka_unit_test(an_unknown_trace_length_returns_no_result),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

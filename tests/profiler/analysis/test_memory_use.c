@@ -216,7 +216,7 @@ static void sums_of_a_hostile_trace_do_not_wrap(void **state)
     ntk_memory_use_fini(&use);
 }
 
-static void uses_without_a_base_have_no_rows(void **state)
+static void memory_uses_without_a_base_address_have_no_rows(void **state)
 {
     struct ntk_system_span spans[] = { ALLOC("tensors", 10, 100) };
     struct ntk_system_account account = { .base_bytes = 8,
@@ -245,7 +245,7 @@ int main(void)
         cmocka_unit_test(frees_of_earlier_memory_change_nothing),
         cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
         cmocka_unit_test(sums_of_a_hostile_trace_do_not_wrap),
-        cmocka_unit_test(uses_without_a_base_have_no_rows),
+        cmocka_unit_test(memory_uses_without_a_base_address_have_no_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

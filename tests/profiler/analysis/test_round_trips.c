@@ -271,7 +271,7 @@ static void a_small_round_trip_is_not_worth_advice(void **state)
     done(&m);
 }
 
-/* Loads variable 2, and changes another semaphore than the round trip. */
+/* Loads variable 2, and changes a semaphore other than that of the round trip. */
 static uint32_t copy_other(struct made *m, uint32_t columns)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);

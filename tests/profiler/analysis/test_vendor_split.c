@@ -290,8 +290,8 @@ static void an_allocation_that_failed_shows_what_filled_the_memory(void **state)
     text_put(trace, "out-of-memory", &text);
     assert_non_null(strstr(ntk_buf_text_get(&text),
                            "Process 41: an allocation of 99B for tensors failed at 1.5 us on core "
-                           "0, memory 0:1 (code 12, OUT_OF_MEMORY) in nrt_load model.neff\nThe "
-                           "memory was filled to 1.3KB of "
+                           "0, memory 0:1 (code 12, OUT_OF_MEMORY) in nrt_load model.neff\n"
+                           "Memory use reached 1.3KB of "
                            "24.0GB: the rest is fragmented, or another process holds it\n"));
     text_put(trace, "startup", &text);
     assert_non_null(
@@ -362,7 +362,7 @@ static void a_failure_for_another_reason_is_not_out_of_memory(void **state)
     assert_non_null(
         strstr(ntk_buf_text_get(&text),
                "memory 0:1 (code 6)\nNo allocation failed with code 12 (out of memory): showing "
-               "the last one that failed with a different code\nThe memory was filled to 100B of "
+               "the last one that failed with a different code\nMemory use reached 100B of "
                "24.0GB\n"));
     ntk_buf_fini(&text);
     ntk_system_trace_close(trace);

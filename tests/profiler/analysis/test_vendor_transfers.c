@@ -225,7 +225,7 @@ static void a_transfer_to_one_row_belongs_to_the_first_ring(void **state)
     done(&m);
 }
 
-/* Divided, or moved by another ring than the first: the whole group is rejected. */
+/* Divided, or moved by a ring other than the first: the whole group is rejected. */
 static void a_single_row_that_is_moved_differently_does_not_fit(void **state)
 {
     for (int other = 0; other < 2; other++) {

@@ -369,7 +369,7 @@ static void an_incomplete_capture_is_partial(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void an_unknown_length_gives_no_answer(void **state)
+static void an_unknown_trace_length_returns_no_result(void **state)
 {
     struct ntk_what_if result;
     struct hand_trace h;
@@ -430,7 +430,7 @@ int main(void)
         cmocka_unit_test(transfers_of_one_dma_engine_follow_each_other),
         cmocka_unit_test(lines_are_found_by_the_end_of_their_path),
         cmocka_unit_test(an_incomplete_capture_is_partial),
-        cmocka_unit_test(an_unknown_length_gives_no_answer),
+        cmocka_unit_test(an_unknown_trace_length_returns_no_result),
         cmocka_unit_test(changes_are_parsed_or_rejected),
     };
 

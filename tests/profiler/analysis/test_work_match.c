@@ -117,7 +117,7 @@ static const struct pair {
       { { "a", "x", NTK_WORK_SPLIT, 0.5, 1 },
         { "a", "y", NTK_WORK_MIXED, 0.5, 0.5 },
         { "b", "y", NTK_WORK_FUSED, 1, 0.5 } } },
-    /* Equal work is paired in order of time: 60 and 40 of 100 against 50 and 50. */
+    /* Equal work is paired in time order: 60 and 40 of 100 against 50 and 50. */
     { "equal steps cut at another place",
       { { EXP, "a", 1, 0, 2, 60 }, { EXP, "b", 1, 0, 3, 40 } },
       { { EXP, "x", 1, 0, 2, 50 }, { EXP, "y", 1, 0, 3, 50 } },

@@ -93,7 +93,7 @@ DERIVED = re.compile(r"(SBUF|PSUM|PSUM bank \d) live|MFU|HBM (read|written)")
 
 
 def parted(rows):
-    """Returns spans and counters of tables, and the other counters: by core and name, in order of time."""
+    """Returns spans and counters of tables, and other counters by core and name, in time order."""
     derived = collections.defaultdict(list)
     for core, name, time, value in rows[1]:
         if DERIVED.fullmatch(name):

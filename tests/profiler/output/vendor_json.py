@@ -75,7 +75,7 @@ UNKNOWN = ("unknown", ["unknown"], [["unknown"]], "")
 
 
 def without_ends(rows, key):
-    """Rows are in order of time; each that starts a span adds one to its subgraph."""
+    """Rows are in time order; each that starts a span adds one to its subgraph."""
     last, begun, kept = {}, collections.Counter(), []
     for row in rows:
         core = row["subgraph"]

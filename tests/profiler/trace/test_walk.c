@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: generated lists from a seed, sorted; a walk must give the same as sorting all of them
+/* Method: generated lists from a seed, sorted; a walk must give the same result as sorting them all
  * together. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ static int run_alone(int (*run)(int argc, char **argv), int argc, char **argv)
     pid_t child;
 
     if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) {
-        return test_skip("this user may not make a pid namespace");
+        return test_skip("this user may not make a PID namespace");
     }
     child = fork();
     if (child == 0) {

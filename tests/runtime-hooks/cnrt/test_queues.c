@@ -310,7 +310,7 @@ static int by_start(const void *a, const void *b)
     return x->start_ticks < y->start_ticks ? -1 : x->start_ticks > y->start_ticks;
 }
 
-/* One decimal digit each, in order of time, because any thread may use any ring. */
+/* One decimal digit each, in time order, because any thread may use any ring. */
 static unsigned queues_of(struct recorded *recorded)
 {
     unsigned queues = 0;

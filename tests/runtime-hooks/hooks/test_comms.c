@@ -218,7 +218,7 @@ static int child_joins_twice(struct observed *child, void *ctx)
     return 0;
 }
 
-static void two_that_a_rank_is_in_at_once_are_distinguished(void **state)
+static void concurrent_communicators_of_a_rank_have_different_keys(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_joins_twice, NULL);
@@ -315,7 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HOOKS_TEST(operations_are_numbered_counted_and_recorded),
         HOOKS_TEST(executions_of_a_model_that_ranks_share_are_operations),
-        HOOKS_TEST(two_that_a_rank_is_in_at_once_are_distinguished),
+        HOOKS_TEST(concurrent_communicators_of_a_rank_have_different_keys),
         HOOKS_TEST(processes_that_detach_in_order_have_left),
         HOOKS_TEST(a_full_table_is_counted_and_places_are_used_again),
         cmocka_unit_test(calls_without_a_segment_do_nothing),

@@ -54,7 +54,7 @@ static const struct ntk_ring_memory *find_row(const struct ntk_ring_memory *rows
     return NULL;
 }
 
-static void memory_has_current_and_peak_and_goes_back_to_nothing(void **state)
+static void memory_rows_have_current_and_peak_bytes_and_return_to_zero(void **state)
 {
     static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
     struct hooks_fixture *f = *state;
@@ -259,7 +259,7 @@ static void full_tables_count_with_less_detail_and_say_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(memory_has_current_and_peak_and_goes_back_to_nothing),
+        HOOKS_TEST(memory_rows_have_current_and_peak_bytes_and_return_to_zero),
         HOOKS_TEST(memory_behind_the_rows_of_a_model_that_went_is_found),
         HOOKS_TEST(full_tables_count_with_less_detail_and_say_so),
     };

@@ -117,7 +117,7 @@ static void calls_answer(NRT_STATUS expected)
     assert_null(nrt_tensor_get_va((nrt_tensor_t *)somewhere));
 }
 
-static void calls_before_init_and_after_close_say_so(void **state)
+static void calls_before_init_and_after_close_return_the_matching_error(void **state)
 {
     calls_answer(NRT_UNINITIALIZED);
     nrt_close(); /* has no effect */
@@ -399,7 +399,7 @@ static void spoilt_neffs_are_refused(void **state)
     assert_int_equal(nrt_load(copy, bytes, 0, 1, &model), NRT_INVALID);
     assert_int_equal(nrt_load(neff, bytes, 0, 1, &model), NRT_SUCCESS);
     assert_int_equal(nrt_unload(model), NRT_SUCCESS);
-    options.target = "cayman"; /* another generation than this machine */
+    options.target = "cayman"; /* a different generation from this machine */
     free(neff);
     neff = test_model_adder(&options, &bytes);
     assert_int_equal(nrt_load(neff, bytes, 0, 1, &model), NRT_INVALID);
@@ -432,7 +432,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(calls_before_init_and_after_close_say_so), /* first, because nothing was open yet */
+        /* first, because nothing was open yet */
+        TEST(calls_before_init_and_after_close_return_the_matching_error),
         TEST(a_second_init_is_a_success_and_changes_nothing),
         TEST(bad_arguments_are_refused),
         TEST(wrong_tensors_are_refused_and_the_model_stays_usable),

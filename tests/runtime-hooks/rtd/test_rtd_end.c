@@ -109,7 +109,7 @@ static void work_that_ends_in_time_is_awaited(void **state)
     }
 }
 
-static void longer_work_is_abandoned(void **state)
+static void work_beyond_the_shutdown_limit_is_abandoned(void **state)
 {
     static const uint64_t times_ns[] = { WAIT_NS, WAIT_NS + 1 };
     bool has_waited;
@@ -146,7 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_that_ends_in_time_is_awaited),
-        cmocka_unit_test(longer_work_is_abandoned),
+        cmocka_unit_test(work_beyond_the_shutdown_limit_is_abandoned),
         cmocka_unit_test(an_abandoned_socket_is_not_removed),
     };
 

@@ -425,7 +425,7 @@ static void a_role_is_assumed_with_keys_of_a_source(void **state)
     assert_string_equal(world->signers, "I t,");
 }
 
-static void roles_that_cannot_be_assumed_give_the_reason(void **state)
+static void failure_to_assume_a_role_reports_the_reason(void **state)
 {
     static const struct {
         const char *profile;
@@ -661,7 +661,7 @@ int main(void)
                                         set_up_roles, tear_down_roles),
         cmocka_unit_test_setup_teardown(a_role_is_assumed_with_keys_of_a_source, set_up_roles,
                                         tear_down_roles),
-        cmocka_unit_test_setup_teardown(roles_that_cannot_be_assumed_give_the_reason, set_up_roles,
+        cmocka_unit_test_setup_teardown(failure_to_assume_a_role_reports_the_reason, set_up_roles,
                                         tear_down_roles),
         cmocka_unit_test_setup_teardown(a_chain_has_at_most_nine_profiles, set_up_roles,
                                         tear_down_roles),

@@ -47,8 +47,7 @@ static struct fake *make_foreign(struct fixture *f, size_t index, uint32_t pid, 
 
 /* Method: the calls took 0.9 s, 0.4 of it on the core, and returned 3 times; the driver has counted
  * 5. */
-static void
-the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(void **state)
+static void core_use_comes_from_the_driver_and_results_from_the_calls(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -104,7 +103,7 @@ the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(voi
                      NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_EXECUTIONS);
 }
 
-static void without_a_counter_of_the_driver_busy_time_is_that_of_calls_and_says_so(void **state)
+static void without_a_driver_counter_busy_time_comes_from_calls_and_is_marked(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -132,7 +131,7 @@ static void without_a_counter_of_the_driver_busy_time_is_that_of_calls_and_says_
 }
 
 /* Method: within one period, one process exits and another starts on its core. */
-static void what_the_driver_counted_of_two_processes_is_given_to_neither(void **state)
+static void driver_counts_shared_by_two_processes_are_assigned_to_neither(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -180,7 +179,7 @@ static void counts_of_executions_that_are_given_up_are_partial(void **state)
     assert_int_equal(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS, 0);
 }
 
-static void executions_that_are_not_looked_at_are_absent_and_not_zero(void **state)
+static void executions_that_are_not_observed_are_absent_and_not_zero(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -429,11 +428,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned),
-        TEST(without_a_counter_of_the_driver_busy_time_is_that_of_calls_and_says_so),
-        TEST(what_the_driver_counted_of_two_processes_is_given_to_neither),
+        TEST(core_use_comes_from_the_driver_and_results_from_the_calls),
+        TEST(without_a_driver_counter_busy_time_comes_from_calls_and_is_marked),
+        TEST(driver_counts_shared_by_two_processes_are_assigned_to_neither),
         TEST(counts_of_executions_that_are_given_up_are_partial),
-        TEST(executions_that_are_not_looked_at_are_absent_and_not_zero),
+        TEST(executions_that_are_not_observed_are_absent_and_not_zero),
         TEST(a_core_of_another_runtime_is_not_idle_on_the_software_machine),
         TEST(old_power_of_a_software_machine_is_not_shown),
         TEST(stored_totals_of_another_runtime_continue_without_unwatched_time),

@@ -54,7 +54,7 @@ static void an_unknown_older_process_was_unwatched_until_now(void **state)
     assert_null(finish(f)->runtimes[0].cores[0].unwatched);
 }
 
-static void an_older_process_counts_from_now(void **state)
+static void a_process_older_than_the_collector_is_counted_from_now_on(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
@@ -365,7 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_process_younger_than_the_collector_counts_from_zero),
         TEST(an_unknown_older_process_was_unwatched_until_now),
-        TEST(an_older_process_counts_from_now),
+        TEST(a_process_older_than_the_collector_is_counted_from_now_on),
         TEST(an_older_process_counts_from_its_stored_totals),
         TEST(a_stored_count_of_any_size_is_never_taken_for_a_smaller_one),
         TEST(what_was_done_before_the_watch_is_in_no_share),

@@ -52,7 +52,7 @@ static void executions_of_all_periods_add_up(void **state)
     child_end(&child, 0);
 }
 
-static void an_older_process_counts_from_now_and_outcomes_keep_their_kind(void **state)
+static void a_process_older_than_the_collector_is_counted_from_now_on_by_outcome(void **state)
 {
     struct fixture *f = *state;
     struct observed child = child_start();
@@ -192,7 +192,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
     const struct CMUnitTest tests[] = {
         TEST(executions_of_all_periods_add_up),
-        TEST(an_older_process_counts_from_now_and_outcomes_keep_their_kind),
+        TEST(a_process_older_than_the_collector_is_counted_from_now_on_by_outcome),
         TEST(the_first_period_has_the_cpu_time_of_an_older_process),
         TEST(events_that_are_wanted_later_begin_with_those_still_there),
         TEST(a_process_between_two_looks_loses_no_count),

@@ -78,6 +78,6 @@ if [ "$(id -u)" = 0 ]; then
         complain "unexpected result without privilege: $(jq -c '.processes[0] | [.method, .reason]' answer.json)"
     idle_of "without privilege"
     ends 1 as_user 65534 neuron-profile idle --pid "$pid" --for 1s --method bpf
-    grep -q -e "BPF requires root" -e "type information" -e "pid namespace" err || complain "unexpected result of bpf without privilege: $(cat err)"
+    grep -q -e "BPF requires root" -e "type information" -e "PID namespace" err || complain "unexpected result of bpf without privilege: $(cat err)"
     kill "$pid"
 fi

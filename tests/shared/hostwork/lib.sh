@@ -10,7 +10,7 @@ library=$NTK_BUILD_DIR/tests/idle-job/libidle_job.so
 why_no_bpf() {
     [ "$(id -u)" = 0 ] || { echo "requires root" && return; }
     [ -r /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" && return; }
-    [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] || echo "not in the first pid namespace"
+    [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] || echo "not in the first PID namespace"
 }
 is_ready() { grep -qx ready "${1:-job.out}" && echo yes; }
 # started COMMAND...: starts the job and waits until it is ready; its process is $pid.

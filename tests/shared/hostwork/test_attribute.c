@@ -441,7 +441,7 @@ static void python_is_named_before_native_code(void **state)
     assert_string_equal(row(0)->module, "loader.py");
 }
 
-static void hostile_texts_are_cleaned(void **state)
+static void control_bytes_in_untrusted_text_are_replaced(void **state)
 {
     const char *text = ntk_host_stacks_text(&records.stacks, "a\x1b[2Jb\xff");
 
@@ -480,7 +480,7 @@ int main(void)
         TEST(the_order_of_causes_is_by_time),
         TEST(the_function_of_a_call_is_its_caller_outside_of_the_c_library),
         TEST(python_is_named_before_native_code),
-        TEST(hostile_texts_are_cleaned),
+        TEST(control_bytes_in_untrusted_text_are_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,7 +85,7 @@ static void a_file_that_is_not_a_segment_still_belongs_to_the_caller(void **stat
 
     assert_int_equal(ntk_ring_segment_adopt(mapping, sizeof *header - 1, &segment, &err), -EBADMSG);
     assert_int_equal(ntk_ring_segment_adopt(mapping, SIZE_MAX, &segment, &err), -EBADMSG);
-    /* The header claims another size than the mapping has. */
+    /* The header claims a different size than the mapping has. */
     assert_int_equal(ntk_ring_segment_adopt(mapping, bytes_count - page, &segment, &err), -EBADMSG);
     header->segment_bytes = bytes_count - page;
     assert_int_equal(ntk_ring_segment_adopt(mapping, bytes_count, &segment, &err), -EBADMSG);

@@ -67,9 +67,9 @@ static void no_process_can_claim_to_be_attached_to_another_users_process(void **
         uint64_t namespace; /* 0: unchanged */
         const char *reason;
     } claims[] = {
-        { 0, "of user 65534 describes process" },
+        { 0, "(user 65534) describes process" },
         { 1,
-          "of user 65534 describes a process of another pid namespace, which cannot be verified" },
+          "(user 65534) describes a process in another PID namespace, which cannot be verified" },
     };
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
@@ -116,7 +116,7 @@ static void no_process_can_report_for_another_users_process(void **state)
         path = test_scratch_path(f->folder, "4242-1");
         poll = poll_once(registry);
         assert_int_equal(poll.segments, 1); /* the child's own */
-        assert_non_null(strstr(poll.ignored_reason, "of user 65534 describes process"));
+        assert_non_null(strstr(poll.ignored_reason, "(user 65534) describes process"));
         /* It cannot claim that the process ended, either. */
         poke(path, offsetof(struct ntk_segment_process, ended), 1);
         ntk_ring_registry_close(registry);
@@ -124,7 +124,7 @@ static void no_process_can_report_for_another_users_process(void **state)
         poll = poll_once(registry);
         assert_int_equal(poll.segments, 1);
         assert_int_equal(poll.ended, 0);
-        assert_non_null(strstr(poll.ignored_reason, "of user 65534 describes process"));
+        assert_non_null(strstr(poll.ignored_reason, "(user 65534) describes process"));
         free(path);
     }
     ntk_ring_registry_close(registry);

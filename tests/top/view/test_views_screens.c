@@ -107,7 +107,7 @@ static void no_view_shows_values_for_unknown_ones(void **state)
 
 /* Method: every view, its page, its column box and the help, on a machine with another kind of
  * memory and with errors of it. */
-static void memory_has_the_word_of_its_machine(void **state)
+static void inf1_memory_is_labelled_dram_not_hbm(void **state)
 {
     static const int sizes[][2] = { { 24, 80 }, { 50, 200 }, { 60, 160 } };
     struct scene scene = scene_trn1;
@@ -237,7 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_view_fits_every_usual_terminal),
         cmocka_unit_test(no_view_shows_values_for_unknown_ones),
-        cmocka_unit_test(memory_has_the_word_of_its_machine),
+        cmocka_unit_test(inf1_memory_is_labelled_dram_not_hbm),
         cmocka_unit_test(pages_fit_every_usual_terminal),
         cmocka_unit_test(wide_characters_keep_the_columns),
         cmocka_unit_test(any_size_has_a_valid_screen),

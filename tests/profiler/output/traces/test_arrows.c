@@ -172,7 +172,7 @@ struct end {
     int64_t time_ns, slice_ns; /* of the event; of the start of its slice */
 };
 
-/* A reader processes the ends of an arrow in order of time, and of the file if times are equal. */
+/* A reader processes the ends of an arrow in time order, and of the file if times are equal. */
 static size_t pair(const struct end *ends, size_t count, struct arrow *found)
 {
     size_t pairs = 0;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT Executions that are left by another way than their return: the
+// SPDX-License-Identifier: MIT Executions that are left other than by returning: the
 // runtime calls client_inside() (vendor-inside), which throws, or ends its thread, or is where its
 // thread is cancelled. The end of this execution is not reported; the client counts it as failed.
 #include <cerrno>

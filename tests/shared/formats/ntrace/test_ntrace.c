@@ -217,7 +217,7 @@ static void false_columns_and_numbers_are_rejected(void **state)
     }
 }
 
-static void other_versions_are_named(void **state)
+static void an_unsupported_version_is_reported(void **state)
 {
     char text[NTK_ERR_TEXT_BYTES];
     NtkNtracePb__Trace head;
@@ -412,7 +412,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pieces_are_read_one_by_one, setup, teardown),
         cmocka_unit_test(names_of_communicators_read_back_and_others_are_rejected),
         cmocka_unit_test(false_columns_and_numbers_are_rejected),
-        cmocka_unit_test(other_versions_are_named),
+        cmocka_unit_test(an_unsupported_version_is_reported),
         cmocka_unit_test(other_bytes_are_not_a_trace),
         cmocka_unit_test(a_length_beyond_the_file_counts_as_truncated),
         cmocka_unit_test(messages_that_expand_too_much_are_rejected),

@@ -486,7 +486,7 @@ static void names_are_unique_among_all_files(void **state)
     }
 }
 
-static void several_files_add_up(void **state)
+static void a_reader_combines_several_files(void **state)
 {
     struct popef_reader *reader = NULL;
     uint8_t bytes[VECTOR_COUNT][VECTOR_BYTES_MAX];
@@ -727,7 +727,7 @@ int main(void)
         cmocka_unit_test(lists_with_false_lengths_allocate_no_memory),
         cmocka_unit_test(an_unknown_type_is_skipped_and_listed),
         cmocka_unit_test(names_are_unique_among_all_files),
-        cmocka_unit_test(several_files_add_up),
+        cmocka_unit_test(a_reader_combines_several_files),
         cmocka_unit_test(an_empty_file_has_no_blobs),
         cmocka_unit_test(compressed_data_gives_only_the_announced_bytes),
         cmocka_unit_test(damaged_compressed_data_is_an_error_or_the_same_bytes),
