@@ -167,7 +167,7 @@ static const struct ntk_opt first_rows[] = {
     { 0, "db", "FILE", NTK_OPT_TEXT, &options.db_path,
       "store one row per second in this SQLite database; create it if missing" },
     { 0, "db-keep", "LIST", NTK_OPT_CALL, CALL(call_db_keep),
-      "keep the rows of seconds, minutes and hours for these times (default 168h,2160h,26280h)" },
+      "keep per-second, per-minute and per-hour rows for these times (default 168h,2160h,26280h)" },
     { 0, "db-size", "SIZE", NTK_OPT_BYTES, &options.store.keep_bytes,
       "limit the database to SIZE (default 1G, at least 1M); the oldest rows are deleted",
       .is_above_zero = true },

@@ -133,8 +133,7 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-top",
     .usage = "[OPTION]...",
-    .summary =
-        "Shows the activity of the NeuronCores on this machine: utilization, memory, applications.",
+    .summary = "Shows NeuronCore activity on this machine: utilization, memory, applications.",
     .options = options,
     .epilogue = "Keys are shown in the bottom bar; ? lists all of them. Text frames use the\n"
                 "width of $COLUMNS, else of the terminal, else 120 columns. NO_COLOR=1 turns\n"

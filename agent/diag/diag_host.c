@@ -121,8 +121,7 @@ static void clock_look(struct ntk_diag *diag)
         ntk_diag_say(&result, "the clock is not set: the year is before 2024");
     } else if (state < 0) {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the kernel does not report the state of the clock: %s",
-                     strerror(errno));
+        ntk_diag_say(&result, "the kernel does not report the clock state: %s", strerror(errno));
     } else {
         bool is_synchronized = !(timex.status & STA_UNSYNC); /* else the bound is meaningless */
 

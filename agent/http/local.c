@@ -46,7 +46,7 @@ static void give(const struct ntk_http_request *request, struct ntk_http_respons
     if (answer->is_private &&
         (!ntk_http_request_user_get(request, &uid) || (uid != 0 && uid != (uint32_t)geteuid()))) {
         response->status = 403;
-        response->text = "permission denied: only root and the user of the agent have access\n";
+        response->text = "permission denied: only root and the agent's user have access\n";
         return;
     }
     bool is_true = !local->options.refresh || local->options.refresh(local->options.refresh_ctx);

@@ -151,8 +151,8 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
     .epilogue =
         "Questions:\n  latency      latency percentiles of each model\n  executions   executions "
-        "and their results\n  errors       errors by class\n  events       processes first seen "
-        "and ended, loads, errors, the memory log\n  memory       the highest memory use of each "
+        "and their results\n  errors       errors by class\n  events       when processes appeared "
+        "and exited, loads, errors, the memory log\n  memory       the highest memory use of each "
         "process\n  cores    "
         "    how busy each core and its engines were\n  processes    the processes that ran\n  "
         "ranks        what each rank of a job did, and how long it waited\n  verdicts     which "

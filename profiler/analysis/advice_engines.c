@@ -202,10 +202,10 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     ntk_analysis_engine_activity(trace, &activity);
     double share = (double)activity.engines[NTK_NTFF_ENGINE_TENSOR].active_ps / list->total_ps;
     double ratio = ntk_advice_transpose_ratio(list);
-    struct ntk_advice_item *item = ntk_advice_judge(
-        list, NTK_ADVICE_TRANSPOSES, ratio, share * ratio,
-        "%.1f%% of the operations of the tensor engine only move data (transposes)%s", 100 * ratio,
-        ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
+    struct ntk_advice_item *item =
+        ntk_advice_judge(list, NTK_ADVICE_TRANSPOSES, ratio, share * ratio,
+                         "%.1f%% of tensor engine operations only move data (transposes)%s",
+                         100 * ratio, ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
     if (list->input->path) {
         ntk_advice_gain(item, list->tensor * ratio, list->tensor);
         ntk_advice_limit(list, item, 0, "transposes");

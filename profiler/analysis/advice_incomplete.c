@@ -36,7 +36,7 @@ void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input
 
     if (unknown > 0) {
         ntk_buf_add_format(&text,
-                           "%sthe critical path waits for unrecorded changes during %.1f%% of "
+                           "%sthe critical path waits for unrecorded changes for %.1f%% of "
                            "the execution",
                            count++ ? ", " : "", 100 * unknown);
     }

@@ -225,7 +225,7 @@ static void judge_late(struct ntk_advice_list *list, const struct path_sum *late
     }
     struct ntk_advice_item *item = ntk_advice_judge(
         list, NTK_ADVICE_PATH_LATE, share, share,
-        "%.1f%% of the execution passes until %llu change%s of semaphores on the critical path "
+        "%.1f%% of the execution passes until %llu semaphore change%s on the critical path "
         "arrive%s, at least 0.5 us late: %.3f us, at most %.3f us for one%s",
         100 * share, (unsigned long long)late->count, late->count == 1 ? "" : "s",
         late->count == 1 ? "s" : "", (double)late->path_ps / 1e6, (double)late->longest_ps / 1e6,

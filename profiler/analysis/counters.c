@@ -12,16 +12,14 @@
 #include "profiler/trace/executed.h"
 #include "shared/formats/neff/isa.h"
 
-#define BANK(n)                                                                                  \
-    [NTK_COUNTER_PSUM_BANK + (n)] = { "PSUM bank " #n " live", "B",                              \
-                                      "bytes of a partition of this bank that are still needed", \
-                                      true }
+#define BANK(n)                                                     \
+    [NTK_COUNTER_PSUM_BANK + (n)] = { "PSUM bank " #n " live", "B", \
+                                      "bytes still needed in a partition of this bank", true }
 
 static const struct ntk_counter_info infos[NTK_COUNTER_COUNT] = {
-    [NTK_COUNTER_SBUF] = { "SBUF live", "B",
-                           "bytes of a partition of the state buffer that are still needed", true },
-    [NTK_COUNTER_PSUM] = { "PSUM live", "B", "bytes of a partition of PSUM that are still needed",
+    [NTK_COUNTER_SBUF] = { "SBUF live", "B", "bytes still needed in a state buffer partition",
                            true },
+    [NTK_COUNTER_PSUM] = { "PSUM live", "B", "bytes still needed in a PSUM partition", true },
     BANK(0),
     BANK(1),
     BANK(2),
@@ -31,7 +29,7 @@ static const struct ntk_counter_info infos[NTK_COUNTER_COUNT] = {
     BANK(6),
     BANK(7),
     [NTK_COUNTER_MFU] = { "MFU", "%",
-                          "operations of MATMULs without transposes, of the peak of the core",
+                          "MATMUL operations without transposes, as a share of the core's peak",
                           false },
     [NTK_COUNTER_HBM_READ] = { "HBM read", "B/s", "bytes that transfers read from device memory",
                                false },

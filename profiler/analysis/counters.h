@@ -4,8 +4,8 @@
  * memory, and DMA.
  *
  *   SBUF, PSUM     bytes of a partition with a value still needed, as in chip_memory.h
- *   MFU            operations of a MATMUL, spread evenly over it, as a share of the peak of the
- *                  core: as mfu_inst_estimated_percent counts them, without transposes
+ *   MFU            operations of a MATMUL, spread evenly over it, as a share of the core's
+ *                  peak: as mfu_inst_estimated_percent counts them, without transposes
  *   HBM            bytes of device memory that transfers read or write, spread evenly over the time
  *                  from the first packet of each to the last
  *   Pending DMA    transfers that began and have packets left, as in pending.h

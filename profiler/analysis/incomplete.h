@@ -12,7 +12,7 @@
 
 enum ntk_lack { /* bits */
                 NTK_LACK_INSTRUCTIONS = 1,
-                NTK_LACK_EVENTS = 2, /* changes of semaphores and events */
+                NTK_LACK_EVENTS = 2, /* semaphore and event changes */
                 NTK_LACK_PACKETS = 4,
                 NTK_LACK_ANY = 7,
 };

@@ -23,7 +23,7 @@ static void capture_place(const struct rank_reading *reading,
     } else if (!info) {
         capture->omitted_reason = "no trace_info.pb next to it, so its rank is unknown";
     } else if (strstr(ntk_str_base_name(capture->path), "_session_")) {
-        capture->omitted_reason = "it records the whole session of the core, not one execution";
+        capture->omitted_reason = "it records the core's whole session, not one execution";
     } else if (ntk_ntff_open(capture->path, &ntff, NULL) < 0) {
         capture->omitted_reason = "unreadable";
     } else {

@@ -503,13 +503,13 @@ ntk_system_tables_captured(const struct ntk_system_tables *tables,
     const char *reason = NULL;
 
     if (is_known && captured->process_id != tables->process_id) {
-        reason = "it is of another process";
+        reason = "it belongs to another process";
     } else if (is_timed && has_clock(tables, captured)) {
         found = captured_at(tables, captured, &reason);
     } else if (!tables->is_vendor) {
         found = captured_first(tables, captured, &reason);
     } else {
-        reason = captured->has_window ? "the trace contains no clock times of its core"
+        reason = captured->has_window ? "the trace contains no clock times for its core"
                                       : "it contains no core clock times";
     }
     if (out_reason) {

@@ -51,11 +51,11 @@ static const struct ntk_opt options[] = {
       "read names of queues, layers and tensors from this NEFF (default: the matching one next to "
       "the capture; - for none)" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "analyze the activity of the host, from the inspection folders in and below FOLDER" },
+      "analyze host activity, from the inspection folders in and below FOLDER" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
-      "estimate the time if parts were this many times as fast. Of a capture, with the 'what-if' "
+      "estimate the time if parts were this many times as fast. For a capture, with the 'what-if' "
       "analysis: dma, dma-latency, latency, transposes, engines, the name of an engine, or "
       "line:FILE:LINE (without a factor: takes no time), or wait:NAME (does not wait for this "
       "semaphore, queue or line), such as dma=2,transposes. With -d and 'joined': run, host or "
@@ -64,7 +64,7 @@ static const struct ntk_opt options[] = {
       "with the 'bubbles' analysis: only gaps of these engines, such as tensor,vector",
       .word_get = engine_name },
     { 0, "limit", "N", NTK_OPT_U64, &arg_limit,
-      "with the 'bubbles' analysis: list the N longest gaps (default 20); with --json, N of each "
+      "with the 'bubbles' analysis: list the N longest gaps (default 20); with --json, N per "
       "cause (default 100)" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
@@ -80,7 +80,7 @@ static const struct ntk_opt_program program_options = {
     .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
              "[-d] FOLDER [OPTION]... [NAME]...\n"
              "--list",
-    .summary = "Answers questions about a capture, or about the activity of the host. Runs the "
+    .summary = "Answers questions about a capture, or about host activity. Runs the "
                "analyses named NAME, by default all.",
     .options = options,
     .epilogue = "Shares are relative to the execution. Figures that the files do not contain are\n"

@@ -73,8 +73,8 @@ static const struct ntk_opt options[] = {
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "execute N times before the counted ones (default 0)" },
     { 't', "capture-type", "TYPE", NTK_OPT_CHOICE, &arg_type,
-      "record profile (default: the activity of the core) or systrace (the activity of the host, "
-      "as JSON)",
+      "record profile (default: core activity) or systrace (host activity, as "
+      "JSON)",
       .choices = "profile systrace" },
     { 0, "exec-mode", "MODE", NTK_OPT_CHOICE, &arg_mode,
       "execute in mode sync (default), async (queue executions, but run the recorded "
@@ -131,7 +131,7 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile capture",
     .usage = "-n FILE.neff -s FILE.ntff [OPTION]... [NAME FILE]...",
-    .summary = "Executes a NEFF on a NeuronCore and records the activity of the core. Inputs are "
+    .summary = "Executes a NEFF on a NeuronCore and records core activity. Inputs are "
                "zero, or read from the FILE given for their NAME (raw bytes, or .npy).",
     .options = options,
     .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"

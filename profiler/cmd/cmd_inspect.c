@@ -49,9 +49,8 @@ static const struct ntk_opt options[] = {
     { 'n', "num-trace-events", "N", NTK_OPT_U64, &arg_events,
       "keep N events per core in the system trace (default 1000000)", .is_above_zero = true },
     { 0, "capture-system-profiles", NULL, NTK_OPT_FLAG, &arg_system,
-      "record the activity of the host (default, unless --capture-device-profiles is given)" },
-    { 0, "capture-device-profiles", NULL, NTK_OPT_FLAG, &arg_device,
-      "record the activity of the cores" },
+      "record host activity (default, unless --capture-device-profiles is given)" },
+    { 0, "capture-device-profiles", NULL, NTK_OPT_FLAG, &arg_device, "record core activity" },
     { 0, "device-profile-mode", "MODE", NTK_OPT_CHOICE, &arg_mode,
       "record the first execution of each NEFF on each core (model, default), or all executions "
       "(session), one file per core",

@@ -31,7 +31,7 @@ static const struct ntk_opt options[] = {
     { 'i', "show-instructions", NULL, NTK_OPT_FLAG, &arg_instructions,
       "print each instruction of the execution instead of the tables" },
     { 0, "show-trace", NULL, NTK_OPT_FLAG, &arg_trace,
-      "print the records of instructions, semaphores and throttling as stored in the file, instead "
+      "print the instruction, semaphore and throttling records as stored in the file, instead "
       "of the tables" },
     { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "print the DMA records instead of the tables" },
     { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors,

@@ -20,7 +20,7 @@ static const struct ntk_opt options[] = {
       "stop observing executions if observing takes more than PERCENT of their time (default 1; 0: "
       "never observe executions)" },
     { 0, "buffer", "SIZE", NTK_OPT_BYTES, &given.ring_bytes,
-      "set the size of the call buffer of each process to SIZE, a power of two (default 1M)" },
+      "set the size of each process's call buffer to SIZE, a power of two (default 1M)" },
     { 0, NTK_ATTACH_CHILD_OPTION, 0, NTK_OPT_FLAG, &given.ends_with_stdin, NULL },
     NTK_OPT_COMMON,
     { 0 },

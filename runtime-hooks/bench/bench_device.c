@@ -116,7 +116,7 @@ int bench_device_stop(const struct ntk_nrt *nrt, struct bench_device *out_device
     nrt->nrt_sys_trace_buffer_free(text);
     int ret = root ? times_take(json_object_get(root, "events"), &device.times)
                    : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                                 "invalid JSON in the system trace of the runtime: %s", at.text);
+                                 "invalid JSON in the runtime's system trace: %s", at.text);
     json_decref(root);
     if (ret < 0) {
         bench_device_fini(&device);

@@ -264,7 +264,7 @@ static int keys_of(struct ntk_aws_credentials *c, const char *name, unsigned dep
     int ret = 0;
 
     if (depth > DEPTH_MAX) {
-        return complain(err, &sections, "exceeds the limit of chained source_profile entries");
+        return complain(err, &sections, "exceeds the limit on chained source_profile entries");
     }
     for (int file = 0; file < 2 && ret >= 0; file++) {
         ret = read_profile(c, (enum ntk_aws_file)file, name, &sections.file[file], err);

@@ -300,7 +300,7 @@ analyze 0 -s a.ntff idle top on-chip dma
 == DMA ==
 == On the chip (on-chip) ==" ] || complain "headings without the names to type: $(grep '^== ' printed)"
 grep -q '^Device memory: .* The capture has no spill queues$' printed || complain "dma does not say that the capture has no spill queues"
-grep -q '^MEAN and SMALL are of data packets; PACKETS and BYTES include writes of semaphores' printed || complain "dma does not say which packets count"
+grep -q '^MEAN and SMALL are for data packets; PACKETS and BYTES include semaphore writes' printed || complain "dma does not say which packets count"
 grep -q '^Values of each space, the greatest product of BYTES' printed || complain "on-chip does not give the order of its rows"
 grep -q '^EVENT_SEMAPHORE only waits' printed || complain "top does not say why EVENT_SEMAPHORE takes no time"
 analyze 0 -s a.ntff roofline

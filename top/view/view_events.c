@@ -26,7 +26,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_EVENTS_NAME] = { "NAME", "name of the tensor, file or mark", NTK_TOP_AS_TEXT, 12, 24,
                               0 },
     [NTK_TOP_EVENTS_MODEL] = { "MODEL", "model of the event", NTK_TOP_AS_TEXT, 12, 12, 0 },
-    [NTK_TOP_EVENTS_ADDRESS] = { "ADDRESS", "address of the memory", NTK_TOP_AS_TEXT, 18, 0,
+    [NTK_TOP_EVENTS_ADDRESS] = { "ADDRESS", "memory address", NTK_TOP_AS_TEXT, 18, 0,
                                  NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_EVENTS_EXECUTION] = { "EXECUTION", "id of the failed execution", NTK_TOP_AS_ID, 9, 0,
                                    NTK_TOP_COLUMN_HIDDEN },

@@ -24,7 +24,7 @@
 static const struct ntk_top_column items[] = {
     [NTK_TOP_HBM_DEVICE] = { "DEVICE", "Neuron device, or core in it", NTK_TOP_AS_TEXT, 9, 0,
                              NTK_TOP_COLUMN_BY_VALUE },
-    [NTK_TOP_HBM_SHARE] = { "%USED", "share of the capacity of the device", NTK_TOP_AS_BAR, 6, 20,
+    [NTK_TOP_HBM_SHARE] = { "%USED", "share of the device's capacity", NTK_TOP_AS_BAR, 6, 20,
                             NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_HBM_USED] = { "USED", "used by all applications, or by the selected one",
                            NTK_TOP_AS_BYTES, 8, 0, 0 },
@@ -39,7 +39,7 @@ static const struct ntk_top_column items[] = {
     CATEGORY(TENSORS, "TENSORS", "tensors"),
     CATEGORY(CONSTANTS, "CONSTANTS", "constants and weights"),
     CATEGORY(MODEL_CODE, "CODE", "model instructions"),
-    CATEGORY(UCODE, "UCODE", "microcode of the engines"),
+    CATEGORY(UCODE, "UCODE", "engine microcode"),
     CATEGORY(SHARED_SCRATCHPAD, "SHARED SP", "scratchpad that models share"),
     CATEGORY(SCRATCHPAD, "SCRATCH", "scratchpads of individual models"),
     CATEGORY(RUNTIME, "RUNTIME", "the runtime itself"),

@@ -34,7 +34,7 @@ static const struct ntk_top_column items[] = {
                                     0, 0 },
     [NTK_TOP_MODELS_ID] = { "ID", "number within its process", NTK_TOP_AS_ID, 6, 0, 0 },
     [NTK_TOP_MODELS_LOADED] = { "LOADED AT", "when it was loaded", NTK_TOP_AS_TIME, 12, 0, 0 },
-    [NTK_TOP_MODELS_LOAD] = { "LOADING", "duration of the load", NTK_TOP_AS_DURATION, 7, 0,
+    [NTK_TOP_MODELS_LOAD] = { "LOADING", "load duration", NTK_TOP_AS_DURATION, 7, 0,
                               NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_MODELS_UUID] = { "UUID", "UUID of the NEFF", NTK_TOP_AS_TEXT, 32, 0,
                               NTK_TOP_COLUMN_HIDDEN },

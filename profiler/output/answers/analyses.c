@@ -10,13 +10,13 @@
 
 #define TEXT_PIECES 72
 #define JSON_PIECES 1000
-#define NO_LENGTH "the capture does not contain the time of the execution"
-#define NO_PACKETS "the capture does not contain the records of DMA packets"
+#define NO_LENGTH "the capture does not contain the execution time"
+#define NO_PACKETS "the capture does not contain DMA packet records"
 #define NO_ONCHIP "some instructions were not decoded, or the duration of the execution is unknown"
 #define NO_ROOFLINE \
     "the machine, the work, the device memory traffic or the duration of the execution is unknown"
-#define NO_TENSORS                                                                   \
-    "tensors require the NEFF (-n), and the name of the tensor in each transfer of " \
+#define NO_TENSORS                                                            \
+    "tensors require the NEFF (-n), and the tensor name in each transfer of " \
     "a vendor program"
 
 /* One of text and json is NULL. 0, -ENOMEM, or -ENODATA: not recorded in the files. */
@@ -227,7 +227,7 @@ static const struct {
     { { "regions", "Regions", "what repeats, how long it takes, and which repetitions took longer",
         NULL, NTK_LACK_INSTRUCTIONS },
       answer_regions },
-    { { "tensors", "Tensors", "reads and writes of tensors in device memory", NO_TENSORS,
+    { { "tensors", "Tensors", "tensor reads and writes in device memory", NO_TENSORS,
         NTK_LACK_INSTRUCTIONS },
       answer_tensors },
     { { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NO_PACKETS },
@@ -241,11 +241,11 @@ static const struct {
       NULL,
       ntk_output_onchip_why },
     { { "roofline", "Roofline",
-        "distance to what the chip can do, in total, by layer, region and source line", NO_ROOFLINE,
-        NTK_LACK_INSTRUCTIONS | NTK_LACK_PACKETS, .uses = NTK_USES_COSTS },
+        "distance from the chip's peak rates, in total, by layer, region and source line",
+        NO_ROOFLINE, NTK_LACK_INSTRUCTIONS | NTK_LACK_PACKETS, .uses = NTK_USES_COSTS },
       answer_roofline },
-    { { "what-if", "What if", "new length of the execution if parts were faster or did not wait",
-        NO_LENGTH, NTK_LACK_ANY, true, .uses = NTK_USES_TRANSFERS },
+    { { "what-if", "What if", "execution time if parts were faster or did not wait", NO_LENGTH,
+        NTK_LACK_ANY, true, .uses = NTK_USES_TRANSFERS },
       answer_what_if },
 };
 

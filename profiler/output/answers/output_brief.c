@@ -130,7 +130,7 @@ void ntk_output_brief(const char *name, const struct ntk_summary *summary,
     add_bars(summary, out);
     ntk_buf_add_text(out, "\nFindings\n");
     if (!advice) {
-        ntk_buf_add_text(out, "unknown: the capture does not contain the time of the execution\n");
+        ntk_buf_add_text(out, "unknown: the capture does not contain the execution time\n");
         return;
     }
     struct ntk_advice few = *advice;

@@ -145,7 +145,7 @@ static void gaps_text(const struct ntk_program *program, const struct ntk_bubble
     count = count < limit ? count : limit;
     ntk_buf_add_format(out,
                        count == bubbles->count
-                           ? "\nAll gaps, the longest first; gaps after the last work come last\n"
+                           ? "\nAll gaps, longest first; gaps after the last work come last\n"
                            : "\nThe %zu longest gaps; gaps after the last work come last\n",
                        count);
     ntk_text_table_init(&table, 8, 1u << 1 | 1u << 5 | 1u << 6 | 1u << 7, heads);

@@ -73,8 +73,8 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
         ntk_buf_add_text(out, "The capture has no spill queues\n");
     }
     ntk_buf_add_format(out,
-                       "MEAN and SMALL are of data packets; PACKETS and BYTES include writes of "
-                       "semaphores (packets of at most %u bytes)\n",
+                       "MEAN and SMALL are for data packets; PACKETS and BYTES include semaphore "
+                       "writes (packets of at most %u bytes)\n",
                        NTK_DMA_SEMAPHORE_BYTES);
     if (dma->engine_bytes_per_second > 0) {
         ntk_buf_add_format(out,

@@ -53,7 +53,7 @@ void ntk_output_onchip_why(const struct ntk_program *program, char *buf, size_t 
     char unnamed[8];
 
     if (!trace->has_total || trace->total_ps <= 0) {
-        (void)snprintf(buf, buf_bytes, "the capture does not contain the time of the execution");
+        (void)snprintf(buf, buf_bytes, "the capture does not contain the execution time");
         return;
     }
     int ret = ntk_chip_find_unknown(program, &unknown);
@@ -114,9 +114,8 @@ void ntk_output_onchip_text(const struct ntk_program *program, const struct ntk_
                                          "FROM US", "UNTIL US", "MADE BY", "NAME" };
     struct ntk_text_table table;
 
-    ntk_buf_add_text(out,
-                     "Values of each space, the greatest product of BYTES (of a partition) and "
-                     "time first\n");
+    ntk_buf_add_text(out, "Values of each space, sorted by BYTES (per partition) times duration, "
+                          "largest first\n");
     ntk_text_table_init(&table, 8, 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7, heads);
     for (size_t s = 0; s < chip->space_count; s++) {
         space_cells(program, &chip->spaces[s], &table);

@@ -44,7 +44,7 @@ static void compute_text(const struct ntk_ceilings *ceilings, struct ntk_buf *ou
                        ceilings->core_count == 1 ? "" : "s");
     if (ceilings->type_count == 0) {
         ntk_buf_add_text(out, ceilings->has_transposes
-                                  ? ", 16 bits: of matrix products, only transposes ran\n"
+                                  ? ", 16 bits: only transposes ran, no other matrix products\n"
                                   : ", 16 bits: no matrix products ran\n");
         return;
     }

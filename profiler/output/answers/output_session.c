@@ -69,7 +69,7 @@ static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
     }
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
-    ntk_buf_add_text(out, "CYCLES: the execution time in ps, as in the tool of the vendor\n");
+    ntk_buf_add_text(out, "CYCLES: the execution time in ps, as in the vendor's tool\n");
 }
 
 /* Lists the executions of cores with several. */

@@ -26,7 +26,7 @@ static void memory_text(const struct ntk_system_trace *trace, const struct ntk_m
 
     if (!is_known(use)) {
         ntk_buf_add_format(
-            text, "Process %s: unknown (the trace contains no allocations of device memory)\n",
+            text, "Process %s: unknown (the trace contains no device memory allocations)\n",
             ntk_output_system_process(trace, process, sizeof process));
         return;
     }
@@ -241,9 +241,9 @@ int ntk_output_out_of_memory(const struct ntk_system_asked *asked, struct ntk_bu
         } else if (ret == 0) {
             ntk_buf_add_format(
                 text, "Process %s: %s\n", ntk_output_system_process(trace, process, sizeof process),
-                trace->memories.count > 0 ? "no allocation of device memory failed"
+                trace->memories.count > 0 ? "no device memory allocation failed"
                                           : "unknown: the trace does not record whether "
-                                            "allocations of device memory failed");
+                                            "device memory allocations failed");
         }
     }
     return ret;

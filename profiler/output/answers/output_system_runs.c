@@ -155,14 +155,14 @@ int ntk_output_executions(const struct ntk_system_asked *asked, struct ntk_buf *
         return ntk_output_rows_json(asked->traces, asked->trace_count, "Execution",
                                     ntk_rows_system_executions, json);
     }
-    ntk_buf_add_text(text, "Where the time of each execution went; BUSY is the part of QUEUE in "
+    ntk_buf_add_text(text, "Time breakdown of each execution; BUSY is the part of QUEUE in "
                            "which the core ran other executions\n"
                            "TOTAL is from the start of kbl_exec_pre to the end of kbl_exec_post; "
                            "CALL of show-session is all of nrt_execute\n");
     ntk_output_software_note(
         asked,
-        "DEVICE is the time that the chip would need (cost model); NOTIFY contains the "
-        "time in which the host computes the results",
+        "DEVICE is the time that the chip would need (cost model); NOTIFY includes the "
+        "time that the host takes to compute the results",
         text);
     ntk_text_table_init(&table, 14, 1u << 3 | 1u << 4, heads);
     for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {

@@ -11,9 +11,9 @@ static const struct {
     struct ntk_analysis_info info;
     answer *run;
 } analyses[] = {
-    { { "host-gaps", "Host gaps", "activity of the host while a core is idle", NULL },
+    { { "host-gaps", "Host gaps", "host activity while a core is idle", NULL },
       ntk_output_host_gaps },
-    { { "host-threads", "Idle", "what host threads did while cores were idle",
+    { { "host-threads", "Idle", "host thread activity while cores were idle",
         "requires a recording by neuron-profile idle --record, or trigger --idle" },
       ntk_output_host_threads },
     { { "memory", "Device memory", "device memory over time, its peak, and its use", NULL },

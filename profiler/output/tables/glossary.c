@@ -59,7 +59,7 @@ static void each_throttle_metric(put_metric *put, void *ctx)
     for (unsigned nc = 0; nc < CORES; nc++) {
         const char *group = ntk_summary_group_name(NTK_SUMMARY_GROUP_THROTTLING_NC0 + nc);
         snprintf(metric, sizeof metric, "throttle_active_nc%u_time_ns", nc);
-        put(ctx, metric, group, "time in which the core was throttled, ns");
+        put(ctx, metric, group, "time during which the core was throttled, ns");
         snprintf(metric, sizeof metric, "throttle_avg_util_limit_nc%u_percent", nc);
         put(ctx, metric, group, "mean of the allowed utilization over the run");
         for (unsigned t = 0; t < NTK_THROTTLE_TYPES; t++) {

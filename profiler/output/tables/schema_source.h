@@ -104,7 +104,7 @@ static const struct ntk_column framework_node[] = {
     MAYBE(ntk_node_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",
           "bytes read and written by DMA in each interval"),
     MAYBE(ntk_node_row, hfu, "hfu", F64, "%",
-          "flops divided by the peak of a tensor engine in the time in which any of its rows ran"),
+          "flops divided by the peak of a tensor engine during the time that any of its rows ran"),
     MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "hfu, excluding operations that only move data"),
     MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "",
           "[0.5, 0.25]: hfu of each interval"),
@@ -170,7 +170,7 @@ static const struct ntk_column kernel_instructions[] = {
 };
 
 static const struct ntk_column kernel_iteration_variables[] = {
-    ALWAYS(ntk_kernel_row, id, "iteration_variable_id", I64, "", "number of the variable, from 1"),
+    ALWAYS(ntk_kernel_row, id, "iteration_variable_id", I64, "", "variable number, from 1"),
     MAYBE(ntk_kernel_row, name, "variable_name", TEXT, "", "variable of the loop"),
     MAYBE(ntk_kernel_row, value, "variable_value", I64, "",
           "value of the variable; missing if not an integer"),
@@ -180,7 +180,7 @@ static const struct ntk_column kernel_iteration_variables[] = {
 };
 
 static const struct ntk_column kernel_stack_frames[] = {
-    ALWAYS(ntk_kernel_row, id, "stack_frame_id", I64, "", "number of the frame, from 1"),
+    ALWAYS(ntk_kernel_row, id, "stack_frame_id", I64, "", "frame number, from 1"),
     MAYBE(ntk_kernel_row, name, "fully_qualified_function_name", TEXT, "", "function"),
     MAYBE(ntk_kernel_row, parent_id, "parent_stack_frame_id", I64, "", "enclosing function"),
     KERNEL_PLACE,
@@ -250,7 +250,7 @@ static const struct ntk_column source_line[] = {
 };
 
 static const struct ntk_column source_loop[] = {
-    ALWAYS(ntk_source_loop_row, id, "id", I64, "", "number of the loop, from 1"),
+    ALWAYS(ntk_source_loop_row, id, "id", I64, "", "loop number, from 1"),
     MAYBE(ntk_source_loop_row, parent_id, "parent_id", I64, "", "enclosing loop"),
     MAYBE(ntk_source_loop_row, file, "file_path", TEXT, "", "file"),
     ALWAYS(ntk_source_loop_row, line, "line_number", I64, "", "first line of the loop"),

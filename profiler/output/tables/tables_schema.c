@@ -130,7 +130,7 @@ static const struct ntk_column error[] = {
 };
 
 static const struct ntk_column execution_info[] = {
-    ALWAYS(ntk_execution_row, index, "execution_index", I32, "", "number of the execution, from 0"),
+    ALWAYS(ntk_execution_row, index, "execution_index", I32, "", "execution number, from 0"),
     MAYBE(ntk_execution_row, neff_name, "neff_name", TEXT, "", "name of the NEFF"),
     MAYBE(ntk_execution_row, start_ns, "execution_start_ts", I64, "ns",
           "start; missing before NTFF version 6"),
@@ -187,10 +187,9 @@ static const struct ntk_column instruction[] = {
     MAYBE(ntk_instruction_row, hlo_attrs, "hlo_attrs", TEXT, "",
           "[] if the compiler names the instruction: no NEFF has attributes"),
     MAYBE(ntk_instruction_row, hlo_name, "hlo_name", TEXT, "", "empty: no NEFF contains it"),
-    MAYBE(ntk_instruction_row, raw_hlo_id, "raw_hlo_id", I64, "",
-          "number of the XLA operation; 0: none"),
+    MAYBE(ntk_instruction_row, raw_hlo_id, "raw_hlo_id", I64, "", "XLA operation number; 0: none"),
     MAYBE(ntk_instruction_row, raw_framework_id, "raw_framework_id", I64, "",
-          "number of the operator; 0: none"),
+          "operator number; 0: none"),
     MAYBE(ntk_instruction_row, layer, "layer", TEXT, "",
           "layer that the NEFF names; missing without a NEFF"),
     MAYBE(ntk_instruction_row, frame_ids, "stack_frame_ids", TEXT, "",
@@ -284,8 +283,8 @@ static const struct ntk_column metadata[] = {
     MAYBE(ntk_metadata_row, runtime, "runtime_version", TEXT, "",
           "runtime version recorded in the capture"),
     MAYBE(ntk_metadata_row, collectives, "collectives_version", TEXT, "",
-          "version of the collectives library"),
-    MAYBE(ntk_metadata_row, driver, "driver_version", TEXT, "", "version of the driver"),
+          "collectives library version"),
+    MAYBE(ntk_metadata_row, driver, "driver_version", TEXT, "", "driver version"),
     ALWAYS(ntk_metadata_row, program, "explorer_version", TEXT, "", "version of this program"),
     MAYBE(ntk_metadata_row, compiler, "compiler_version", TEXT, "",
           "compiler version recorded in the NEFF"),
@@ -328,7 +327,7 @@ static const struct ntk_column opcode_summary[] = {
     ALWAYS(ntk_opcode_summary_row, opcode, "opcode", TEXT, "", "operation"),
     ALWAYS(ntk_opcode_summary_row, count, "instruction_count", I64, "", "number of instructions"),
     ALWAYS(ntk_opcode_summary_row, instruction_ns, "instruction_time_ns", I64, "ns",
-           "sum of the lengths, with EVENT_SEMAPHORE, which analyze counts as waiting"),
+           "total length, with EVENT_SEMAPHORE, which analyze counts as waiting"),
     ALWAYS(ntk_opcode_summary_row, active_ns, "active_time_ns", I64, "ns", "union of their times"),
     MAYBE(ntk_opcode_summary_row, active_ratio, "active_time_percent", F64, "%",
           "active time divided by the duration of the execution"),
@@ -413,7 +412,7 @@ static const struct ntk_column region[] = {
            "index of the longest repetition, from 0"),
     ALWAYS(ntk_region_row, worst_start_ns, "worst_start_ts", I64, "ns",
            "start of the longest repetition"),
-    ALWAYS(ntk_region_row, total_ns, "total_ns", I64, "ns", "sum of the lengths"),
+    ALWAYS(ntk_region_row, total_ns, "total_ns", I64, "ns", "total length"),
     MAYBE(ntk_region_row, share, "covered_percent", F64, "%",
           "share of the execution; overlapping times are counted once"),
     ALWAYS(ntk_region_row, start_ns, "start_ts", I64, "ns", "start of the first repetition"),
@@ -424,7 +423,7 @@ static const struct ntk_column region[] = {
 static const struct ntk_column region_outlier[] = {
     ALWAYS(ntk_region_outlier_row, region_id, "region_id", I64, "", "id of the region"),
     CORE_INDEX(ntk_region_outlier_row),
-    ALWAYS(ntk_region_outlier_row, index, "idx", I64, "", "number of the repetition, from 0"),
+    ALWAYS(ntk_region_outlier_row, index, "idx", I64, "", "repetition number, from 0"),
     ALWAYS(ntk_region_outlier_row, start_ns, "start_ts", I64, "ns", "start"),
     ALWAYS(ntk_region_outlier_row, end_ns, "end_ts", I64, "ns", "end"),
     ALWAYS(ntk_region_outlier_row, duration_ns, "duration_ns", I64, "ns", "length"),
@@ -514,7 +513,7 @@ static const struct ntk_column warning[] = {
 
 static const struct ntk_table tables[] = {
     TABLE("ActiveTime",
-          "Time in which an engine was active: the union of its instructions, excluding waits for "
+          "Active time of an engine: the union of its instructions, excluding waits for "
           "semaphores.",
           active_time, ntk_rows_active_spans),
     TABLE("BirInstruction",
@@ -593,9 +592,9 @@ static const struct ntk_table tables[] = {
           ntk_rows_frame_functions),
     TABLE("Summary", "Metrics of the execution.", summary, ntk_rows_summary),
     TABLE("TensorInfo", "Inputs, outputs and weights of the NEFF.", tensor_info, ntk_rows_tensors),
-    TABLE("Throttle", "Throttling of a core over time: the share of the time in which it may work.",
+    TABLE("Throttle", "Core throttling over time: the share of time that the core may work.",
           throttle, ntk_rows_throttles),
-    TABLE("ThrottleSummary", "Limits of a core by reason; all: any reason.", throttle_summary,
+    TABLE("ThrottleSummary", "Core limits by reason; all: any reason.", throttle_summary,
           ntk_rows_throttle_summaries),
     TABLE("Warning", "Notes and warnings.", warning, ntk_rows_warnings),
 };

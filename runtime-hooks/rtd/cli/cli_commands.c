@@ -182,7 +182,7 @@ static int reset(struct cli *cli, const char *operand, struct ntk_err *err)
 }
 
 const struct cli_command cli_commands[] = {
-    { "list-ncg", NULL, false, "list groups of NeuronCores and their locations", list_ncg },
+    { "list-ncg", NULL, false, "list NeuronCore groups and their locations", list_ncg },
     { "list-model", NULL, false, "list the loaded models of all clients", list_model },
     { "create-ncg", "NC-COUNT", true,
       "create a group of NC-COUNT cores (default: longest free range)", create_ncg },

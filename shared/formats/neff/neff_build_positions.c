@@ -59,10 +59,10 @@ static void make_engine(struct ntk_neff_kernel *kernel, const struct build_subgr
     const char *file_name = neff_build_engine_file(engine);
     char name[64];
 
-    ntk_protobuf_put_text(&slots, 1, "instructions of the compiler, one entry per slot");
+    ntk_protobuf_put_text(&slots, 1, "compiler instructions, one entry per slot");
     snprintf(name, sizeof name, "debug_info_backend_%s.dbg", file_name);
     ntk_protobuf_put_text(&slots, 2, name);
-    ntk_protobuf_put_text(&rows, 1, "instructions of the compiler and their lines");
+    ntk_protobuf_put_text(&rows, 1, "compiler instructions and their lines");
     ntk_vec_each(struct build_instr, instr, &subgraph->engines[engine].program) {
         struct build_located one = { .place = instr->place, .id = (uint32_t)located->count + 1 };
 

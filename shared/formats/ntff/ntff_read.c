@@ -383,7 +383,7 @@ static void tell_missing(struct reader *r)
     struct ntk_ntff *ntff = &r->ntff;
 
     if (r->unknown_engines) {
-        warn(ntff, "ignoring %llu programs of unknown engines",
+        warn(ntff, "ignoring %llu programs for unknown engines",
              (unsigned long long)r->unknown_engines);
     }
     if (r->programs.stated > r->programs.present) {

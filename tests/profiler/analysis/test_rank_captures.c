@@ -167,7 +167,7 @@ static void captures_of_another_process_or_model_are_not_placed(void **state)
     capture_add(f, "d_instid_0_vnc_1.ntff", PROCESS, MODEL + 1, 0, 700);
     capture_add(f, "e_instid_0_vnc_0.ntff", PROCESS, MODEL, 0, 700);
     capture_add(f, "f_instid_0_vnc_1.ntff", PROCESS, MODEL, 2000, 2100);
-    assert_string_equal(placed(f, 0)->omitted_reason, "it is of another process");
+    assert_string_equal(placed(f, 0)->omitted_reason, "it belongs to another process");
     for (size_t i = 1; i < 4; i++) {
         assert_non_null(placed(f, i)->omitted_reason);
         assert_int_equal(placed(f, i)->start_ns, 0);

@@ -102,7 +102,7 @@ static void a_brief_summary_says_what_is_unknown(void **state)
     }
     ntk_output_brief("sample", &f->summary, NULL, &f->text);
     expect_text(f, "sample\n\nDuration on the device              unknown\n");
-    expect_text(f, "\nFindings\nunknown: the capture does not contain the time of the execution\n");
+    expect_text(f, "\nFindings\nunknown: the capture does not contain the execution time\n");
     expect_text(f, " (unknown: Tensor, Vector, Scalar, GpSimd, Sync, DMA, Collectives)\n");
     assert_null(strchr(ntk_buf_text_get(&f->text), 0x25)); /* no percentage at all */
 }

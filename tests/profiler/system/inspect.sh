@@ -138,7 +138,7 @@ grep -Eq '_instid_0_vnc_0.ntff +10001 +0 +1 ' text && ! grep -q 'Not joined' tex
 cp -r vendor other
 LC_ALL=C sed -i 's/nc_timestamp_ns/xc_timestamp_ns/g' "other/${leaf#vendor/}/ntrace.pb"
 neuron-profile view -d other >text 2>err || complain "no clock of the core: unexpected exit code $?"
-grep -Eq '^Not joined to the trace: .*_vnc_0.ntff: the trace contains no clock times of its core$' text || complain "no message about the missing clock of the core"
+grep -Eq '^Not joined to the trace: .*_vnc_0.ntff: the trace contains no clock times for its core$' text || complain "no message about the missing clock of the core"
 neuron-profile view -d vendor --output-format summary-json >text 2>err || complain "vendor's layout: summary: unexpected exit code $?"
 grep -q '"trace_version": 2' text && ! grep -q '"host_name"' text || complain "vendor's layout: unexpected summary"
 neuron-profile view -d vendor --output-format summary-json --private >text 2>err || complain "--private: unexpected exit code $?"

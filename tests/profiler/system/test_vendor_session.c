@@ -392,7 +392,7 @@ static void without_a_clock_of_the_core_no_capture_is_joined(void **state)
     struct ntk_system_trace *trace = open_it(f);
 
     assert_int_equal(trace->sync_points.count, 0);
-    assert_string_equal(reason_of(trace, 0, 0), "the trace contains no clock times of its core");
+    assert_string_equal(reason_of(trace, 0, 0), "the trace contains no clock times for its core");
     ntk_system_trace_close(trace);
 }
 

@@ -433,7 +433,7 @@ static void failure_to_assume_a_role_reports_the_reason(void **state)
     } rows[] = {
         { "lost", "profile 'lost' has a source_profile that does not exist" },
         { "of-empty", "profile 'of-empty' has a source_profile without keys" },
-        { "circle", "profile 'elcric' exceeds the limit of chained source_profile entries" },
+        { "circle", "profile 'elcric' exceeds the limit on chained source_profile entries" },
         { "odd", "profile 'odd' has an invalid credential_source: expected Environment, "
                  "EcsContainer or Ec2InstanceMetadata" },
         { "both", "profile 'both' has both source_profile and credential_source" },
@@ -469,7 +469,7 @@ static void a_chain_has_at_most_nine_profiles(void **state)
     assert_string_equal(f->world.signers, "P,R t,R t,R t,R t,R t,R t,R t,");
     f->world.asked = 0;
     assert_found(&f->world, "p0",
-                 "profile 'p9' exceeds the limit of chained source_profile entries");
+                 "profile 'p9' exceeds the limit on chained source_profile entries");
     assert_int_equal(f->world.asked, 0);
 }
 
