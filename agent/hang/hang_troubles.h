@@ -33,7 +33,7 @@ void ntk_hang_troubles_hold(struct ntk_hang_troubles *troubles, const struct ntk
 /* No rank of the communicator is slow any more. */
 void ntk_hang_troubles_drop(struct ntk_hang_troubles *troubles, uint64_t key);
 /* Drops communicators without ranks, and adds the current verdicts to the snapshot: at most
- * NTK_SNAPSHOT_TROUBLES_MAX, the worst first, each with its killed ranks. */
+ * NTK_SNAPSHOT_TROUBLES_MAX, worst first, each with its killed ranks. */
 void ntk_hang_troubles_set(struct ntk_hang_troubles *troubles, const struct ntk_ranks *ranks,
                            const struct ntk_change *change, struct ntk_snapshot *snapshot);
 

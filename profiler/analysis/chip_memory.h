@@ -32,7 +32,7 @@ struct ntk_chip_memory_space {
     double mean_bytes; /* over the execution */
     uint64_t *pieces;  /* the maximum in each of piece_count equal pieces of the execution */
     size_t part_count;
-    struct ntk_chip_memory_part *parts; /* at the peak, the largest first */
+    struct ntk_chip_memory_part *parts; /* at the peak, largest first */
     uint64_t value_count;               /* total number */
     size_t life_count;
     struct ntk_chip_life *lives; /* in time order */

@@ -7,7 +7,7 @@
  *
  * Walked backwards from the end: an instruction could not start before the change that released it
  * or, if its engine was still busy then, before the end of the instruction that the engine executed
- * (its holder, dependencies.h). Time in which an earlier instruction of the same engine still
+ * (its holder, dependencies.h). Time during which an earlier instruction of the same engine still
  * executes belongs to that one. Every moment of the execution is in exactly one step, so the steps
  * and each table of shares add up to the execution. Speeding up anything off the path does not
  * shorten the execution. docs/formats/analyses.md has the full rule.
@@ -66,7 +66,7 @@ struct ntk_path_share {
     int64_t issue_ps, drain_ps; /* of path_ps; the rest executes */
 };
 
-struct ntk_path_table { /* the longest first */
+struct ntk_path_table { /* longest first */
     size_t count;
     struct ntk_path_share *shares;
 };

@@ -59,7 +59,7 @@ struct ntk_idle_engine {
     int64_t busy_ps, idle_ps; /* sum: the execution */
     int64_t reasons_ps[NTK_IDLE_REASON_COUNT];
     size_t row_count;
-    struct ntk_idle_row *rows;     /* the longest first */
+    struct ntk_idle_row *rows;     /* longest first */
     struct ntk_wait_chains chains; /* of waits for an engine or DMA */
     /* By engine, DMA or another core: idle ps of lines that waited, by lines of what released
      * them */

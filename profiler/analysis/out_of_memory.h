@@ -42,7 +42,7 @@ struct ntk_out_of_memory {
     /* By this trace there is enough room: it is fragmented, or another process has it. */
     bool is_fragmented;
     size_t usage_count;
-    struct ntk_oom_usage usages[NTK_OOM_USAGES_MAX]; /* the largest first */
+    struct ntk_oom_usage usages[NTK_OOM_USAGES_MAX]; /* largest first */
     size_t largest_count;
     struct ntk_oom_allocation largest[NTK_OOM_LARGEST_MAX];    /* of those not yet freed */
     uint64_t freed_count, freed_bytes, kept_count, kept_bytes; /* of those of the trace */

@@ -32,7 +32,7 @@ struct rank_reading {
     struct ntk_vec workers;               /* of struct rank_worker */
     size_t last;                          /* index of the one used last */
     uint64_t ignored;                     /* events of workers beyond the limit */
-    struct ntk_vec begun;                 /* of struct started (rank_read.c), the oldest first */
+    struct ntk_vec begun;                 /* of struct started (rank_read.c), oldest first */
     size_t capture_first;                 /* of those next to it */
     uint64_t lost, lost_now;
     uint32_t lost_of; /* the core of lost_now */

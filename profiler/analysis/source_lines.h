@@ -68,7 +68,7 @@ struct ntk_source_line {
     const char *function; /* of the first row in the kernel tree; NULL: none */
     struct ntk_source_sums sums;
     size_t blocker_count;
-    struct ntk_source_blocker blockers[NTK_SOURCE_BLOCKERS_MAX]; /* the longest first */
+    struct ntk_source_blocker blockers[NTK_SOURCE_BLOCKERS_MAX]; /* longest first */
 };
 
 struct ntk_source_loop { /* row i is loop i of the kernel tree */

@@ -49,7 +49,7 @@ struct ntk_wait_chain {
 
 struct ntk_wait_chains {
     size_t count;
-    struct ntk_wait_chain *chains; /* the longest first, once sorted */
+    struct ntk_wait_chain *chains; /* longest first, once sorted */
     struct ntk_map indices;        /* + 1, by the key of equal chains */
 };
 

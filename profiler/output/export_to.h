@@ -3,7 +3,7 @@
  * export_to - a profile in each of its formats.
  *
  * The file (or folder) appears whole or not at all; an interrupted run may leave a name with
- * ".tmp-" in it. The same capture gives the same bytes. Memory does not grow with the output. Path
+ * ".tmp-" in it. The same capture produces the same bytes. Memory does not grow with the output. Path
  * "-" is stdout if the format is one file that is written sequentially.
  *
  * Each returns 0 or -errno with a message.

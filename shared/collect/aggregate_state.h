@@ -202,7 +202,7 @@ struct ntk_aggregate {
     struct ntk_vec spans;       /* struct ntk_span */
     struct ntk_map spans_taken; /* number in this period, by user */
     uint64_t spans_lost;
-    struct ntk_vec lost_ranks;   /* struct lost_rank_state, the oldest first */
+    struct ntk_vec lost_ranks;   /* struct lost_rank_state, oldest first */
     struct ntk_map events_taken; /* number in this period, by process and whether they are errors */
     bool lists_events;
     bool no_latency;

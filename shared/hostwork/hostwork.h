@@ -233,7 +233,7 @@ struct ntk_host_result {
 int ntk_host_attribute(struct ntk_host_records *records, uint32_t core_count,
                        struct ntk_host_result *out_result);
 void ntk_host_result_fini(struct ntk_host_result *result);
-/* Causes by time, the largest first; returns the number of those with any. */
+/* Causes by time, largest first; returns the number of those with any. */
 size_t ntk_host_result_order(const struct ntk_host_result *result,
                              enum ntk_host_cause out_causes[NTK_HOST_CAUSE_COUNT]);
 

@@ -81,7 +81,7 @@ enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample
     }
     for (size_t i = 0; i < device->health_count; i++) {
         if (!ntk_health_reason_is_of_process(device->health[i].reason)) {
-            *out_worst = &device->health[i]; /* sorted: the worst first */
+            *out_worst = &device->health[i]; /* sorted: worst first */
             return ntk_health_reasons[device->health[i].reason].verdict;
         }
     }

@@ -88,7 +88,7 @@ int ntk_ranks_add(struct ntk_ranks *ranks, const struct ntk_snapshot *snapshot, 
     return ret;
 }
 
-/* Groups the rows of a communicator, for each rank the newest first. */
+/* Groups the rows of a communicator, for each rank newest first. */
 NTK_ORDER(compare_rows, struct ntk_rank_row,
           NTK_UP(sample->key) NTK_UP(sample->rank) NTK_DOWN(begin_realtime_ns) NTK_UP(is_lost));
 

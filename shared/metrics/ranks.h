@@ -111,7 +111,7 @@ struct ntk_rank_verdict ntk_comm_verdict_rank(const struct ntk_comm_verdict *ver
 
 struct ntk_ranks {
     struct ntk_vec rows;     /* struct ntk_rank_row */
-    struct ntk_vec verdicts; /* struct ntk_comm_verdict; the worst first, of those the longest */
+    struct ntk_vec verdicts; /* struct ntk_comm_verdict; worst first, of those the longest */
 };
 
 void ntk_ranks_init(struct ntk_ranks *ranks);

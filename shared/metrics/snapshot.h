@@ -200,7 +200,7 @@ struct ntk_device_sample {
     uint32_t verdict;          /* enum ntk_health_verdict */
     uint32_t health_evidence;  /* bits of enum ntk_health_evidence: the basis of the verdict */
     uint64_t verdict_since_ns; /* 1970 UTC */
-    struct ntk_health_sample *health; /* reasons, the worst first; each once */
+    struct ntk_health_sample *health; /* reasons, worst first; each once */
     size_t health_count;
 };
 

@@ -36,7 +36,7 @@ fakes() {
 }
 fakes silent garbage endless old ahead vendor doubtful
 
-# Hosts that answer are shown whatever the others do, the worst first, then the busiest; an unknown value is never
+# Hosts that answer are shown whatever the others do, worst first, then the busiest; an unknown value is never
 # zero.
 {
     echo '# machines'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_hosts - a row for each of many machines with its state, the worst first. Threads: one.
+ * model_hosts - a row for each of many machines with its state, worst first. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_HOSTS_H
 #define NTK_TOP_MODEL_MODEL_HOSTS_H

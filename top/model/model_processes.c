@@ -139,7 +139,7 @@ static struct ntk_top_cell hooks(struct ntk_top_table *table,
         runtime->cores_guessed ? ", cores guessed" : "", counted[runtime->executions_counted]));
 }
 
-/* The problems of its cores, the worst first, with their duration: "dead 12s", "stuck 3m", "idle
+/* The problems of its cores, worst first, with their duration: "dead 12s", "stuck 3m", "idle
  * 2h" if it holds cores and runs nothing. */
 static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_top_table *table,
                                  const struct ntk_runtime_sample *runtime,

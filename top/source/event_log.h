@@ -45,7 +45,7 @@ struct ntk_event_sample ntk_top_event_log_end_of(const struct ntk_runtime_sample
 /* 0 or -ENOMEM. */
 int ntk_top_event_log_add(struct ntk_top_event_log *log, const struct ntk_snapshot *snapshot);
 size_t ntk_top_event_log_kept(const struct ntk_top_event_log *log);
-/* index < kept, the oldest first. */
+/* index < kept, oldest first. */
 const struct ntk_top_event *ntk_top_event_log_get(const struct ntk_top_event_log *log,
                                                   size_t index);
 

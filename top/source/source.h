@@ -54,7 +54,7 @@ struct ntk_top_source_ops {
      * read, which would be overwritten. NULL: it arrives on its own. */
     bool (*has_news)(struct ntk_top_source *source);
     /* The past of the shown moment, for graphs: 1 and a snapshot for the caller of an earlier
-     * moment, the newest first; 0 if none is left since that time. NULL: unknown. */
+     * moment, newest first; 0 if none is left since that time. NULL: unknown. */
     int (*before_shown)(struct ntk_top_source *source, uint64_t since_ns,
                         struct ntk_snapshot **out_snapshot);
 };

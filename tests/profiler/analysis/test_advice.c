@@ -231,7 +231,7 @@ static void late_changes_are_not_latency(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, third, 4500, 5000);
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_LATE, 0.18,
-           "18.0% of the execution passes until 1 change of semaphores on the critical path "
+           "18.0% of the execution passes until 1 semaphore change on the critical path "
            "arrives, at least 0.5 us late: 0.900 us, at most 0.900 us for one");
     expect_gain(&a, NTK_ADVICE_PATH_LATE, 0.09, 0.18);
     assert_null(find(&a, NTK_ADVICE_PATH_LATENCY)); /* 11 % */
@@ -479,8 +479,8 @@ static void transposes_and_half_empty_products(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, p, 0, 100);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, t, 100, 200);
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_TRANSPOSES, 0.2, "20.0% of the operations of the tensor engine");
-    expect(&a, NTK_ADVICE_TENSOR_RATE, 64 / (200 * 2.4), "the tensor engine does 13.3%");
+    expect(&a, NTK_ADVICE_TRANSPOSES, 0.2, "20.0% of tensor engine operations");
+    expect(&a, NTK_ADVICE_TENSOR_RATE, 64 / (200 * 2.4), "the tensor engine reaches 13.3%");
     double rate = 64 / (200 * 2.4);
     expect_gain(&a, NTK_ADVICE_TRANSPOSES, 0.2 * 0.2, 0.2);
     expect_gain(&a, NTK_ADVICE_TENSOR_RATE, 0.2 * (1 - rate / 0.5), 0.2 * (1 - rate));

@@ -136,7 +136,7 @@ static void each_missing_kind_is_listed_first_and_omits_dependent_advice(void **
           true },
         { CUT_INSTRUCTIONS, "incomplete: instruction records are truncated", false, false, true,
           false, false, false },
-        { NO_CHANGE, "incomplete: the critical path waits for unrecorded changes during 50.0%",
+        { NO_CHANGE, "incomplete: the critical path waits for unrecorded changes for 50.0%",
           false, false, false, false, true, true },
         { DROPPED_CHANGES, "incomplete: at least 2 of 4 semaphore changes were not recorded", true,
           true, true, true, true, true },

@@ -385,7 +385,7 @@ static void the_same_queue_on_two_cores_is_one_cause(void **state)
     const struct ntk_bubble_cause *cause = cause_of(&a.bubbles, NTK_IDLE_DMA);
     assert_int_equal(cause->count, 2);
     assert_int_equal(cause->gaps_ps, NS(500 + 600));
-    assert_int_equal(cause->bubbles[0].core, 1); /* the longest first */
+    assert_int_equal(cause->bubbles[0].core, 1); /* longest first */
     assert_int_equal(cause->bubbles[1].core, 0);
     hand_answers_done(&h, &a);
 }

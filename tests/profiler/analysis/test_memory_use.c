@@ -52,7 +52,7 @@ struct program {
     const char *what;
     const char *script;
     uint64_t peak_bytes, end_bytes, unmatched_bytes, peak_ns;
-    const char *at_peak; /* the parts, the largest first */
+    const char *at_peak; /* the parts, largest first */
 };
 
 static const struct program programs[] = {

@@ -29,7 +29,7 @@ static const struct {
     uint64_t base, stack; /* held before the trace; size of the memory: 0 unknown */
     const char *usage;    /* that failed; NULL: nothing did */
     uint64_t size, total, kept, freed, failed_count;
-    const char *usages; /* at the failure, the largest first */
+    const char *usages; /* at the failure, largest first */
     bool is_fragmented;
 } rows[] = {
     { "nothing fails", "w+10 w-10", 0, 24, NULL, 0, 0, 0, 0, 0, "", false },

@@ -178,7 +178,7 @@ static void the_page_documents_our_keys(void **state)
     } contents[] = {
         { "runtime_ext", "Key of a process" },
         { "ext_core", "Key of a core" },
-        { "machine_ext", "Key of the machine" },
+        { "machine_ext", "Machine key" },
         { "ext_rank", "Key of a rank" },
     };
     enum { TABLES = sizeof contents / sizeof *contents };
