@@ -51,13 +51,13 @@ extern "C" {
 /* 1 to 13 belong to the encoding's description; the others concern the calls. */
 enum popef_error_code {
     POPEF_ERROR_NONE = 0,
-    POPEF_ERROR_OPEN = 1,      /* the file cannot be opened */
-    POPEF_ERROR_MAGIC = 2,     /* not an OPEF file */
-    POPEF_ERROR_TRUNCATED = 3, /* a header or a blob runs past the end */
-    POPEF_ERROR_FORMAT = 4,    /* unknown header format or flags */
-    POPEF_ERROR_INFO = 5,      /* a malformed info section */
-    POPEF_ERROR_DATA_SIZE = 6, /* size differs from the description */
-    POPEF_ERROR_NO_NAME = 7,   /* an executable without a name */
+    POPEF_ERROR_OPEN = 1,                 /* the file cannot be opened */
+    POPEF_ERROR_MAGIC = 2,                /* not an OPEF file */
+    POPEF_ERROR_TRUNCATED = 3,            /* a header or a blob runs past the end */
+    POPEF_ERROR_FORMAT = 4,               /* unknown header format or flags */
+    POPEF_ERROR_INFO = 5,                 /* a malformed info section */
+    POPEF_ERROR_DATA_SIZE = 6,            /* size differs from the description */
+    POPEF_ERROR_NO_NAME = 7,              /* an executable without a name */
     POPEF_ERROR_DUPLICATE_EXECUTABLE = 8, /* two executables with the same name */
     POPEF_ERROR_ABSENT_EXECUTABLE = 9,    /* metadata or an opaque blob names one that is absent */
     POPEF_ERROR_INACTIVE = 10,            /* a blob writer that another one has followed */
