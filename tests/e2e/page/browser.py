@@ -84,10 +84,18 @@ class Browser:
         return result['result'].get('value')
 
     def wait_for(self, code):
+        """Returns the first value that counts as true. A page may be incomplete, so code that fails is tried again."""
         end = time.monotonic() + PATIENCE
-        while not self.evaluate(code):
+        while True:
+            why = ''
+            try:
+                value = self.evaluate(code)
+            except RuntimeError as error:
+                value, why = None, f' ({error})'
+            if value:
+                return value
             if time.monotonic() > end:
-                raise TimeoutError('timed out waiting for: ' + code)
+                raise TimeoutError('timed out waiting for: ' + code + why)
             time.sleep(0.05)
 
     def size(self, width, height):

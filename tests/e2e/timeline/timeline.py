@@ -424,11 +424,10 @@ def check_flows(page):
     """The details name the instruction that ended the wait, and lead to it."""
     browser = page.browser
     browser.evaluate("(async () => (await import('/details.js')).goTo((await import('/state.js')).state.meta.tracks.findIndex((t) => t.name === 'Vector'), 1))()")
-    browser.wait_for("[...document.querySelectorAll('.pane-slice dt')].some((e) => e.textContent === 'Changed by')")
-    by = browser.evaluate("[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === 'Changed by').textContent")
+    by = browser.wait_for("[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === 'Changed by').textContent")
     assert 'Tensor MATMUL' in by, f'Vector waits for the product: {by}'
     page.picture('flows')
-    browser.evaluate("[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === 'Changed by').querySelector('button').click()")
+    browser.wait_for("[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === 'Changed by').querySelector('button').click() ?? true")
     browser.wait_for("document.querySelector('.pane-slice h2').textContent === 'MATMUL'")
     browser.wait_for("[...document.querySelectorAll('.pane-slice h3')].some((e) => e.textContent === 'Released')")
 

@@ -13,16 +13,22 @@ neuron-monitor --period 400ms >all.jsonl 2>/dev/null &
 agent=$!
 pids+=("$agent")
 wait_for has_reports all.jsonl
-NEURON_PROCESS_TAG=mine neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 600 >/dev/null
 # Ten reports from the first one of the application: its whole life. The latency of an execution may be in the report
 # after it, so only all ten fit together, and only if each is repeated equally often.
-take_ten() {
-    sed -n '/"neuron_runtime_tag":"mine"/,$p' all.jsonl | head -10 >base.jsonl
-    [ "$(wc -l <base.jsonl)" = 10 ] && echo yes
+ten_have_all() { # runs the application again if it got too little processor time for ten reports
+    local before
+    before=$(wc -l <all.jsonl)
+    : >base.jsonl
+    NEURON_PROCESS_TAG=mine neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 600 >/dev/null
+    until [ "$(wc -l <base.jsonl)" = 10 ]; do
+        sleep 0.1
+        kill -0 "$agent"
+        tail -n +$((before + 1)) all.jsonl | sed -n '/"neuron_runtime_tag":"mine"/,$p' | head -10 >base.jsonl
+    done
+    [ "$(completed_in_reports base.jsonl)" = 300 ] && echo yes
 }
-wait_for take_ten
+wait_for ten_have_all
 kill "$agent" && wait "$agent"
-[ "$(completed_in_reports base.jsonl)" = 300 ] || fail "ten reports have $(completed_in_reports base.jsonl) of 300 executions"
 
 start_fake() { # NAME [PORT]: starts the service in folder NAME; sets $port
     mkdir -p "$1"
