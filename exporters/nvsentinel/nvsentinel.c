@@ -40,6 +40,7 @@ struct nvsentinel {
     char *socket;
     char node[NODE_BYTES];
     struct ntk_health_events said;
+    uint64_t delayed_count; /* events that could not be put */
     struct ntk_http_client *client;
     struct ntk_outbox *outbox;
     /* Used by the sending thread. */
@@ -170,6 +171,14 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     ntk_buf_fini(&message);
     if (ret < 0) {
         state->said = before;
+        state->delayed_count = (uint64_t)count;
+    } else if (count >= 0) {
+        /* Some of the changes may have been undone meanwhile. */
+        uint64_t put_count = (uint64_t)count;
+        ntk_outbox_give_up(state->outbox, state->delayed_count > put_count
+                                              ? state->delayed_count - put_count
+                                              : 0);
+        state->delayed_count = 0;
     }
     return count < 0 ? ntk_err_no_memory(err) : ret;
 }
@@ -178,6 +187,8 @@ static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct nvsentinel *state = ctx;
 
+    ntk_outbox_give_up(state->outbox, state->delayed_count);
+    state->delayed_count = 0;
     return ntk_outbox_drain(state->outbox, in_haste, err);
 }
 

@@ -382,6 +382,22 @@ static int keep_failure(struct otlp *state, int ret, const struct ntk_err *err)
     return ret;
 }
 
+/* There are no more snapshots with which delayed records could be put. */
+static void give_up_delayed(struct otlp *state)
+{
+    struct ntk_err err = { 0 };
+
+    if (state->records_delayed > 0) {
+        atomic_fetch_add(&state->logs.lost_items, state->records_delayed);
+        (void)keep_failure(state,
+                           ntk_err_set(&err, -EIO, NTK_ERR_NO_OFFSET,
+                                       "otlp logs: %llu delayed log records lost",
+                                       (unsigned long long)state->records_delayed),
+                           &err);
+        state->records_delayed = 0;
+    }
+}
+
 /* Negative once all signals are done and one of them lost data. */
 static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
@@ -391,6 +407,7 @@ static int drain(void *ctx, bool in_haste, struct ntk_err *err)
         keep_failure(state, ntk_push_drain(state->metrics, in_haste, &cause), &cause) == 0;
     struct channel *const channels[] = { &state->logs, &state->traces };
 
+    give_up_delayed(state);
     for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
         int ret = keep_failure(state, drain_channel(channels[i], in_haste, &cause), &cause);
         is_waiting = is_waiting || ret == 0;

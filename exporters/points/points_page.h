@@ -225,6 +225,7 @@ struct ntk_points_page {
     size_t shown_count;         /* that have */
     struct ntk_map shown_users; /* number of shown applications per uid */
     struct ntk_map others;      /* keys of those in "other" in the last update */
+    size_t other_count;         /* their number */
     /* set before the first update: the pid distinguishes applications of a tag */
     bool has_pid_label;
     const struct ntk_labels *labels; /* for every series; NULL: none */

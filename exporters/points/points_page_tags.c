@@ -140,6 +140,7 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
     if (page->application_max &&
         (strcmp(name, other) == 0 || (!is_shown(tag) && !has_room(page, runtime->uid)))) {
         (void)ntk_map_put(&page->others, key, other);
+        page->other_count = page->others.count;
         ntk_str_copy(name, sizeof name, other);
         ntk_str_copy(key, sizeof key, other);
         owner = (struct ntk_points_owner){ .pid = "" };
@@ -235,6 +236,7 @@ void points_tags_begin(struct ntk_points_page *page)
         }
     }
     ntk_map_fini(&page->others);
+    page->other_count = 0;
 }
 
 /* A process of an earlier agent's time that is not in this update has ended since. */

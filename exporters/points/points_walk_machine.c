@@ -315,7 +315,7 @@ static void rank_troubles(const struct points_visit *v)
 static void other_applications(const struct points_visit *v)
 {
     if (v->page->application_max > 0) {
-        points_put_u64(v, NO_LABELS, v->page->others.count);
+        points_put_u64(v, NO_LABELS, v->page->other_count);
     }
 }
 

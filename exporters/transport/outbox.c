@@ -522,6 +522,18 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
     return ret;
 }
 
+void ntk_outbox_give_up(struct ntk_outbox *outbox, uint64_t item_count)
+{
+    if (item_count == 0) {
+        return;
+    }
+    pthread_mutex_lock(&outbox->lock);
+    outbox->counts.lost_items += item_count;
+    pthread_mutex_unlock(&outbox->lock);
+    ntk_log_warn(outbox->options.name, "%llu delayed %s lost", (unsigned long long)item_count,
+                 items_name(outbox));
+}
+
 static void lose_queue(struct ntk_outbox *outbox)
 {
     outbox->counts.lost_items += memory_items(outbox);

@@ -63,7 +63,8 @@ struct ntk_outbox_options {
                  struct ntk_outbox_answer *answer);
     void (*cancel)(void *ctx); /* from another thread; NULL if send() never waits long */
     void *ctx;
-    bool puts_again; /* the caller puts failed items again; put() does not count them as lost */
+    bool puts_again; /* the caller puts failed items again; put() does not count them as lost, and
+                      * ntk_outbox_give_up() does */
     size_t memory_bytes_max;  /* 0: NTK_OUTBOX_MEMORY_BYTES */
     const char *spool_folder; /* created if missing, mode 0700; NULL: none */
     uint64_t spool_bytes_max; /* 0: NTK_OUTBOX_SPOOL_BYTES */
@@ -96,6 +97,8 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox);
  * items are counted as lost, unless the caller puts them again. */
 int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item_count,
                    struct ntk_err *err);
+/* Counts items as lost whose put failed and that the caller does not put again. */
+void ntk_outbox_give_up(struct ntk_outbox *outbox, uint64_t item_count);
 /* At the end of a program, after the last put: 1 if nothing waits; 0 while messages may still be
  * sent. Sending stops drain_ns after the first call, or in haste: then 1 if all waiting messages
  * are on disk, else -ETIMEDOUT (-EINTR in haste) with a message. */

@@ -113,10 +113,15 @@ static uintptr_t unit_of(struct gathering *g, const struct ntk_regions *regions,
     if (g->out->units.count < NTK_WORK_UNITS_MAX && has_layer) {
         const char *layer = g->program->layers[fact->layer];
         *known = (uint32_t)unit_number(g, layer, layer, true);
-    } else if (g->out->units.count < NTK_WORK_UNITS_MAX && region) {
+        return *known;
+    }
+    if (g->out->units.count < NTK_WORK_UNITS_MAX && region) {
         const struct ntk_region *one = &regions->regions[region - 1];
         *known = (uint32_t)unit_number(g, one->key, one->shown, false);
-    } else {
+        return *known;
+    }
+    known = &g->of_engines[of->engine];
+    if (!*known) {
         snprintf(name, sizeof name, "NC %u %s outside of regions", core->ntff->core,
                  ntk_ntff_engine_name(of->engine));
         *known = (uint32_t)unit_number(g, name, name, false);

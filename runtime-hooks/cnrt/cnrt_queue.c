@@ -7,7 +7,6 @@
 
 #include "runtime-hooks/cnrt/cnrt_public.h"
 #include "shared/abi/event_abi.h"
-#include "shared/base/quiet.h"
 #include "shared/base/vec.h"
 
 #define DEPTH 65536U /* limit of waiting tasks per queue; beyond it the caller waits */
@@ -81,10 +80,7 @@ static int queue_make(uint32_t device, bool is_waiting, uint32_t count_max, void
         atomic_fetch_sub(count, 1);
         return CNRT_ERR_NOMEM;
     }
-    /* A task may write files. Workers block SIGXFSZ, but threads of the application do not. */
-    if (!ntk_quiet_is_limited()) {
-        ntk_core_queue_let_help(core);
-    }
+    ntk_core_queue_let_help(core);
     queue->core = core;
     queue->device = device;
     queue->is_waiting = is_waiting;

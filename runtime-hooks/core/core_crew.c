@@ -8,6 +8,7 @@
 
 #include "runtime-hooks/core/core_thread.h"
 #include "shared/base/clock.h"
+#include "shared/base/quiet.h"
 
 static _Thread_local bool is_worker;
 
@@ -118,9 +119,15 @@ bool ntk_core_crew_help(struct ntk_core_crew *crew, struct ntk_core_queue *queue
     if (!line_remove(crew, queue)) {
         return false;
     }
+    /* An item may write files. Workers block SIGXFSZ, but threads of the application do not. */
+    struct ntk_quiet quiet = { 0 };
+    if (ntk_quiet_is_limited()) {
+        ntk_quiet_enter(&quiet);
+    }
     is_worker = true;
     item_run(crew, queue);
     is_worker = false;
+    ntk_quiet_leave(&quiet);
     /* This thread serves no other queue. */
     (void)ntk_core_crew_call(crew, crew->in_line_count);
     return true;

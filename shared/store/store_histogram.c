@@ -214,9 +214,9 @@ static bool merge_entries(struct merge *merge, const uint8_t *at, const uint8_t 
     return at == end;
 }
 
-/* Adds more to a stored histogram in `sum`. False if the stored bytes are invalid, or out of
- * memory. */
-static bool add_to(struct ntk_buf *sum, const struct ntk_buf *blob,
+/* Adds more to a stored histogram in `sum`. 0, -EBADMSG if the stored bytes are invalid, or
+ * -ENOMEM. */
+static int add_to(struct ntk_buf *sum, const struct ntk_buf *blob,
                    const struct ntk_histogram *more)
 {
     const uint8_t *at = (const uint8_t *)blob->bytes;
@@ -229,26 +229,27 @@ static bool add_to(struct ntk_buf *sum, const struct ntk_buf *blob,
     if (at == end || *at++ != BLOB_VERSION || !take_varint(&at, end, &sum_ns) ||
         !take_varint(&at, end, &left) || left > NTK_HISTOGRAM_BUCKETS ||
         more->entry_count > NTK_HISTOGRAM_BUCKETS) {
-        return false;
+        return -EBADMSG;
     }
     /* Each entry adds one, or changes one; one that follows it changes, too. */
     uint8_t *begin = ntk_buf_extend(sum, HEAD_BYTES_MAX + blob->bytes_count +
                                              2 * ENTRY_BYTES_MAX * more->entry_count);
     if (!begin) {
-        return false;
+        return -ENOMEM;
     }
     uint8_t *entries = begin + HEAD_BYTES_MAX;
     struct merge merge = { .more = more, .to = entries };
     find_next(&merge);
     if (!merge_entries(&merge, at, end, left)) {
-        return false;
+        return -EBADMSG;
     }
     head_bytes += put_varint(head + head_bytes, sum_ns + more->sum_ns);
     head_bytes += put_varint(head + head_bytes, merge.entry_count);
     memcpy(begin, head, head_bytes);
     memmove(begin + head_bytes, entries, (size_t)(merge.to - entries));
     sum->bytes_count = head_bytes + (size_t)(merge.to - entries);
-    return true;
+    sum->bytes[sum->bytes_count] = '\0';
+    return 0;
 }
 
 /* Stored bytes that are not a histogram count as an empty one. */
@@ -256,12 +257,17 @@ void ntk_store_histogram_add(struct ntk_buf *blob, const struct ntk_histogram *m
 {
     struct ntk_buf sum = { 0 };
 
-    bool is_added = add_to(&sum, blob, more);
-    ntk_buf_reset(blob);
-    if (is_added) {
-        ntk_buf_add(blob, sum.bytes, sum.bytes_count);
-    } else {
-        ntk_store_histogram_encode(more, blob);
+    int ret = add_to(&sum, blob, more);
+    if (ret == 0) {
+        ntk_buf_fini(blob);
+        *blob = sum;
+        return;
     }
     ntk_buf_fini(&sum);
+    if (ret == -ENOMEM) {
+        blob->failed = true;
+        return;
+    }
+    ntk_buf_reset(blob);
+    ntk_store_histogram_encode(more, blob);
 }

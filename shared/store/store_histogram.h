@@ -33,7 +33,8 @@ int ntk_store_histogram_read(const void *bytes, size_t bytes_count,
 int ntk_store_histogram_decode(const void *bytes, size_t bytes_count,
                                struct ntk_histogram_dense *dense);
 
-/* Adds the values to a BLOB; one that is malformed, or has no bytes, starts again. */
+/* Adds the values to a BLOB; one that is malformed, or has no bytes, starts again. Out of memory,
+ * its bytes stay, and ntk_buf_ok() is false. */
 void ntk_store_histogram_add(struct ntk_buf *blob, const struct ntk_histogram *more);
 
 #ifdef __cplusplus

@@ -54,6 +54,9 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     }
     add_period(&state->total_latency, &core->total_latency);
     add_period(&state->device_latency, &core->device_latency);
+    if (!ntk_buf_ok(&state->total_latency) || !ntk_buf_ok(&state->device_latency)) {
+        return ntk_err_no_memory(err);
+    }
 
     sqlite3_stmt *row = rows->statements[PUT_CORE_TOTAL];
     ntk_rows_bind(rows, row, "process_id", (uint64_t)process->id);

@@ -186,6 +186,28 @@ static void records_of_a_change_that_ends_while_the_disk_is_full_are_lost_once(v
     free(logs);
 }
 
+static void records_that_are_delayed_at_the_end_are_lost(void **state)
+{
+    char *logs = test_scratch_path(test_scratch_folder, "logs/*.msg");
+    struct ntk_err err = { 0 };
+
+    (void)state;
+    setenv("OTEL_METRICS_EXPORTER", "none", 1);
+    void *otlp = create(test_scratch_folder);
+    assert_int_equal(put_reasons(otlp, 0), 0);
+    assert_true(test_wait_until(is_there, logs));
+    limit_files(0);
+    assert_int_equal(put_reasons(otlp, 1), -EFBIG);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(log_counts().lost_items, 0);
+    assert_int_equal(ntk_exporter_otlp.drain(otlp, true, &err), -EIO);
+    assert_string_equal(err.text, "otlp logs: 1 delayed log records lost");
+    assert_int_equal(log_counts().lost_items, 1);
+    ntk_exporter_otlp.destroy(otlp);
+    unsetenv("OTEL_METRICS_EXPORTER");
+    free(logs);
+}
+
 int main(void)
 {
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -194,6 +216,7 @@ int main(void)
         cmocka_unit_test(queued_data_in_spools_is_not_lost),
         cmocka_unit_test(records_that_a_full_disk_delays_are_not_lost),
         cmocka_unit_test(records_of_a_change_that_ends_while_the_disk_is_full_are_lost_once),
+        cmocka_unit_test(records_that_are_delayed_at_the_end_are_lost),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

@@ -158,8 +158,10 @@ static char *finish_stream(void)
 static void a_stream_keeps_the_values_of_its_begin(void **state)
 {
     (void)state;
+    page.application_max = 15;
     update(many_applications(20, 3));
     char *before = encode(false);
+    assert_non_null(strstr(before, "neuron_monitor_other_applications 5\n"));
     free(start_stream());
     for (int i = 0; i < 2; i++) {
         prometheus_stream_freeze(&of_source.streams);
@@ -192,6 +194,20 @@ static void a_page_counts_as_delivered_after_its_last_part(void **state)
     assert_null(strstr(after, "worker-19"));
     free(text);
     free(before);
+    free(after);
+}
+
+static void older_values_do_not_deliver_the_last_counts_of_an_application(void **state)
+{
+    (void)state;
+    page.last_looks = 1;
+    update(many_applications(20, 3));
+    free(start_stream());
+    prometheus_stream_freeze(&of_source.streams);
+    update(many_applications(19, 3));
+    free(finish_stream());
+    char *after = encode(false);
+    assert_non_null(strstr(after, "worker-19"));
     free(after);
 }
 
@@ -293,6 +309,7 @@ int main(void)
         CASE(parts_make_the_same_page_of_every_family),
         CASE(a_stream_keeps_the_values_of_its_begin),
         CASE(a_page_counts_as_delivered_after_its_last_part),
+        CASE(older_values_do_not_deliver_the_last_counts_of_an_application),
         CASE(a_client_that_goes_away_has_got_no_page),
         CASE(a_large_page_has_the_values_of_one_time),
     };
