@@ -74,7 +74,7 @@ static void a_brief_summary_fits_on_a_screen(void **state)
     for (int i = 0; i < 5; i++) {
         (void)snprintf(items[i].text, sizeof items[i].text, "finding %d", i + 1);
     }
-    setenv("COLUMNS", "120", 1); /* advice is not wrapped */
+    setenv("COLUMNS", "160", 1); /* advice is not wrapped */
     ntk_output_brief("sample", &f->summary, &advice, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "sample on a trn2.3xlarge\n\n", 26) == 0);
     expect_text(f, "\nEngines or DMA active ");
