@@ -175,9 +175,8 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     } else if (count >= 0) {
         /* Some of the changes may have been undone meanwhile. */
         uint64_t put_count = (uint64_t)count;
-        ntk_outbox_give_up(state->outbox, state->delayed_count > put_count
-                                              ? state->delayed_count - put_count
-                                              : 0);
+        ntk_outbox_give_up(state->outbox,
+                           state->delayed_count > put_count ? state->delayed_count - put_count : 0);
         state->delayed_count = 0;
     }
     return count < 0 ? ntk_err_no_memory(err) : ret;

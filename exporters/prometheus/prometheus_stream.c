@@ -106,7 +106,7 @@ static int next_part(struct prometheus_stream *stream, struct ntk_buf *out)
     }
     if (!has_more) {
         stream->state = COMPLETE;
-        /* Older values are no delivery of the last counts of an application that has ended since. */
+        /* Older values do not deliver the last counts of an application that has ended since. */
         if (!stream->frozen || stream->frozen->page.sequence == stream->streams->page->sequence) {
             prometheus_stream_delivered(stream->streams);
         }

@@ -97,7 +97,7 @@ void ntk_outbox_destroy(struct ntk_outbox *outbox);
  * items are counted as lost, unless the caller puts them again. */
 int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item_count,
                    struct ntk_err *err);
-/* Counts items as lost whose put failed and that the caller does not put again. */
+/* Counts items as lost that failed to be put and are not put again. */
 void ntk_outbox_give_up(struct ntk_outbox *outbox, uint64_t item_count);
 /* At the end of a program, after the last put: 1 if nothing waits; 0 while messages may still be
  * sent. Sending stops drain_ns after the first call, or in haste: then 1 if all waiting messages

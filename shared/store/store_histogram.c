@@ -216,8 +216,7 @@ static bool merge_entries(struct merge *merge, const uint8_t *at, const uint8_t 
 
 /* Adds more to a stored histogram in `sum`. 0, -EBADMSG if the stored bytes are invalid, or
  * -ENOMEM. */
-static int add_to(struct ntk_buf *sum, const struct ntk_buf *blob,
-                   const struct ntk_histogram *more)
+static int add_to(struct ntk_buf *sum, const struct ntk_buf *blob, const struct ntk_histogram *more)
 {
     const uint8_t *at = (const uint8_t *)blob->bytes;
     const uint8_t *end = at + blob->bytes_count;
