@@ -166,7 +166,7 @@ static void put(const struct fixture *f, const char *name, const void *bytes, si
 
 /* Method: the first bytes of such files, ours and the vendor's, under their own name and under
  * others. */
-static void a_part_of_a_system_trace_is_named_and_belongs_to_d(void **state)
+static void a_file_of_a_system_trace_is_reported_with_a_hint_to_use_d(void **state)
 {
     static const uint8_t ours[] = "\x08\x01\x12\x0fnc_exec_running";
     static const uint8_t vendors[] = "\x4f\x00\x00\x00\x10\x83\xcf\xb5\xc6\xe6\xc7\xf3\xcd\x18";
@@ -228,7 +228,7 @@ static size_t middle_of(const struct ntk_buf *file, uint32_t type)
 }
 
 /* Half of the instructions are lost: their totals are unknown, not smaller. */
-static void a_summary_adds_up_no_half_of_the_records(void **state)
+static void a_summary_does_not_sum_truncated_records(void **state)
 {
     static const char *const lost[] = { "tensor_engine_instruction_count", "trace_count",
                                         "total_active_time", "hardware_flops" };
@@ -433,7 +433,7 @@ static void a_pair_of_cores_is_one_capture_with_two_subgraphs(void **state)
     ntk_ntff_close(ntff);
 }
 
-static void the_same_neff_gives_the_same_timeline(void **state)
+static void the_same_neff_produces_the_same_timeline(void **state)
 {
     struct fixture *f = *state;
     char *other = test_scratch_path(f->folder, "other.ntff");
@@ -701,15 +701,15 @@ int main(void)
         TEST(usage_errors_print_one_line_and_exit_with_2),
         TEST(help_is_on_stdout),
         TEST(bad_files_are_one_sentence_and_exit_code_1),
-        TEST(a_part_of_a_system_trace_is_named_and_belongs_to_d),
+        TEST(a_file_of_a_system_trace_is_reported_with_a_hint_to_use_d),
         TEST(a_cut_capture_is_shown_with_a_warning),
-        TEST(a_summary_adds_up_no_half_of_the_records),
+        TEST(a_summary_does_not_sum_truncated_records),
         TEST(a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning),
         TEST(single_instructions_and_records_are_listed),
         TEST(output_goes_to_the_file_that_is_named),
         TEST(a_neff_is_captured_and_read_back),
         TEST(a_pair_of_cores_is_one_capture_with_two_subgraphs),
-        TEST(the_same_neff_gives_the_same_timeline),
+        TEST(the_same_neff_produces_the_same_timeline),
         TEST(the_nth_execution_has_its_number_in_the_name),
         TEST(every_nth_execution_is_recorded_in_a_file_with_its_number),
         TEST(saved_outputs_are_named_with_the_number_of_their_execution),

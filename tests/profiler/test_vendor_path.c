@@ -233,7 +233,7 @@ static void the_path_shows_the_bounds_of_real_captures(void **state)
 }
 
 /* The same capture without core 5: what core 4 waits for is named as far as it is known. */
-static void a_capture_without_its_other_core_says_so(void **state)
+static void a_capture_without_its_other_core_reports_that(void **state)
 {
     const uint32_t cores[] = { 4 };
     const struct ntk_trace_options options = { .part = { .cores = cores, .core_count = 1 } };
@@ -275,7 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_path_shows_the_bounds_of_real_captures),
-        cmocka_unit_test(a_capture_without_its_other_core_says_so),
+        cmocka_unit_test(a_capture_without_its_other_core_reports_that),
     };
 
     folder = getenv("NTK_VENDOR_CAPTURES");

@@ -97,7 +97,7 @@ static void batch_prints_the_requested_number_of_frames(void **state)
     test_run_fini(&r);
 }
 
-static void a_usage_error_gives_one_message_and_status_2(void **state)
+static void a_usage_error_prints_one_message_and_exits_with_2(void **state)
 {
     static const struct {
         const char *a, *b;
@@ -205,7 +205,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(batch_prints_the_requested_number_of_frames, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_usage_error_gives_one_message_and_status_2, set_up,
+        cmocka_unit_test_setup_teardown(a_usage_error_prints_one_message_and_exits_with_2, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(help_and_version_go_to_stdout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_terminal_the_message_names_batch_mode, set_up,

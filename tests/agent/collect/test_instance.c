@@ -326,7 +326,7 @@ static void invalid_tags_are_not_an_error(void **state)
     stop(&s);
 }
 
-static void what_every_machine_has_and_is_missing_is_an_error(void **state)
+static void a_missing_mandatory_leaf_is_an_error(void **state)
 {
     struct fixture *f = *state;
     struct service s = { .pages = all_pages, .hidden = "/latest/meta-data/ami-id" };
@@ -374,7 +374,7 @@ static void a_silent_service_delays_no_caller(void **state)
     stop(&s);
 }
 
-static void hostile_answers_stay_texts(void **state)
+static void hostile_answers_remain_plain_text(void **state)
 {
     static const struct page pages[] = {
         { "/latest/meta-data/instance-id", "i-1\r\nmore" },
@@ -457,9 +457,9 @@ int main(void)
         CASE(a_program_that_comes_to_no_end_is_done_without),
         CASE(a_service_that_comes_late_is_asked_again_with_growing_pauses),
         CASE(invalid_tags_are_not_an_error),
-        CASE(what_every_machine_has_and_is_missing_is_an_error),
+        CASE(a_missing_mandatory_leaf_is_an_error),
         CASE(a_silent_service_delays_no_caller),
-        CASE(hostile_answers_stay_texts),
+        CASE(hostile_answers_remain_plain_text),
         CASE(firmware_provides_what_it_can_without_the_service),
         CASE(no_other_machine_is_taken_for_one_of_ec2),
         cmocka_unit_test(the_variables_of_the_sdks_count),

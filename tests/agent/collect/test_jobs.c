@@ -234,7 +234,7 @@ static void only_files_that_changed_are_read(void **state)
     assert_int_equal(ntk_jobs_reads(f->folder), 6);
 }
 
-static void what_is_half_written_waits_for_its_end(void **state)
+static void a_partly_written_record_waits_for_its_end(void **state)
 {
     struct fixture *f = *state;
 
@@ -286,7 +286,7 @@ static void a_refused_file_is_reported_once_and_holds_nothing(void **state)
 }
 
 /* For a moment the process cannot open any more files. */
-static void what_could_not_be_read_is_read_again(void **state)
+static void data_that_could_not_be_read_is_read_again(void **state)
 {
     struct fixture *f = *state;
     struct rlimit limit;
@@ -366,10 +366,10 @@ int main(void)
         TEST(a_folder_that_hangs_blocks_no_reader_and_loses_no_job),
         TEST(jobs_come_and_go_with_their_files),
         TEST(only_files_that_changed_are_read),
-        TEST(what_is_half_written_waits_for_its_end),
+        TEST(a_partly_written_record_waits_for_its_end),
         TEST(a_time_to_come_is_now),
         TEST(a_refused_file_is_reported_once_and_holds_nothing),
-        TEST(what_could_not_be_read_is_read_again),
+        TEST(data_that_could_not_be_read_is_read_again),
         TEST(devices_and_cores_that_are_not_there_hold_nothing),
         TEST(without_a_machine_the_devices_are_known),
         TEST(jobs_beyond_the_limit_are_reported),

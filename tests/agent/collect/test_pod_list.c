@@ -87,7 +87,7 @@ static void dynamically_allocated_devices_count_by_their_driver(void **state)
     ntk_buf_fini(&framed);
 }
 
-static void another_plug_in_is_known_after_it_is_named(void **state)
+static void a_configured_resource_of_another_plug_in_is_counted(void **state)
 {
     struct ntk_pod_resource table[NTK_POD_RESOURCES_MAX + 1] = { 0 };
     struct ntk_buf message = { 0 };
@@ -178,7 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cores_and_devices_come_in_order_and_once),
         cmocka_unit_test(dynamically_allocated_devices_count_by_their_driver),
-        cmocka_unit_test(another_plug_in_is_known_after_it_is_named),
+        cmocka_unit_test(a_configured_resource_of_another_plug_in_is_counted),
         cmocka_unit_test(false_frames_are_rejected_and_the_old_list_is_kept),
         cmocka_unit_test(rows_beyond_the_limit_are_omitted),
     };

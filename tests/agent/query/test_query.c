@@ -698,7 +698,7 @@ static void rates_of_a_process_refer_to_the_time_in_which_it_ran(void **state)
     free(path);
 }
 
-static void texts_of_other_users_stay_texts(void **state)
+static void strings_of_other_users_remain_plain_text(void **state)
 {
     struct ntk_query_table table;
     struct ntk_buf out = { 0 };
@@ -764,7 +764,7 @@ int main(void)
         cmocka_unit_test(invalid_queries_get_one_message),
         cmocka_unit_test(an_option_that_does_not_apply_to_the_query_is_rejected),
         cmocka_unit_test(every_metric_is_listed_and_can_be_queried),
-        cmocka_unit_test(texts_of_other_users_stay_texts),
+        cmocka_unit_test(strings_of_other_users_remain_plain_text),
         cmocka_unit_test(no_heading_repeats),
         cmocka_unit_test(an_error_without_a_class_has_that_of_its_status_or_the_outcome),
         cmocka_unit_test(the_longest_metric_has_its_whole_name),

@@ -327,7 +327,7 @@ static void values_beyond_each_limit_are_rejected(void **state)
     free(text);
 }
 
-static void a_file_is_read_and_named_in_the_message(void **state)
+static void an_error_in_a_file_reports_the_file_name(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "monitor.json");
@@ -379,7 +379,7 @@ int main(void)
         cmocka_unit_test(one_period_can_replace_all),
         cmocka_unit_test(each_invalid_text_is_rejected_with_its_position),
         cmocka_unit_test(values_beyond_each_limit_are_rejected),
-        cmocka_unit_test(a_file_is_read_and_named_in_the_message),
+        cmocka_unit_test(an_error_in_a_file_reports_the_file_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

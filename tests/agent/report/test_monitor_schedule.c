@@ -276,7 +276,7 @@ static void only_applications_that_a_filter_lets_through_are_listed(void **state
     ntk_monitor_config_fini(&config);
 }
 
-static void a_daemon_that_is_named_by_its_address_is_listed_by_it(void **state)
+static void a_daemon_with_a_configured_address_is_listed_by_it(void **state)
 {
     configure("{\"neuron_runtimes\":[{\"address\":\"bert \\\"serve\\\"\",\"metrics\":["
               "{\"type\":\"execution_stats\"}]}]}");
@@ -326,7 +326,7 @@ int main(void)
         cmocka_unit_test(urgent_changes_are_reported_soon_and_no_report_is_too_short),
         cmocka_unit_test(pages_are_fresh_however_long_the_period_of_reports),
         cmocka_unit_test(only_applications_that_a_filter_lets_through_are_listed),
-        cmocka_unit_test(a_daemon_that_is_named_by_its_address_is_listed_by_it),
+        cmocka_unit_test(a_daemon_with_a_configured_address_is_listed_by_it),
         cmocka_unit_test(the_last_counts_of_an_exited_runtime_are_reported_with_the_longer_period),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

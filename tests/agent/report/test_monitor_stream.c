@@ -252,7 +252,7 @@ static void a_file_gets_every_line_after_its_contents(void **state)
     test_scratch_destroy(folder);
 }
 
-static void a_closed_stdout_gives_one_message(void **state)
+static void a_closed_stdout_prints_one_message(void **state)
 {
     struct ntk_monitor_stream *stream = NULL;
     struct ntk_err err = { 0 };
@@ -272,7 +272,7 @@ int main(void)
         cmocka_unit_test(a_closed_reader_is_reported),
         cmocka_unit_test(a_line_larger_than_the_queue_goes_through_an_empty_one),
         cmocka_unit_test(a_file_gets_every_line_after_its_contents),
-        cmocka_unit_test(a_closed_stdout_gives_one_message),
+        cmocka_unit_test(a_closed_stdout_prints_one_message),
     };
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);

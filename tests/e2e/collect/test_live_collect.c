@@ -209,7 +209,7 @@ static void end_and_watch(struct fixture *f, pid_t bench, int exit_code)
     assert_int_equal(test_stop_program(bench, 0), exit_code);
 }
 
-static void the_periods_of_a_run_add_up_to_its_executions(void **state)
+static void the_periods_of_a_run_sum_to_its_executions(void **state)
 {
     struct fixture *f = *state;
     pid_t bench;
@@ -468,7 +468,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_periods_of_a_run_add_up_to_its_executions),
+        TEST(the_periods_of_a_run_sum_to_its_executions),
         TEST(a_long_execution_shows_a_busy_core_while_it_runs),
         TEST(a_killed_run_is_reported_once_more_with_its_last_counts),
         TEST(a_logical_core_of_two_counts_each_execution_once),

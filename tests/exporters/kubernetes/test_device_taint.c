@@ -90,7 +90,7 @@ static void a_correct_rule_is_kept(void **state)
     assert_string_equal(said, "P:r=dma_abort");
 }
 
-static void other_devices_are_ignored(void **state)
+static void unrelated_devices_are_ignored(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 1, .rows = { { 0, NTK_HEALTH_UNHEALTHY, NTK_HEALTH_REASON_DMA_ABORT } }
@@ -120,7 +120,7 @@ static void rules_stay_without_devices(void **state)
     assert_string_equal(said, "K:r=dma_abort");
 }
 
-static void older_forms_of_slices_and_pools_of_parts_are_read(void **state)
+static void old_forms_of_slices_and_pools_of_parts_are_read(void **state)
 {
     const struct ntk_device_verdicts verdicts = {
         .count = 1, .rows = { { 5, NTK_HEALTH_UNHEALTHY, NTK_HEALTH_REASON_DMA_ABORT } }
@@ -196,9 +196,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unhealthy_device_gets_a_rule_and_a_healthy_one_loses_it),
         cmocka_unit_test(a_correct_rule_is_kept),
-        cmocka_unit_test(other_devices_are_ignored),
+        cmocka_unit_test(unrelated_devices_are_ignored),
         cmocka_unit_test(rules_stay_without_devices),
-        cmocka_unit_test(older_forms_of_slices_and_pools_of_parts_are_read),
+        cmocka_unit_test(old_forms_of_slices_and_pools_of_parts_are_read),
         cmocka_unit_test(a_process_alone_taints_no_device),
         cmocka_unit_test(a_rule_always_names_one_device),
         cmocka_unit_test(names_are_safe_in_a_path),

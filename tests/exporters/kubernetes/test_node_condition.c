@@ -51,7 +51,7 @@ static void the_worst_device_is_the_condition(void **state)
 
 /* Method: a device that only a process reports as faulty, then one that the driver reports as
  * well. */
-static void a_process_alone_is_no_node_problem(void **state)
+static void a_process_problem_is_not_a_node_problem(void **state)
 {
     struct ntk_node_condition condition;
     struct ntk_health_sample health[] = { { .reason = NTK_HEALTH_REASON_EXECUTION_TIMEOUT },
@@ -148,7 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worst_device_is_the_condition),
-        cmocka_unit_test(a_process_alone_is_no_node_problem),
+        cmocka_unit_test(a_process_problem_is_not_a_node_problem),
         cmocka_unit_test(no_device_and_one_without_a_verdict_are_unknown),
         cmocka_unit_test(many_devices_stay_within_a_message),
         cmocka_unit_test(a_patch_has_a_transition_only_when_there_is_one),

@@ -168,7 +168,7 @@ static void sums_are_monotonic_and_begin_with_the_first_period(void **state)
     assert_string_equal(find(f, "neuroncore_busy")->unit, "s");
 }
 
-static void a_series_that_ends_says_so_once_and_its_total_goes_on(void **state)
+static void a_series_that_ends_sends_one_stale_marker_and_its_total_continues(void **state)
 {
     struct fixture *f = *state;
 
@@ -301,7 +301,7 @@ static void exponential_buckets_merge_until_they_fit(void **state)
     assert_true(buckets.count == 0 && buckets.bucket_count == 0);
 }
 
-static void exponential_histograms_add_up(void **state)
+static void exponential_histograms_are_summed(void **state)
 {
     struct fixture *f = *state;
 
@@ -520,13 +520,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(sums_are_monotonic_and_begin_with_the_first_period),
-        CASE(a_series_that_ends_says_so_once_and_its_total_goes_on),
+        CASE(a_series_that_ends_sends_one_stale_marker_and_its_total_continues),
         CASE(counters_of_an_application_begin_with_it),
         CASE(the_state_of_a_device_is_a_sum_by_the_hardware_conventions),
         CASE(explicit_buckets_are_not_cumulative),
         CASE(exponential_buckets_hold_every_value_nearby),
         CASE(exponential_buckets_merge_until_they_fit),
-        CASE(exponential_histograms_add_up),
+        CASE(exponential_histograms_are_summed),
         CASE(names_come_back_by_the_translation_to_prometheus),
         CASE(the_resource_takes_the_words_of_the_user_first),
         CASE(many_points_are_several_requests),

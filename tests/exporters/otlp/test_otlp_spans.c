@@ -302,7 +302,7 @@ static void a_process_that_is_not_in_the_snapshot_has_fewer_attributes(void **st
 }
 
 /* A collector rejects a whole request for one byte that is not UTF-8. */
-static void texts_of_processes_arrive_in_valid_utf_8(void **state)
+static void process_strings_arrive_in_valid_utf_8(void **state)
 {
     struct fixture *f = *state;
     struct ntk_span spans[2] = { execution(f, 1), execution(f, 2) };
@@ -354,7 +354,7 @@ int main(void)
         CASE(a_child_is_in_the_trace_of_its_parent),
         CASE(ids_depend_on_what_a_span_is_and_on_nothing_else),
         CASE(a_process_that_is_not_in_the_snapshot_has_fewer_attributes),
-        CASE(texts_of_processes_arrive_in_valid_utf_8),
+        CASE(process_strings_arrive_in_valid_utf_8),
         CASE(many_spans_are_several_requests_and_a_failure_ends_none),
     };
 

@@ -75,7 +75,7 @@ static void a_period_counts_as_a_second_at_least(void **state)
 
 /* Method: a program that does not announce its next report: first one report, then two, where the
  * second covers more than the time between them. */
-static void a_report_that_does_not_say_has_the_period_of_those_before(void **state)
+static void a_report_without_a_period_uses_the_previous_period(void **state)
 {
     struct fixture *f = *state;
 
@@ -96,7 +96,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(a_page_is_stale_after_three_periods_that_the_report_says),
         CASE(a_period_counts_as_a_second_at_least),
-        CASE(a_report_that_does_not_say_has_the_period_of_those_before),
+        CASE(a_report_without_a_period_uses_the_previous_period),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

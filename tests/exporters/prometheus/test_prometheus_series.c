@@ -225,7 +225,7 @@ static void no_series_appears_twice(void **state)
     free(text);
 }
 
-static void hostile_texts_cannot_break_the_page(void **state)
+static void hostile_strings_cannot_break_the_page(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -272,7 +272,7 @@ static void the_checker_of_prometheus_finds_nothing(void **state)
 
 /* The samples equal those of the older text format; families have other names and types, a
  * counter's start time follows it, and the page has an end marker. */
-static void openmetrics_says_the_same(void **state)
+static void openmetrics_has_the_same_values(void **state)
 {
     static const char *const lines[] = {
         "# TYPE execution_status counter",
@@ -351,7 +351,7 @@ static const char *find_line(const char *text, const char *name, const char *con
 
 /* Method: three processes, watched in three ways; the unknown values of two are filled with
  * poison. */
-static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
+static void values_unknown_to_call_hooks_have_no_series(void **state)
 {
     static const struct {
         const char *name;
@@ -459,11 +459,11 @@ int main(void)
         CASE(the_outputs_of_the_process_are_reported),
         CASE(the_health_of_a_device_has_reasons_while_it_is_not_well),
         CASE(no_series_appears_twice),
-        CASE(hostile_texts_cannot_break_the_page),
+        CASE(hostile_strings_cannot_break_the_page),
         CASE(the_checker_of_prometheus_finds_nothing),
-        CASE(openmetrics_says_the_same),
+        CASE(openmetrics_has_the_same_values),
         CASE(the_machine_may_come_in_parts),
-        CASE(what_hooks_around_calls_do_not_know_has_no_series),
+        CASE(values_unknown_to_call_hooks_have_no_series),
         CASE(every_counter_of_a_core_has_a_series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

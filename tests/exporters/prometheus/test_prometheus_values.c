@@ -12,7 +12,7 @@
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
-static void counters_add_up_over_snapshots(void **state)
+static void counters_accumulate_over_snapshots(void **state)
 {
     for (int i = 0; i < 3; i++) {
         update(sample(1));
@@ -267,7 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(counters_add_up_over_snapshots),
+        CASE(counters_accumulate_over_snapshots),
         CASE(ecc_that_a_driver_does_not_count_is_zero_as_in_reports),
         CASE(ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods),
         CASE(a_stale_page_has_the_metrics_of_the_program_alone),

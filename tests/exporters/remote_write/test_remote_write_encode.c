@@ -245,7 +245,7 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-static void a_series_that_ends_says_so_once(void **state)
+static void a_series_that_ends_sends_one_stale_marker(void **state)
 {
     struct fixture *f = *state;
 
@@ -308,7 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(the_series_are_those_of_the_text),
         CASE(latencies_are_native_histograms_too),
-        CASE(a_series_that_ends_says_so_once),
+        CASE(a_series_that_ends_sends_one_stale_marker),
         CASE(many_series_are_several_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

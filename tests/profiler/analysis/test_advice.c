@@ -347,7 +347,7 @@ static void steps_of_the_path_name_their_lines(void **state)
 
 /* Four products of one line, 100 ns each and 25 ns apart, and one of another line: the tensor engine
  * is busy for 175 + 100 ns, not for 500. */
-static void lines_of_a_busy_engine_add_up_to_its_time(void **state)
+static void source_lines_of_a_busy_engine_sum_to_its_time(void **state)
 {
     static const uint8_t product[64] = {
         [0] = 0x02, [1] = 0x10, [26] = 64, [28] = 1, [30] = 1, [32] = 6, [38] = 128, [39] = 128
@@ -510,7 +510,7 @@ int main(void)
         cmocka_unit_test(slow_hand_overs),
         cmocka_unit_test(a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles),
         cmocka_unit_test(steps_of_the_path_name_their_lines),
-        cmocka_unit_test(lines_of_a_busy_engine_add_up_to_its_time),
+        cmocka_unit_test(source_lines_of_a_busy_engine_sum_to_its_time),
         cmocka_unit_test(packets_spills_and_reloads),
         cmocka_unit_test(queues_of_several_cores_are_distinguished),
         cmocka_unit_test(idle_cores_slow_runtimes_and_throttling),

@@ -184,7 +184,7 @@ static void the_remedy_depends_on_where_records_were_lost(void **state)
 }
 
 /* Single changes are derived from their makers, whole kinds are not. */
-static void the_note_says_which_records_are_derived(void **state)
+static void the_note_lists_the_derived_records(void **state)
 {
     static const struct {
         enum lack lack;
@@ -258,7 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_missing_kind_is_listed_first_and_omits_dependent_advice),
         cmocka_unit_test(the_remedy_depends_on_where_records_were_lost),
-        cmocka_unit_test(the_note_says_which_records_are_derived),
+        cmocka_unit_test(the_note_lists_the_derived_records),
         cmocka_unit_test(a_window_may_have_no_records),
         cmocka_unit_test(the_summary_omits_metrics_of_missing_records),
     };

@@ -195,7 +195,7 @@ static void the_cause_takes_most_of_the_gap(void **state)
 }
 
 /* PE and ACT alternate over two semaphores, 100 ns each, 10 rounds: each waits for the other. */
-static void a_ping_pong_gives_each_side_a_gap_per_round(void **state)
+static void a_ping_pong_has_one_gap_per_side_and_round(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -290,7 +290,7 @@ static void a_gap_names_the_root_of_its_cause(void **state)
 }
 
 /* The record of DVE's own wait was lost: the chain of PE's gap ends there. */
-static void a_gap_with_a_lost_root_says_so(void **state)
+static void a_gap_with_a_lost_root_is_marked(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -469,10 +469,10 @@ int main(void)
         cmocka_unit_test(a_bubble_after_each_instruction_is_issue),
         cmocka_unit_test(a_wait_and_its_issue_are_one_gap),
         cmocka_unit_test(the_cause_takes_most_of_the_gap),
-        cmocka_unit_test(a_ping_pong_gives_each_side_a_gap_per_round),
+        cmocka_unit_test(a_ping_pong_has_one_gap_per_side_and_round),
         cmocka_unit_test(waits_for_one_queue_are_one_cause),
         cmocka_unit_test(a_gap_names_the_root_of_its_cause),
-        cmocka_unit_test(a_gap_with_a_lost_root_says_so),
+        cmocka_unit_test(a_gap_with_a_lost_root_is_marked),
         cmocka_unit_test(the_end_of_a_truncated_file_is_not_a_known_gap),
         cmocka_unit_test(the_start_by_the_runtime_is_a_cause),
         cmocka_unit_test(a_semaphore_instruction_does_not_split_a_gap),

@@ -396,7 +396,7 @@ static void unreadable_programs_have_no_answer(void **state)
 }
 
 /* Two of one opcode and one of another: the first in order of engine and slot is named. */
-static void operations_that_are_not_decoded_are_named(void **state)
+static void operations_that_are_not_decoded_are_listed(void **state)
 {
     static const uint8_t slots[3][NTK_NTFF_SLOT_BYTES] = { { [0] = 0x77, [1] = 0x10 },
                                                            { [0] = 0x77, [1] = 0x10 },
@@ -427,7 +427,7 @@ static void operations_that_are_not_decoded_are_named(void **state)
     hand_trace_fini(&h);
 }
 
-static void no_operation_is_named_if_all_are_decoded(void **state)
+static void no_operation_is_listed_if_all_are_decoded(void **state)
 {
     const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
     struct ntk_chip_unknown unknown = { 0 };
@@ -456,8 +456,8 @@ int main(void)
         cmocka_unit_test(values_with_the_most_bytes_times_time_are_listed),
         cmocka_unit_test(values_of_a_program_of_hardware_are_those_of_its_slots),
         cmocka_unit_test(unreadable_programs_have_no_answer),
-        cmocka_unit_test(operations_that_are_not_decoded_are_named),
-        cmocka_unit_test(no_operation_is_named_if_all_are_decoded),
+        cmocka_unit_test(operations_that_are_not_decoded_are_listed),
+        cmocka_unit_test(no_operation_is_listed_if_all_are_decoded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,7 +129,7 @@ static void waiting_for_a_semaphore_is_not_busy(void **state)
 }
 
 /* 10.6 ns each: 10, then the rest of 21.2 and of 31.8; the sum is truncated once. */
-static void parts_of_a_nanosecond_add_up(void **state)
+static void fractions_of_a_nanosecond_accumulate(void **state)
 {
     static const enum ntk_isa_op ops[] = { NTK_ISA_OP_TENSOR_COPY, NTK_ISA_OP_DRAIN,
                                            NTK_ISA_OP_NOP };
@@ -264,7 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_overlap_belongs_to_the_earlier_start),
         cmocka_unit_test(waiting_for_a_semaphore_is_not_busy),
-        cmocka_unit_test(parts_of_a_nanosecond_add_up),
+        cmocka_unit_test(fractions_of_a_nanosecond_accumulate),
         cmocka_unit_test(a_loop_is_a_frame),
         cmocka_unit_test(parts_of_a_layer_are_frames),
         cmocka_unit_test(functions_and_lines_are_frames_with_their_places),

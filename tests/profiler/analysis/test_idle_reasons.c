@@ -158,7 +158,7 @@ static void waiting_in_the_last_barrier_counts_as_no_work_left(void **state)
 
 /* DVE works 0-600 (its softmax), SP waits for it and starts a load in 10 ns, with data arriving at
  * 1000; PE waits for the load from 100 on. PE's root is DVE, not DMA. */
-static void a_wait_goes_back_to_its_root(void **state)
+static void a_wait_is_traced_to_its_root(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -441,7 +441,7 @@ int main(void)
         cmocka_unit_test(an_overtaking_instruction_waited_for_the_overtaken_one),
         cmocka_unit_test(a_loop_overtakes_nothing),
         cmocka_unit_test(waiting_in_the_last_barrier_counts_as_no_work_left),
-        cmocka_unit_test(a_wait_goes_back_to_its_root),
+        cmocka_unit_test(a_wait_is_traced_to_its_root),
         cmocka_unit_test(a_chain_that_ends_at_a_lost_change_has_no_root),
         cmocka_unit_test(a_chain_that_reaches_no_earlier_time_has_no_root),
         cmocka_unit_test(a_wait_for_dma_names_the_queue_and_starts_when_the_engine_is_free),

@@ -81,7 +81,7 @@ static void without_lines_they_are_called_by_the_name_of_the_back_end(void **sta
     ntk_labels_destroy(n.labels);
 }
 
-static void texts_that_distinguish_statements_are_kept(void **state)
+static void strings_that_distinguish_statements_are_kept(void **state)
 {
     struct named n;
 
@@ -143,7 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_of_a_kernel_are_called_by_their_source_line),
         cmocka_unit_test(without_lines_they_are_called_by_the_name_of_the_back_end),
-        cmocka_unit_test(texts_that_distinguish_statements_are_kept),
+        cmocka_unit_test(strings_that_distinguish_statements_are_kept),
         cmocka_unit_test(several_layers_come_before_lines),
         cmocka_unit_test(unnamed_values_have_no_label),
     };

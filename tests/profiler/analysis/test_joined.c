@@ -301,7 +301,7 @@ static void communicators_of_some_ranks_join_those(void **state)
 
 /* Two queues that two ranks start in different order, and a rank that waits for another in a ring,
  * which no real job can: the result is unknown, and the analysis terminates. */
-static void other_orders_are_joined_or_unknown(void **state)
+static void collectives_in_a_different_order_are_joined_or_unknown(void **state)
 {
     struct ntk_system_span spans[] = {
         OP(COMM(a, 0, 2), 0, 1, 10, 30), OP(COMM(b, 0, 2), 0, 1, 12, 31),
@@ -345,7 +345,7 @@ int main(void)
         cmocka_unit_test(parts_that_cannot_be_joined_are_unknown),
         cmocka_unit_test(impossible_times_are_omitted),
         cmocka_unit_test(communicators_of_some_ranks_join_those),
-        cmocka_unit_test(other_orders_are_joined_or_unknown),
+        cmocka_unit_test(collectives_in_a_different_order_are_joined_or_unknown),
         cmocka_unit_test(sums_hold_for_any_times),
     };
 

@@ -225,7 +225,7 @@ static void check(const struct pair *pair, const struct ntk_measures *before,
     ntk_comparison_fini(&c);
 }
 
-static void changes_are_named_and_judged(void **state)
+static void changes_have_names_and_verdicts(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -243,7 +243,7 @@ static void changes_are_named_and_judged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_are_named_and_judged),
+        cmocka_unit_test(changes_have_names_and_verdicts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,7 +186,7 @@ static void lost_steps_are_the_oldest(void **state)
 
 /* Whatever the times are: in each step, the time after the first rank plus the time before the last
  * rank is the same for every rank. */
-static void delay_and_wait_add_up_to_the_skew(void **state)
+static void delay_and_wait_sum_to_the_skew(void **state)
 {
     struct ntk_system_span spans[4 * 50];
     struct ntk_system_trace trace = { .spans = spans };
@@ -235,7 +235,7 @@ int main(void)
         cmocka_unit_test(the_cores_of_a_pair_are_one_rank),
         cmocka_unit_test(collectives_of_one_execution_are_separate_steps),
         cmocka_unit_test(lost_steps_are_the_oldest),
-        cmocka_unit_test(delay_and_wait_add_up_to_the_skew),
+        cmocka_unit_test(delay_and_wait_sum_to_the_skew),
         cmocka_unit_test(one_rank_has_no_skew),
     };
 

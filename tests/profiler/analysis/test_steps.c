@@ -44,7 +44,7 @@ static void assert_point(const struct seen *seen, size_t index, int64_t time_ps,
     assert_true(seen->points[index].value == value);
 }
 
-static void intervals_add_up_while_they_overlap(void **state)
+static void overlapping_intervals_are_summed(void **state)
 {
     struct ntk_trace trace = { 0 };
     struct ntk_steps steps;
@@ -187,7 +187,7 @@ static void a_reader_can_stop_the_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_add_up_while_they_overlap),
+        cmocka_unit_test(overlapping_intervals_are_summed),
         cmocka_unit_test(neighbours_with_the_same_value_are_one_step),
         cmocka_unit_test(adding_nothing_is_not_a_step),
         cmocka_unit_test(an_amount_is_spread_over_its_time_or_over_one_ns),

@@ -114,7 +114,7 @@ static void an_execution_is_split_by_its_moments(void **state)
 
 /* A software core: it executes for 31 ns of its clock, and the host, which computes them, notices
  * the end 32,769 ns later. The next execution waits meanwhile. */
-static void what_ran_ends_by_the_clock_of_its_core(void **state)
+static void the_end_of_a_run_is_on_its_cores_clock(void **state)
 {
     struct fixture *f = *state;
     struct ntk_execution_split split;
@@ -490,7 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
         TEST(an_execution_is_split_by_its_moments),
-        TEST(what_ran_ends_by_the_clock_of_its_core),
+        TEST(the_end_of_a_run_is_on_its_cores_clock),
         TEST(durations_that_do_not_fit_stop_at_the_largest),
         TEST(a_load_holds_what_is_inside_of_it_on_its_core),
         TEST(an_allocation_that_failed_shows_what_filled_the_memory),

@@ -92,7 +92,7 @@ static void engines_that_take_turns_each_have_half(void **state)
     hand_answers_done(&h, &a);
 }
 
-static void another_engine_becomes_the_bound(void **state)
+static void a_different_engine_becomes_the_bottleneck(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -419,7 +419,7 @@ int main(void)
         cmocka_unit_test(dma_twice_as_fast_halves_the_waits_for_dma),
         cmocka_unit_test(dma_does_not_change_computation),
         cmocka_unit_test(engines_that_take_turns_each_have_half),
-        cmocka_unit_test(another_engine_becomes_the_bound),
+        cmocka_unit_test(a_different_engine_becomes_the_bottleneck),
         cmocka_unit_test(transposes_are_removed_and_products_are_not),
         cmocka_unit_test(a_satisfied_wait_no_longer_blocks_its_engine),
         cmocka_unit_test(a_hidden_dependency_delays_a_faster_engine),

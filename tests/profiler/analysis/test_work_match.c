@@ -322,7 +322,7 @@ static void links_are_the_same_in_both_directions(void **state)
     }
 }
 
-static void texts_name_the_corresponding_parts(void **state)
+static void findings_name_the_corresponding_parts(void **state)
 {
     struct ntk_work_units units[2];
     struct ntk_work_match match;
@@ -353,7 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pairs_of_programs_show_corresponding_parts),
         cmocka_unit_test(links_are_the_same_in_both_directions),
-        cmocka_unit_test(texts_name_the_corresponding_parts),
+        cmocka_unit_test(findings_name_the_corresponding_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

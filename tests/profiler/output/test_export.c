@@ -118,7 +118,7 @@ static int add_rate(void *ctx, const void *data)
 
 /* The transfers at that rate add up to the bytes of the packets: all ends of a step fall on
  * recorded points. */
-static void the_rate_of_dma_adds_up_to_its_bytes(void **state)
+static void the_dma_rate_sums_to_the_bytes_moved(void **state)
 {
     struct ntff_big big = { .steps = 1000, .cores = 1 };
     struct sums sums = { 0 };
@@ -229,7 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_record_is_one_row),
-        cmocka_unit_test(the_rate_of_dma_adds_up_to_its_bytes),
+        cmocka_unit_test(the_dma_rate_sums_to_the_bytes_moved),
         cmocka_unit_test(rows_end_with_the_first_failure),
         cmocka_unit_test(memory_is_less_than_the_capture),
     };

@@ -93,7 +93,7 @@ static void a_brief_summary_fits_on_a_screen(void **state)
     }
 }
 
-static void a_brief_summary_says_what_is_unknown(void **state)
+static void a_brief_summary_reports_unknown_values(void **state)
 {
     struct fixture *f = *state;
 
@@ -185,7 +185,7 @@ static void session_json_names_cycles_and_opcodes(void **state)
     expect_text(f, "\"Warnings\": []");
 }
 
-static void the_same_trace_gives_the_same_bytes(void **state)
+static void the_same_trace_produces_the_same_bytes(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf again = { 0 };
@@ -203,12 +203,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(summary_text_has_two_columns),
         TEST(a_brief_summary_fits_on_a_screen),
-        TEST(a_brief_summary_says_what_is_unknown),
+        TEST(a_brief_summary_reports_unknown_values),
         TEST(summary_text_without_units_has_the_numbers_of_the_json),
         TEST(summary_json_has_the_same_keys_below_the_profiles_name),
         TEST(session_lists_cores_and_opcodes),
         TEST(session_json_names_cycles_and_opcodes),
-        TEST(the_same_trace_gives_the_same_bytes),
+        TEST(the_same_trace_produces_the_same_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

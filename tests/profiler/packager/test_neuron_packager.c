@@ -326,7 +326,7 @@ static void optimize_omits_debug_files_and_compression(void **state)
     free(kept);
 }
 
-static void unpack_and_create_give_the_same_archive(void **state)
+static void unpack_and_create_reproduce_the_archive(void **state)
 {
     char *file = test_scratch_path(*state, "nan.neff");
     char *again = test_scratch_path(*state, "again.neff");
@@ -678,7 +678,7 @@ int main(void)
         cmocka_unit_test(every_listed_example_is_created_and_valid),
         cmocka_unit_test(an_example_uses_the_cores_of_the_machine),
         cmocka_unit_test(optimize_omits_debug_files_and_compression),
-        cmocka_unit_test(unpack_and_create_give_the_same_archive),
+        cmocka_unit_test(unpack_and_create_reproduce_the_archive),
         cmocka_unit_test(create_keeps_the_values_of_the_header),
         cmocka_unit_test(invalid_arguments_are_usage_errors),
         cmocka_unit_test(files_that_are_not_neffs_are_failures),

@@ -95,7 +95,7 @@ static void types_may_be_groups_and_be_excluded(void **state)
                                       "nc_exec_running", NULL });
 }
 
-static void another_machine_has_no_events(void **state)
+static void events_of_a_different_machine_are_not_returned(void **state)
 {
     struct filtered f;
 
@@ -281,7 +281,7 @@ int main(void)
         cmocka_unit_test(cores_are_numbers_and_ranges),
         cmocka_unit_test(spans_inside_a_removed_span_move_into_the_next),
         cmocka_unit_test(types_may_be_groups_and_be_excluded),
-        cmocka_unit_test(another_machine_has_no_events),
+        cmocka_unit_test(events_of_a_different_machine_are_not_returned),
         cmocka_unit_test(an_invalid_list_of_cores_is_rejected),
         cmocka_unit_test(a_window_clips_spans_that_cross_it),
         cmocka_unit_test(a_window_before_all_samples_is_empty),

@@ -229,7 +229,7 @@ static void memory_ends_as_the_accounts_do(void **state)
     assert_int_equal(last[3], 4650544);
 }
 
-static void samples_of_the_host_add_up(void **state)
+static void host_samples_are_summed(void **state)
 {
     const struct ntk_system_trace *trace = *state;
     uint64_t sum = 0;
@@ -347,7 +347,7 @@ int main(void)
         TEST(every_record_of_device_memory_has_one_account),
         TEST(allocations_are_split_by_usage),
         TEST(memory_ends_as_the_accounts_do),
-        TEST(samples_of_the_host_add_up),
+        TEST(host_samples_are_summed),
         TEST(the_execution_is_split),
         TEST(loads_and_startup_are_split),
 #undef TEST

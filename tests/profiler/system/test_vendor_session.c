@@ -658,7 +658,7 @@ static void a_process_without_a_number_is_unknown(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void without_the_size_of_memory_there_is_no_share_of_it(void **state)
+static void memory_share_is_absent_without_the_memory_size(void **state)
 {
     struct fixture *f = *state;
 
@@ -805,7 +805,7 @@ int main(void)
         TEST(files_may_be_missing_or_empty),
         TEST(events_that_are_not_there_are_reported),
         TEST(a_process_without_a_number_is_unknown),
-        TEST(without_the_size_of_memory_there_is_no_share_of_it),
+        TEST(memory_share_is_absent_without_the_memory_size),
         TEST(the_ultraserver_of_the_machine_is_shown),
         TEST(a_later_version_is_read_with_a_note),
         TEST(a_cut_trace_info_still_names_what_it_can),

@@ -218,7 +218,7 @@ static void a_tile_contains_slices_that_began_before_it(void **state)
 }
 
 /* At every level, stored or made from slices, buckets add up to the row. */
-static void buckets_of_all_levels_add_up_to_the_row(void **state)
+static void buckets_of_each_level_sum_to_the_row(void **state)
 {
     static const uint32_t tracks[] = { TENSOR, VECTOR, QUEUE, RATE, SEMAPHORE };
     const size_t count = 100000;
@@ -532,7 +532,7 @@ int main(void)
         cmocka_unit_test(an_empty_trace_is_a_timeline_without_rows),
         cmocka_unit_test(few_slices_are_sent_individually),
         cmocka_unit_test(a_tile_contains_slices_that_began_before_it),
-        cmocka_unit_test(buckets_of_all_levels_add_up_to_the_row),
+        cmocka_unit_test(buckets_of_each_level_sum_to_the_row),
         cmocka_unit_test(bytes_of_concurrent_packets_are_spread_over_the_time_of_each),
         cmocka_unit_test(a_bucket_has_the_name_that_takes_most_of_its_time),
         cmocka_unit_test(overlaps_and_one_slice_over_everything_count_once),

@@ -189,7 +189,7 @@ static void the_flame_graph_is_clipped_to_the_range(void **state)
 }
 
 /* A ring without a name in the capture. */
-static void row_and_analysis_use_the_same_name_for_an_unnamed_queue(void **state)
+static void rows_and_analyses_use_the_same_name_for_an_unnamed_queue(void **state)
 {
     struct hand_timeline t;
     struct ntk_buf out = { 0 };
@@ -306,7 +306,7 @@ int main(void)
         cmocka_unit_test(an_invalid_slice_is_rejected),
         cmocka_unit_test(the_path_is_clipped_to_the_window),
         cmocka_unit_test(the_flame_graph_is_clipped_to_the_range),
-        cmocka_unit_test(row_and_analysis_use_the_same_name_for_an_unnamed_queue),
+        cmocka_unit_test(rows_and_analyses_use_the_same_name_for_an_unnamed_queue),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -117,7 +117,7 @@ static size_t heap_bytes_of(const struct ntk_trace_core *core)
            (core->is_mapped.events ? 0 : core->event_count * 16);
 }
 
-static void many_short_lists_do_not_add_up_in_memory(void **state)
+static void many_short_lists_do_not_accumulate_in_memory(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 2 };
     struct big_trace opened[2] = { 0 };
@@ -244,7 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_in_files_equals_that_in_memory),
-        cmocka_unit_test(many_short_lists_do_not_add_up_in_memory),
+        cmocka_unit_test(many_short_lists_do_not_accumulate_in_memory),
         cmocka_unit_test(memory_does_not_grow_with_the_capture),
         cmocka_unit_test(an_empty_folder_is_reported_as_an_error),
         cmocka_unit_test(a_full_disk_is_reported_as_an_error),

@@ -112,7 +112,7 @@ static void two_programs_never_attach_to_one_job(void **state)
     expect_completed(f, 12);
 }
 
-static void processes_that_cannot_be_attached_to_are_named(void **state)
+static void processes_that_cannot_be_attached_to_are_reported(void **state)
 {
     struct attach_fixture *f = *state;
     struct test_run run;
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
         ATTACH_TEST(a_job_has_its_own_code_when_the_program_is_killed),
         ATTACH_TEST(a_job_that_is_killed_ends_its_segment),
         ATTACH_TEST(two_programs_never_attach_to_one_job),
-        ATTACH_TEST(processes_that_cannot_be_attached_to_are_named),
+        ATTACH_TEST(processes_that_cannot_be_attached_to_are_reported),
     };
     int skipped = attach_prepare(argc, argv);
 

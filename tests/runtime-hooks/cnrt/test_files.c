@@ -112,7 +112,7 @@ static void memory_that_is_freed_stays_until_its_tasks_have_ended(void **state)
     ntk_cnrt_program_drop(hold);
 }
 
-static void another_device_runs_it_on_its_own_memory(void **state)
+static void an_operator_on_a_different_device_uses_that_devices_memory(void **state)
 {
     struct adder adder;
     cnrtQueue_t queue = NULL;
@@ -194,7 +194,7 @@ int main(void)
         CARDS(a_file_computes_on_every_cluster),
         CARDS(a_pointer_may_lie_inside_its_allocation),
         CARDS(memory_that_is_freed_stays_until_its_tasks_have_ended),
-        CARDS(another_device_runs_it_on_its_own_memory),
+        CARDS(an_operator_on_a_different_device_uses_that_devices_memory),
         CARDS(tasks_of_many_queues_share_the_clusters),
         CARDS(files_that_are_not_programs_are_refused),
         CARDS(a_fault_of_a_core_comes_with_the_synchronisation),

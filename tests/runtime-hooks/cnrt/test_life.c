@@ -197,7 +197,7 @@ static void *uses_what_goes(void *ctx)
     return NULL;
 }
 
-static void objects_that_another_thread_destroys_give_a_code(void **state)
+static void objects_destroyed_by_another_thread_return_an_error_code(void **state)
 {
     cnrtQueue_t queues[16] = { NULL };
     pthread_t ids[2];
@@ -394,7 +394,7 @@ int main(void)
         CARDS(a_machine_without_a_name_is_one_of_cards),
         CARDS(a_fake_device_is_good_for_nothing_that_needs_one),
         CARDS(threads_have_their_own_devices_and_errors),
-        CARDS(objects_that_another_thread_destroys_give_a_code),
+        CARDS(objects_destroyed_by_another_thread_return_an_error_code),
         CARDS(handles_that_never_were_are_refused),
         CARDS(a_function_of_this_generation_runs),
         CARDS(the_child_of_a_fork_begins_anew),

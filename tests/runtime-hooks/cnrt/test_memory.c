@@ -117,7 +117,7 @@ static void memory_that_is_freed_is_memory_no_more(void **state)
     assert_int_equal(cnrtMallocHost(&host, 0, CNRT_MEMTYPE_DEFAULT), CNRT_RET_ERR_INVALID);
 }
 
-static void a_full_device_says_so_and_another_has_room(void **state)
+static void a_full_device_reports_an_error_and_another_has_room(void **state)
 {
     const size_t gib = (size_t)1 << 30;
     void *pointers[20];
@@ -216,7 +216,7 @@ int main(void)
         CARDS(bytes_come_back_as_they_went),
         CARDS(a_copy_that_cannot_be_has_its_code),
         CARDS(memory_that_is_freed_is_memory_no_more),
-        CARDS(a_full_device_says_so_and_another_has_room),
+        CARDS(a_full_device_reports_an_error_and_another_has_room),
         CARDS(many_allocations_are_distinguished),
         CARDS(copies_of_a_queue_keep_its_order),
         CARDS(a_channel_is_the_thread_s_until_it_takes_another_device),

@@ -199,7 +199,7 @@ static void dimensions_change_their_order(void **state)
                      CNRT_RET_ERR_INVALID);
 }
 
-static void codes_have_texts(void **state)
+static void codes_have_descriptions(void **state)
 {
     unsigned int version = 0;
 
@@ -222,7 +222,7 @@ int main(void)
         cmocka_unit_test(quantised_numbers_follow_their_parameter),
         cmocka_unit_test(an_invalid_cast_is_rejected),
         cmocka_unit_test(dimensions_change_their_order),
-        cmocka_unit_test(codes_have_texts),
+        cmocka_unit_test(codes_have_descriptions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static struct ntk_core_counts counts_of(struct core_fixture *f, uint32_t nc)
 }
 
 /* The same program does the same work each time, and only on its own core. */
-static void executions_add_up_on_the_core_that_had_them(void **state)
+static void executions_are_summed_on_their_own_core(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -167,7 +167,7 @@ static void numbers_do_not_need_hooks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPEN(executions_add_up_on_the_core_that_had_them),
+        OPEN(executions_are_summed_on_their_own_core),
         OPEN(cycles_of_an_engine_are_parts_of_device_time),
         OPEN(the_time_of_one_execution_is_reported),
         OPEN(memory_of_a_model_is_freed_with_it),

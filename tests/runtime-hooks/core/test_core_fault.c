@@ -230,7 +230,7 @@ static void an_invalid_text_is_rejected_with_its_position(void **state)
     }
 }
 
-static void too_many_faults_and_too_long_texts_are_rejected(void **state)
+static void too_many_faults_and_too_long_strings_are_rejected(void **state)
 {
     struct ntk_core_faults *faults = NULL;
     struct ntk_err err = { 0 };
@@ -264,7 +264,7 @@ int main(void)
         cmocka_unit_test(factors_of_several_faults_have_a_common_limit),
         cmocka_unit_test(jitter_is_drawn_by_seed_below_its_time),
         cmocka_unit_test(an_invalid_text_is_rejected_with_its_position),
-        cmocka_unit_test(too_many_faults_and_too_long_texts_are_rejected),
+        cmocka_unit_test(too_many_faults_and_too_long_strings_are_rejected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

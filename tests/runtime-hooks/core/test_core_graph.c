@@ -258,7 +258,7 @@ static void executions_only_on_the_host_are_counted_and_no_core_is_busy(void **s
     assert_int_equal(observed_finish(&side, 0), 0);
 }
 
-static void a_capture_of_the_host_alone_says_why_there_is_none(void **state)
+static void a_host_only_capture_reports_why_core_data_is_missing(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder = adder_load(f, ON_HOST, "test_add");
@@ -291,7 +291,7 @@ int main(void)
         TEST(a_parameter_has_the_value_of_the_file),
         TEST(parameters_that_cannot_be_are_refused),
         TEST(a_neff_without_nodes_that_run_is_refused),
-        TEST(a_capture_of_the_host_alone_says_why_there_is_none),
+        TEST(a_host_only_capture_reports_why_core_data_is_missing),
         TEST(the_host_alone_needs_leave),
         cmocka_unit_test_setup_teardown(executions_only_on_the_host_are_counted_and_no_core_is_busy,
                                         core_fixture_prepare, core_fixture_teardown),

@@ -408,7 +408,7 @@ static void a_pipeline_longer_than_the_machine_is_refused(void **state)
     free(neff);
 }
 
-static void later_chips_have_no_pipelines(void **state)
+static void newer_generations_do_not_support_pipelines(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
@@ -450,7 +450,7 @@ int main(void)
         TEST(a_pipeline_that_does_not_fit_together_is_refused),
         TEST(a_tensor_of_the_network_has_one_size),
         TEST(a_pipeline_longer_than_the_machine_is_refused),
-        TEST(later_chips_have_no_pipelines),
+        TEST(newer_generations_do_not_support_pipelines),
         TEST(a_pipeline_without_memory_between_is_refused_at_load),
         cmocka_unit_test_setup_teardown(monitors_see_each_core_busy_and_the_memory_between_them,
                                         core_fixture_prepare, core_fixture_teardown),

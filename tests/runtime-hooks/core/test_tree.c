@@ -97,7 +97,7 @@ static void a_built_machine_shows_what_it_is(void **state)
     assert_string_equal(link, "../../devices/virtual/neuron_device/neuron7");
 }
 
-static void another_instance_rebuilds_the_tree(void **state)
+static void a_different_instance_type_rebuilds_the_tree(void **state)
 {
     build("inf1.6xlarge");
     assert_string_equal(leaf(DEVICES "neuron1/connected_devices"), "2, 0");
@@ -237,7 +237,7 @@ static void a_build_returns_when_the_tree_of_another_process_is_there(void **sta
 
 /* Method: a process that was killed between the state and the tree, with half of the new tree
  * written. */
-static void what_a_killed_process_left_is_not_taken_for_this_machine(void **state)
+static void leftovers_of_a_killed_process_are_not_taken_for_this_machine(void **state)
 {
     const struct ntk_core_soft_options request = { .instance = "inf1.xlarge" };
     struct ntk_core_soft *soft = NULL;
@@ -564,10 +564,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_built_machine_shows_what_it_is),
-        TEST(another_instance_rebuilds_the_tree),
+        TEST(a_different_instance_type_rebuilds_the_tree),
         TEST(readers_find_a_whole_machine_or_none),
         TEST(a_build_returns_when_the_tree_of_another_process_is_there),
-        TEST(what_a_killed_process_left_is_not_taken_for_this_machine),
+        TEST(leftovers_of_a_killed_process_are_not_taken_for_this_machine),
         TEST(the_new_layout_moves_stats),
         TEST(memory_shows_at_close_of_a_round_and_sums_hold),
         TEST(the_next_process_takes_over_when_the_publisher_is_killed),

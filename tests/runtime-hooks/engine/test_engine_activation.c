@@ -111,7 +111,7 @@ static void activation_functions_equal_their_definition(void **state)
     }
 }
 
-static void activation_far_from_zero_neither_overflows_nor_gives_nan(void **state)
+static void activation_far_from_zero_neither_overflows_nor_returns_nan(void **state)
 {
     static const enum ntk_isa_act bounded[] = { NTK_ISA_ACT_SIGMOID,
                                                 NTK_ISA_ACT_GELU,
@@ -220,7 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         OPS_TEST(activation_functions_equal_their_definition),
-        OPS_TEST(activation_far_from_zero_neither_overflows_nor_gives_nan),
+        OPS_TEST(activation_far_from_zero_neither_overflows_nor_returns_nan),
         OPS_TEST(activation_scales_shifts_reduces_and_rounds),
     };
 

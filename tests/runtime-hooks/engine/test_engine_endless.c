@@ -39,7 +39,7 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
 }
 
 /* It reads the same memory each time, which never changes. With a writer the loop is simulated. */
-static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **state)
+static void an_endless_polling_loop_stops_at_the_limit(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -122,7 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FLOW_TEST(a_loop_that_changes_nothing_is_ended_at_the_limit),
-        FLOW_TEST(a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit),
+        FLOW_TEST(an_endless_polling_loop_stops_at_the_limit),
         FLOW_TEST(endless_loops_count_what_they_would_have_done),
         FLOW_TEST(two_engines_that_play_ball_for_ever_are_seen_through),
         FLOW_TEST(a_loop_that_waits_for_something_ends_when_it_comes),

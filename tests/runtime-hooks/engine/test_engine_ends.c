@@ -49,7 +49,7 @@ static void a_deadlock_names_the_engine_that_the_others_wait_for(void **state)
 }
 
 /* Method: two engines wait for each other: the first is named. */
-static void engines_that_wait_for_each_other_are_named_by_the_first(void **state)
+static void a_cycle_of_waiting_engines_is_reported_from_its_first_engine(void **state)
 {
     struct engine_fixture *f = *state;
     struct ntk_isa_instr instr = run_nop(100);
@@ -167,7 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RUN_TEST(a_program_that_can_never_go_on_is_found_at_once),
         RUN_TEST(a_deadlock_names_the_engine_that_the_others_wait_for),
-        RUN_TEST(engines_that_wait_for_each_other_are_named_by_the_first),
+        RUN_TEST(a_cycle_of_waiting_engines_is_reported_from_its_first_engine),
         RUN_TEST(a_run_ends_at_its_limit_of_device_time),
         RUN_TEST(device_time_of_five_seconds_costs_none_on_the_host),
         RUN_TEST(an_empty_program_takes_no_time),

@@ -73,7 +73,7 @@ static int32_t reference(const char *op, int32_t a32, int32_t b32)
     return (int32_t)(uint32_t)(uint64_t)r;
 }
 
-static void every_operator_on_registers_gives_what_it_says(void **state)
+static void every_register_operator_returns_its_defined_result(void **state)
 {
     static const int32_t values[] = { 0, 1, -1, 2, 7, -8, 31, 32, 65537, INT32_MAX, INT32_MIN };
     enum { VALUES = sizeof values / sizeof values[0] };
@@ -282,7 +282,7 @@ static void jumps_that_lead_nowhere_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FLOW_TEST(every_operator_on_registers_gives_what_it_says),
+        FLOW_TEST(every_register_operator_returns_its_defined_result),
         FLOW_TEST(registers_load_and_store_every_width),
         FLOW_TEST(each_engine_has_its_own_registers_that_begin_at_zero),
         FLOW_TEST(a_loop_runs_as_often_as_its_counter_says),

@@ -71,7 +71,7 @@ static void a_shuffle_permutes_each_quadrant_in_place(void **state)
     }
 }
 
-static void batch_statistics_give_mean_and_variance(void **state)
+static void batch_statistics_return_mean_and_variance(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr stats = select_instr(NTK_ISA_OP_BN_STATS, 6);
@@ -195,7 +195,7 @@ int main(void)
         SELECT_TEST(a_gather_takes_elements_of_its_own_partition),
         SELECT_TEST(sixteen_partitions_share_the_indices_of_a_local_gather),
         SELECT_TEST(a_shuffle_permutes_each_quadrant_in_place),
-        SELECT_TEST(batch_statistics_give_mean_and_variance),
+        SELECT_TEST(batch_statistics_return_mean_and_variance),
         SELECT_TEST(eight_values_are_found_and_replaced_once_each),
         SELECT_TEST(places_of_what_is_not_zero_are_listed_and_counted),
         SELECT_TEST(bounds_of_sequences_skip_the_padding),

@@ -166,7 +166,7 @@ static void iota_counts_along_its_pattern_and_the_partitions(void **state)
     }
 }
 
-static void reciprocal_and_max8_give_their_definition(void **state)
+static void reciprocal_and_max8_match_their_definition(void **state)
 {
     struct ops *s = *state;
     struct work w;
@@ -238,7 +238,7 @@ int main(void)
         OPS_TEST(one_partition_can_be_read_for_all),
         OPS_TEST(memset_fills_floats_by_value_and_integers_by_bits),
         OPS_TEST(iota_counts_along_its_pattern_and_the_partitions),
-        OPS_TEST(reciprocal_and_max8_give_their_definition),
+        OPS_TEST(reciprocal_and_max8_match_their_definition),
         OPS_TEST(a_nan_that_is_computed_is_a_numerical_error_and_outputs_are_valid),
     };
 

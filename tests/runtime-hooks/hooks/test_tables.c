@@ -202,7 +202,7 @@ static int child_overflows_tables(struct observed *child, void *ctx)
     return 0;
 }
 
-static void full_tables_count_with_less_detail_and_say_so(void **state)
+static void full_tables_count_with_less_detail_and_are_marked(void **state)
 {
     static struct ntk_ring_memory rows[NTK_SEGMENT_MEMORY_ROWS];
     static struct ntk_ring_model models[NTK_SEGMENT_MODELS];
@@ -261,7 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HOOKS_TEST(memory_rows_have_current_and_peak_bytes_and_return_to_zero),
         HOOKS_TEST(memory_behind_the_rows_of_a_model_that_went_is_found),
-        HOOKS_TEST(full_tables_count_with_less_detail_and_say_so),
+        HOOKS_TEST(full_tables_count_with_less_detail_and_are_marked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -517,7 +517,7 @@ static void *stress_thread(void *ctx)
     return (void *)bad;
 }
 
-static void threads_schedule_transfer_and_look_at_once(void **state)
+static void threads_schedule_transfer_and_query_concurrently(void **state)
 {
     pthread_t threads[STRESS_THREADS];
     struct loaded loaded;
@@ -602,7 +602,7 @@ int main(void)
         TEST(the_3_0_form_writes_statuses_and_signals_eventfds),
         TEST(the_names_have_two_versions_and_the_newer_is_the_default),
         TEST(a_close_completes_what_is_queued_and_handles_stay_harmless),
-        TEST(threads_schedule_transfer_and_look_at_once),
+        TEST(threads_schedule_transfer_and_query_concurrently),
         TEST(calls_of_the_collectives_library_are_inert),
     };
 

@@ -282,7 +282,7 @@ static void misuse_answers_by_the_table(void **state)
 }
 
 /* A setting for recordings that do not take place is not an error. */
-static void bounds_are_looked_at_only_where_whole_cores_are_recorded(void **state)
+static void bounds_are_checked_only_where_whole_cores_are_recorded(void **state)
 {
     struct runtime *runtime = *state;
     nrt_inspect_config_t *config = NULL;
@@ -326,7 +326,7 @@ int main(void)
         TEST(the_environment_chooses_the_layout_of_the_files),
         TEST(options_say_what_is_recorded),
         TEST(the_older_trace_goes_to_one_file),
-        TEST(bounds_are_looked_at_only_where_whole_cores_are_recorded),
+        TEST(bounds_are_checked_only_where_whole_cores_are_recorded),
 #undef TEST
     };
 

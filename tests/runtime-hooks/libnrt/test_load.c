@@ -151,7 +151,7 @@ static void loading_takes_no_more_memory_than_the_constants(void **state)
     loaded_fini(&loaded);
 }
 
-static void a_failed_load_gives_back_what_it_had(void **state)
+static void a_failed_load_releases_its_resources(void **state)
 {
     const struct runtime *runtime = *state;
     nrt_model_t *model = NULL;
@@ -376,7 +376,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, runtime_setup, runtime_teardown)
         TEST(loading_takes_no_more_memory_than_the_constants),
-        TEST(a_failed_load_gives_back_what_it_had),
+        TEST(a_failed_load_releases_its_resources),
         TEST(constants_of_every_node_lie_next_to_its_core),
         TEST(copies_share_their_weights_when_they_may),
         TEST(shared_weights_outlive_the_load_that_brought_them),

@@ -410,7 +410,7 @@ static void spoilt_neffs_are_refused(void **state)
     free(copy);
 }
 
-static void texts_of_statuses_are_their_names(void **state)
+static void status_descriptions_are_their_names(void **state)
 {
     nrt_version_t version;
     char cut[9] = "????????";
@@ -439,7 +439,7 @@ int main(void)
         TEST(wrong_tensors_are_refused_and_the_model_stays_usable),
         TEST(handles_of_a_closed_runtime_are_harmless),
         TEST(spoilt_neffs_are_refused),
-        TEST(texts_of_statuses_are_their_names),
+        TEST(status_descriptions_are_their_names),
     };
     const struct CMUnitTest fresh[] = {
         TEST(bad_configuration_fails_init_and_a_good_one_works_after_it),

@@ -69,7 +69,7 @@ static void check_zeros(struct loaded *loaded)
     }
 }
 
-static void binaries_of_zeros_run_and_give_zeros(void **state)
+static void binaries_of_zeros_run_and_output_zeros(void **state)
 {
     struct loaded loaded;
     size_t bytes;
@@ -105,7 +105,7 @@ static void a_vendors_binaries_are_refused_unless_asked_for(void **state)
     free(log_path);
 }
 
-static void opaque_programs_give_zeros_and_every_tool_says_estimated(void **state)
+static void opaque_programs_output_zeros_and_every_tool_marks_estimates(void **state)
 {
     static const char *const monitor[] = { "neuron-monitor", "--once", NULL };
     static const char *const top[] = { "neuron-top", "--once", "-d", "200ms", NULL };
@@ -171,9 +171,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(binaries_of_zeros_run_and_give_zeros),
+        TEST(binaries_of_zeros_run_and_output_zeros),
         TEST(a_vendors_binaries_are_refused_unless_asked_for),
-        TEST(opaque_programs_give_zeros_and_every_tool_says_estimated),
+        TEST(opaque_programs_output_zeros_and_every_tool_marks_estimates),
         TEST(no_program_shows_how_long_an_opaque_one_took),
     };
 

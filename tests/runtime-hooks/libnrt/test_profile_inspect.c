@@ -118,7 +118,7 @@ static void a_failed_execution_leaves_its_capture_at_once(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void the_configuration_says_the_same_as_the_environment(void **state)
+static void the_configuration_matches_the_environment(void **state)
 {
     struct runtime *runtime = *state;
     nrt_inspect_config_t *config = NULL;
@@ -225,7 +225,7 @@ int main(void)
         PROFILE_TEST(an_inspection_by_session_has_one_capture_per_core),
         PROFILE_TEST(captures_on_failure_leave_nothing_of_a_good_job),
         PROFILE_TEST(a_failed_execution_leaves_its_capture_at_once),
-        PROFILE_TEST(the_configuration_says_the_same_as_the_environment),
+        PROFILE_TEST(the_configuration_matches_the_environment),
         PROFILE_TEST(recording_begins_and_ends_while_others_execute),
     };
 

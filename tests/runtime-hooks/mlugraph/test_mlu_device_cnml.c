@@ -33,7 +33,7 @@ static void assert_near(const struct mlu_array *got, const struct mlu_array *wan
     }
 }
 
-static void segments_on_mlus_give_the_bytes_of_their_operators(void **state)
+static void segments_on_mlus_output_the_bytes_of_their_operators(void **state)
 {
     uint32_t fused = 0;
     uint32_t on_cpu = 0;
@@ -86,7 +86,7 @@ static void segments_on_mlus_give_the_bytes_of_their_operators(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segments_on_mlus_give_the_bytes_of_their_operators),
+        cmocka_unit_test(segments_on_mlus_output_the_bytes_of_their_operators),
     };
 
     return cmocka_run_group_tests(tests, set_up, mlu_machine_tear_down);

@@ -48,7 +48,7 @@ static void assert_the_four(const struct mlu_params *params)
     assert_null(mlu_params_get(params, "arg:w"));
 }
 
-static void archives_and_raw_files_give_the_same_values(void **state)
+static void archives_and_raw_files_have_the_same_values(void **state)
 {
     static const char *const names[] = { "stored", "deflated", "raw" };
 
@@ -284,7 +284,7 @@ static void arrays_are_written_as_numpy_does(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(archives_and_raw_files_give_the_same_values),
+        cmocka_unit_test(archives_and_raw_files_have_the_same_values),
         cmocka_unit_test(written_params_read_back),
         cmocka_unit_test(invalid_params_are_rejected_with_a_message),
         cmocka_unit_test(invalid_fields_are_rejected),

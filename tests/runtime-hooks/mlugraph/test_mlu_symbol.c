@@ -74,7 +74,7 @@ static const char *const generations[] = {
     " 'heads': [[7, 0, 0]], 'attrs': {'mxnet_version': ['int', 10300]}}",
 };
 
-static void every_generation_gives_the_same_symbol(void **state)
+static void every_generation_produces_the_same_symbol(void **state)
 {
     static const int32_t versions[] = { 0, 905, 10300 };
 
@@ -336,7 +336,7 @@ static void weights_and_labels_are_not_read_at_run_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_generation_gives_the_same_symbol),
+        cmocka_unit_test(every_generation_produces_the_same_symbol),
         cmocka_unit_test(devices_can_be_specified_in_many_ways),
         cmocka_unit_test(invalid_symbols_are_rejected_with_a_message),
         cmocka_unit_test(every_truncated_file_is_rejected),

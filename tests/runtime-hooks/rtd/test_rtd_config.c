@@ -144,7 +144,7 @@ static void an_invalid_instance_is_rejected(void **state)
     }
 }
 
-static void long_lists_and_texts_are_limited(void **state)
+static void long_lists_and_strings_are_limited(void **state)
 {
     char text[4096] = "{\"server_port\": \"";
     struct rtd_instance instance;
@@ -216,7 +216,7 @@ int main(void)
         cmocka_unit_test(invalid_settings_are_rejected_with_their_position),
         cmocka_unit_test(an_instance_has_an_address_and_devices),
         cmocka_unit_test(an_invalid_instance_is_rejected),
-        cmocka_unit_test(long_lists_and_texts_are_limited),
+        cmocka_unit_test(long_lists_and_strings_are_limited),
         cmocka_unit_test(messages_name_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,7 +82,7 @@ static void a_gap_is_named(void **state)
     }
 }
 
-static void devices_that_the_machine_lacks_are_named(void **state)
+static void devices_that_the_machine_lacks_are_reported(void **state)
 {
     struct ntk_core_machine machine = machine_of("inf1.6xlarge");
     const uint32_t fifth = 4;
@@ -97,7 +97,7 @@ static void devices_that_the_machine_lacks_are_named(void **state)
     assert_string_equal(err.text, "the machine (inf1.6xlarge) has no device 4");
 }
 
-static void other_texts_are_not_addresses(void **state)
+static void invalid_strings_are_not_addresses(void **state)
 {
     static const char *const texts[] = { "",         "0",        "10:1c",         "10:1c.",
                                          "10:1c.0 ", " 10:1c.0", "0000:10:1c.0x", "-1:1c.0",
@@ -122,8 +122,8 @@ int main(void)
         cmocka_unit_test(addresses_are_found_in_any_order),
         cmocka_unit_test(all_devices_are_served_if_none_is_named),
         cmocka_unit_test(a_gap_is_named),
-        cmocka_unit_test(devices_that_the_machine_lacks_are_named),
-        cmocka_unit_test(other_texts_are_not_addresses),
+        cmocka_unit_test(devices_that_the_machine_lacks_are_reported),
+        cmocka_unit_test(invalid_strings_are_not_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void a_deep_tree_is_removed_with_few_descriptors(void **state)
 }
 
 /* An owner who adds levels as fast as they are removed would keep the walk busy forever. */
-static void removal_of_an_endless_tree_gives_up(void **state)
+static void removal_of_an_endless_tree_stops_at_a_limit(void **state)
 {
     char *top = test_scratch_path(*state, "deeper");
 
@@ -306,7 +306,7 @@ int main(void)
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_deep_tree_is_removed_with_few_descriptors, make_scratch,
                                         remove_scratch),
-        cmocka_unit_test_setup_teardown(removal_of_an_endless_tree_gives_up, make_scratch,
+        cmocka_unit_test_setup_teardown(removal_of_an_endless_tree_stops_at_a_limit, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_walk_ends_at_its_limits, make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(an_unnamed_file_is_written_and_read_at_any_offset,

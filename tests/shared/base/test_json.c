@@ -212,7 +212,7 @@ static void floats_are_the_shortest_text_of_24_bits(void **state)
     }
 }
 
-static void texts_are_utf8_without_terminal_controls(void **state)
+static void strings_are_utf8_without_terminal_controls(void **state)
 {
     struct ntk_buf buf = { 0 };
 
@@ -267,7 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_nested_values_with_commas_and_escapes),
         cmocka_unit_test(a_character_is_quoted_the_same_at_each_position),
-        cmocka_unit_test(texts_are_utf8_without_terminal_controls),
+        cmocka_unit_test(strings_are_utf8_without_terminal_controls),
         cmocka_unit_test(pretty_breaks_lines),
         cmocka_unit_test(finished_parts_can_be_removed),
         cmocka_unit_test(doubles_are_the_shortest_text_as_go_writes_it),

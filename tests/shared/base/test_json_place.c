@@ -90,7 +90,7 @@ static const char *elements_of(const char *json)
     return out;
 }
 
-static void a_list_gives_its_elements_one_at_a_time(void **state)
+static void a_list_returns_its_elements_one_at_a_time(void **state)
 {
     static const char *const texts[][2] = {
         { "{\"a\":[]}", "" },
@@ -117,7 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_has_the_line_of_its_key_or_item),
         cmocka_unit_test(any_position_has_a_line),
-        cmocka_unit_test(a_list_gives_its_elements_one_at_a_time),
+        cmocka_unit_test(a_list_returns_its_elements_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

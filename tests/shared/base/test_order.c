@@ -46,7 +46,7 @@ static void equal_elements_compare_as_zero(void **state)
     assert_int_equal(by_share_and_name(&a, &b), 0);
 }
 
-static void texts_decide_by_their_bytes(void **state)
+static void strings_are_compared_by_their_bytes(void **state)
 {
     const struct item a = { 0, 0, 0.5, "a" };
     const struct item b = { 0, 0, 0.5, "b" };
@@ -88,7 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_member_that_differs_decides),
         cmocka_unit_test(equal_elements_compare_as_zero),
-        cmocka_unit_test(texts_decide_by_their_bytes),
+        cmocka_unit_test(strings_are_compared_by_their_bytes),
         cmocka_unit_test(functions_of_members_and_elements_decide),
         cmocka_unit_test(numbers_and_pointers_are_sorted),
     };

@@ -54,7 +54,7 @@ static void work_of_two_seconds_shows_nothing(void **state)
     expect(&screen, "");
 }
 
-static void longer_work_has_a_bar_that_disappears(void **state)
+static void work_beyond_the_delay_shows_a_progress_bar_that_disappears(void **state)
 {
     struct screen screen;
     struct ntk_progress progress = begin(&screen, true);
@@ -114,7 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_two_seconds_shows_nothing),
-        cmocka_unit_test(longer_work_has_a_bar_that_disappears),
+        cmocka_unit_test(work_beyond_the_delay_shows_a_progress_bar_that_disappears),
         cmocka_unit_test(the_variable_shows_everything_at_once),
         cmocka_unit_test(the_bar_is_drawn_ten_times_per_second),
         cmocka_unit_test(without_a_terminal_no_bar_is_drawn),

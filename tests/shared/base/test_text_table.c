@@ -16,7 +16,7 @@ static void assert_put(struct ntk_text_table *table, const char *expected)
     ntk_text_table_fini(table);
 }
 
-static void texts_are_left_aligned_and_numbers_right(void **state)
+static void strings_are_left_aligned_and_numbers_right_aligned(void **state)
 {
     static const char *const heads[] = { "NAME", "N", "NOTE" };
     struct ntk_text_table table;
@@ -97,7 +97,7 @@ static void a_long_cell_is_truncated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_left_aligned_and_numbers_right),
+        cmocka_unit_test(strings_are_left_aligned_and_numbers_right_aligned),
         cmocka_unit_test(a_frame_has_rules_where_requested),
         cmocka_unit_test(columns_are_as_wide_as_the_characters_on_a_terminal),
         cmocka_unit_test(a_colour_takes_no_space_and_ends_with_its_cell),

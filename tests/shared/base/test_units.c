@@ -7,7 +7,7 @@
 #include "shared/base/units.h"
 #include "tests/support/unit.h"
 
-static void texts_change_unit_before_they_grow_too_long(void **state)
+static void formatted_values_change_unit_before_they_grow_too_long(void **state)
 {
     char buf[NTK_UNITS_TEXT_BYTES];
 
@@ -27,7 +27,7 @@ static void texts_change_unit_before_they_grow_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_change_unit_before_they_grow_too_long),
+        cmocka_unit_test(formatted_values_change_unit_before_they_grow_too_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,7 @@ static void map_numbers_of_a_hostile_file_do_not_collide(void **state)
     ntk_map_fini(&map);
 }
 
-static void map_numbers_and_texts_do_not_collide(void **state)
+static void map_numbers_and_strings_do_not_collide(void **state)
 {
     struct ntk_map map = { 0 };
     int a;
@@ -109,7 +109,7 @@ int main(void)
         cmocka_unit_test(vec_keeps_order_over_growth_and_removal),
         cmocka_unit_test(map_finds_replaces_and_removes_among_many),
         cmocka_unit_test(map_numbers_of_a_hostile_file_do_not_collide),
-        cmocka_unit_test(map_numbers_and_texts_do_not_collide),
+        cmocka_unit_test(map_numbers_and_strings_do_not_collide),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static void a_stored_count_of_any_size_is_never_taken_for_a_smaller_one(void **s
 
 /* Method: busy for 40 s that the store does not have, then for a quarter of the first second, then
  * for half of one. */
-static void what_was_done_before_the_watch_is_in_no_share(void **state)
+static void work_before_observation_counts_in_no_share(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
@@ -368,7 +368,7 @@ int main(void)
         TEST(a_process_older_than_the_collector_is_counted_from_now_on),
         TEST(an_older_process_counts_from_its_stored_totals),
         TEST(a_stored_count_of_any_size_is_never_taken_for_a_smaller_one),
-        TEST(what_was_done_before_the_watch_is_in_no_share),
+        TEST(work_before_observation_counts_in_no_share),
         TEST(an_ended_process_is_in_one_more_snapshot_with_its_last_counts),
         TEST(the_totals_of_a_tag_go_on_when_it_comes_back),
         TEST(the_totals_of_a_process_without_a_name_end_with_it),

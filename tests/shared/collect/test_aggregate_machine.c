@@ -9,7 +9,7 @@
 
 /* ---- devices ---- */
 
-static void ecc_is_the_difference_of_the_period_and_adds_up_since_the_start(void **state)
+static void ecc_is_reported_per_period_and_as_a_total_since_the_start(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
@@ -223,7 +223,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(ecc_is_the_difference_of_the_period_and_adds_up_since_the_start),
+        TEST(ecc_is_reported_per_period_and_as_a_total_since_the_start),
         cmocka_unit_test(ecc_errors_without_a_running_agent_are_in_totals_but_in_no_period),
         cmocka_unit_test(ecc_of_a_tree_that_appears_is_counted_once),
         TEST(cores_without_a_segment_are_reported_by_the_tree),

@@ -9,7 +9,7 @@
 
 /* ---- periods ---- */
 
-static void differences_of_periods_add_up_to_the_total(void **state)
+static void period_differences_sum_to_the_total(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -241,7 +241,7 @@ static void a_core_that_never_rests_is_wholly_busy_whenever_it_is_read(void **st
     assert_true(f->snapshot->cores[3].utilization == 0.25);
 }
 
-static void two_runtimes_on_one_core_add_up_on_the_machine(void **state)
+static void two_runtimes_on_one_core_are_summed_in_the_machine(void **state)
 {
     struct fixture *f = *state;
     struct fake *a = make_fake(f, 0, 42, BEGIN + 1);
@@ -269,7 +269,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(differences_of_periods_add_up_to_the_total),
+        TEST(period_differences_sum_to_the_total),
         TEST(a_histogram_that_comes_late_is_not_lost),
         TEST(latency_is_read_while_a_view_needs_it),
         TEST(a_core_whose_process_has_others_shares_its_latency_with_none),
@@ -277,7 +277,7 @@ int main(void)
         TEST(a_counter_seen_smaller_starts_anew_from_its_value),
         TEST(busy_time_seen_smaller_waits_and_utilization_is_at_most_one),
         TEST(a_core_that_never_rests_is_wholly_busy_whenever_it_is_read),
-        TEST(two_runtimes_on_one_core_add_up_on_the_machine),
+        TEST(two_runtimes_on_one_core_are_summed_in_the_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,7 +323,7 @@ static void a_process_without_a_row_waits_for_one_with_all_it_did(void **state)
 }
 
 /* Method: readings of random nonsense; sanitizers check accesses, and ratios must stay in range. */
-static void nonsense_readings_give_bounded_snapshots(void **state)
+static void nonsense_readings_produce_bounded_snapshots(void **state)
 {
     struct fixture *f = *state;
     uint64_t seed = 12345;
@@ -407,7 +407,7 @@ int main(void)
         TEST(a_process_with_many_events_leaves_others_theirs_and_errors_come_first),
         TEST(a_user_with_too_many_processes_has_the_rest_in_one_row),
         TEST(a_process_without_a_row_waits_for_one_with_all_it_did),
-        TEST(nonsense_readings_give_bounded_snapshots),
+        TEST(nonsense_readings_produce_bounded_snapshots),
         TEST(the_oldest_tag_is_forgotten_first),
     };
 

@@ -69,7 +69,7 @@ static const struct {
     { "0::/.slice/.scope/pod/-pod/pod.slice\n", "", "" },
 };
 
-static void each_form_gives_its_container_and_pod(void **state)
+static void each_form_yields_its_container_and_pod(void **state)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ntk_cgroup_place place;
@@ -86,7 +86,7 @@ static void each_form_gives_its_container_and_pod(void **state)
 
 /* Every prefix of every form: nothing is read beyond the end (asan checks), and nothing is made
  * up. */
-static void a_truncated_path_gives_less_but_never_other_values(void **state)
+static void a_truncated_path_has_fewer_but_never_different_values(void **state)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t bytes = 0; bytes <= strlen(rows[i].text); bytes++) {
@@ -116,8 +116,8 @@ static void bytes_that_are_not_text_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_form_gives_its_container_and_pod),
-        cmocka_unit_test(a_truncated_path_gives_less_but_never_other_values),
+        cmocka_unit_test(each_form_yields_its_container_and_pod),
+        cmocka_unit_test(a_truncated_path_has_fewer_but_never_different_values),
         cmocka_unit_test(bytes_that_are_not_text_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
 
-static void executions_of_all_periods_add_up(void **state)
+static void executions_of_all_periods_are_summed(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -191,7 +191,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(executions_of_all_periods_add_up),
+        TEST(executions_of_all_periods_are_summed),
         TEST(a_process_older_than_the_collector_is_counted_from_now_on_by_outcome),
         TEST(the_first_period_has_the_cpu_time_of_an_older_process),
         TEST(events_that_are_wanted_later_begin_with_those_still_there),

@@ -271,7 +271,7 @@ static void check_store(const char *path, uint64_t completed)
 /* Method: the wall clock jumps forward and back by a minute, an hour and half a second; the machine
  * sleeps and hangs, and in one period no time passes. Each snapshot goes where the agent sends
  * it. */
-static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_page(void **state)
+static void work_during_clock_jumps_is_complete_in_the_database_and_on_the_page(void **state)
 {
     static const struct {
         int64_t wall_ns;
@@ -460,7 +460,7 @@ static void make_file(const struct fixture *f, const char *name, off_t bytes)
     free(path);
 }
 
-static void other_files_in_the_folder_hide_no_segment(void **state)
+static void unrelated_files_in_the_folder_do_not_hide_segments(void **state)
 {
     struct fixture *f = *state;
     char *fifo = test_scratch_path(f->folder, "11-11");
@@ -620,10 +620,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_clock_that_is_set_changes_no_period),
         TEST(a_machine_that_slept_counts_each_execution_once),
-        TEST(what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_page),
+        TEST(work_during_clock_jumps_is_complete_in_the_database_and_on_the_page),
         TEST(a_reader_that_falls_behind_loses_events_and_counts_them_but_no_execution),
         TEST(two_thousand_periods_and_a_thousand_processes_leave_nothing_behind),
-        TEST(other_files_in_the_folder_hide_no_segment),
+        TEST(unrelated_files_in_the_folder_do_not_hide_segments),
         TEST(a_segment_that_is_spoilt_while_it_is_read_harms_only_itself),
     };
 

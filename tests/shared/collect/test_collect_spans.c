@@ -75,7 +75,7 @@ static void loads_and_chosen_executions_are_spans(void **state)
     child_end(&child, 0);
 }
 
-static void without_rules_there_are_no_spans(void **state)
+static void no_rules_produce_no_spans(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -111,7 +111,7 @@ static void executions_after_a_traceparent_are_its_children(void **state)
     child_end(&child, 0);
 }
 
-static void the_callers_flag_decides_if_the_rule_says_so(void **state)
+static void the_callers_flag_decides_if_the_rule_requires_it(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -213,9 +213,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
         CASE(loads_and_chosen_executions_are_spans),
-        CASE(without_rules_there_are_no_spans),
+        CASE(no_rules_produce_no_spans),
         CASE(executions_after_a_traceparent_are_its_children),
-        CASE(the_callers_flag_decides_if_the_rule_says_so),
+        CASE(the_callers_flag_decides_if_the_rule_requires_it),
         CASE(lost_records_end_a_trace),
         CASE(a_trace_belongs_to_one_thread_and_ends_with_it),
         CASE(spans_beyond_the_room_are_counted),

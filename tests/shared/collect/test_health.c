@@ -358,7 +358,7 @@ static void errors_from_before_the_collector_count_and_statuses_do_not(void **st
     assert_string_equal(text, steps[1].expected);
 }
 
-static void components_are_named_and_one_that_comes_and_goes_stays(void **state)
+static void unhealthy_components_are_reported_and_intermittent_ones_remain(void **state)
 {
     static const struct step steps[] = {
         { 0, "components=link_host", "unhealthy: link_host" },
@@ -378,7 +378,7 @@ static void components_are_named_and_one_that_comes_and_goes_stays(void **state)
     play(*state, "new", steps);
 }
 
-static void what_a_leaf_does_not_say_changes_nothing_until_it_is_lost(void **state)
+static void an_empty_leaf_changes_nothing_until_it_is_lost(void **state)
 {
     static const struct step steps[] = {
         { 1, "mem!", "healthy" },
@@ -692,8 +692,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_counter_of_errors_is_a_fault_at_once_and_clears_when_it_stays_zero),
         TEST(errors_from_before_the_collector_count_and_statuses_do_not),
-        TEST(components_are_named_and_one_that_comes_and_goes_stays),
-        TEST(what_a_leaf_does_not_say_changes_nothing_until_it_is_lost),
+        TEST(unhealthy_components_are_reported_and_intermittent_ones_remain),
+        TEST(an_empty_leaf_changes_nothing_until_it_is_lost),
         TEST(a_heartbeat_that_stops_makes_a_healthy_device_unknown),
         TEST(a_heart_that_was_never_seen_to_beat_gets_longer),
         TEST(a_driver_that_is_loaded_again_begins_anew),

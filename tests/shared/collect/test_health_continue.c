@@ -54,7 +54,7 @@ static void a_verdict_that_is_still_true_began_when_it_was_stored(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void another_verdict_and_a_future_time_are_not_used(void **state)
+static void a_different_verdict_and_a_future_time_are_not_used(void **state)
 {
     const struct ntk_health_stored rows[] = {
         { .verdict = NTK_HEALTH_UNHEALTHY, .since_ns = NOW_NS - HOUR_NS },
@@ -78,7 +78,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_verdict_that_is_still_true_began_when_it_was_stored),
-        cmocka_unit_test(another_verdict_and_a_future_time_are_not_used),
+        cmocka_unit_test(a_different_verdict_and_a_future_time_are_not_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

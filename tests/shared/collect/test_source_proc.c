@@ -257,7 +257,7 @@ static void usage_is_read_only_while_it_is_wanted(void **state)
 }
 
 /* A process that had exited before it was seen has no folder with an owner. */
-static void the_user_of_a_process_that_is_gone_is_named_too(void **state)
+static void the_user_of_an_exited_process_is_reported_too(void **state)
 {
     struct fixture *f = *state;
     const struct passwd *root = getpwuid(0);
@@ -289,7 +289,7 @@ static void a_user_without_a_name_is_shown_as_number(void **state)
 }
 
 /* Method: the pid belongs to another process by now, so it gives no figures. */
-static void a_pid_of_another_process_gives_no_figures(void **state)
+static void a_pid_of_another_process_returns_no_figures(void **state)
 {
     struct fixture *f = *state;
     char expected[1024];
@@ -320,9 +320,9 @@ int main(void)
         TEST(arguments_are_shown_only_on_request),
         TEST(cpu_time_counts_from_when_a_process_is_first_seen),
         TEST(usage_is_read_only_while_it_is_wanted),
-        TEST(the_user_of_a_process_that_is_gone_is_named_too),
+        TEST(the_user_of_an_exited_process_is_reported_too),
         TEST(a_user_without_a_name_is_shown_as_number),
-        TEST(a_pid_of_another_process_gives_no_figures),
+        TEST(a_pid_of_another_process_returns_no_figures),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -365,7 +365,7 @@ static void overlapping_slices_and_reversed_times_count_once(void **state)
     assert_int_equal(result.idle_ns, 100 * MS);
 }
 
-static void causes_add_up_to_the_idle_time(void **state)
+static void causes_sum_to_the_idle_time(void **state)
 {
     uint64_t sum_ns = 0;
 
@@ -429,7 +429,7 @@ static void the_function_of_a_call_is_its_caller_outside_of_the_c_library(void *
     assert_string_equal(row(0)->function, "load");
 }
 
-static void python_is_named_before_native_code(void **state)
+static void python_functions_are_preferred_over_native_ones(void **state)
 {
     uint32_t stack =
         ntk_host_stacks_push(&records.stacks, 0, "collate", "loader.py", 12, NTK_HOST_PYTHON);
@@ -475,11 +475,11 @@ int main(void)
         TEST(a_gap_without_an_execution_belongs_to_the_last_submitter),
         TEST(time_before_a_thread_existed_is_unknown),
         TEST(overlapping_slices_and_reversed_times_count_once),
-        TEST(causes_add_up_to_the_idle_time),
+        TEST(causes_sum_to_the_idle_time),
         TEST(steps_have_their_own_sums),
         TEST(the_order_of_causes_is_by_time),
         TEST(the_function_of_a_call_is_its_caller_outside_of_the_c_library),
-        TEST(python_is_named_before_native_code),
+        TEST(python_functions_are_preferred_over_native_ones),
         TEST(control_bytes_in_untrusted_text_are_replaced),
     };
 

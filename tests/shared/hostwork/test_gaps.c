@@ -214,7 +214,7 @@ static void a_gap_lies_between_executions(void **state)
     assert_int_equal(gaps[RUNS].end_ns, now_ns);
 }
 
-static void what_runs_at_the_end_is_no_gap(void **state)
+static void an_execution_in_progress_at_the_end_is_not_a_gap(void **state)
 {
     struct observation *o = *state;
     uint32_t cores;
@@ -383,7 +383,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(a_gap_lies_between_executions),
-        TEST(what_runs_at_the_end_is_no_gap),
+        TEST(an_execution_in_progress_at_the_end_is_not_a_gap),
         TEST(marks_of_the_job_are_steps),
         TEST(collective_operations_have_their_thread_and_time),
         TEST(gaps_of_a_process_that_ended_end_with_it),

@@ -163,7 +163,7 @@ static void lists_that_form_a_ring_end(void **state)
     assert_int_equal(count, NTK_PYTHON_FRAMES_MAX);
 }
 
-static void texts_with_false_lengths_are_truncated(void **state)
+static void strings_with_wrong_lengths_are_truncated(void **state)
 {
     struct ntk_python_thread threads[2];
     struct ntk_python_frame frames[8];
@@ -178,7 +178,7 @@ static void texts_with_false_lengths_are_truncated(void **state)
     assert_int_equal(strlen(frames[0].name), NTK_PYTHON_TEXT_BYTES - 1);
 }
 
-static void wide_texts_are_utf8(void **state)
+static void wide_strings_are_utf8(void **state)
 {
     const uint16_t wide[] = { 0x6570, 0x636e };
     uint32_t kind = 2u << 2 | 1u << 5;
@@ -202,8 +202,8 @@ int main(void)
         cmocka_unit_test(versions_without_offsets_are_rejected),
         cmocka_unit_test(a_published_table_must_be_valid),
         cmocka_unit_test(lists_that_form_a_ring_end),
-        cmocka_unit_test(texts_with_false_lengths_are_truncated),
-        cmocka_unit_test(wide_texts_are_utf8),
+        cmocka_unit_test(strings_with_wrong_lengths_are_truncated),
+        cmocka_unit_test(wide_strings_are_utf8),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ static void a_stack_without_frame_pointers_is_unwound(void **state)
     assert_true(strlen(build_id->build_id) >= 16);
 }
 
-static void what_has_no_symbol_is_module_and_offset(void **state)
+static void addresses_without_a_symbol_show_module_and_offset(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
@@ -309,7 +309,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(a_stack_without_frame_pointers_is_unwound),
-        TEST(what_has_no_symbol_is_module_and_offset),
+        TEST(addresses_without_a_symbol_show_module_and_offset),
         TEST(an_answer_that_ends_early_is_refused),
         TEST(a_map_file_names_code_of_a_compiler),
         TEST(kernel_functions_are_found_by_address),

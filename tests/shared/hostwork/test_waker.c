@@ -21,7 +21,7 @@ static void a_read_is_ended_by_a_write(void **state)
 }
 
 /* An interrupt borrows the current thread, whatever that thread does. */
-static void an_interrupt_is_no_waker(void **state)
+static void an_interrupt_does_not_count_as_a_waker(void **state)
 {
     assert_false(ntk_host_is_waker(SYS_read, -1));
     assert_false(ntk_host_is_waker(SYS_clock_nanosleep, SYS_futex));
@@ -33,7 +33,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_futex_is_ended_by_a_futex_or_an_exit),
         cmocka_unit_test(a_read_is_ended_by_a_write),
-        cmocka_unit_test(an_interrupt_is_no_waker),
+        cmocka_unit_test(an_interrupt_does_not_count_as_a_waker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 #include "tests/support/unit.h"
 
-static void every_form_gives_host_and_port(void **state)
+static void every_form_yields_host_and_port(void **state)
 {
     static const struct {
         const char *text;
@@ -73,7 +73,7 @@ static void loopback_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form_gives_host_and_port),
+        cmocka_unit_test(every_form_yields_host_and_port),
         cmocka_unit_test(an_invalid_address_is_rejected_and_the_result_unchanged),
         cmocka_unit_test(a_host_name_that_is_too_long_is_rejected),
         cmocka_unit_test(loopback_is_known),

@@ -199,7 +199,7 @@ static void http_1_1_needs_a_host(void **state)
     free(answer);
 }
 
-static void get_gives_the_page_with_its_headers(void **state)
+static void get_returns_the_page_with_its_headers(void **state)
 {
     char *answer = ask(*state, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 
@@ -211,7 +211,7 @@ static void get_gives_the_page_with_its_headers(void **state)
     free(answer);
 }
 
-static void head_gives_no_body(void **state)
+static void head_returns_no_body(void **state)
 {
     char *answer = ask(*state, "HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 
@@ -230,7 +230,7 @@ static void a_handler_sees_path_header_and_query(void **state)
     free(answer);
 }
 
-static void other_methods_and_paths_are_refused(void **state)
+static void unsupported_methods_and_paths_are_rejected(void **state)
 {
     char *answer = ask(*state, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n"
                                "Connection: close\r\n\r\nabc");
@@ -290,7 +290,7 @@ static char *put(const struct fixture *f, const char *path, size_t announced, si
     return answer;
 }
 
-static void what_is_put_is_taken_whole_and_answered(void **state)
+static void an_upload_is_read_completely_and_answered(void **state)
 {
     const size_t sizes[] = { 0, 1, 1000, sizeof kept.bytes };
 
@@ -309,7 +309,7 @@ static void what_is_put_is_taken_whole_and_answered(void **state)
     assert_int_equal(kept.end_count, 4);
 }
 
-static void what_is_not_wanted_is_read_and_refused(void **state)
+static void unwanted_content_is_read_and_rejected(void **state)
 {
     char *answer = put(*state, "/up?refuse=1", 50000, 50000);
 
@@ -464,7 +464,7 @@ static void an_unknown_host_is_one_sentence(void **state)
     assert_contains(err.text, "cannot listen on '256.1.1.1.invalid': ");
 }
 
-static void a_feed_gives_the_last_line_and_all_that_follow(void **state)
+static void a_feed_returns_the_last_line_and_all_later_ones(void **state)
 {
     struct fixture *f = *state;
     struct ntk_http_body *first = body_of("{\"n\":1}\n");
@@ -647,22 +647,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        CASE(get_gives_the_page_with_its_headers),
+        CASE(get_returns_the_page_with_its_headers),
         CASE(a_path_with_a_nul_is_not_a_path),
         CASE(http_1_1_needs_a_host),
-        CASE(head_gives_no_body),
+        CASE(head_returns_no_body),
         CASE(a_handler_sees_path_header_and_query),
-        CASE(other_methods_and_paths_are_refused),
+        CASE(unsupported_methods_and_paths_are_rejected),
         CASE(a_second_host_is_refused),
-        CASE(what_is_put_is_taken_whole_and_answered),
-        CASE(what_is_not_wanted_is_read_and_refused),
+        CASE(an_upload_is_read_completely_and_answered),
+        CASE(unwanted_content_is_read_and_rejected),
         CASE(a_client_that_goes_away_ends_what_it_put),
         CASE(a_request_head_beyond_the_bound_does_not_harm),
         CASE(parameters_beyond_their_bounds_are_answered_414),
         CASE(a_head_of_any_size_is_answered),
         CASE(a_port_in_use_is_one_sentence),
         CASE(an_unknown_host_is_one_sentence),
-        CASE(a_feed_gives_the_last_line_and_all_that_follow),
+        CASE(a_feed_returns_the_last_line_and_all_later_ones),
         CASE(a_slow_reader_of_a_feed_loses_whole_lines_only),
         CASE(a_hundred_clients_at_once_get_the_whole_page),
         CASE(clients_that_send_a_byte_at_a_time_delay_no_other),

@@ -147,7 +147,7 @@ static void an_empty_part_does_not_end_the_compressed_answer(void **state)
     assert_whole("/gzip");
 }
 
-static void a_source_that_fails_is_no_whole_answer(void **state)
+static void a_failing_source_does_not_produce_a_complete_answer(void **state)
 {
     static const char *const paths[] = { "/plain", "/gzip" };
 
@@ -196,7 +196,7 @@ int main(void)
         CASE(parts_are_compressed_as_one_member),
         CASE(an_empty_part_does_not_end_the_answer),
         CASE(an_empty_part_does_not_end_the_compressed_answer),
-        CASE(a_source_that_fails_is_no_whole_answer),
+        CASE(a_failing_source_does_not_produce_a_complete_answer),
         CASE(a_client_that_goes_away_ends_the_source),
         CASE(head_makes_no_part),
     };

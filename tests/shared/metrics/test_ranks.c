@@ -76,7 +76,7 @@ static void left(struct ntk_rank_sample *rank, uint64_t sequence)
     rank->in_flight = 0;
 }
 
-static void the_rank_that_has_not_come_is_named(void **state)
+static void the_missing_rank_is_reported(void **state)
 {
     struct fixture *f = *state;
 
@@ -348,7 +348,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_rank_that_has_not_come_is_named),
+        TEST(the_missing_rank_is_reported),
         TEST(the_limit_is_learned_from_the_longest_or_given),
         TEST(nothing_learned_waits_for_a_minute),
         TEST(an_operation_that_all_are_in_hangs_by_itself),

@@ -246,7 +246,7 @@ static void a_change_has_a_time_and_a_size_and_ends(void **state)
 
 /* Around another runtime the waiting time of ranks is unknown: longer operations may be caused by
  * one rank, so nothing is claimed. */
-static void operations_without_waits_give_no_verdict(void **state)
+static void operations_without_waits_have_no_verdict(void **state)
 {
     struct random random = { .state = 7 };
     struct job job = { .kind = ONE_CORE, .ranks = 2, .step_ns = 20 * MS, .size = 1, .noise = 0.01 };
@@ -309,7 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_of_all_ranks_are_reported_and_nothing_else),
         cmocka_unit_test(a_change_has_a_time_and_a_size_and_ends),
-        cmocka_unit_test(operations_without_waits_give_no_verdict),
+        cmocka_unit_test(operations_without_waits_have_no_verdict),
         cmocka_unit_test(old_communicators_are_forgotten),
         cmocka_unit_test(impossible_sums_do_no_harm),
     };

@@ -40,7 +40,7 @@ static void an_impossible_allocation_is_a_permanent_failure(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void texts_are_never_null(void **state)
+static void strings_are_never_null(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_runtime_sample *runtime;
@@ -359,7 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_zeroed_aligned_and_freed_with_the_snapshot),
         cmocka_unit_test(an_impossible_allocation_is_a_permanent_failure),
-        cmocka_unit_test(texts_are_never_null),
+        cmocka_unit_test(strings_are_never_null),
         cmocka_unit_test(holders_on_several_threads_each_release_it_once),
         cmocka_unit_test(a_logical_core_has_mean_times_and_summed_counts),
         cmocka_unit_test(a_watched_core_has_only_watched_work),

@@ -18,7 +18,7 @@ static void assert_near(double a, double b)
     }
 }
 
-static void counts_and_histograms_add_up(void **state)
+static void counts_and_histograms_are_summed(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -149,7 +149,7 @@ static void a_runtime_of_only_one_part_is_listed_without_values_of_others(void *
 
 /* Method: one core with unwatched time only in the older part, and one in both; then the parts are
  * freed. */
-static void unwatched_time_adds_up_and_is_copied(void **state)
+static void unwatched_time_accumulates_and_is_copied(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -449,8 +449,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_of_both_parts_are_kept_up_to_the_limit),
-        cmocka_unit_test(unwatched_time_adds_up_and_is_copied),
-        cmocka_unit_test(counts_and_histograms_add_up),
+        cmocka_unit_test(unwatched_time_accumulates_and_is_copied),
+        cmocka_unit_test(counts_and_histograms_are_summed),
         cmocka_unit_test(shares_are_weighted_by_the_lengths),
         cmocka_unit_test(a_core_is_never_busy_for_more_than_the_period),
         cmocka_unit_test(states_come_from_the_newer_part),

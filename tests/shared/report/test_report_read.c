@@ -327,7 +327,7 @@ static void invalid_events_are_omitted(void **state)
     ntk_snapshot_destroy(back);
 }
 
-static void the_vendor_form_gives_all_its_values(void **state)
+static void the_vendor_form_yields_all_its_values(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(2);
     char *line = write_line(snapshot, &(struct ntk_report_options){ .vendor_only = true });
@@ -596,7 +596,7 @@ int main(void)
         cmocka_unit_test(a_daemon_has_its_address_and_reads_back_with_its_pid),
         cmocka_unit_test(events_read_back_and_the_memory_log_is_dropped_first),
         cmocka_unit_test(invalid_events_are_omitted),
-        cmocka_unit_test(the_vendor_form_gives_all_its_values),
+        cmocka_unit_test(the_vendor_form_yields_all_its_values),
         cmocka_unit_test(self_stats_and_report_times_read_back),
         cmocka_unit_test(a_group_with_an_error_has_no_numbers),
         cmocka_unit_test(an_invalid_report_is_rejected_with_a_message),

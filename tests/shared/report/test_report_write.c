@@ -438,7 +438,7 @@ static void all_cores_lists_foreign_cores_with_zero(void **state)
 }
 
 /* Method: 12 cores, so that alphabetical and numerical order differ. */
-static void index_keys_are_sorted_as_texts(void **state)
+static void index_keys_are_sorted_as_strings(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     snapshot->hardware.device_count = 3;
@@ -557,7 +557,7 @@ int main(void)
         cmocka_unit_test(omitted_names_are_omitted_everywhere),
         cmocka_unit_test(a_group_that_is_not_due_is_absent),
         cmocka_unit_test(all_cores_lists_foreign_cores_with_zero),
-        cmocka_unit_test(index_keys_are_sorted_as_texts),
+        cmocka_unit_test(index_keys_are_sorted_as_strings),
         cmocka_unit_test(a_long_model_name_is_truncated_at_a_character),
         cmocka_unit_test(pretty_is_the_same_report_over_many_lines),
         cmocka_unit_test(the_schema_has_every_key_of_a_report),

@@ -153,7 +153,7 @@ static void sections_at_64_bit_edges_are_rejected(void **state)
     }
 }
 
-static void other_versions_and_shapes_are_rejected_with_a_message(void **state)
+static void unsupported_versions_and_shapes_are_rejected_with_a_message(void **state)
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_err err = { 0 };
@@ -216,7 +216,7 @@ int main(void)
         cmocka_unit_test(no_value_in_the_process_block_misleads_a_reader),
         cmocka_unit_test(no_value_in_a_table_misleads_a_reader),
         cmocka_unit_test(sections_at_64_bit_edges_are_rejected),
-        cmocka_unit_test(other_versions_and_shapes_are_rejected_with_a_message),
+        cmocka_unit_test(unsupported_versions_and_shapes_are_rejected_with_a_message),
         cmocka_unit_test(larger_entries_of_a_newer_writer_are_read),
         /* Must be last. */
         cmocka_unit_test(a_file_truncated_under_the_reader_reads_as_zeros),

@@ -112,7 +112,7 @@ static void a_slot_with_another_sequence_is_lost_and_not_trusted(void **state)
     assert_int_equal(f->out[4].start_ticks, 5);
 }
 
-static void a_head_that_decreases_gives_no_records(void **state)
+static void a_decreasing_head_yields_no_records(void **state)
 {
     struct fixture *f = *state;
 
@@ -207,7 +207,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(records_overwritten_during_the_copy_are_lost_and_not_used,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(a_head_that_decreases_gives_no_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_decreasing_head_yields_no_records, setup, teardown),
         cmocka_unit_test_setup_teardown(a_head_at_the_largest_number_is_handled, setup, teardown),
     };
 

@@ -158,7 +158,7 @@ static void a_file_without_magic_is_removed_soon_after_its_process_ended(void **
 /* Method: files that never become segments, watched by inotify: each check opens one. They are
  * checked when first seen, in the next poll, and whenever they have become twice as old. A process
  * that starts among them is seen. */
-static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
+static void files_without_magic_are_checked_at_growing_intervals(void **state)
 {
     enum { FILES = 100, POLLS = 40, LOOKS = 7 }; /* in polls 0, 1, 2, 4, 8, 16 and 32 */
     struct fixture *f = *state;
@@ -211,7 +211,7 @@ int main(void)
         TEST(a_folder_that_comes_later_is_found),
         TEST(a_file_whose_writer_was_killed_at_its_beginning_is_removed),
         TEST(a_file_without_magic_is_removed_soon_after_its_process_ended),
-        TEST(files_that_stay_without_magic_are_looked_at_ever_less),
+        TEST(files_without_magic_are_checked_at_growing_intervals),
     };
 
     test_scratch_in_memory();

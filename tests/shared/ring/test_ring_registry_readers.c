@@ -68,7 +68,7 @@ static void a_dead_file_waits_for_two_looks_of_every_other_reader(void **state)
     ntk_ring_registry_close(early);
 }
 
-static void a_folder_that_is_made_later_is_looked_into(void **state)
+static void a_folder_created_later_is_scanned(void **state)
 {
     const struct fixture *f = *state;
     struct fixture later = { .folder = test_scratch_path(f->folder, "later") };
@@ -193,7 +193,7 @@ static void a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing(
 
 /* Between two runs of a reader that stores what it counts, neither a clean exit nor another reader
  * removes a file. */
-static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second(void **state)
+static void processes_that_exit_between_two_runs_wait_for_the_second_run(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_ring_options options = {
@@ -413,12 +413,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_process_between_two_looks_is_left_to_the_reader_that_cleans_up),
         TEST(a_dead_file_waits_for_two_looks_of_every_other_reader),
-        TEST(a_folder_that_is_made_later_is_looked_into),
+        TEST(a_folder_created_later_is_scanned),
         TEST(the_first_process_of_a_new_folder_is_not_too_short_to_be_seen),
         TEST(a_reader_that_hangs_is_left_a_bounded_number_of_files),
         TEST(the_mark_is_there_while_someone_cleans_up),
         TEST(a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing),
-        TEST(what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second),
+        TEST(processes_that_exit_between_two_runs_wait_for_the_second_run),
         TEST(a_file_waits_for_an_agent_that_has_just_begun),
         TEST(a_file_waits_for_an_agent_that_is_being_killed),
         TEST(no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it),

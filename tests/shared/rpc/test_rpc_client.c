@@ -208,7 +208,7 @@ static void a_call_has_its_answer(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-static void what_is_wrong_has_a_sentence(void **state)
+static void every_error_has_a_message(void **state)
 {
     struct fixture *f = *state;
     struct ntk_rpc_client *client = client_of(f, 120);
@@ -256,7 +256,7 @@ static void a_missing_peer_is_reported_with_its_address(void **state)
 }
 
 /* A server that accepts and sends nothing, and one with another protocol, end the call too. */
-static void another_server_ends_the_call(void **state)
+static void a_different_server_ends_the_call(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -381,9 +381,9 @@ int main(void)
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         WITH_SERVER(a_call_has_its_answer),
-        WITH_SERVER(what_is_wrong_has_a_sentence),
+        WITH_SERVER(every_error_has_a_message),
         WITH_SERVER(a_missing_peer_is_reported_with_its_address),
-        WITH_SERVER(another_server_ends_the_call),
+        WITH_SERVER(a_different_server_ends_the_call),
         WITH_SERVER(a_stream_arrives_whole),
         WITH_SERVER(an_answer_in_the_middle_ends_the_stream),
         WITH_SERVER(an_error_of_the_sender_cancels_the_stream),

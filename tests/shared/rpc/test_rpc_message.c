@@ -20,7 +20,7 @@ static enum ntk_rpc_fault fault_of(const char *bytes, size_t bytes_count)
 }
 #define FAULT_OF(text) fault_of(text, sizeof(text) - 1)
 
-static void invalid_messages_are_distinguished_from_texts_with_a_nul(void **state)
+static void invalid_messages_are_distinguished_from_strings_with_a_nul(void **state)
 {
     (void)state;
     assert_int_equal(FAULT_OF(""), NTK_RPC_MESSAGE_GOOD);
@@ -51,7 +51,7 @@ static void a_field_number_0_belongs_to_no_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(invalid_messages_are_distinguished_from_texts_with_a_nul),
+        cmocka_unit_test(invalid_messages_are_distinguished_from_strings_with_a_nul),
         cmocka_unit_test(a_field_number_0_belongs_to_no_message),
     };
 

@@ -33,7 +33,7 @@ static void a_blob_reads_back_as_the_same_histogram(void **state)
     free(from);
 }
 
-static void every_truncated_or_damaged_byte_is_rejected_or_gives_a_valid_histogram(void **state)
+static void truncated_or_damaged_bytes_are_rejected_or_decode_to_a_valid_histogram(void **state)
 {
     struct ntk_histogram_dense *from = calloc(2, sizeof *from);
     struct ntk_histogram_dense *to = from + 1;
@@ -69,7 +69,7 @@ static void sparse_of(const struct ntk_histogram_dense *dense, struct ntk_histog
 }
 
 /* Method: periods are added to a blob and, as the reference, to a dense histogram. */
-static void periods_add_up_in_a_blob_and_a_malformed_one_is_reset(void **state)
+static void periods_accumulate_in_a_blob_and_a_malformed_one_is_reset(void **state)
 {
     static struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
     struct ntk_histogram_dense *sum = calloc(2, sizeof *sum);
@@ -108,8 +108,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blob_reads_back_as_the_same_histogram),
-        cmocka_unit_test(periods_add_up_in_a_blob_and_a_malformed_one_is_reset),
-        cmocka_unit_test(every_truncated_or_damaged_byte_is_rejected_or_gives_a_valid_histogram),
+        cmocka_unit_test(periods_accumulate_in_a_blob_and_a_malformed_one_is_reset),
+        cmocka_unit_test(truncated_or_damaged_bytes_are_rejected_or_decode_to_a_valid_histogram),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void fill(const struct fixture *f)
     assert_int_equal(ntk_store_close(store, NULL), 0);
 }
 
-static void causes_of_a_window_add_up(void **state)
+static void causes_of_a_window_sum_to_its_idle_time(void **state)
 {
     const struct fixture *f = *state;
 
@@ -125,7 +125,7 @@ static void each_step_has_its_own_causes(void **state)
     assert_int_equal(answer.rows[3].all_idle_ns, 0);
 }
 
-static void other_processes_are_omitted(void **state)
+static void unrelated_processes_are_omitted(void **state)
 {
     const struct fixture *f = *state;
 
@@ -137,9 +137,9 @@ static void other_processes_are_omitted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(causes_of_a_window_add_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(causes_of_a_window_sum_to_its_idle_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(each_step_has_its_own_causes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(other_processes_are_omitted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unrelated_processes_are_omitted, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,7 +175,7 @@ static void store_two_jobs(const struct fixture *f)
     assert_int_equal(ntk_store_close(store, NULL), 0);
 }
 
-static void what_a_job_held_and_used_adds_up(void **state)
+static void held_and_used_core_time_of_a_job_is_summed(void **state)
 {
     const struct fixture *f = *state;
 
@@ -332,7 +332,7 @@ static void a_job_that_was_lost_from_sight_held_nothing_twice(void **state)
 }
 
 /* Of three jobs that started long ago, one is still running and one ended a moment ago. */
-static void what_lasts_is_kept_until_it_ended_long_ago(void **state)
+static void lasting_rows_are_kept_until_long_after_their_end(void **state)
 {
     const struct fixture *f = *state;
     const struct ntk_retention retention = { { UINT64_MAX, UINT64_MAX, 60 * SECOND }, UINT64_MAX };
@@ -421,13 +421,13 @@ static void unknown_values_are_not_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_a_job_held_and_used_adds_up),
+        TEST(held_and_used_core_time_of_a_job_is_summed),
         TEST(jobs_are_reported_by_user_and_window),
         TEST(where_seconds_are_gone_minutes_answer),
         TEST(an_agent_that_starts_again_goes_on_with_a_job),
         TEST(a_job_that_begins_again_is_one_with_two_runs),
         TEST(a_job_that_was_lost_from_sight_held_nothing_twice),
-        TEST(what_lasts_is_kept_until_it_ended_long_ago),
+        TEST(lasting_rows_are_kept_until_long_after_their_end),
         TEST(logical_cores_are_counted_where_two_physical_ones_are_one),
         TEST(unknown_values_are_not_zero),
     };

@@ -99,7 +99,7 @@ static struct answer ask(const struct fixture *f, const char *job, uint64_t step
 }
 
 /* Over two minutes, so that the first one is read from merged rows. */
-static void work_of_ranks_adds_up_over_tiers_and_steps(void **state)
+static void rank_work_is_summed_over_tiers_and_steps(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { .time_ns = BEGAN };
@@ -200,7 +200,7 @@ static void a_verdict_is_a_row_with_start_and_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(work_of_ranks_adds_up_over_tiers_and_steps, set_up,
+        cmocka_unit_test_setup_teardown(rank_work_is_summed_over_tiers_and_steps, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(huge_counts_stop_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_verdict_is_a_row_with_start_and_end, set_up, tear_down),

@@ -147,7 +147,7 @@ static void ask(struct fixture *f, const struct ntk_store_filter *filter, uint64
 
 /* Whatever the window and the step, the answer matches the test's own histograms. Then the seconds
  * are deleted, and nothing changes for windows on minute boundaries. */
-static void every_tier_gives_the_same_answer(void **state)
+static void every_tier_returns_the_same_answer(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter core = { .has_core = true, .core = 4 };
@@ -347,7 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(no_core_is_more_than_fully_busy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_gap_is_a_gap_and_idle_is_zero, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_tier_gives_the_same_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_tier_returns_the_same_answer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(periods_that_end_in_one_step_do_not_raise_the_rate, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(rates_of_processes_are_for_the_time_in_which_they_ran,

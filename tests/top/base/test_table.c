@@ -145,7 +145,7 @@ static void without_a_move_the_first_row_is_selected(void **state)
     assert_string_equal(shown(table), "Gbda");
 }
 
-static void a_filter_takes_texts_and_expressions_while_they_are_typed(void **state)
+static void a_filter_accepts_strings_and_expressions_while_typing(void **state)
 {
     struct ntk_top_table *table = *state;
 
@@ -258,7 +258,7 @@ static void the_box_of_columns_hides_shows_and_sorts(void **state)
     assert_int_equal(table->input, NTK_TOP_INPUT_NONE);
 }
 
-static void texts_outlive_many_rows(void **state)
+static void strings_outlive_many_rows(void **state)
 {
     struct ntk_top_table *table = *state;
     char name[300];
@@ -323,12 +323,12 @@ int main(void)
         TEST(rows_are_sorted_by_any_column_and_back),
         TEST(the_selection_stays_on_its_row_until_that_goes),
         TEST(without_a_move_the_first_row_is_selected),
-        TEST(a_filter_takes_texts_and_expressions_while_they_are_typed),
+        TEST(a_filter_accepts_strings_and_expressions_while_typing),
         TEST(only_what_is_shown_can_match),
         TEST(a_search_goes_round),
         TEST(boxes_take_characters_whole_and_are_bounded),
         TEST(the_box_of_columns_hides_shows_and_sorts),
-        TEST(texts_outlive_many_rows),
+        TEST(strings_outlive_many_rows),
         TEST(numbers_keep_to_their_columns),
     };
 

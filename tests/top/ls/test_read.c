@@ -289,7 +289,7 @@ static void logical_cores_follow_the_environment(void **state)
     golden_assert(&text, "trn2.48xlarge_lnc1");
 }
 
-static void a_drivers_tree_does_not_say_which_pci_device_is_which(void **state)
+static void a_drivers_tree_does_not_map_pci_devices_to_neuron_devices(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf text = { 0 };
@@ -350,7 +350,7 @@ static void a_family_has_more_than_one_pci_id(void **state)
 
 /* No known driver makes the link. Here the order of the bus differs from the order of the
  * devices. */
-static void a_link_to_the_pci_device_is_believed(void **state)
+static void the_link_to_the_pci_device_identifies_it(void **state)
 {
     static const char *const targets[] = { "../../../pci0000:10/0000:10:1f.0", "0000:10:1e.0",
                                            "../../../../platform/other", "../../0000:10:1c.0" };
@@ -442,7 +442,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     }
 }
 
-static void without_tree_or_device_the_error_says_so(void **state)
+static void a_missing_tree_or_device_is_reported(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->root, DEVICES);
@@ -652,10 +652,10 @@ int main(void)
         TEST(json_is_an_array_or_an_object),
         TEST(logical_cores_follow_the_environment),
         TEST(a_family_has_more_than_one_pci_id),
-        TEST(a_link_to_the_pci_device_is_believed),
-        TEST(a_drivers_tree_does_not_say_which_pci_device_is_which),
+        TEST(the_link_to_the_pci_device_identifies_it),
+        TEST(a_drivers_tree_does_not_map_pci_devices_to_neuron_devices),
         TEST(holders_of_device_nodes_are_processes),
-        TEST(without_tree_or_device_the_error_says_so),
+        TEST(a_missing_tree_or_device_is_reported),
         TEST(a_lying_tree_is_printed_without_harm),
         TEST(a_cycle_of_unknown_shape_is_not_drawn),
         TEST(missing_leaves_are_empty_cells),

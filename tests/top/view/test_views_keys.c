@@ -300,7 +300,7 @@ static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
 }
 
 /* Method: the use of a device is the sum of its columns: nothing is counted twice or omitted. */
-static void categories_of_memory_add_up(void **state)
+static void memory_categories_sum_to_the_total(void **state)
 {
     const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };
 
@@ -475,7 +475,7 @@ int main(void)
         cmocka_unit_test(a_click_selects_sorts_and_opens),
         cmocka_unit_test(the_strip_has_the_names_around_the_open_view_and_every_key),
         cmocka_unit_test(a_click_in_the_box_of_columns_hides_and_shows),
-        cmocka_unit_test(categories_of_memory_add_up),
+        cmocka_unit_test(memory_categories_sum_to_the_total),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
         cmocka_unit_test(mine_lists_only_entries_of_this_user),

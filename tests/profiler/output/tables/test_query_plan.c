@@ -49,7 +49,7 @@ static void calls_become_sums_of_partial_values_with_their_names(void **state)
            "coalesce(sum(\"ntk 0\"),0) > 2 ORDER BY coalesce(sum(\"ntk 0\"),0)");
 }
 
-static void texts_and_distinct_values_are_keys(void **state)
+static void strings_and_distinct_values_are_keys(void **state)
 {
     (void)state;
     expect("SELECT min(opcode), count(DISTINCT engine) FROM Instruction", 2, 0,
@@ -133,7 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_become_sums_of_partial_values_with_their_names),
-        cmocka_unit_test(texts_and_distinct_values_are_keys),
+        cmocka_unit_test(strings_and_distinct_values_are_keys),
         cmocka_unit_test(uncertain_aggregates_are_not_planned),
         cmocka_unit_test(statements_that_are_too_long_are_not_planned),
     };

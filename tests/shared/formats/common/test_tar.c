@@ -203,7 +203,7 @@ static int64_t next_piece(void *ctx, void *to, size_t bytes_count, struct ntk_er
 }
 
 /* Method: compressed and plain, in pieces of every size up to 70; then one that fails. */
-static void a_stream_gives_the_same_members(void **state)
+static void a_stream_yields_the_same_members(void **state)
 {
     char text[3000];
     struct ntk_tar_source members[2] = { { "a", text, sizeof text }, { "b", "0123456789", 10 } };
@@ -361,7 +361,7 @@ int main(void)
         cmocka_unit_test(a_size_beyond_the_archive_is_rejected_before_allocation),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(truncated_archives_never_look_complete),
-        cmocka_unit_test(a_stream_gives_the_same_members),
+        cmocka_unit_test(a_stream_yields_the_same_members),
         cmocka_unit_test(bytes_after_the_gzip_stream_are_ignored),
         cmocka_unit_test(a_flipped_bit_is_detected),
         cmocka_unit_test(a_stream_may_arrive_in_parts),

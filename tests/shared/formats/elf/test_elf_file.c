@@ -177,7 +177,7 @@ static void a_static_program_names_no_loader_and_exports_nothing(void **state)
     end(&s);
 }
 
-static void other_machines_and_other_files_are_distinguished(void **state)
+static void foreign_architectures_and_foreign_files_are_distinguished(void **state)
 {
     struct sample s = begin(LIBRARY);
     struct ntk_elf_file file;
@@ -495,7 +495,7 @@ int main(void)
         cmocka_unit_test(a_library_without_versions_has_its_names_in_any_version),
         cmocka_unit_test(a_program_shows_its_loader_libraries_and_folders),
         cmocka_unit_test(a_static_program_names_no_loader_and_exports_nothing),
-        cmocka_unit_test(other_machines_and_other_files_are_distinguished),
+        cmocka_unit_test(foreign_architectures_and_foreign_files_are_distinguished),
         cmocka_unit_test(a_file_truncated_anywhere_is_rejected_or_complete_where_needed),
         cmocka_unit_test(a_file_that_ends_inside_its_names_is_rejected),
         cmocka_unit_test(an_invalid_number_is_rejected),

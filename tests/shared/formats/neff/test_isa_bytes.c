@@ -108,7 +108,7 @@ static void a_program_truncated_inside_an_instruction_is_rejected(void **state)
     }
 }
 
-static void operations_that_are_not_executed_yet_say_so(void **state)
+static void operations_that_are_not_executed_yet_report_that(void **state)
 {
     for (size_t row = 0; ntk_isa_op_info_at(row); row++) {
         const struct ntk_isa_op_info *info = ntk_isa_op_info_at(row);
@@ -258,7 +258,7 @@ int main(void)
         cmocka_unit_test(encoded_instructions_decode_to_the_same),
         cmocka_unit_test(a_changed_byte_is_rejected_or_changes_the_meaning),
         cmocka_unit_test(a_program_truncated_inside_an_instruction_is_rejected),
-        cmocka_unit_test(operations_that_are_not_executed_yet_say_so),
+        cmocka_unit_test(operations_that_are_not_executed_yet_report_that),
         cmocka_unit_test(engines_run_only_their_operations),
         cmocka_unit_test(numbers_names_and_opcodes_are_unambiguous),
         cmocka_unit_test(public_opcode_bytes_are_kept),

@@ -214,7 +214,7 @@ static void built_files_read_back(void **state)
     free(bytes);
 }
 
-static void equal_programs_give_equal_files(void **state)
+static void equal_programs_produce_equal_files(void **state)
 {
     struct ntk_err err = { 0 };
     uint8_t *bytes[2];
@@ -673,7 +673,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_files_read_back),
-        cmocka_unit_test(equal_programs_give_equal_files),
+        cmocka_unit_test(equal_programs_produce_equal_files),
         cmocka_unit_test(recorded_places_read_back_for_every_slot),
         cmocka_unit_test(layers_name_what_is_appended),
         cmocka_unit_test(logical_cores_of_two_get_an_idle_second_program),

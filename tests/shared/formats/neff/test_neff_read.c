@@ -573,7 +573,7 @@ static void put64(uint8_t *at, uint64_t value)
 }
 
 /* The offsets at which TensorFlow's vendor reader finds its fields. */
-static void other_readers_find_the_header_fields(void **state)
+static void independent_readers_find_the_header_fields(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     struct ntk_neff_header header = { .pkg_version = 2,
@@ -732,7 +732,7 @@ static void deeply_nested_json_is_rejected(void **state)
     free(a);
 }
 
-static void unreadable_files_give_the_reason(void **state)
+static void unreadable_files_report_the_reason(void **state)
 {
     char *folder = test_scratch_create();
     char *missing = test_scratch_path(folder, "missing.neff");
@@ -759,12 +759,12 @@ int main(void)
         cmocka_unit_test(a_transpose_need_not_name_its_tile),
         cmocka_unit_test(groups_with_one_id_have_the_same_length),
         cmocka_unit_test(fp8_keys_that_are_omitted_have_their_usual_values),
-        cmocka_unit_test(other_readers_find_the_header_fields),
+        cmocka_unit_test(independent_readers_find_the_header_fields),
         cmocka_unit_test(false_headers_are_distinguished),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
         cmocka_unit_test(random_damage_never_crashes),
         cmocka_unit_test(deeply_nested_json_is_rejected),
-        cmocka_unit_test(unreadable_files_give_the_reason),
+        cmocka_unit_test(unreadable_files_report_the_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

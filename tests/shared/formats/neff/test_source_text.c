@@ -280,7 +280,7 @@ static void a_member_of_the_neff_is_the_text_of_its_path(void **state)
 }
 
 /* Method: a member with binary bytes, one endless line, or a huge claimed size. */
-static void a_bad_member_gives_clean_text_or_none(void **state)
+static void a_bad_member_yields_sanitized_text_or_none(void **state)
 {
     static const struct {
         const char *bytes;
@@ -349,7 +349,7 @@ int main(void)
         TEST(a_file_above_64_mib_is_not_read),
         TEST(lines_far_into_a_file_are_found),
         TEST(a_member_of_the_neff_is_the_text_of_its_path),
-        TEST(a_bad_member_gives_clean_text_or_none),
+        TEST(a_bad_member_yields_sanitized_text_or_none),
         TEST(a_folder_that_is_not_there_is_refused),
     };
 

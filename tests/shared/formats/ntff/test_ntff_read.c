@@ -38,7 +38,7 @@ static const struct ntk_ntff_section *section_of(const struct ntk_ntff *ntff, un
     return NULL;
 }
 
-static void every_version_gives_the_values_of_the_header(void **state)
+static void every_version_yields_the_header_values(void **state)
 {
     for (unsigned version = 4; version <= 6; version++) {
         struct ntk_buf file = build(version, 0, NULL);
@@ -84,7 +84,7 @@ static void every_version_gives_the_values_of_the_header(void **state)
     }
 }
 
-static void every_version_gives_the_same_records(void **state)
+static void every_version_yields_the_same_records(void **state)
 {
     for (unsigned version = 4; version <= 6; version++) {
         struct ntk_buf file = build(version, 0, NULL);
@@ -183,7 +183,7 @@ static void reserved_bytes_have_no_effect(void **state)
     }
 }
 
-static void other_versions_are_rejected_by_name(void **state)
+static void unsupported_versions_are_rejected_by_name(void **state)
 {
     static const uint8_t versions[] = { 0, 1, 2, 3, 7, 130, 255 };
 
@@ -203,7 +203,7 @@ static void other_versions_are_rejected_by_name(void **state)
     }
 }
 
-static void other_files_are_distinguished_from_other_versions(void **state)
+static void foreign_files_are_distinguished_from_unsupported_versions(void **state)
 {
     static const char text[] =
         "This is a letter, as one can see at once; it goes on for more than one "
@@ -254,7 +254,7 @@ static void a_warning_is_printed_once_per_kind(void **state)
     ntk_buf_fini(&section);
 }
 
-static void a_truncated_file_gives_a_message_and_its_intact_part(void **state)
+static void a_truncated_file_yields_a_message_and_its_intact_part(void **state)
 {
     for (unsigned version = 4; version <= 6; version++) {
         struct ntff_sample sample;
@@ -426,7 +426,7 @@ static void open_names_the_file_in_its_message(void **state)
     test_scratch_destroy(folder);
 }
 
-static void another_neff_is_rejected(void **state)
+static void a_different_neff_is_rejected(void **state)
 {
     struct ntk_buf file = build(6, 0, NULL);
     struct ntk_ntff *ntff = NULL;
@@ -546,20 +546,20 @@ static void names_are_those_that_are_shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_version_gives_the_values_of_the_header),
-        cmocka_unit_test(every_version_gives_the_same_records),
+        cmocka_unit_test(every_version_yields_the_header_values),
+        cmocka_unit_test(every_version_yields_the_same_records),
         cmocka_unit_test(compiler_pc_skips_instructions_of_the_runtime),
         cmocka_unit_test(reserved_bytes_have_no_effect),
-        cmocka_unit_test(other_versions_are_rejected_by_name),
-        cmocka_unit_test(other_files_are_distinguished_from_other_versions),
+        cmocka_unit_test(unsupported_versions_are_rejected_by_name),
+        cmocka_unit_test(foreign_files_are_distinguished_from_unsupported_versions),
         cmocka_unit_test(a_warning_is_printed_once_per_kind),
-        cmocka_unit_test(a_truncated_file_gives_a_message_and_its_intact_part),
+        cmocka_unit_test(a_truncated_file_yields_a_message_and_its_intact_part),
         cmocka_unit_test(a_damaged_byte_never_causes_a_read_beyond_the_file),
         cmocka_unit_test(sections_with_false_sizes_are_bounded),
         cmocka_unit_test(a_header_that_is_not_a_message_counts_as_damaged),
         cmocka_unit_test(a_message_of_many_small_parts_cannot_exhaust_memory),
         cmocka_unit_test(open_names_the_file_in_its_message),
-        cmocka_unit_test(another_neff_is_rejected),
+        cmocka_unit_test(a_different_neff_is_rejected),
         cmocka_unit_test(a_truncated_uuid_distinguishes_neffs_by_its_bytes),
         cmocka_unit_test(the_uuid_of_the_execution_is_whole),
         cmocka_unit_test(the_uuid_of_the_node_is_whole),

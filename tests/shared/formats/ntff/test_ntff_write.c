@@ -120,7 +120,7 @@ static const struct ntk_ntff_section *section_of(const struct ntk_ntff *ntff, si
     return NULL;
 }
 
-static void what_was_written_comes_back(void **state)
+static void written_values_are_read_back(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ntff_record r;
@@ -214,7 +214,7 @@ static void what_was_written_comes_back(void **state)
     assert_int_equal(count_entries(f->folder), 1);
 }
 
-static void a_long_transfer_becomes_packets_that_add_up(void **state)
+static void a_long_transfer_is_split_into_packets_of_the_same_total(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ntff_record r;
@@ -268,7 +268,7 @@ static void without_commit_nothing_remains(void **state)
     assert_int_equal(count_entries(f->folder), 0);
 }
 
-static void more_than_memory_holds_goes_through_files(void **state)
+static void data_beyond_the_memory_limit_goes_through_files(void **state)
 {
     struct fixture *f = *state;
     const uint64_t count = 3 * NTK_NTFF_SPOOL_BYTES / 32 + 7;
@@ -363,7 +363,7 @@ static void a_disk_that_fills_while_recording_ends_the_recording(void **state)
     ntk_ntff_close(ntff);
 }
 
-static void a_disk_without_any_room_gives_a_sentence_and_no_file(void **state)
+static void a_full_disk_reports_an_error_and_leaves_no_file(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -492,14 +492,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_was_written_comes_back),
-        TEST(a_long_transfer_becomes_packets_that_add_up),
+        TEST(written_values_are_read_back),
+        TEST(a_long_transfer_is_split_into_packets_of_the_same_total),
         TEST(the_window_is_what_was_recorded_unless_it_is_set),
         TEST(without_commit_nothing_remains),
-        TEST(more_than_memory_holds_goes_through_files),
+        TEST(data_beyond_the_memory_limit_goes_through_files),
         TEST(a_full_disk_leaves_a_shorter_readable_file),
         TEST(a_disk_that_fills_while_recording_ends_the_recording),
-        TEST(a_disk_without_any_room_gives_a_sentence_and_no_file),
+        TEST(a_full_disk_reports_an_error_and_leaves_no_file),
         TEST(a_folder_that_is_not_there_is_reported_at_the_start),
         TEST(numbers_the_format_cannot_hold_are_refused),
         TEST(errors_are_read_back_and_bounded),

@@ -128,7 +128,7 @@ static void pieces_become_one_trace(void **state)
     ntk_ntrace_pb__trace__free_unpacked(trace, NULL);
 }
 
-static void every_truncated_file_gives_its_complete_pieces(void **state)
+static void every_truncated_file_yields_its_complete_pieces(void **state)
 {
     struct fixture *f = *state;
     size_t before = 0;
@@ -228,7 +228,7 @@ static void an_unsupported_version_is_reported(void **state)
     assert_string_equal(text, "lie has an unsupported version 7 (supported: 1)");
 }
 
-static void other_bytes_are_not_a_trace(void **state)
+static void arbitrary_bytes_are_not_a_trace(void **state)
 {
     static const char *const foreign[] = { "", "\177ELF\2\1\1", "{\"events\": []}",
                                            "                                    ",
@@ -407,13 +407,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pieces_become_one_trace, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_truncated_file_gives_its_complete_pieces, setup,
+        cmocka_unit_test_setup_teardown(every_truncated_file_yields_its_complete_pieces, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(pieces_are_read_one_by_one, setup, teardown),
         cmocka_unit_test(names_of_communicators_read_back_and_others_are_rejected),
         cmocka_unit_test(false_columns_and_numbers_are_rejected),
         cmocka_unit_test(an_unsupported_version_is_reported),
-        cmocka_unit_test(other_bytes_are_not_a_trace),
+        cmocka_unit_test(arbitrary_bytes_are_not_a_trace),
         cmocka_unit_test(a_length_beyond_the_file_counts_as_truncated),
         cmocka_unit_test(messages_that_expand_too_much_are_rejected),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_pieces_that_fit, setup, teardown),

@@ -563,7 +563,7 @@ static int64_t inflate_file(const struct ntk_buf *file, size_t step, char *to, s
     return given;
 }
 
-static void compressed_data_gives_only_the_announced_bytes(void **state)
+static void compressed_data_yields_only_the_declared_bytes(void **state)
 {
     static const size_t steps[] = { 1, 3, 4096 };
     char text[3001];
@@ -729,7 +729,7 @@ int main(void)
         cmocka_unit_test(names_are_unique_among_all_files),
         cmocka_unit_test(a_reader_combines_several_files),
         cmocka_unit_test(an_empty_file_has_no_blobs),
-        cmocka_unit_test(compressed_data_gives_only_the_announced_bytes),
+        cmocka_unit_test(compressed_data_yields_only_the_declared_bytes),
         cmocka_unit_test(damaged_compressed_data_is_an_error_or_the_same_bytes),
         cmocka_unit_test(a_large_file_is_walked_by_its_headers),
         cmocka_unit_test(a_file_truncated_during_reading_is_an_error),
