@@ -326,7 +326,7 @@ static void invalid_tags_are_not_an_error(void **state)
     stop(&s);
 }
 
-static void a_missing_mandatory_leaf_is_an_error(void **state)
+static void missing_required_metadata_is_an_error(void **state)
 {
     struct fixture *f = *state;
     struct service s = { .pages = all_pages, .hidden = "/latest/meta-data/ami-id" };
@@ -457,7 +457,7 @@ int main(void)
         CASE(a_program_that_comes_to_no_end_is_done_without),
         CASE(a_service_that_comes_late_is_asked_again_with_growing_pauses),
         CASE(invalid_tags_are_not_an_error),
-        CASE(a_missing_mandatory_leaf_is_an_error),
+        CASE(missing_required_metadata_is_an_error),
         CASE(a_silent_service_delays_no_caller),
         CASE(hostile_answers_remain_plain_text),
         CASE(firmware_provides_what_it_can_without_the_service),

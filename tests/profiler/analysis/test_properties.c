@@ -518,7 +518,7 @@ static void the_time_after_the_last_instruction_is_the_end(void **state)
 }
 
 /* One more packet, one more instruction: nothing becomes less busy. */
-static void adding_work_never_shortens_the_estimate(void **state)
+static void adding_work_never_reduces_activity(void **state)
 {
     for (uint64_t seed = 2; seed < SEEDS; seed += 3) {
         struct source source = { ~seed };
@@ -558,7 +558,7 @@ int main(void)
         cmocka_unit_test_teardown(every_sum_and_bound_is_correct, tell_seed),
         cmocka_unit_test_teardown(a_slower_clock_changes_lengths_only, tell_seed),
         cmocka_unit_test_teardown(the_time_after_the_last_instruction_is_the_end, tell_seed),
-        cmocka_unit_test_teardown(adding_work_never_shortens_the_estimate, tell_seed),
+        cmocka_unit_test_teardown(adding_work_never_reduces_activity, tell_seed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -264,7 +264,7 @@ static void a_fault_is_in_the_tree_before_the_next_round(void **state)
     core_fixture_close(f);
 }
 
-static void an_unreadable_setting_opens_nothing_and_is_reported(void **state)
+static void an_invalid_setting_opens_nothing_and_is_reported(void **state)
 {
     const struct ntk_core_options options[] = {
         { .lnc = 1, .faults = { "THE_FAULTS", "hbm-ue:at=0" } },
@@ -361,7 +361,7 @@ int main(void)
         OPEN(threads_share_a_core_and_each_gets_its_own_results),
         SHUT(every_fault_ends_its_execution_as_the_table_says),
         SHUT(a_fault_is_in_the_tree_before_the_next_round),
-        SHUT(an_unreadable_setting_opens_nothing_and_is_reported),
+        SHUT(an_invalid_setting_opens_nothing_and_is_reported),
         SHUT(the_environment_changes_nothing),
         SHUT(a_paced_execution_takes_the_host_as_long_as_the_device),
     };

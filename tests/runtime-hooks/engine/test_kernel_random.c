@@ -109,7 +109,7 @@ static void representable_values_stay(void **state)
     }
 }
 
-static void non_float_types_and_nans_are_unchanged(void **state)
+static void unrounded_types_and_nans_are_unchanged(void **state)
 {
     const float from[] = { 1.1F, -3.3e38F, NAN, INFINITY, -INFINITY, 1e-45F, 0.0F, -0.0F };
     float to[8];
@@ -129,7 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_of_many_roundings_is_the_value),
         cmocka_unit_test(representable_values_stay),
-        cmocka_unit_test(non_float_types_and_nans_are_unchanged),
+        cmocka_unit_test(unrounded_types_and_nans_are_unchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

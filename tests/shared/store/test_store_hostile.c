@@ -108,7 +108,7 @@ static void an_unknown_version_is_damage(void **state)
     }
 }
 
-static void triggers_and_views_in_the_file_are_rejected_and_not_run(void **state)
+static void unexpected_schema_objects_are_rejected_and_not_run(void **state)
 {
     static const struct {
         const char *sql;
@@ -506,7 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_unknown_version_is_damage),
-        TEST(triggers_and_views_in_the_file_are_rejected_and_not_run),
+        TEST(unexpected_schema_objects_are_rejected_and_not_run),
         TEST(a_trigger_in_disguise_is_damage),
         TEST(a_trigger_that_comes_later_is_not_run),
         TEST(views_and_statistics_of_people_do_no_harm),

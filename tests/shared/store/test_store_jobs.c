@@ -332,7 +332,7 @@ static void a_job_that_was_lost_from_sight_held_nothing_twice(void **state)
 }
 
 /* Of three jobs that started long ago, one is still running and one ended a moment ago. */
-static void lasting_rows_are_kept_until_long_after_their_end(void **state)
+static void job_rows_are_kept_until_long_after_the_job_ended(void **state)
 {
     const struct fixture *f = *state;
     const struct ntk_retention retention = { { UINT64_MAX, UINT64_MAX, 60 * SECOND }, UINT64_MAX };
@@ -427,7 +427,7 @@ int main(void)
         TEST(an_agent_that_starts_again_goes_on_with_a_job),
         TEST(a_job_that_begins_again_is_one_with_two_runs),
         TEST(a_job_that_was_lost_from_sight_held_nothing_twice),
-        TEST(lasting_rows_are_kept_until_long_after_their_end),
+        TEST(job_rows_are_kept_until_long_after_the_job_ended),
         TEST(logical_cores_are_counted_where_two_physical_ones_are_one),
         TEST(unknown_values_are_not_zero),
     };
