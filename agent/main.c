@@ -154,7 +154,7 @@ static const struct ntk_opt first_rows[] = {
     { 0, "timestamps", 0, NTK_OPT_FLAG, &options.report.timestamps,
       "add time_ns and sequence to each report" },
     { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
-      "list every core of the machine for each application, with zeros for cores it does not use" },
+      "list every core in the machine for each application, with zeros for cores it does not use" },
     { 0, "max-line", "SIZE", NTK_OPT_BYTES, &arg_max_line,
       "omit neuron_ext from reports longer than SIZE, for readers with a line limit, often 65536 "
       "(default 0: no limit)" },
@@ -180,7 +180,7 @@ static const struct ntk_opt last_rows[] = {
       "write each finished hour and day of the database as Parquet below this folder or "
       "s3://BUCKET/PREFIX" },
     { 0, "archive-cluster", "NAME", NTK_OPT_TEXT, &archive_options.cluster,
-      "set the cluster of the machine (default " NTK_ARCHIVE_CLUSTER ")" },
+      "set the machine's cluster (default " NTK_ARCHIVE_CLUSTER ")" },
     { 0, "archive-tables", NTK_OPT_LIST, NTK_OPT_CALL, CALL(call_archive_tables),
       "archive only these tables, named as in neuron-monitor export --tables (default: all)",
       .word_get = ntk_archive_table_name },

@@ -235,7 +235,7 @@ static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 
 /* -- a period ---------------------------------------------------------------------------------- */
 
-/* Logs once for each kind that a line exceeds the limit of some readers. */
+/* Logs once for each kind that a line exceeds some readers' limit. */
 static void say_length(struct ntk_monitor *monitor, const struct ntk_report_options *options,
                        size_t line_bytes, bool is_cut)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diag_thresholds - the limits for the figures of a diagnosis.
+ * diag_thresholds - the limits for a diagnosis's figures.
  *
  * A text of lines (format: docs/diag.md):
  *

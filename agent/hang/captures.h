@@ -60,7 +60,7 @@ void ntk_captures_destroy(struct ntk_captures *captures);
  * of the user. captures may be NULL. */
 void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
                        const char *job, uint32_t pid, uint32_t uid);
-/* Size limit of all captures together. */
+/* Limit on the total size of all captures. */
 uint64_t ntk_captures_keep_bytes(const struct ntk_captures_options *options);
 /* Every period: checks reasons that depend on figures, and the results of the last runs. */
 void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot *snapshot);

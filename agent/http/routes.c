@@ -147,7 +147,7 @@ static void answer_ready(const struct ntk_http_request *request, struct ntk_http
     response->text = response->status == 200 ? "neuron-monitor is ready\n" : "no report yet\n";
 }
 
-/* Creates everything that answers are made from. */
+/* Creates everything that answers are built from. */
 static int create_parts(struct ntk_routes *routes, const struct ntk_routes_options *options,
                         struct ntk_http_address *address, struct ntk_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * idle_watch - neuron-monitor --idle: why cores of processes are idle, sampled once per second in
- * the states of their threads, as one sample per process and minute (docs/idle.md).
+ * their thread states, as one sample per process and minute (docs/idle.md).
  *
  * A process is observed from the first second in which its segment is seen. An observation ends
  * with the minute, with the process, and with _stop(). Processes that this user may not trace are

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_table - the figures of a job or a user as columns. */
+/* job_table - a job's or user's figures as columns. */
 #include "agent/job/job.h"
 #include "shared/base/clock.h"
 

@@ -113,7 +113,7 @@ static const struct ntk_opt option_rows[] = {
       "idle)" },
     { 0, "model", "NAME", NTK_OPT_TEXT, &query.filter.model, "show only models with this name" },
     { 0, "core", "CORE", NTK_OPT_CALL, CALL(call_core),
-      "show only this physical core of the machine" },
+      "show only this physical core on the machine" },
     { 0, "device", "N", NTK_OPT_CALL, CALL(call_device), "show only this device" },
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
       "show this metric (series); 'help' lists them", .word_get = metric_name },

@@ -14,7 +14,7 @@ void ntk_query_step_columns(struct ntk_query_table *table);
 void ntk_query_add_step(struct ntk_query_table *table, uint64_t start_ns, uint64_t end_ns,
                         uint64_t covered_ns);
 
-/* Whether the query selects processes: their shares and rates refer to the time in which they
+/* Whether the query selects processes: their shares and rates refer to the time that they
  * ran, and the answer shows it. */
 bool ntk_query_has_running(const struct ntk_query *query);
 /* The columns for shares and rates. */

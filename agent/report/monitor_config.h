@@ -72,7 +72,7 @@ void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t peri
  * or out of range. Raised periods and obsolete keys are logged as warnings. */
 int ntk_monitor_config_read(struct ntk_monitor_config *config, const char *path,
                             struct ntk_err *err);
-/* The same for bytes in memory. */
+/* Same, for bytes in memory. */
 int ntk_monitor_config_parse(struct ntk_monitor_config *config, const char *text, size_t text_bytes,
                              struct ntk_err *err);
 void ntk_monitor_config_fini(struct ntk_monitor_config *config);

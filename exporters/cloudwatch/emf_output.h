@@ -37,7 +37,7 @@ void ntk_emf_output_destroy(struct ntk_emf_output *output);
 /* Takes the lines. -EPIPE if standard output has no reader. */
 int ntk_emf_output_put(struct ntk_emf_output *output, struct ntk_buf *lines, uint64_t line_count,
                        struct ntk_err *err);
-/* As ntk_outbox_drain(). */
+/* Same as ntk_outbox_drain(). */
 int ntk_emf_output_drain(struct ntk_emf_output *output, bool in_haste, struct ntk_err *err);
 
 #ifdef __cplusplus

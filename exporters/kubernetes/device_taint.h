@@ -41,7 +41,7 @@ extern "C" {
 #define NTK_DEVICE_TAINT_RULES_MAX 256 /* per machine; further devices and rules are ignored */
 #define NTK_DEVICE_TAINT_VALUE_BYTES 64
 
-/* The verdict and worst reason of each device of the machine. */
+/* The verdict and worst reason of each device in the machine. */
 struct ntk_device_verdicts {
     size_t count;
     struct {

@@ -359,7 +359,7 @@ static void add_point(struct ntk_otlp *state, void *point)
     state->point_count++;
 }
 
-/* Before a point is made: memory that it takes must live as long as the request. */
+/* Before a point is created: memory that it takes must live as long as the request. */
 static void make_room(struct ntk_otlp *state)
 {
     if (state->point_count >= NTK_OTLP_POINTS_MAX) {

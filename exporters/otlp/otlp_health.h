@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_health - changes of device health as log records of OTLP. Pure, except that it remembers the
+ * otlp_health - changes of device health as OTLP log records. Pure, except that it remembers the
  * last state of each device.
  *
  *   event_name                            severity  when

@@ -26,7 +26,7 @@ static const struct ntk_opt option_rows[] = {
     { 'p', "port", "PORT", NTK_OPT_U64, &arg_port,
       "listen on PORT (default " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_METRICS) "; 0: any)" },
     { 0, "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "listen on this address (default: all addresses of the machine)" },
+      "listen on this address (default: all of the machine's addresses)" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.host_names,
       "accept these comma-separated host names in requests to a loopback address, in addition to "
       "the names of this machine" },

@@ -83,7 +83,7 @@ struct prometheus {
     struct ntk_http_body *text[NTK_PROMETHEUS_FORMAT_COUNT][2];
 };
 
-/* The longest time in which the next report is expected. */
+/* The longest time until the next report is expected. */
 static uint64_t period_ns(const struct prometheus *prometheus)
 {
     uint64_t longest_ns = prometheus->every_ns;

@@ -53,10 +53,10 @@ int ntk_push_sender_create(const struct ntk_push_receiver *receiver,
                            struct ntk_push_sender **out_sender, struct ntk_err *err);
 /* NULL is fine. */
 void ntk_push_sender_destroy(struct ntk_push_sender *sender);
-/* As ntk_outbox_put(). */
+/* Same as ntk_outbox_put(). */
 int ntk_push_sender_put(struct ntk_push_sender *sender, struct ntk_buf *message,
                         uint64_t item_count, struct ntk_err *err);
-/* As ntk_outbox_drain(). */
+/* Same as ntk_outbox_drain(). */
 int ntk_push_sender_drain(struct ntk_push_sender *sender, bool in_haste, struct ntk_err *err);
 
 #ifdef __cplusplus

@@ -28,7 +28,7 @@ struct ntk_output_counts {
     char name[NTK_OUTPUT_NAME_BYTES];
     uint64_t sent_items;
     uint64_t refused_items; /* by the peer, which would reject them again */
-    uint64_t lost_items;    /* beyond the limits of waiting items */
+    uint64_t lost_items;    /* beyond the limits on waiting items */
     bool has_cut;
     uint64_t cut_items;    /* of all: sent without a part that was too long */
     uint64_t retry_count;  /* deliveries that will be, or were, retried */

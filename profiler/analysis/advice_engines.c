@@ -99,7 +99,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
     }
 }
 
-/* Adds the time in which the tensor engine is busy, by line. Instructions overlap: each moment is
+/* Adds the tensor engine's busy time, by line. Instructions overlap: each moment is
  * that of the first one, so the lines add up to the time that the advice states. */
 static void add_busy_lines(const struct ntk_advice_list *list, struct ntk_line_costs *busy)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_incomplete - missing records of a capture, and the figures that depend on them. */
+/* advice_incomplete - records that a capture lacks, and the figures that depend on them. */
 #include "profiler/analysis/advice_private.h"
 
 #include "profiler/analysis/incomplete.h"

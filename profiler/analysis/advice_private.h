@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_private - the common part of the advice files, used while the list is made. */
+/* advice_private - the common part of the advice files, used while the list is built. */
 #ifndef NTK_PROFILER_ANALYSIS_ADVICE_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_ADVICE_PRIVATE_H
 

@@ -20,7 +20,7 @@ struct group {
     const struct ntk_tensor_row *row;
     int64_t path_ps;  /* of its transfers */
     int64_t free_ps;  /* of path_ps: no engine executes in it */
-    int64_t bound_ps; /* lower bound of the path without them */
+    int64_t bound_ps; /* lower bound on the path without them */
     bool is_touched;  /* by the slot that is visited */
 };
 

@@ -3,7 +3,7 @@
  * capture_place - maps time 0 of a capture to the clock of the host that traced the process.
  *
  * In our folders it is the sync point of the execution. In the vendor's the start of the capture's
- * window, a time of the core, becomes a time of the host by the sync points of that core since its
+ * window, a time on the core, becomes a host time by the sync points of that core since its
  * last reset: by the last one before it, or between two that are more than a second apart by
  * interpolation, because clocks drift. Times after time 0 use the clock of the core.
  *

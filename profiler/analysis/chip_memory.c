@@ -28,7 +28,7 @@ struct heap {
 struct lives {
     const struct ntk_program *program;
     struct ntk_sorter edges[NTK_CHIP_SPACE_COUNT]; /* two for each value */
-    size_t list_bytes;                             /* memory limit of each of edges */
+    size_t list_bytes;                             /* memory limit for each of `edges` */
     struct heap heaps[NTK_CHIP_SPACE_COUNT];
 };
 

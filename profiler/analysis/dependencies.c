@@ -10,7 +10,7 @@
 #include "profiler/analysis/release_search.h"
 #include "profiler/analysis/transfers.h"
 
-/* LDWEIGHTS loads up to four columns in the time in which a MATMUL streams one. */
+/* LDWEIGHTS loads up to four columns while a MATMUL streams one. */
 #define LOAD_COLUMNS 4
 
 /* ---- instructions that were overtaken ---- */

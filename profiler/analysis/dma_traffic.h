@@ -28,7 +28,7 @@ struct ntk_dma_traffic {
 /* Packets of queues with descriptors made before the run. */
 uint64_t ntk_dma_prepared_packets(const struct ntk_dma_traffic *traffic);
 
-/* The same for a shared walk: packets in order of their start. */
+/* Same, for a shared walk: packets in order of their start. */
 struct ntk_dma_counting {
     struct ntk_dma_traffic traffic;
     struct ntk_cover all, fixed, dynamic, classes[NTK_TRACE_DMA_CLASS_COUNT];

@@ -20,8 +20,8 @@ struct ntk_split_execution {
     uint32_t nc;
     bool is_partial;
     int64_t submit_ns;     /* kbl_exec_pre */
-    int64_t queue_ns;      /* from its end to the first switch of models, or run, of the core */
-    int64_t queue_busy_ns; /* time in which the core ran other executions */
+    int64_t queue_ns;      /* from its end to the core's first model switch or run */
+    int64_t queue_busy_ns; /* time that the core ran other executions */
     int64_t switch_ns;     /* the longest over its physical cores, like device_ns */
     int64_t device_ns;
     int64_t notify_ns; /* from the end of the last run, by its core, to that of kbl_exec_wait */

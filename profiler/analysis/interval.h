@@ -20,7 +20,7 @@ static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* The same for ns or bytes, limited to UINT64_MAX. */
+/* Same, for ns or bytes, limited to UINT64_MAX. */
 static inline uint64_t ntk_count_sum(uint64_t a, uint64_t b)
 {
     uint64_t sum;

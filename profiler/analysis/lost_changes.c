@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lost_changes - makers and records of each semaphore side by side, in time order. */
+/* lost_changes - each semaphore's makers and records side by side, in time order. */
 #include "profiler/analysis/lost_changes.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * lost_changes - changes of semaphores that the capture lost, derived from their makers.
  *
  * When many semaphores change at once, hardware delays changes by up to 20 us, and drops the
- * records of some. The records of instructions and packets have their own buffers, so what made a
+ * records of some. Instruction and packet records have separate buffers, so what made a
  * change is still there: the k-th instruction that increments a semaphore sets it to k, and so does
  * the k-th end of a transfer on a ring. A lost change came
  *

@@ -115,7 +115,7 @@ int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, str
 /* An operation of the rank, through a cursor. */
 struct ntk_rank_op ntk_rank_op_at(const struct ntk_rank_ops *rank, struct ntk_rank_cursor *cursor,
                                   size_t index);
-/* Index of the machine of a trace that was added. */
+/* Index of the machine that an added trace is from. */
 size_t ntk_rank_list_host(const struct ntk_rank_list *list, const NtkNtracePb__Info *info);
 /* Call it after adding all traces. */
 int ntk_rank_list_finish(struct ntk_rank_list *list);

@@ -3,7 +3,7 @@
  * region_collectives - instructions that program or compiler call after a collective operation.
  *
  * No opcode of a collective is known: a program starts them with instructions that move data, and
- * the records of the collectives cores cannot be read yet. Only their names show them.
+ * collectives core records cannot be read yet. Only their names show them.
  */
 #include <ctype.h>
 #include <errno.h>

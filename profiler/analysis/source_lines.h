@@ -6,7 +6,7 @@
  * Times and bytes are sums over the rows of a trace as tables show them (whole ns), so that lines
  * and rows without a line add up to all rows. Engines work in parallel: durations and waits rank
  * lines, but they are not wall-clock time, and waits of queued instructions overlap. idle_ps counts
- * each moment of an engine once: the time in which it was idle because an instruction of the line
+ * each moment of an engine once: the time that it was idle because an instruction of the line
  * waited (idle_reasons.h). active_ps is wall-clock time: the time covered by the line's spans on
  * all engines and cores, without EVENT_SEMAPHORE. The lines are those of the back end, loops and
  * iterations those of the kernel tree (neff_positions.h). A row has one line, and counts in its

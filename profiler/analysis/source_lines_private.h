@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_lines_private - shared by the files of source_lines while the lines are made. */
+/* source_lines_private - shared by the files of source_lines while the lines are built. */
 #ifndef NTK_PROFILER_ANALYSIS_SOURCE_LINES_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_SOURCE_LINES_PRIVATE_H
 

@@ -35,7 +35,7 @@ void ntk_steps_init(struct ntk_steps *steps, const struct ntk_trace *trace, size
 void ntk_steps_fini(struct ntk_steps *steps);
 /* Ignores an interval without length or positive height. */
 int ntk_steps_add(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps, double height);
-/* The same for an amount that is spread evenly over the time (at least one ns); values are per
+/* Same, for an amount that is spread evenly over the time (at least one ns); values are per
  * second. */
 int ntk_steps_add_amount(struct ntk_steps *steps, int64_t from_ps, int64_t until_ps, double amount);
 /* Steps in time order, each different from the previous one; none if nothing was added. Empties

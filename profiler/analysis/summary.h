@@ -65,7 +65,7 @@ struct ntk_summary {
 
 /* 0, -ENOMEM or -errno of a long list. */
 int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary);
-/* The same for a program that the caller has. */
+/* Same, for a program that the caller has. */
 int ntk_analysis_summary_of(const struct ntk_program *program, struct ntk_summary *out_summary);
 void ntk_summary_fini(struct ntk_summary *summary);
 /* "overall_stats" */

@@ -74,7 +74,7 @@ struct ntk_system_captured {
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables,
                            const struct ntk_system_captured *captured, const char **out_reason);
-/* The same for a capture of that core. */
+/* Same, for a capture of that core. */
 const struct ntk_system_execution *
 ntk_system_tables_captured_in(const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
                               uint32_t nc, const char **out_reason);

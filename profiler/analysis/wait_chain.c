@@ -12,7 +12,7 @@
 #include "shared/base/order.h"
 
 #define PASSED_ON 10 /* a link with less than this part of the wait is omitted */
-#define LINKS_MET 16 /* limit of engines and queues of one wait; the first ones count */
+#define LINKS_MET 16 /* limit on engines and queues per wait; the first ones count */
 /* Limit of consecutive steps without going back in time, through overlapping instructions. A file
  * with longer sequences would need them for each wait: there the root is unknown. */
 #define STEPS_STILL_MAX 64

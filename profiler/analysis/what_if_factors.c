@@ -76,7 +76,7 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
 #define UNWAITED_SHIFT NTK_RETIME_LANES
 #define IS_FOUND (UINT64_C(1) << 63)
 
-/* The same for all executions of a slot. */
+/* Same, for all executions of a slot. */
 static uint64_t find_rows(const struct ntk_retimed *retimed, uint32_t item, unsigned engine)
 {
     uint64_t rows = IS_FOUND;

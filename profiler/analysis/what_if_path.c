@@ -43,7 +43,7 @@ static int64_t take(struct path *path, unsigned on, int64_t from_ps)
     return ps;
 }
 
-/* The same for one instruction, or for the queue of the transfer that it started. */
+/* Same, for one instruction, or for the queue of the transfer that it started. */
 static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t item)
 {
     const struct ntk_trace_instruction *one =

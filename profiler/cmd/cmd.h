@@ -33,7 +33,7 @@ int ntk_cmd_daemon(int argc, char **argv);
 
 struct ntk_err;
 
-/* --metrics-version: the rules for the figures of all captures that the command opens. A row in the
+/* --metrics-version: the rules for the figures in all captures that the command opens. A row in the
  * options of each command that shows such figures. */
 extern int (*const ntk_profile_on_metrics_version)(const char *value, struct ntk_err *err);
 #define NTK_PROFILE_OPT_METRICS_VERSION                                                           \
@@ -62,7 +62,7 @@ struct ntk_profile {
  * go to stderr; progress too, after two seconds. 0, or 1 after printing a message. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 struct ntk_trace_part;
-/* The same for the part selected by --from, --to and --core, with a message on stderr.
+/* Same, for the part selected by --from, --to and --core, with a message on stderr.
  * NTK_PROFILE_OUTSIDE: the part is empty. */
 int ntk_profile_open_part(const char *ntff_path, const char *neff_path,
                           const struct ntk_trace_part *part, struct ntk_profile *out_profile);

@@ -54,7 +54,7 @@ void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_t
  * is open. -ERANGE: it excludes everything. -ENOENT: nothing belongs to the cores of --core. */
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
                       struct ntk_err *err);
-/* The same for traces in folders (char *). */
+/* Same, for traces in folders (char *). */
 int ntk_cut_of_folders(const struct ntk_vec *folders, struct ntk_span_filter *filter,
                        struct ntk_err *err);
 

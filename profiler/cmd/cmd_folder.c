@@ -175,7 +175,7 @@ static void views_put(const struct ntk_system_view *views, size_t count, const c
     }
 }
 
-/* It is as long as the traces: written while it is made. Exit code. */
+/* It is as long as the traces: written while it is built. Exit code. */
 static int json_write(const struct ntk_system_view *views, size_t count, const char *path)
 {
     struct ntk_sink sink;

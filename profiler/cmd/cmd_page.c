@@ -185,7 +185,7 @@ static struct ntk_profile *add_capture(struct shown *shown, const char *path, co
     return profile;
 }
 
-/* Where its time 0 is on the clock of the host; 0: unknown. */
+/* Where its time 0 is on the host clock; 0: unknown. */
 static uint64_t capture_start(const char *path, const struct ntk_system_trace *trace,
                               const struct ntk_system_tables *tables)
 {

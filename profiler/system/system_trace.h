@@ -107,7 +107,7 @@ struct ntk_system_account {
     } usages[NTK_SYSTEM_USAGES_MAX]; /* of uses in the trace; the rest is unknown */
 };
 
-/* A moment on the clocks of a core and of the host. */
+/* A moment on a core's clock and on the host's. */
 struct ntk_system_sync {
     uint32_t nc, core; /* core: physical, in its device; NTK_SYSTEM_NO_CORE: unknown */
     uint32_t life;     /* clock epoch: number of earlier resets of the core */
@@ -164,7 +164,7 @@ struct ntk_system_trace {
     struct ntk_long_list extras;          /* of bytes */
     struct ntk_long_list memories; /* of struct ntk_system_memory, in the order of the file */
     struct ntk_vec accounts;       /* of struct ntk_system_account */
-    struct ntk_vec sync_points;    /* of struct ntk_system_sync: by core, then time of the host */
+    struct ntk_vec sync_points;    /* of struct ntk_system_sync: by core, then host time */
     /* Problems, as sentences with the file's name. */
     struct ntk_vec warnings; /* of char * */
 };

@@ -56,7 +56,7 @@ void ntk_html_give_back(const struct ntk_html_writer *w);
 /* A value of the current object, written by a function that appends to a buffer. */
 void ntk_html_put_member(struct ntk_buf *out, const char *separator, const char *key);
 int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct ntk_buf *out);
-/* The activity of the host, as far as it fits. */
+/* Host activity, as far as it fits. */
 int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options);
 
 /* html_details.c: as far as they fit. */

@@ -3,7 +3,7 @@
  * timeline - captures as rows of slices, each with a pyramid of buckets for drawing at any zoom.
  *
  * A track is one row: an engine, a DMA queue, a semaphore, the bytes that all queues of a core
- * move, a thread of the host. Its slices are sorted by start. The pyramid has, for buckets of 2^n
+ * move, a host thread. Its slices are sorted by start. The pyramid has, for buckets of 2^n
  * ps, the busy time of the row, its main content, and the number of slices that start. It is built
  * once, so the cost of an answer depends on the screen, not on the capture.
  *
@@ -33,7 +33,7 @@ enum ntk_timeline_kind {
     NTK_TIMELINE_QUEUE,     /* lanes are DMA engines */
     NTK_TIMELINE_SEMAPHORE, /* a slice is the time with one value */
     NTK_TIMELINE_RATE,      /* no slices: bytes per second of all queues of the core */
-    /* spans of a thread of the host, or of a core as seen by the host; lanes nest */
+    /* spans of a host thread, or of a core as seen by the host; lanes nest */
     NTK_TIMELINE_HOST,
     NTK_TIMELINE_COUNTER, /* a slice is the time between two samples or values */
     NTK_TIMELINE_REGION,  /* a slice is one instance of a region; lanes nest */

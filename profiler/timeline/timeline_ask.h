@@ -4,7 +4,7 @@
  * of HTTP; timeline_serve.h lists the requests.
  *
  * Times are ps since the timeline's begin; later ones count as its end. The cost of an answer is
- * bounded by the timeline and by limits of lists; search patterns are matched in the browser.
+ * bounded by the timeline and by limits on lists; search patterns are matched in the browser.
  *
  * Owner:   create / destroy; the timeline and the traces are borrowed for that time.
  * Threads: slow requests come from one thread, the others from any.

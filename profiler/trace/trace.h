@@ -120,14 +120,14 @@ struct ntk_trace {
     const struct ntk_ntff *ntff;
     const struct ntk_neff *neff;      /* NULL: none given */
     enum ntk_metrics_version metrics; /* version of the rules for its figures */
-    bool has_total; /* the file has the length of the execution, and records of it */
+    bool has_total;                   /* the file has the execution's length, and its records */
     int64_t total_ps;
     bool has_chip;
     struct ntk_chip chip;
     struct {
         bool instructions, packets, events;
     } is_cut;             /* of any core */
-    bool has_collectives; /* there are records of collectives cores, which are not supported yet */
+    bool has_collectives; /* there are collectives core records, which are not supported yet */
     uint64_t error_records;
     size_t core_count;
     struct ntk_trace_core *cores;

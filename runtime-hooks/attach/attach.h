@@ -20,7 +20,7 @@
 /* The command "neuron-monitor attach"; argv[0] is its own name. Returns the exit code. */
 int ntk_attach_main(int argc, char **argv);
 
-/* The same for all processes, as a child that exits with the caller. Its output goes to stderr. */
+/* Same, for all processes, as a child that exits with the caller. Its output goes to stderr. */
 int ntk_attach_child_start(struct ntk_child_tied *out_child, struct ntk_err *err);
 
 #endif

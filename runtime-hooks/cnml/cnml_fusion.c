@@ -164,8 +164,8 @@ static bool is_produced(const struct cnmlFusionOp *fusion, int before,
     return false;
 }
 
-/* Checks that each value is an input, bound, or made by an earlier operator, and is made only
- * once. */
+/* Checks that each value is an input, bound, or produced by an earlier operator, and is produced
+ * only once. */
 static int check_graph(const struct cnmlFusionOp *fusion)
 {
     for (int i = 0; i < fusion->op_count; i++) {

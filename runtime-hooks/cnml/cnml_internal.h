@@ -4,7 +4,7 @@
  * conversions.
  *
  *   cnml_g1.c cnml_g2.c cnml_g3.c cnml_third.c  names and argument lists of the generations
- *   cnml_tensor.c cnml_host.c          descriptors, data of the host in any dtype and order
+ *   cnml_tensor.c cnml_host.c          descriptors, host data in any dtype and order
  *   cnml_op.c cnml_fusion.c            operators, their shapes, life from creation to forward
  *   cnml_reference*.c                  arithmetic of operators on float arrays (n, c, h, w)
  *   cnml_program.c cnml_tile_*.c       operators as programs of a software core

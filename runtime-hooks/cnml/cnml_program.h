@@ -148,7 +148,7 @@ struct ntk_isa_operand cnml_tile(enum ntk_isa_space space, uint64_t at, int part
 /* The part of a value at its place; device memory only for cnml_dma. */
 struct ntk_isa_operand cnml_value_tile(const struct cnml_value *value,
                                        const struct cnml_block *block);
-/* The same for reading by an engine: loads it first if necessary. */
+/* Same, for reading by an engine: loads it first if necessary. */
 struct ntk_isa_operand cnml_block_in(struct cnml_writer *w, struct cnml_value *value,
                                      const struct cnml_block *block, struct cnml_zone **out_zone);
 /* Where an engine may write a part of a value, and the transfer to its place afterwards. */

@@ -53,7 +53,7 @@ int cnrt_front_leave(int entered, int ret);
 #define CNRT_INSIDE_ANY(ret)              \
     int entered = cnrt_front_enter_any(); \
     return cnrt_front_leave(entered, entered ? entered : (ret))
-/* The same for a call that does not require an open library. */
+/* Same, for a call that does not require an open library. */
 int cnrt_front_end(int ret);
 int cnrt_front_last_error(void);
 

@@ -52,8 +52,8 @@ NTK_CNRT_API uint64_t ntk_cnrt_memory_bytes(const void *pointer);
 
 struct ntk_cnrt_program;
 
-/* A program is a file that the engines of the machine run (a NEFF, docs/formats/neff.md), or a
- * function of the host (struct ntk_cnrt_task). */
+/* A program is a file that the machine's engines run (a NEFF, docs/formats/neff.md), or a
+ * host function (struct ntk_cnrt_task). */
 struct ntk_cnrt_program_options {
     const char *name;    /* as monitors show it; copied. A file has its own */
     uint64_t code_bytes; /* instructions in host memory; sent to the device with every task */

@@ -18,7 +18,7 @@
 #define DEVICE_NAME "device memory"
 #define HOST_NAME "host memory"
 
-/* Allocations by address; of devices and of the host. */
+/* Allocations by address, on devices and on the host. */
 struct table {
     pthread_rwlock_t lock;
     struct ntk_vec rows; /* of struct ntk_cnrt_memory * */

@@ -9,7 +9,7 @@
 #include "shared/abi/event_abi.h"
 #include "shared/base/vec.h"
 
-#define DEPTH 65536U /* limit of waiting tasks per queue; beyond it the caller waits */
+#define DEPTH 65536U /* limit on waiting tasks per queue; beyond it the caller waits */
 
 static void queue_release(struct ntk_core_handle *handle)
 {

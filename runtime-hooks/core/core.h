@@ -211,7 +211,7 @@ int ntk_core_tensor_copy(struct ntk_core_tensor *from, uint64_t from_offset,
                          struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
                          struct ntk_err *err);
 
-/* The same for tensors on any two cores of the process. */
+/* Same, for tensors on any two cores of the process. */
 int ntk_core_tensor_copy_far(struct ntk_core_tensor *from, uint64_t from_offset,
                              struct ntk_core_tensor *to, uint64_t to_offset, uint64_t bytes,
                              struct ntk_err *err);
@@ -416,7 +416,7 @@ int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
  * reached. -ENODATA: nothing has run (KEEPS_FAILED: failed) yet. -ENOENT: not recording. */
 int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                            const uint8_t *uuid, const char *path, struct ntk_err *err);
-/* The same for a stopped recording; any number of times, also after ntk_core_close(). */
+/* Same, for a stopped recording; any number of times, also after ntk_core_close(). */
 int ntk_core_recording_save(struct ntk_core_recording *recording, const char *path,
                             struct ntk_err *err);
 /* Numbers of the first and last recorded execution; 0 if none. */

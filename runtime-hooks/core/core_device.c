@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The part of the machine that this process holds: its cores, their stacks, their hardware state.
+ * The share of the machine that this process holds: its cores, their stacks, their hardware state.
  */
 #include "runtime-hooks/core/core_state.h"
 

@@ -33,7 +33,7 @@ int ntk_core_inspect_info_save(const struct ntk_core *core,
                                const struct ntk_core_inspect_info *info, const char *path,
                                struct ntk_err *err);
 
-/* A thread that samples processors and memory of the host once per second, and at start and end. */
+/* A thread that samples the host's processors and memory once per second, and at start and end. */
 struct ntk_core_sampler;
 int ntk_core_sampler_create(struct ntk_core_sampler **out_sampler, struct ntk_err *err);
 /* Stops the thread and writes its samples, in the vendor's layout if is_vendor; a NULL path is

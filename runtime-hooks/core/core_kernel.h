@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_kernel - work of a front on the cores of the machine: a host function replaces the program
+ * core_kernel - work of a front on the machine's cores: a host function replaces the program
  * of the engines.
  *
  * Monitors see a kernel as a model and each run of it as an execution. A run holds some consecutive

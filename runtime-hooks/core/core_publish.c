@@ -108,7 +108,7 @@ static int tree_complete(struct core_tree *tree, struct power *power, struct ntk
     return ntk_core_tree_finish(tree, err);
 }
 
-/* 1: this process is the publisher; 0: another one is, and its tree exists. A new tree is made
+/* 1: this process is the publisher; 0: another one is, and its tree exists. A new tree is created
  * aside first. */
 static int publisher_wait(struct core_tree *tree, struct ntk_err *err)
 {

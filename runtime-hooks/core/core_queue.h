@@ -91,7 +91,7 @@ int ntk_core_queue_sync(struct ntk_core_queue *queue);
  * number. The descriptor is duplicated. -EINVAL never submitted or not an eventfd, -ENOSPC too
  * many. */
 int ntk_core_queue_watch(struct ntk_core_queue *queue, uint64_t number, int fd);
-/* The same for every completion from now on; one descriptor per queue, -1 cancels it. */
+/* Same, for every completion from now on; one descriptor per queue, -1 cancels it. */
 int ntk_core_queue_watch_all(struct ntk_core_queue *queue, int fd);
 
 #ifdef __cplusplus

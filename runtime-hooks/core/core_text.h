@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_text - how the core names places of the machine, failures there and files about them.
+ * core_text - how the core names places in the machine, failures there and files about them.
  *
  * Texts are templates: a front gives those of its interface in ntk_core_options.texts, and the core
  * has plain ones. In a template $device, $core (of the device), $stack, $model, $id, $ms, $engine,

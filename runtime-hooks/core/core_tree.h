@@ -111,7 +111,7 @@ void ntk_core_tree_take(struct core_tree *tree, const struct core_tree_leaf *lea
 /* Whether the existing tree is of this machine, by the time of its files. */
 bool ntk_core_tree_exists(const struct core_tree *tree);
 /* Opens the root. An existing tree of this machine is adopted: current texts stay, and writes of
- * others are handled. Otherwise a new one is made, invisible to readers. */
+ * others are handled. Otherwise a new one is created, invisible to readers. */
 int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err);
 /* Writes changed leaves; with counters false only the others. Stops at the first error. */
 int ntk_core_tree_write(struct core_tree *tree, bool counters);

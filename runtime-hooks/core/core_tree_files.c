@@ -234,7 +234,7 @@ static void watch_begin(struct core_tree *tree)
                 watch = -1;
             }
         }
-        if (watch < 0) { /* the limit of the user, for example */
+        if (watch < 0) { /* the user's limit, for example */
             close(tree->watch_fd);
             tree->watch_fd = -1;
             break;

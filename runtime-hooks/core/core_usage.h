@@ -33,7 +33,7 @@ void core_usage_give_back(struct core_usage *usage, const struct core_usage_hold
 
 #define CORE_USAGE_ALL UINT32_MAX
 
-/* The part of the machine in a table. */
+/* The machine's part in a table. */
 struct core_usage_view {
     uint32_t device;
     uint32_t cores_per_device;

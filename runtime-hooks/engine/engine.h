@@ -80,7 +80,7 @@ struct ntk_engine_program;
  * -ENOTSUP for binaries in another encoding (a vendor's), -ENOMEM. */
 int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                               struct ntk_engine_program **out_program, struct ntk_err *err);
-/* The same for binaries that cannot be decoded: a run computes nothing, fills the outputs with
+/* Same, for binaries that cannot be decoded: a run computes nothing, fills the outputs with
  * zero, and its duration is estimated from their sizes and descriptors (docs/cost-model.md). */
 int ntk_engine_program_create_opaque(unsigned generation, const struct ntk_neff_subgraph *subgraph,
                                      struct ntk_engine_program **out_program, struct ntk_err *err);
@@ -241,7 +241,7 @@ struct ntk_engine_member {
  * alone. */
 int ntk_engine_run_together(const struct ntk_engine_member *members, size_t count,
                             struct ntk_engine_result *out_results, struct ntk_err *err);
-/* The same for one. */
+/* Same, for one. */
 int ntk_engine_run(struct ntk_engine_core *core, const struct ntk_engine_program *program,
                    const struct ntk_engine_run_options *options,
                    struct ntk_engine_result *out_result, struct ntk_err *err);

@@ -126,7 +126,7 @@ struct ntk_engine_dma {
 
 /* A function of an engine's binary: instructions [begin, end), the first one its head. */
 struct ntk_engine_function {
-    const char *name; /* borrowed from the NEFF while the program is made; NULL afterwards */
+    const char *name; /* borrowed from the NEFF while the program is built; NULL afterwards */
     uint32_t engine;
     uint32_t slot;
     uint32_t begin, end;

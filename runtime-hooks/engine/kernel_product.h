@@ -34,7 +34,7 @@ bool ntk_product_is_there(void);
 void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t row,
                           const float *from, uint32_t count, float *packed);
 
-/* The same for a whole moving matrix of dense rows of float16, pitch bytes apart. False, without
+/* Same, for a whole moving matrix of dense rows of float16, pitch bytes apart. False, without
  * effect, if not supported by this machine. */
 bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch, uint32_t count,
                            float *packed);

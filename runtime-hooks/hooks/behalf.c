@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behalf - records of a program next to a process about it, made afterwards and sometimes only as
- * sums.
+ * behalf - records by a program next to a process about it, written afterwards and sometimes only
+ * as sums.
  *
  * One thread writes this segment, so nothing here needs a lock.
  */

@@ -2,7 +2,7 @@
 /*
  * comms - the process as a rank: the table of communicators, and the operation that each is in.
  *
- * An operation is a call of the host, or the execution of a model loaded for collectives. Entries
+ * An operation is a host call, or the execution of a model loaded for collectives. Entries
  * change under their sequence word and lock.
  */
 #include <stdio.h>

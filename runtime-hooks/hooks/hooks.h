@@ -262,7 +262,7 @@ void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uin
 /* A mark of the program: an instant, or a span if start_ticks is not 0. */
 void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
                     uint64_t value_1);
-/* The same for a text, truncated to 256 bytes; _begin: start of a span, 0 if not recorded. */
+/* Same, for a text, truncated to 256 bytes; _begin: start of a span, 0 if not recorded. */
 uint64_t ntk_hooks_mark_begin(void);
 void ntk_hooks_mark_text(const char *name, uint64_t start_ticks, uint64_t value);
 

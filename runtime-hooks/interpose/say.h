@@ -5,7 +5,7 @@
 
 /*
  * Writes the parts, up to NULL, as one line. No heap and no buffer: the first call may come from a
- * thread with a small stack. A file at the limit of file sizes and a pipe without a reader send the
+ * thread with a small stack. A file at the size limit and a pipe without a reader send the
  * process no signal.
  *
  * Threads: any.

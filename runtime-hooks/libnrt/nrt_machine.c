@@ -21,7 +21,7 @@ static int machine_find(struct ntk_core_machine *out_machine, struct ntk_err *er
 }
 
 /* The machine and the effects of the environment, as the running runtime sees them, else as
- * nrt_init() would. out_count: logical cores of the machine; out_visible: of this process. */
+ * nrt_init() would. out_count: logical cores in the machine; out_visible: of this process. */
 static NRT_STATUS cores_get(const char *function, uint32_t *out_count, uint32_t *out_visible)
 {
     struct ntk_core_options options = { 0 };

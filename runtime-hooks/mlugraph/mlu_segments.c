@@ -23,7 +23,7 @@ struct device {
     uint32_t *local; /* per node of the graph: its number here, or NONE */
     struct lists producers;
     struct lists consumers;
-    bool *reads_outside; /* an input is made elsewhere */
+    bool *reads_outside; /* an input is produced elsewhere */
     bool *gives_outside; /* an output is a head, read elsewhere, or unread */
     uint32_t *part_of;   /* component of each operator */
     uint32_t *place_in;  /* its number there */

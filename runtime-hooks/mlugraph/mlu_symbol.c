@@ -433,7 +433,7 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
     return ret < 0 ? ret : find_device(r, index, node);
 }
 
-/* Files before 0.9 omit the states of an operator: adds variables NODE_ARGUMENT. */
+/* Files before 0.9 omit an operator's states: adds variables NODE_ARGUMENT. */
 static int add_states(struct reader *r)
 {
     struct mlu_symbol *symbol = r->symbol;

@@ -22,7 +22,7 @@
 #include "shared/ring/ring_registry.h"
 
 #define NDS_CORES (NDS_MAX_NEURONCORE_COUNT + NDS_EXT_MAX_NEURONCORE_COUNT)
-#define NDS_HANDLES_MAX 65536u /* limit of simultaneous instances and objects */
+#define NDS_HANDLES_MAX 65536u /* limit on simultaneous instances and objects */
 
 struct nds_store {
     uint32_t device;

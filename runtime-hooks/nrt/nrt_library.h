@@ -84,7 +84,7 @@ struct ntk_nrt {
 
 /* -ELIBACC if no library can be opened, with the loader's reason; -ENOSYS if a call is missing. */
 int ntk_nrt_open(struct ntk_nrt *out_nrt, struct ntk_err *err);
-/* The same for a caller that already knows whether the machine has a Neuron driver. */
+/* Same, for a caller that already knows whether the machine has a Neuron driver. */
 int ntk_nrt_open_on(bool has_driver, struct ntk_nrt *out_nrt, struct ntk_err *err);
 /* "/opt/aws/neuron/lib/libnrt.so.1", followed by " (software)" if applicable. Returns buf. */
 const char *ntk_nrt_format(const struct ntk_nrt *nrt, char *buf, size_t buf_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_devices - which devices of the machine are this daemon's: a run of neighbours.
+ * rtd_devices - which devices in the machine are this daemon's: a run of neighbours.
  *
  * Owner:   caller's storage; nothing to free.
  * Threads: one.
@@ -17,7 +17,7 @@
 #include "shared/base/err.h"
 
 struct rtd_devices {
-    bool is_given; /* else all of the machine */
+    bool is_given; /* else all devices in the machine */
     size_t count;
     uint32_t indexes[RTD_DEVICES_MAX];
     /* Their names while the numbers are unknown, else "". */
@@ -29,8 +29,8 @@ int rtd_devices_add_bdf(struct rtd_devices *devices, const char *text, struct nt
 /* Those of an instance file. */
 void rtd_devices_set(struct rtd_devices *devices, const uint32_t *indexes, size_t count);
 
-/* Sorts them; without any given, takes all of the machine. -ENODEV: the machine lacks one. -EINVAL:
- * a duplicate, or two consecutive ones that are not neighbours. */
+/* Sorts them; without any given, takes all devices in the machine. -ENODEV: the machine lacks
+ * one. -EINVAL: a duplicate, or two consecutive ones that are not neighbours. */
 int rtd_devices_settle(struct rtd_devices *devices, const struct ntk_core_machine *machine,
                        struct ntk_err *err);
 

@@ -274,7 +274,7 @@ uint64_t rtd_shm_bytes_get(const struct rtd_shm *shm);
 /* From its start; without a lock. False: it is shorter, or the system is out of memory. */
 bool rtd_shm_read(const struct rtd_shm *shm, void *to, size_t bytes);
 bool rtd_shm_write(const struct rtd_shm *shm, const void *from, size_t bytes);
-/* Each mapping takes a descriptor; raises the limit of the process as far as possible. */
+/* Each mapping takes a descriptor; raises the process's limit as far as possible. */
 uint32_t rtd_shm_count_max_get(void);
 void rtd_shm_forget_session(struct rtd_manager *manager, uint64_t session);
 void rtd_shm_forget_all(struct rtd_manager *manager);

@@ -519,7 +519,7 @@ struct ntk_segment_trigger {
     uint32_t pid;
     uint64_t first_execution; /* record from the execution of this number on ... */
     uint64_t execution_count; /* ... this many */
-    uint64_t bytes_max;       /* bound of all files together; 0: no bound */
+    uint64_t bytes_max;       /* bound on the total size of all files; 0: no bound */
     /* the asking process then stops waiting, even if it is alive; 0: no bound */
     uint64_t timeout_ns;
     uint8_t reserved_2[24];

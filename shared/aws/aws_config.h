@@ -60,7 +60,7 @@ struct ntk_aws_profile {
 int ntk_aws_config_parse(const char *text, size_t bytes_count, enum ntk_aws_file file,
                          const char *name, struct ntk_aws_profile *out_profile,
                          struct ntk_err *err);
-/* The same for a file; an absent file counts as empty. */
+/* Same, for a file; an absent file counts as empty. */
 int ntk_aws_config_read(const char *path, enum ntk_aws_file file, const char *name,
                         struct ntk_aws_profile *out_profile, struct ntk_err *err);
 void ntk_aws_profile_fini(struct ntk_aws_profile *profile);

@@ -41,7 +41,7 @@ struct ntk_http_question;
 /* Functions with which the finder reaches the outside. */
 struct ntk_aws_world {
     const char *(*environment)(void *ctx, const char *name); /* NULL: not set */
-    /* As ntk_http_client_ask(). */
+    /* Same as ntk_http_client_ask(). */
     int (*ask)(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,
                struct ntk_err *err);
     /* The output of the command of a credential_process line; as ntk_aws_process_run(). */

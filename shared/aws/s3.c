@@ -23,7 +23,7 @@
 #define OTHER_REGION "us-east-1"
 #define CONTENT_TYPE "application/vnd.apache.parquet"
 #define ANSWER_BYTES_MAX ((size_t)64 * 1024)
-/* Time limit of an upload, and the addition per byte: 100 KB/s. */
+/* Time limit for an upload, and the addition per byte: 100 KB/s. */
 #define TIMEOUT_NS (60 * NTK_NS_PER_SECOND)
 #define TIMEOUT_NS_PER_BYTE UINT64_C(10000)
 #define PAUSE_NS_MAX (30 * NTK_NS_PER_SECOND)

@@ -6,7 +6,7 @@
  * also fills the caller's struct ntk_err with one message and, if a byte position helps, the
  * offset. Libraries never print; a program prints the message once (ntk_err_format).
  *
- * Text from outside is made clean when it is stored, so the message may be printed unchanged.
+ * Text from outside is sanitized when it is stored, so the message may be printed unchanged.
  *
  * Owner:   the caller; a zeroed struct is "no error". Every function here accepts err == NULL.
  * Threads: one at a time per struct.

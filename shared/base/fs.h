@@ -53,7 +53,7 @@ int ntk_fs_open_below(int folder, const char *path, int flags);
 int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset);
 /* pread() of all bytes; -EIO when the file ends before; no message. */
 int ntk_fs_pread(int fd, void *bytes, size_t bytes_count, uint64_t offset);
-/* Raises the limit of open descriptors to `most`, or to the hard limit. */
+/* Raises the limit on open descriptors to `most`, or to the hard limit. */
 void ntk_fs_raise_descriptor_limit(uint64_t most);
 /* rm -r that follows no links; a missing path is accepted. A deep tree needs no more stack and no
  * more descriptors. -E2BIG after 5,000 levels or ten million entries, for example in a tree that

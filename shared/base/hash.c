@@ -11,7 +11,7 @@
 /* Bits of pi. */
 #define FACTOR UINT64_C(0x243f6a8885a308d3)
 
-static _Atomic uint64_t secret; /* 0: not made yet */
+static _Atomic uint64_t secret; /* 0: not created yet */
 
 static uint64_t fold(uint64_t a, uint64_t b)
 {

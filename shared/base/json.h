@@ -71,7 +71,7 @@ void ntk_json_add_quoted(struct ntk_buf *buf, const char *text);
 
 /* Formats one double by the rules above, for other text formats, too. buf has at least 32 bytes. */
 size_t ntk_json_format_double(char *buf, size_t buf_bytes, double value);
-/* The same for the shortest text that reads back to the same float. */
+/* Same, for the shortest text that reads back to the same float. */
 size_t ntk_json_format_float(char *buf, size_t buf_bytes, float value);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ extern "C" {
 unsigned int ntk_json_line_of(const char *text, size_t text_bytes, const char *path,
                               const char *key);
 
-/* An upper bound of the memory for jansson's tree of the text, estimated from the characters that
+/* An upper bound on the memory for jansson's tree of the text, estimated from the characters that
  * begin its values. Characters in strings count, too. */
 uint64_t ntk_json_tree_bytes(const char *text, size_t text_bytes);
 

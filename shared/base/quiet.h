@@ -2,7 +2,7 @@
 /*
  * quiet - writing inside another program's process without ending it.
  *
- * A write beyond the process's limit of file sizes raises SIGXFSZ, one to a pipe without a reader
+ * A write beyond the process's file size limit raises SIGXFSZ, one to a pipe without a reader
  * SIGPIPE; both end a program that does not handle them. Between ntk_quiet_enter() and
  * ntk_quiet_leave() the calling thread gets the error (EFBIG, EPIPE) and no signal; the program's
  * handlers and masks stay unchanged.

@@ -126,7 +126,7 @@ void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint3
  * sample. A model without a sample has none. */
 void ntk_aggregate_execution(struct ntk_aggregate *aggregate, uint32_t model_id,
                              const struct ntk_slow_execution *execution);
-/* Whether no segment covers some core of the machine, so that the tree's counters are needed. */
+/* Whether no segment covers some core in the machine, so that the tree's counters are needed. */
 bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate);
 
 /* ---- runtimes ---- */

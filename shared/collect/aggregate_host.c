@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs and memory of the host: ticks to shares. */
+/* Host CPUs and memory: ticks to shares. */
 #include <string.h>
 
 #include "shared/collect/aggregate_state.h"

@@ -155,7 +155,7 @@ struct device_state {
     uint64_t unwatched[NTK_ECC_COUNT]; /* for the next period */
 };
 
-/* The work of a core of the machine, from segments and tree: aggregate_belief.c describes which is
+/* The work of a core in the machine, from segments and tree: aggregate_belief.c describes which is
  * trusted. */
 struct machine_core {
     bool is_listed;        /* some process has used it */

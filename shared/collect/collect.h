@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-/* Default limit of memory log events, loads and errors in one snapshot. */
+/* Default limit on memory log events, loads and errors in one snapshot. */
 #define NTK_COLLECT_EVENTS_MAX 16384
 /* Failed executions are listed as errors, too: of each process a few at first and then the newest
  * one of each period. A job that fails for days must not push out other stored events. The same
@@ -110,7 +110,7 @@ struct ntk_collector_options {
 
 struct ntk_collector;
 
-/* Starts the first period. Raises the process's soft limit of descriptors, because many processes
+/* Starts the first period. Raises the process's soft limit on descriptors, because many processes
  * have many files. Succeeds without a device tree or hooks folder, which may appear later. */
 int ntk_collector_create(const struct ntk_collector_options *options,
                          struct ntk_collector **out_collector, struct ntk_err *err);

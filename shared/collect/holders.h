@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holders - whether a process owns a core of the machine's tree, so that its reports about the core
+ * holders - whether a process owns a core in the machine's tree, so that its reports about the core
  * are trusted.
  *
  * Any user can write a segment with any core and any process. The kernel decides: the process has

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* /proc: CPUs and memory of the host; CPU time, memory, command and user of each runtime. */
+/* /proc: host CPUs and memory; CPU time, memory, command and user of each runtime. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

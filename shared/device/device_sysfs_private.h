@@ -82,7 +82,7 @@ struct ntk_sysfs {
     struct ntk_device_info *devices;
     size_t device_count;
     size_t open_count;
-    size_t open_max; /* limit of leaves that stay open */
+    size_t open_max; /* limit on leaves that stay open */
     unsigned int reads;
     uint8_t skipped[NTK_DEVICES_MAX]; /* see ntk_device_source_skip() */
     bool checks_links; /* this read checks whether open leaves are still in the tree */

@@ -28,7 +28,7 @@ struct ntk_soft_holder {
     uint32_t noted_pid;
     uint64_t since_ns; /* since 1970, when the owner took the core; 0 unknown */
 };
-/* core: physical, of the machine. */
+/* core: physical, numbered within the machine. */
 struct ntk_soft_holder ntk_soft_holder_of(const char *hooks_dir, uint32_t core);
 
 #ifdef __cplusplus

@@ -56,12 +56,12 @@ void ntk_host_files_fini(struct ntk_host_files *files);
 /* Adds new entries of /proc/PID/maps, and opens files with a wanted base name (NULL: all). */
 void ntk_host_modules_read(struct ntk_host_modules *modules, uint32_t pid,
                            struct ntk_host_files *files, bool (*is_wanted)(const char *name));
-/* The same for one line; false: the line does not describe code. Opens no file. */
+/* Same, for one line; false: the line does not describe code. Opens no file. */
 bool ntk_host_modules_take_line(struct ntk_host_modules *modules, char *line,
                                 struct ntk_host_module *before);
 /* Reads the map file of the process, if it belongs to the process's user. */
 void ntk_host_modules_read_map(struct ntk_host_modules *modules);
-/* The same for its text, which is taken over (malloc) and has a NUL after its bytes. */
+/* Same, for its text, which is taken over (malloc) and has a NUL after its bytes. */
 void ntk_host_modules_take_map(struct ntk_host_modules *modules, char *text);
 const struct ntk_host_module *ntk_host_modules_at(const struct ntk_host_modules *modules,
                                                   uint64_t address);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample_proc - the states of threads in /proc, which users may read for their processes.
+ * sample_proc - thread states in /proc, which users may read for their processes.
  *
  * A state counts for the time since the previous read of this thread; the last one counts until the
  * end, too. No state is read while cores are busy. Activities between two reads, and functions, are
@@ -164,7 +164,7 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     sampler->looked_ns = now_ns;
 }
 
-/* While cores are busy, the states of threads now are not the reason for the gaps since the last
+/* While cores are busy, current thread states are not the reason for the gaps since the last
  * read: the states of then count until now. */
 static void sampler_finish(struct ntk_host_sampler *sampler, uint64_t now_ns)
 {

@@ -38,7 +38,7 @@ struct ntk_host_sampler_kind {
                 struct ntk_err *err);
     /* is_idle: a core of the job is idle now. */
     void (*poll)(struct ntk_host_sampler *sampler, bool is_idle);
-    /* The last states of threads end here. */
+    /* The last thread states end here. */
     void (*finish)(struct ntk_host_sampler *sampler, uint64_t now_ns);
     void (*close)(struct ntk_host_sampler *sampler);
 };

@@ -83,7 +83,7 @@ bool ntk_http_request_takes_gzip(const struct ntk_http_request *request);
 
 struct ntk_http_feed;
 
-/* Content that is made while it is sent, for an answer that is too large to keep. Not in slow
+/* Content that is generated while it is sent, for an answer that is too large to keep. Not in slow
  * routes. */
 struct ntk_http_source {
     /* Appends the next part to out. 1: more follow; 0: it was the last one; negative: the answer

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_source - an answer that is made while it is sent: the implementation of struct
+ * http_source - an answer that is generated while it is sent: the implementation of struct
  * ntk_http_source.
  *
  * Owner:   the response ends the source; without a response (NULL) it has been ended, too.

@@ -102,7 +102,7 @@ uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict);
 /* The first missing rank from `rank` on, in order of ranks; false: no more. */
 bool ntk_comm_verdict_missing(const struct ntk_comm_verdict *verdict, uint32_t from,
                               struct ntk_rank_verdict *out);
-/* The same for ranks with this verdict, without unseen ones. */
+/* Same, for ranks with this verdict, without unseen ones. */
 bool ntk_comm_verdict_missing_as(const struct ntk_comm_verdict *verdict, enum ntk_rank_where where,
                                  uint32_t from, struct ntk_rank_verdict *out);
 /* The verdict of a rank, even of an unseen one; rank < rank_count. */

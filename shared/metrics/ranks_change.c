@@ -143,7 +143,7 @@ static double spread_of(const struct change_comm *comm, double usual)
 
 /* ---- samples ---- */
 
-/* The same for ranks with enough operations, from one operation to the next; false if it is
+/* Same, for ranks with enough operations, from one operation to the next; false if it is
  * unknown. */
 static bool sample_take(const struct change_comm *comm, double interval, struct sample *sample,
                         uint32_t *out_seen)

@@ -832,7 +832,7 @@ struct ntk_snapshot {
     struct ntk_jobs jobs;
     struct ntk_device_sample *devices;
     size_t device_count;
-    struct ntk_core_sample *cores; /* every physical core of the machine; cores[i].core == i */
+    struct ntk_core_sample *cores; /* every physical core in the machine; cores[i].core == i */
     size_t core_count;
     struct ntk_runtime_sample *runtimes; /* by start time, then pid */
     size_t runtime_count;
@@ -956,7 +956,7 @@ struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *c
  * another period. */
 void ntk_snapshot_watched_outcome(const struct ntk_runtime_sample *runtime,
                                   struct ntk_count out_outcome[NTK_OUTCOME_COUNT]);
-/* As ntk_snapshot_logical_core(), for the watched part of cores. */
+/* Same as ntk_snapshot_logical_core(), for the watched part of cores. */
 bool ntk_snapshot_watched_logical_core(const struct ntk_core_sample *cores, size_t core_count,
                                        uint32_t lnc, uint32_t logical, struct ntk_core_sample *out);
 /* The number of logical cores that have at least one physical core in cores[] (ascending); their

@@ -24,7 +24,7 @@ extern "C" {
 struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
                                         const struct ntk_snapshot *newer);
 
-/* The same for one runtime: `to` gets `older` added, which ended within the period in which `newer`
+/* Same, for one runtime: `to` gets `older` added, which ended within the period in which `newer`
  * began. Texts and arrays belong to the snapshot. */
 void ntk_snapshot_merge_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *to,
                                 const struct ntk_runtime_sample *older,

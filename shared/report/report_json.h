@@ -44,7 +44,7 @@ enum ntk_report_omit {
 struct ntk_report_options {
     bool pretty;           /* indented for users; line_bytes_max does not count then */
     bool timestamps;       /* "time_ns" and "sequence" as last keys */
-    bool all_cores;        /* every core of the machine in each runtime, with zeros */
+    bool all_cores;        /* every core in the machine in each runtime, with zeros */
     bool vendor_only;      /* none of our additional keys */
     unsigned int omit;     /* enum ntk_report_omit */
     size_t line_bytes_max; /* longer lines are written again without "neuron_ext"; 0: no limit */

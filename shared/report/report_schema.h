@@ -2,8 +2,8 @@
 /*
  * report_schema - the JSON Schema (2020-12) of a report, as this version writes it.
  *
- * It is made from the tables that write and read the plain keys, and from report.shape.json, which
- * nests their objects and has the computed keys:
+ * It is generated from the tables that write and read the plain keys, and from report.shape.json,
+ * which nests their objects and has the computed keys:
  *
  *   "name"                     what $defs has under this name
  *   "fields": [tables]         the keys of these tables (REPORT_TABLES of report_part.h)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_system - system_data: memory of the host, ECC counts of the devices, CPUs of the host. */
+/* report_system - system_data: host memory, device ECC counts, host CPUs. */
 #include <stdio.h>
 #include <stdlib.h>
 

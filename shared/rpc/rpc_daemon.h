@@ -18,7 +18,7 @@
 int ntk_rpc_daemon_call(struct ntk_rpc_client *client, const char *path,
                         const ProtobufCMessage *request, const ProtobufCMessageDescriptor *type,
                         const char *what, ProtobufCMessage **out_reply, struct ntk_err *err);
-/* The same for a status from elsewhere; NULL is success. */
+/* Same, for a status from elsewhere; NULL is success. */
 int ntk_rpc_daemon_check(const Nrt__Status *status, const char *what, struct ntk_err *err);
 /* Details have a line for each layer that an error passed, deepest first, without a NUL: joined
  * with "; " and truncated. */

@@ -76,7 +76,7 @@ void ntk_store_executions_get(sqlite3_stmt *statement,
                               uint64_t error_class[NTK_ERROR_CLASS_COUNT]);
 /* Adds the text with its sets expanded. */
 void ntk_columns_tell(struct ntk_buf *sql, const char *text);
-/* As ntk_store_sql_prepare() and _exec(), after expanding the text. */
+/* Same as ntk_store_sql_prepare() and _exec(), after expanding the text. */
 int ntk_columns_prepare(sqlite3 *db, const char *text, sqlite3_stmt **out_statement,
                         struct ntk_err *err);
 int ntk_columns_exec(sqlite3 *db, const char *text, struct ntk_err *err);

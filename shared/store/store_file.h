@@ -21,7 +21,7 @@
 
 #include "shared/base/err.h"
 
-/* Time limit of one statement, and the rest of it when the program ends. */
+/* Time limit for one statement, and the rest of it when the program ends. */
 #define NTK_STORE_FILE_STATEMENT_NS UINT64_C(120000000000)
 #define NTK_STORE_FILE_HURRY_NS UINT64_C(500000000)
 

@@ -34,7 +34,7 @@ struct ntk_store_reader;
 /* Read-only; -ENOENT if the file is missing, -EPROTO if it is not a database of ours. */
 int ntk_store_reader_open(const char *path, struct ntk_store_reader **out_reader,
                           struct ntk_err *err);
-/* The same for a program with several threads: every call gives up (-ECANCELED) soon after *stop is
+/* Same, for a program with several threads: every call gives up (-ECANCELED) soon after *stop is
  * true. Borrowed for life. */
 int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
                                 struct ntk_store_reader **out_reader, struct ntk_err *err);

@@ -104,7 +104,7 @@ struct ntk_store_rows {
 /* Values of a row by column name (store_sql.h). Three columns on how a process is watched. */
 void ntk_rows_bind_hooks(sqlite3_stmt *row, const struct ntk_runtime_sample *runtime);
 void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core);
-/* The same for rows that are many, of statements[]: the place of a name, which must be static, is
+/* Same, for rows that are many, of statements[]: the place of a name, which must be static, is
  * searched once. */
 void ntk_rows_bind(struct ntk_store_rows *rows, sqlite3_stmt *row, const char *name,
                    uint64_t value);

@@ -68,7 +68,7 @@ const char *ntk_store_sql_text(sqlite3_stmt *statement, const char *column);
 struct ntk_exit ntk_store_sql_exit(sqlite3_stmt *statement);
 /* Appends the bytes of a BLOB. */
 void ntk_store_sql_blob(sqlite3_stmt *statement, const char *column, struct ntk_buf *buf);
-/* As ntk_store_histogram_decode(). */
+/* Same as ntk_store_histogram_decode(). */
 int ntk_store_sql_histogram(sqlite3_stmt *statement, const char *column,
                             struct ntk_histogram_dense *histogram);
 /* Whether the file is a database of ours with our version and layout, or empty. -EPROTO: another

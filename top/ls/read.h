@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read - the current state of the machine: the device tree through shared/device, runtimes through
+ * read - the machine's current state: the device tree through shared/device, runtimes through
  * their segments, holders of /dev/neuronN and command lines through /proc.
  *
  * It writes nothing and takes no lock, so that any number of readers may run at a time.
@@ -35,7 +35,7 @@ struct ntk_ls_read_options {
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err);
 
-/* Inside the module. Adds the processes that use devices of the machine; *out_lnc is the LNC on
+/* Inside the module. Adds the processes that use devices in the machine; *out_lnc is the LNC on
  * which the running runtimes agree, else unchanged; *answer gets the instance types that they
  * report. -ENOMEM. */
 int ntk_ls_read_processes(const struct ntk_ls_read_options *options, bool is_software,

@@ -41,7 +41,7 @@ int ntk_top_history_reset(struct ntk_top_history *history, size_t series_count);
 /* series_count values for the period that ends at end_ns (since 1970); NAN is unknown. */
 void ntk_top_history_add(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
                          const float *values);
-/* The same for a time before the shown moment: data nearer to it is not overwritten. */
+/* Same, for a time before the shown moment: data nearer to it is not overwritten. */
 void ntk_top_history_add_past(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
                               uint64_t shown_ns, const float *values);
 /*

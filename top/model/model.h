@@ -294,7 +294,7 @@ bool ntk_top_model_has_no_application(const struct ntk_top_model *model);
 bool ntk_top_model_shows_latency(const struct ntk_top_model *model);
 /* The same of models: in their list, and on pages. */
 bool ntk_top_model_shows_model_latency(const struct ntk_top_model *model);
-/* The same for CPU time and memory of processes. */
+/* Same, for CPU time and memory of processes. */
 bool ntk_top_model_shows_usage(const struct ntk_top_model *model);
 bool ntk_top_model_has_settings_open(const struct ntk_top_model *model);
 /* Writes the list of the open view again after a change of its options. */
@@ -318,7 +318,7 @@ const struct ntk_snapshot *ntk_top_model_look_at(struct ntk_top_model *model,
 /* The snapshot's data of a logical core, for the selected tab; false if there is none. */
 bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical,
                              struct ntk_core_sample *out);
-/* The same for all applications together. */
+/* Same, for all applications together. */
 bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t logical,
                                     struct ntk_core_sample *out);
 /* Mean share of the logical cores of a device with known values, for the selected tab. */

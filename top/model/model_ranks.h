@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_ranks - ranks of communicators, of the machine or of all hosts together: the position of
+ * model_ranks - ranks of communicators, on this machine or on all hosts: the position of
  * each, and which waits for which. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_RANKS_H

@@ -50,7 +50,7 @@ static int observe(struct ntk_top_model *model)
     return ret < 0 ? ret : ntk_top_model_hbm_observe(model);
 }
 
-/* The same for a snapshot that the model does not show. */
+/* Same, for a snapshot that the model does not show. */
 static int observe_other(struct ntk_top_model *model, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_snapshot *shown = ntk_top_model_look_at(model, snapshot);

@@ -47,7 +47,7 @@ struct ntk_top_source_ops {
     /* Whether snapshots include latencies of processes, and of models, which are expensive on a
      * busy machine. NULL: it cannot be changed. */
     void (*read_latency)(struct ntk_top_source *source, bool wanted, bool of_models);
-    /* The same for CPU time and memory of processes. */
+    /* Same, for CPU time and memory of processes. */
     void (*read_usage)(struct ntk_top_source *source, bool wanted);
     /* Whether a change must be shown before the next refresh: the health of a device. Called every
      * NTK_TOP_SOURCE_LOOK_NS if refreshes are rarer than NTK_TOP_SOURCE_RARE_NS, or if events are

@@ -87,7 +87,7 @@ void ntk_top_view_bar(struct ntk_screen *screen, int row, int column, int width,
                       struct ntk_top_number user_percent, struct ntk_top_number system_percent,
                       int selected);
 /* A full-width bar with a text. */
-/* Whether some core is a software core: its times are those of the host. */
+/* Whether some core is a software core: its times are host times. */
 bool ntk_top_view_has_software(const struct ntk_top_model *model);
 void ntk_top_view_heading(struct ntk_screen *screen, int row, const char *text);
 

@@ -18,7 +18,7 @@
 #include "top/view/view.h"
 #include "top/view/view_cores.h"
 
-#define FIXED_ROWS 2     /* the line of the machine, and the titles */
+#define FIXED_ROWS 2     /* the machine's line, and the titles */
 #define LIST_ROWS_GOOD 7 /* titles and six processes */
 #define LIST_ROWS_MIN 3
 #define DEVICE_ROWS_MIN 3 /* with fewer, too few devices are visible */
@@ -109,7 +109,7 @@ static struct grid grid_make(const struct ntk_top_model *model, int columns, int
     return grid;
 }
 
-/* ---- the line of the machine ---- */
+/* ---- the machine's line ---- */
 
 /* A label and its value, if both fit. */
 static void put_part(struct ntk_screen *screen, int row, int *column, const char *label, int style,

@@ -16,7 +16,7 @@ void ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out
 /* 0 or negative with a message that names the path: -EBADMSG for an invalid file, -ENOTSUP for
  * another version, -EFBIG, -ENOMEM, or a read error. */
 int ntk_baseline_read(const char *path, struct ntk_baseline *out_baseline, struct ntk_err *err);
-/* The same for the bytes of a file; path is for messages. */
+/* Same, for the bytes of a file; path is for messages. */
 int ntk_baseline_read_bytes(const void *bytes, size_t bytes_count, const char *path,
                             struct ntk_baseline *out_baseline, struct ntk_err *err);
 

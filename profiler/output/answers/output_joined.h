@@ -23,7 +23,7 @@ struct ntk_system_asked {
 int ntk_output_joined(const struct ntk_system_asked *asked, struct ntk_buf *text,
                       struct ntk_json *json);
 
-/* The same for a finished list. */
+/* Same, for a finished list. */
 int ntk_output_joined_list(struct ntk_rank_list *list, const struct ntk_joined_options *options,
                            struct ntk_buf *text, struct ntk_json *json, struct ntk_err *err);
 

@@ -121,7 +121,7 @@ static void put_record(struct ntk_buf *out, const struct ntk_ntff_record *record
     }
 }
 
-/* Prints records of collectives cores and of hardware errors. Only their size is known. */
+/* Prints collectives core and hardware error records. Only their size is known. */
 static void put_raw(struct ntk_buf *out, const struct ntk_ntff_section *section,
                     const uint8_t *bytes)
 {

@@ -11,7 +11,7 @@
 #include "profiler/output/sink.h"
 #include "profiler/trace/trace.h"
 
-/* Starts and ends of instructions, changes, throttling; the bytes of records of collectives
+/* Starts and ends of instructions, changes, throttling; the bytes of the records of collectives
  * cores. */
 #define NTK_RECORDS_TRACE 1u
 #define NTK_RECORDS_DMA 2u

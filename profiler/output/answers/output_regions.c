@@ -82,9 +82,8 @@ void ntk_output_regions_text(const struct ntk_program *program, const struct ntk
                            regions->omitted);
     }
     if (program->trace->has_collectives) {
-        ntk_buf_add_text(out,
-                         "The records of the collective-communication cores cannot be read: only "
-                         "collectives with known names are listed\n");
+        ntk_buf_add_text(out, "Collective-communication core records cannot be read: only "
+                              "collectives with known names are listed\n");
     }
 }
 

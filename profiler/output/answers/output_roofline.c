@@ -77,8 +77,8 @@ static void ceilings_text(const struct ntk_trace *trace, const struct ntk_roofli
                        ceilings->dma_engine_count == 1 ? "" : "s",
                        ceilings->dma_bytes_per_second / GIGA);
     if (!ceilings->dma_engines_known) {
-        ntk_buf_add_text(
-            out, " (no records of DMA engines: assuming all engines of the cores that ran)");
+        ntk_buf_add_text(out,
+                         " (no DMA engine records: assuming all engines of the cores that ran)");
     }
     ntk_buf_add_format(out, ", %u memory stack%s %.0f GB/s\n", ceilings->stack_count,
                        ceilings->stack_count == 1 ? "" : "s",

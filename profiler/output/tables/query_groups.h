@@ -2,7 +2,7 @@
 /*
  * query_groups - the rows of a table as groups with partial counts and sums, for query_plan.h.
  *
- * Rows are counted as they are made, so no table is built. Threads: one.
+ * Rows are counted as they are produced, so no table is built. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_QUERY_GROUPS_H
 #define NTK_PROFILER_OUTPUT_TABLES_QUERY_GROUPS_H

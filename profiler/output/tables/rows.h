@@ -65,7 +65,7 @@ enum ntk_instruction_part {
 /* Parts that rows can omit if only these columns are shown, for instructions and for packets. */
 unsigned ntk_rows_instruction_unused(const struct ntk_column *columns, size_t count);
 unsigned ntk_rows_packet_unused(const struct ntk_column *columns, size_t count);
-/* The same for any table: 0 if its rows have no such members. */
+/* Same, for any table: 0 if its rows have no such members. */
 unsigned ntk_rows_unused(const struct ntk_table *table, const struct ntk_column *columns,
                          size_t count);
 

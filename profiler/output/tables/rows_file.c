@@ -520,8 +520,8 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     }
     ret = ret ? ret : ntk_rows_sbuf_warnings(export, CATEGORY_MISSING, put, ctx);
     if (ret == 0 && trace->has_collectives) {
-        ret = warn(CATEGORY_MISSING,
-                   "The records of the collective-communication cores are not decoded.", put, ctx);
+        ret = warn(CATEGORY_MISSING, "Collective-communication core records are not decoded.", put,
+                   ctx);
     }
     for (size_t i = 0; i < trace->ntff->warning_count && ret == 0; i++) {
         ret = warn(CATEGORY_DAMAGED, trace->ntff->warnings[i], put, ctx);

@@ -285,7 +285,7 @@ int ntk_rows_system_events(const struct ntk_export *export, ntk_row_put *put, vo
     return ret;
 }
 
-/* ---- samples of the host ---- */
+/* ---- host samples ---- */
 
 static int64_t next_sample_ns(const NtkNtracePb__HostSamples *samples, size_t i)
 {

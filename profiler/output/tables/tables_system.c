@@ -42,7 +42,7 @@ static const struct ntk_column execution[] = {
     MAYBE(ntk_split_row, queue_ns, "queue_ns", I64, "ns",
           "time from the end of kbl_exec_pre to the device's first work for the execution"),
     MAYBE(ntk_split_row, queue_busy_ns, "queue_busy_ns", I64, "ns",
-          "part of that time in which the core ran other executions"),
+          "part of that time during which the core ran other executions"),
     MAYBE(ntk_split_row, switch_ns, "switch_ns", I64, "ns",
           "time to switch to the model, maximum over physical cores"),
     MAYBE(ntk_split_row, device_ns, "device_ns", I64, "ns",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_lines - the process and line of a trace where an event of the host or of a core is drawn.
+ * system_lines - the process and line of a trace where a host or core event is drawn.
  *
  * Two lists of fields determine which events share a process, and which share a line in it. Host
  * activity (neuron_rt) and core activity (neuron_hw) never share a line. Spans of one line nest;

@@ -8,7 +8,7 @@ import { duration } from './time.js';
 import { state } from './state.js';
 
 // Kinds of measures by key, in display order.
-const TITLES = { total: 'Total', chip_use: 'Use of the chip', memory_bytes: 'Memory', regions: 'Regions, median', path_resources: 'Critical path by engine and queue', path_layers: 'Critical path by layer', operations: 'Operations, active time', engines: 'Engines, active time',
+const TITLES = { total: 'Total', chip_use: 'Chip use', memory_bytes: 'Memory', regions: 'Regions, median', path_resources: 'Critical path by engine and queue', path_layers: 'Critical path by layer', operations: 'Operations, active time', engines: 'Engines, active time',
   queues: 'DMA queues, active time', queue_bytes: 'DMA queues, bytes' };
 
 // Shares of the maximum: more is better.

@@ -85,7 +85,7 @@ function render(box) {
     box.append(table([['Region', true], ['Kind', true], ['Where', true], ['Count'], ['Median'], ['Longest'], ['Total'], ['Share of execution'], ['Slow repetitions', true]], found.regions.map(line), { most: 300 }));
   }
   if (found.omitted) box.append(make('p', { class: 'soft' }, `${whole(found.omitted)} repetitions are omitted: too many different ones.`));
-  if (found.has_unread_collectives) box.append(make('p', { class: 'soft' }, 'The records of the collective-communication cores cannot be read: only collectives with known names are listed.'));
+  if (found.has_unread_collectives) box.append(make('p', { class: 'soft' }, 'Collective-communication core records cannot be read: only collectives with known names are listed.'));
 }
 
 // Without a place in the link, the page starts at the region with the most time.

@@ -85,7 +85,7 @@ int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_lim
 int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
                       const struct ntk_tar_hooks *hooks, struct ntk_tar *out_tar,
                       struct ntk_err *err);
-/* The same for an archive that comes in pieces: read returns the next up to bytes_count bytes, 0 at
+/* Same, for an archive that comes in pieces: read returns the next up to bytes_count bytes, 0 at
  * the end, or a negative value with err filled. Only members are kept. */
 int ntk_tar_read_stream(int64_t (*read)(void *ctx, void *to, size_t bytes_count,
                                         struct ntk_err *err),

@@ -36,7 +36,7 @@ struct ntk_elf_file {
 /* 0; -ENOEXEC if it is not an ELF file, -EBADMSG if it is damaged, another -errno if it cannot be
  * read. For a file that is not ours nothing else may be set. */
 int ntk_elf_file_open(struct ntk_elf_file *file, const char *path);
-/* The same for a descriptor, which the caller keeps; its position does not change. */
+/* Same, for a descriptor, which the caller keeps; its position does not change. */
 int ntk_elf_file_open_fd(struct ntk_elf_file *file, int fd);
 void ntk_elf_file_close(struct ntk_elf_file *file);
 

@@ -36,7 +36,7 @@ bool ntk_isa_is_dma(enum ntk_isa_op op);
 int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          enum ntk_isa_engine engine, struct ntk_err *err);
 
-/* The same for the products and transposes of matrices. */
+/* Same, for the products and transposes of matrices. */
 int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
@@ -45,11 +45,11 @@ int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_is
 int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 
-/* The same for dma_copy, dma_indirect_copy, dma_transpose and dma_compute, in isa_dma.c. */
+/* Same, for dma_copy, dma_indirect_copy, dma_transpose and dma_compute, in isa_dma.c. */
 int ntk_isa_check_dma(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                       struct ntk_err *err);
 
-/* The same for synchronisation, registers, jumps and joint operations of the cores of a logical
+/* Same, for synchronisation, registers, jumps and joint operations of the cores of a logical
  * core. */
 int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                        struct ntk_err *err);

@@ -42,7 +42,7 @@ bool ntk_json_scan_fail(struct ntk_json_scan *scan, const char *what);
 bool ntk_json_scan_is(struct ntk_json_scan *scan, char begin);
 /* Enters the object, true at each key, false after its end. *first is true before the first. */
 bool ntk_json_scan_key(struct ntk_json_scan *scan, bool *first, struct ntk_buf *out_key);
-/* The same for an array; its next item follows. */
+/* Same, for an array; its next item follows. */
 bool ntk_json_scan_item(struct ntk_json_scan *scan, bool *first);
 /* Reads a text; replaces out_text. */
 bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text);

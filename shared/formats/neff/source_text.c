@@ -113,7 +113,7 @@ void ntk_source_text_destroy(struct ntk_source_text *text)
 
 /* ---- where a file is ---- */
 
-/* A recorded path may lead to any file of the machine: only program text is shown. */
+/* A recorded path may lead to any file on the machine: only program text is shown. */
 static bool is_source_code(const char *path)
 {
     static const char *const endings[] = { ".py",  ".pyi", ".pyx", ".c",   ".cc",  ".cpp",

@@ -420,7 +420,7 @@ void ntk_ntff_writer_set_execution(struct ntk_ntff_writer *writer, uint64_t star
 /* 0: the file is complete. 1: it is readable, but records are missing; err has their number and the
  * reason. Negative: no file was written. Call it once. */
 int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err);
-/* The same for the records so far, to any file, any number of times. err->code is -ENOBUFS if only
+/* Same, for the records so far, to any file, any number of times. err->code is -ENOBUFS if only
  * limits of the capture were the cause. */
 int ntk_ntff_writer_save(struct ntk_ntff_writer *writer, const char *path, struct ntk_err *err);
 /* Records that are not in the file. */

@@ -59,7 +59,7 @@ void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer);
  * more memory than a valid one. 1: the file is truncated; its intact part is returned, and err has
  * details. */
 int ntk_ntrace_read(const char *path, NtkNtracePb__Trace **out_trace, struct ntk_err *err);
-/* The same for bytes in memory; name: of the file, for the message. */
+/* Same, for bytes in memory; name: of the file, for the message. */
 int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,
                           NtkNtracePb__Trace **out_trace, struct ntk_err *err);
 /* The same in bounded memory: each Core as it is read, alone in a message with the types and names

@@ -45,7 +45,7 @@ typedef int ntk_vendor_trace_take(const uint8_t *bytes, size_t count, uint64_t o
  * position, and earlier records were passed on; -errno. */
 int ntk_vendor_trace_each(const char *path, ntk_vendor_trace_take *take, void *ctx,
                           struct ntk_err *err);
-/* The same for bytes in memory; name: of the file, for the message. */
+/* Same, for bytes in memory; name: of the file, for the message. */
 int ntk_vendor_trace_each_of(const uint8_t *bytes, size_t count, const char *name,
                              ntk_vendor_trace_take *take, void *ctx, struct ntk_err *err);
 

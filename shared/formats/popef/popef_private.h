@@ -111,7 +111,7 @@ void ntk_opef1_put_info(struct ntk_buf *buf, uint32_t type, const struct ntk_pop
 /* The header, NTK_OPEF_HEADER_BYTES of it. */
 void ntk_opef1_header(uint8_t *to, uint32_t type, bool is_compressed, uint64_t info_bytes,
                       uint64_t data_bytes, uint64_t full_bytes);
-/* Whether a record can be written: limits of texts, lists and shapes, as in the reader. */
+/* Whether a record can be written: limits on texts, lists and shapes, as in the reader. */
 int ntk_opef1_check(uint32_t type, const struct ntk_popef_info *info, struct popef_error *err);
 
 /* ---- the log ---- */

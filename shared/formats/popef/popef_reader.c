@@ -312,7 +312,7 @@ const char *popef_reader_file_name(const struct popef_reader *reader, size_t ind
                : NULL;
 }
 
-/* The same for each list: its length, and the record at an index. */
+/* Same, for each list: its length, and the record at an index. */
 #define LIST(name, type, list)                                                          \
     size_t popef_reader_##name##_count(const struct popef_reader *reader)               \
     {                                                                                   \
