@@ -40,7 +40,7 @@ struct ntk_loop_watch *ntk_loop_watch_fd(struct ntk_loop *loop, int fd, uint32_t
                                          ntk_loop_callback callback, void *ctx);
 void ntk_loop_watch_set_events(struct ntk_loop_watch *watch, uint32_t events);
 
-/* Not armed at first. */
+/* The timer is not armed at first. */
 struct ntk_loop_watch *ntk_loop_watch_timer(struct ntk_loop *loop, ntk_loop_callback callback,
                                             void *ctx);
 /* Due at a time of the clock and, if every_ns is not 0, every every_ns after it; 0

@@ -49,9 +49,9 @@ void ntk_refresh_looked(struct ntk_refresh *refresh, bool is_good);
 void ntk_refresh_done(struct ntk_refresh *refresh, bool has_figures);
 /* From now on nothing waits. */
 void ntk_refresh_close(struct ntk_refresh *refresh);
-/* For struct ntk_exporter_options. */
+/* Fits struct ntk_exporter_options. */
 void ntk_refresh_wait(void *refresh);
-/* For struct ntk_local_options: false if no read that started after the call succeeded in time. */
+/* Fits struct ntk_local_options: false if no read that started after the call succeeded in time. */
 bool ntk_refresh_wait_look(void *refresh);
 
 #ifdef __cplusplus

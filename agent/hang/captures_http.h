@@ -40,7 +40,7 @@ struct ntk_captures_http;
 struct ntk_captures_http *ntk_captures_http_create(const struct ntk_captures_options *options);
 void ntk_captures_http_destroy(struct ntk_captures_http *captures);
 
-/* For ntk_http_options. */
+/* Fits ntk_http_options. */
 struct ntk_http_upload ntk_captures_http_upload(struct ntk_captures_http *captures);
 struct ntk_http_route ntk_captures_http_route(struct ntk_captures_http *captures);
 

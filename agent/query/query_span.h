@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* As given; zeroed: not given. */
+/* Option values; zeroed: not given. */
 struct ntk_query_span {
     const char *from;
     const char *to;

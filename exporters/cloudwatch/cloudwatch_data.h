@@ -33,7 +33,7 @@ enum ntk_cloudwatch_metric {
     NTK_CLOUDWATCH_METRIC_COUNT
 };
 
-/* For several values in one snapshot. */
+/* Used for several values in one snapshot. */
 enum ntk_cloudwatch_rule { NTK_CLOUDWATCH_SUM, NTK_CLOUDWATCH_LARGEST, NTK_CLOUDWATCH_SHARE };
 
 struct ntk_cloudwatch_metric_row {

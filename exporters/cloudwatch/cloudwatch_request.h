@@ -26,7 +26,7 @@ extern "C" {
 /* Limits per request: metrics, and bytes before compression (the service allows 1 MB). */
 #define NTK_CLOUDWATCH_REQUEST_METRICS_MAX 1000u
 #define NTK_CLOUDWATCH_REQUEST_BYTES_MAX 900000u
-/* For a metric. */
+/* Limit per metric. */
 #define NTK_CLOUDWATCH_VALUES_MAX 150u
 
 struct ntk_cloudwatch_request_options {

@@ -95,7 +95,7 @@ int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err);
 /* Whether a family of the catalogue is in one of the lists; 0: in our own. */
 bool ntk_names_have(unsigned lists, bool vendor_only, const struct ntk_metric_row *metric);
 
-/* For an option table; 0: not set. */
+/* Used in an option table; 0: not set. */
 extern unsigned ntk_names_option;
 extern int (*const ntk_names_call)(const char *value, struct ntk_err *err);
 #define NTK_NAMES_OPT                                                                         \

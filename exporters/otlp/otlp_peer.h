@@ -32,7 +32,7 @@ void ntk_otlp_peer_fini(struct ntk_otlp_peer *peer);
 struct ntk_push_receiver ntk_otlp_peer_receiver(struct ntk_otlp_peer *peer, const char *name,
                                                 const char *items, const char *spool_folder);
 
-/* Of struct ntk_push_receiver; ctx is a peer. */
+/* Callbacks of struct ntk_push_receiver; ctx is a peer. */
 int ntk_otlp_peer_address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
                           struct ntk_http_question *question, struct ntk_err *err);
 bool ntk_otlp_peer_judge(void *ctx, const struct ntk_http_answer *answer,

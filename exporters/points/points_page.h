@@ -137,8 +137,8 @@ struct ntk_points_tag {             /* of a pod, if known */
     /* Sums over its runtimes; unknown if a runtime with a partial report lacks the value. */
     struct ntk_memory_total host;
     struct ntk_memory_total device;
-    /* Of its runtimes: how they are observed, whether their cores are guessed, and which of their
-     * executions are counted: all, none, or those until the hooks stopped. */
+    /* State of its runtimes: how they are observed, whether their cores are guessed, and which
+     * of their executions are counted: all, none, or those until the hooks stopped. */
     bool is_watched[NTK_HOOKS_KIND_COUNT][2][NTK_EXECUTIONS_COUNTED_COUNT];
     struct ntk_vec cores;     /* struct ntk_points_core */
     struct ntk_vec memory;    /* struct ntk_points_memory */

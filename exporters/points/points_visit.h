@@ -63,7 +63,7 @@ struct points_visit points_owned(const struct points_visit *v,
 void points_put(const struct points_visit *v, struct ntk_point point);
 void points_put_f64(const struct points_visit *v, const struct ntk_points_label *labels,
                     double value);
-/* For a family in seconds the value is in ns. */
+/* In a family in seconds, the value is in ns. */
 void points_put_u64(const struct points_visit *v, const struct ntk_points_label *labels,
                     uint64_t value);
 

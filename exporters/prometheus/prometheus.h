@@ -14,7 +14,7 @@ extern "C" {
 extern const struct ntk_exporter ntk_exporter_prometheus;
 /* "[ADDR]:PORT" of its own server, read at creation; NULL: no server, the agent answers. */
 extern const char *ntk_prometheus_address;
-/* Of its own server. */
+/* Port of its own server. */
 unsigned ntk_prometheus_port_get(const void *state);
 
 #ifdef __cplusplus

@@ -36,7 +36,7 @@ void ntk_prometheus_encode(const struct ntk_points_page *page, enum ntk_promethe
  */
 struct ntk_prometheus_parts;
 
-/* Not for NTK_PROMETHEUS_PROTOBUF. NULL if out of memory. */
+/* Does not support NTK_PROMETHEUS_PROTOBUF. NULL if out of memory. */
 struct ntk_prometheus_parts *ntk_prometheus_parts_create(const struct ntk_points_page *page,
                                                          enum ntk_prometheus_format format,
                                                          bool vendor_only);

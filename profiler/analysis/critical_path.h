@@ -110,7 +110,7 @@ static inline void ntk_critical_path_passed(const struct ntk_trace *trace,
     }
 }
 void ntk_critical_path_fini(struct ntk_critical_path *path);
-/* For a share of path->resources: "Tensor engine", "DMA queue qSyncIO0" ... */
+/* Label of a share of path->resources: "Tensor engine", "DMA queue qSyncIO0" ... */
 void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_t buf_bytes);
 /* "instruction", "transfer", "latency" ... */
 const char *ntk_path_kind_name(enum ntk_path_kind kind);

@@ -23,7 +23,7 @@
 
 int ntk_analysis_dropped(const struct ntk_program *program, struct ntk_dropped *out_dropped);
 
-/* Of all: those that were lost, and those that are present. */
+/* Share of lost records among the lost and present ones. */
 static inline double ntk_lost_ratio(const struct ntk_lost *lost)
 {
     return lost->lost ? (double)lost->lost / ((double)lost->lost + (double)lost->there) : 0;

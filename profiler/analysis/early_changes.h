@@ -25,7 +25,7 @@
 #define NTK_EARLY_CHANGES_VERSION 4
 #define NTK_EARLY_CHANGES_PS 100000
 
-/* For a change of the core, the index under which dependencies have it; and back: NTK_NO_CHANGE if
+/* For a core's change, the index under which dependencies have it; and back: NTK_NO_CHANGE if
  * it was derived only from its maker. */
 #define NTK_NO_CHANGE UINT32_MAX
 uint32_t ntk_early_changes_index(const struct ntk_lost_changes *changes,

@@ -72,7 +72,7 @@ struct ntk_idle_reasons {
     struct ntk_idle_engine *engines;
 };
 
-/* As part of a sentence; NULL for ENGINE and DMA, which name what they waited for. */
+/* Phrase for use in a sentence; NULL for ENGINE and DMA, which name what they waited for. */
 const char *ntk_idle_reason_text(enum ntk_idle_reason reason);
 
 /* A stretch of idle time with one reason. Those of an engine are in time order; adjacent ones

@@ -38,7 +38,7 @@ struct ntk_lost_changes {
     bool is_counted[256];
 };
 
-/* Of one core: those that were lost (dropped.h) or recorded too early (early_changes.h). */
+/* One core's changes that were lost (dropped.h) or recorded too early (early_changes.h). */
 int ntk_lost_changes_find(const struct ntk_program *program, size_t core_index,
                           const struct ntk_transfers *transfers,
                           struct ntk_lost_changes *out_changes);

@@ -31,7 +31,7 @@ struct ntk_matmul_flops {
     uint64_t adjusted_hardware_flops, adjusted_transpose_flops;
 };
 
-/* For one MATMUL; false if its encoding is unknown. */
+/* Counts one MATMUL; false if its encoding is unknown. */
 bool ntk_matmul_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
                     const struct ntk_trace_instruction *instruction, struct ntk_matmul *out_matmul);
 void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_flops *out_flops);

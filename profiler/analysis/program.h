@@ -77,7 +77,7 @@ struct ntk_slot_fact {
     const struct ntk_neff_hlo *hlo;                 /* the first operation of XLA; NULL: none */
     const char *framework;                          /* the framework's name of it; NULL: none */
     uint64_t read_bytes, write_bytes;               /* of device memory */
-    /* With has_onchip, by the version of the trace. */
+    /* Set with has_onchip, by the trace's version. */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes, psum_to_sbuf_bytes;
 };

@@ -27,11 +27,11 @@ struct ntk_queue_names {
 /* 0 or -ENOMEM. */
 int ntk_queue_names_init(struct ntk_queue_names *names, const struct ntk_trace *trace);
 void ntk_queue_names_fini(struct ntk_queue_names *names);
-/* For one ring, as in the file; NULL: no name. Of several entries in the file the last one
+/* A ring's name, as in the file; NULL: no name. Of several entries in the file the last one
  * counts. */
 const char *ntk_queue_name_get(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
                                unsigned queue);
-/* As in every output: "qSyncIO0", "(instruction)" for those without a name. Returns buf. */
+/* Name as in every output: "qSyncIO0", "(instruction)" for those without a name. Returns buf. */
 const char *ntk_queue_name_show(const char *name, unsigned dma_class, char *buf, size_t buf_bytes);
 /* Index in items; core is that of the trace. */
 size_t ntk_queue_names_find(const struct ntk_queue_names *names, size_t core,

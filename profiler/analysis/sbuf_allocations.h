@@ -29,7 +29,7 @@ struct ntk_sbuf_allocation {
 /* A negative result stops. */
 typedef int ntk_sbuf_allocation_put(void *ctx, const struct ntk_sbuf_allocation *allocation);
 
-/* In order of start, address and partition. */
+/* Sorted by start, address and partition. */
 int ntk_analysis_sbuf_allocations(const struct ntk_transfers *transfers, size_t core_index,
                                   ntk_sbuf_allocation_put *put, void *ctx);
 /* Whether all ranges of the core are known. 0 or -ENOMEM. */

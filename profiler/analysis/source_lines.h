@@ -129,7 +129,7 @@ void ntk_source_values_add(const struct ntk_source_lines *lines, uint32_t iterat
  * without rows. */
 double ntk_source_loop_overlap(const struct ntk_source_loop *loop);
 
-/* As in tables: whole ns, truncated. */
+/* Same value as in tables: whole ns, truncated. */
 static inline int64_t ntk_source_ns(int64_t ps)
 {
     int64_t ns = ps / NTK_TRACE_PS_PER_NS;

@@ -23,7 +23,7 @@ struct ntk_line_finder {
     int failed;
 };
 
-/* For a pair of lines. */
+/* Wait of one line for another. */
 struct ntk_source_wait {
     uint32_t waiting, blocking; /* indices in lines */
     int64_t wait_ns;

@@ -32,7 +32,7 @@ void summary_set_number(struct summary_filler *f, enum ntk_summary_id id, double
 void summary_set_ps(struct summary_filler *f, enum ntk_summary_id id, int64_t ps);
 /* Absent if the divisor is 0. */
 void summary_set_share(struct summary_filler *f, enum ntk_summary_id id, double part, double whole);
-/* As a quotient of seconds, for the same rounding as the vendor's tool. */
+/* Computed as a quotient of seconds, for the same rounding as the vendor's tool. */
 void summary_set_ps_share(struct summary_filler *f, enum ntk_summary_id id, int64_t part_ps,
                           int64_t whole_ps);
 void summary_set_text(struct summary_filler *f, enum ntk_summary_id id, const char *text);

@@ -46,7 +46,7 @@ const struct ntk_transfer *ntk_transfer_of_instruction(const struct ntk_transfer
 /* The transfer of the packet; NULL: unknown. */
 const struct ntk_transfer *ntk_transfer_of_packet(const struct ntk_transfers *transfers,
                                                   size_t core, uint32_t packet);
-/* Of its instruction: the queue, and the moved data. */
+/* Its instruction's queue and moved data. */
 const struct ntk_slot_fact *ntk_transfer_fact(const struct ntk_transfers *transfers, size_t core,
                                               const struct ntk_transfer *transfer);
 /* Returns memory of checked items, every NTK_TRACE_LOOKS packets or transfers. */

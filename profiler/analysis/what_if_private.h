@@ -31,13 +31,13 @@ struct ntk_moment { /* of an instruction, timed again */
 
 /* Moments further back than this are recomputed from the stored data of each instruction. */
 #define NTK_RETIME_RECENT 512U
-/* Of each engine: the last instruction, and its holder. */
+/* Each engine's last instruction, and its holder. */
 #define NTK_RETIME_KEPT 2
 
 struct ntk_moved { /* a transfer */
     int64_t start_was_ps, end_was_ps;
     struct ntk_lanes start, end;
-    /* With those of its queue before it: a queue does not signal before they are complete. */
+    /* Includes earlier ones of its queue: a queue does not signal before they are complete. */
     int64_t done_was_ps;
     struct ntk_lanes done;
     uint32_t left;  /* packets */
@@ -248,12 +248,12 @@ int ntk_retime_read_changes(struct ntk_retime *r);
 /* Rows in which the instruction takes another time, and rows in which it does not wait. */
 uint32_t ntk_retimed_changed_rows(const struct ntk_retimed *retimed, uint32_t item);
 uint32_t ntk_retimed_unwaited_rows(const struct ntk_retimed *retimed, uint32_t item);
-/* Of the duration of an instruction. */
+/* Factor on an instruction's duration. */
 double ntk_retimed_factor(const struct ntk_retimed *retimed, uint32_t item, size_t lane);
 
 /* ---- what_if_instructions ---- */
 
-/* In order of their measured start. */
+/* Sorted by measured start. */
 void ntk_retime_instruction(struct ntk_retime *r, uint32_t item);
 /* Those that were started and end until then, the earliest first. */
 void ntk_retime_finish_pending(struct ntk_retime *r, int64_t time_ps);
@@ -270,7 +270,7 @@ const struct ntk_moment *ntk_retime_moment(struct ntk_retime *r, uint32_t item);
 
 /* Links the transfers of each queue; sets up the DMA engines. 0 or -ENOMEM. */
 int ntk_retime_prepare_packets(struct ntk_retime *r);
-/* In order of their measured start. */
+/* Sorted by measured start. */
 void ntk_retime_packet(struct ntk_retime *r, size_t index);
 /* When the change by the transfer of an instruction occurs. False: unknown. */
 bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t change_ps,

@@ -18,7 +18,7 @@ struct ntk_work_words;
 /* Frees the texts of a word. */
 void ntk_work_word_fini(struct ntk_work_word *word);
 
-/* For one core; NULL if out of memory. */
+/* Creates the words of one core; NULL if out of memory. */
 struct ntk_work_words *ntk_work_words_create(const struct ntk_program *program, size_t core,
                                              struct ntk_vec *words, struct ntk_map *numbers);
 void ntk_work_words_destroy(struct ntk_work_words *words);

@@ -12,7 +12,7 @@
 
 #include "shared/base/err.h"
 
-/* In the worker's process: returns its exit code. */
+/* Runs in the worker's process: returns its exit code. */
 typedef int ntk_worker(uint64_t index, void *ctx);
 
 /* 0 if all succeed, 1 if one fails (after reporting why), negative if not all could be started. */

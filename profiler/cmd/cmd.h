@@ -55,7 +55,7 @@ struct ntk_profile {
     bool is_incomplete;
 };
 
-/* As neff_path: use no NEFF, even if one is next to the capture. */
+/* Value of neff_path: use no NEFF, even if one is next to the capture. */
 #define NTK_PROFILE_NO_NEFF "-"
 
 /* neff_path NULL: the matching one next to the capture, see neff_find.h. Warnings about the files

@@ -24,23 +24,23 @@ extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
         0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,                \
             "show only these cores, such as 0,2-4"                                           \
     }
-/* Of a subcommand without -d. */
+/* Options of a subcommand without -d. */
 #define NTK_CUT_OPTIONS_OF_CAPTURES NTK_CUT_OPTIONS_OF(NTK_CUT_FROM)
 #define NTK_CUT_OPTIONS NTK_CUT_OPTIONS_OF(NTK_CUT_FROM "; with -d also 2026-11-21T07:30:00Z")
 
 /* Whether any of the three was given, or one of the times. */
 bool ntk_cut_is_given(void);
 bool ntk_cut_has_times(void);
-/* As given; NULL: not given. */
+/* Option value; NULL: not given. */
 const char *ntk_cut_from(void);
 const char *ntk_cut_to(void);
-/* As given; NULL: all. */
+/* Option value; NULL: all. */
 const char *ntk_cut_cores(void);
 bool ntk_cut_has_core(uint32_t core);
 
-/* For a capture, which starts at time 0. -EINVAL: a time is since 1970. */
+/* Handles a capture, which starts at time 0. -EINVAL: a time is since 1970. */
 int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err);
-/* For a capture with a known start on the host's clock; false: the part is empty. */
+/* Handles a capture with a known start on the host's clock; false: the part is empty. */
 bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
                        struct ntk_trace_part *out_part);
 #define NTK_CUT_CORE_MAX 65535U

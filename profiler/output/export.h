@@ -26,7 +26,7 @@ struct ntk_system_grouping;
 
 struct ntk_export_core {
     char path[NTK_NTFF_NAME_BYTES + 1]; /* "/sg00" */
-    /* As shown. */
+    /* Text as shown. */
     const char *queue_names[NTK_NTFF_DMA_ENGINES][NTK_NTFF_DMA_QUEUES];
     const char *semaphore_names[NTK_EXPORT_SEMAPHORES];
     /* The others follow in time order. */
@@ -40,7 +40,7 @@ struct ntk_export_capture {
 };
 
 struct ntk_export {
-    /* For folders: no trace, and of the others only the profile's name. */
+    /* Set for folders: no trace, and only the profile's name among the others. */
     const struct ntk_system_view *folders;
     size_t folder_count;
     const struct ntk_export_capture *captures; /* of all folders, for formats with a timeline */

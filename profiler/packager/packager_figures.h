@@ -30,7 +30,7 @@ struct packager_triggers {
 int packager_triggers_init(struct packager_triggers *triggers,
                            const struct ntk_neff_subgraph *subgraph, enum ntk_isa_engine which);
 void packager_triggers_fini(struct packager_triggers *triggers);
-/* Of all groups that the slot starts; NULL: none. */
+/* Figures of all groups that the slot starts; NULL: none. */
 const struct ntk_vendor_work *packager_triggers_find(const struct packager_triggers *triggers,
                                                      const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
 
@@ -39,7 +39,7 @@ void packager_figures_get(const struct packager_triggers *triggers,
                           const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           struct packager_figures *out_figures);
 
-/* For a program, with each slot once. */
+/* Figures of a program, with each slot once. */
 struct packager_sums {
     uint64_t slots, unknown, matmuls;
     uint64_t flops, transpose_flops, adjusted_flops, adjusted_transpose_flops;

@@ -47,7 +47,7 @@ void packager_listing_end(struct packager_listing *listing);
 /* Finds the source line of the instruction at its slot. */
 void packager_listing_locate(const struct packager_listing *listing, enum ntk_isa_engine which,
                              struct packager_instruction *instruction);
-/* In an encoding of hardware. */
+/* Whether the engine's code has a hardware encoding. */
 bool packager_engine_is_vendor(const struct ntk_neff_engine *engine);
 /* Calls `each` for every instruction of an engine in order. -EBADMSG with a message for an invalid
  * program of ours, -ENOMEM, or a negative result of `each`. */

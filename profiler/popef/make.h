@@ -73,7 +73,7 @@ int make_data_read(struct make_description *description, const json_t *item,
 /* ---- producers: the names and the order of fields of each ---- */
 
 const struct make_profile *make_profile_find(const char *name);
-/* For --help and errors: the names, separated by blanks. */
+/* Names for --help and errors, separated by blanks. */
 const char *make_profile_names(void);
 /* Fills omitted parts of the description: names, handles, programs, flow, opaque blobs. */
 int make_profile_apply(struct make_description *description, struct ntk_err *err);

@@ -15,7 +15,7 @@
 #include "profiler/system/live_records.h"
 #include "shared/hostwork/hostwork.h"
 
-/* Of one process, after ntk_host_attribute(). */
+/* Observation of one process, after ntk_host_attribute(). */
 struct ntk_live_host {
     const struct ntk_host_records *records;
     const struct ntk_host_result *result;

@@ -53,7 +53,7 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
 struct ntk_live_trace;
 struct ntk_live_host;
 
-/* As above; of the options, neither the duration nor continues counts. */
+/* Same as above, but ignores the options duration and continues. */
 int ntk_live_trace_begin(const struct ntk_live_trace_options *options,
                          struct ntk_live_trace **out_trace, struct ntk_err *err);
 /* Takes the records in the rings. False: the process has ended, or nothing more can be written. */

@@ -15,9 +15,9 @@ enum ntk_hbm_type {
     NTK_HBM_TYPE_COUNT
 };
 
-/* For a word of our traces or the vendor's; returns the word itself if unknown. */
+/* Translates a word of our traces or the vendor's; returns the word itself if unknown. */
 const char *ntk_memory_use_name(const char *word);
-/* For a name that the function above returns. */
+/* Accepts a name that the function above returns. */
 enum ntk_hbm_type ntk_memory_use_type(const char *name);
 
 #endif

@@ -120,7 +120,7 @@ struct ntk_system_note {
     char *text;
 };
 
-/* For the device; all others belong to the host. */
+/* Whether the event is from the device; all others are from the host. */
 bool ntk_system_type_is_hardware(const char *type);
 /* What a thread did while a core was idle (live_host.h): no call of the runtime. */
 bool ntk_system_type_is_thread_state(const char *type);

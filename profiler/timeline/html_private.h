@@ -16,7 +16,7 @@ struct ntk_html_writer {
     uint64_t bytes_max;
     uint64_t page_bytes; /* for the modules, which follow the data */
     struct ntk_timeline_html_extent extent;
-    /* For each source. */
+    /* One entry per source. */
     struct ntk_analyses **analyses;
     struct ntk_operands **operands;
     struct ntk_source_lines **lines;

@@ -14,7 +14,7 @@
 
 #define NTK_TIMELINE_REGION_LANES 6
 
-/* For one source. */
+/* Regions of one source. */
 struct ntk_timeline_regions {
     struct ntk_program *program;
     struct ntk_regions regions;

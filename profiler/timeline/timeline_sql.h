@@ -29,7 +29,7 @@
 #define NTK_TIMELINE_SQL_ROWS_MAX 10000U
 #define NTK_TIMELINE_SQL_SECONDS_MAX 600U
 #define NTK_TIMELINE_SQL_ANSWER_BYTES ((size_t)16 << 20)
-/* Of a program: its private memory, and a file on disk. */
+/* Limits on a program: private memory, and a file on disk. */
 #define NTK_TIMELINE_SQL_MEMORY_BYTES (UINT64_C(2) << 30)
 #define NTK_TIMELINE_SQL_FILE_BYTES (UINT64_C(16) << 30)
 

@@ -18,7 +18,7 @@
 
 #define NTK_TIMELINE_TILE_MAGIC UINT32_C(0x544c544e) /* "NTLT" */
 #define NTK_TIMELINE_TILE_VERSION 1
-/* With more slices than this, buckets are used. */
+/* Tiles with more slices use buckets. */
 #define NTK_TIMELINE_TILE_SLICES 512
 
 enum ntk_timeline_form {

@@ -131,7 +131,8 @@ struct ntk_trace {
     uint64_t error_records;
     size_t core_count;
     struct ntk_trace_core *cores;
-    /* Only a window, or some cores: time 0 is the start of the window, the total its length. */
+    /* Set if only a window or some cores are shown: time 0 is the start of the window, the total
+     * its length. */
     bool is_part;
     struct {
         int64_t from_ps, to_ps; /* since the start of the execution */

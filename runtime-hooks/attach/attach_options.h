@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For a child of ours: standard input ends with its parent. */
+/* Option for our own child: its standard input ends with its parent. */
 #define NTK_ATTACH_CHILD_OPTION "end-with-stdin"
 
 struct ntk_attach_arguments {

@@ -62,7 +62,7 @@ void ntk_attach_probes_each_tensor(const struct ntk_attach_probes *probes,
                                    void *ctx);
 bool ntk_attach_probes_tensor(const struct ntk_attach_probes *probes, uint64_t handle,
                               struct ntk_attach_tensor *out_tensor);
-/* For the older ones. */
+/* Forgets tensors created before this time. */
 void ntk_attach_probes_forget_tensors(const struct ntk_attach_probes *probes, uint64_t before_ns);
 /* Forgets the calls that the callback selects; returns whether there were any. */
 bool ntk_attach_probes_forget_calls(const struct ntk_attach_probes *probes,

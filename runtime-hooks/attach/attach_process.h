@@ -51,7 +51,7 @@ struct ntk_attach_process {
 
 /* The start time of a living process, 0 if there is none. */
 uint64_t ntk_attach_process_start_time(pid_t pid);
-/* As above; 0 unknown. */
+/* Same as above; 0 unknown. */
 uint64_t ntk_attach_process_stack(pid_t pid);
 /* Whether a thread is alive, by its number in the first PID namespace; true if /proc does not show
  * those numbers. */

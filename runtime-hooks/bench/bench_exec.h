@@ -50,7 +50,7 @@ struct bench_result {
     double mean_ns;
     double p50_ns, p90_ns, p99_ns, p999_ns;
     uint32_t model_count;
-    /* With has_samples: of the calls and, if available, of the device. */
+    /* Set with has_samples: calls and, if available, device. */
     struct ntk_vec calls; /* struct bench_device_time */
     struct bench_device device;
     bool has_device;

@@ -289,7 +289,7 @@ void cnml_program_drop(struct cnml_program *program);
 /* Its file; borrowed. */
 const void *cnml_program_file(const struct cnml_program *program, size_t *out_bytes);
 
-/* For callers of the library; program NULL: not compiled. */
+/* Used by callers of the library; program NULL: not compiled. */
 int cnml_program_memory(const struct cnml_program *program, int64_t *total, int64_t *share,
                         int64_t *priv);
 

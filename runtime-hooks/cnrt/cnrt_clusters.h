@@ -16,7 +16,7 @@ int cnrt_clusters_exist(uint32_t count, uint32_t width, uint64_t mask);
 /* Waits for a free row on the device; returns its first cluster. */
 uint32_t cnrt_clusters_hold(uint32_t device, uint32_t count, uint32_t width, uint64_t mask);
 void cnrt_clusters_release(uint32_t device, uint32_t first, uint32_t width);
-/* In a child after fork: all are free. */
+/* Called in a child after fork: all are free. */
 void cnrt_clusters_forget(void);
 
 #endif

@@ -68,7 +68,7 @@ uint32_t cnrt_front_device_count(void);
 struct cnrt_device *cnrt_front_device(uint32_t ordinal);
 bool cnrt_front_is_fake(void);
 
-/* For the calling thread. */
+/* Applies to the calling thread. */
 uint32_t cnrt_front_current_device(void);
 void cnrt_front_current_device_set(uint32_t ordinal);
 int cnrt_front_channel(void);
@@ -165,7 +165,7 @@ void cnrt_programs_forget(void);
 
 /* --- cnrt_device.c ---------------------------------------------------------------------------- */
 
-/* For a cnrtDev_t. */
+/* Accepts a cnrtDev_t. */
 int cnrt_device_of(uint64_t handle, uint32_t *out_ordinal);
 int cnrt_channel_choose(int channel, int lowest);
 /* The machine's cards: a cnrtCoreVersion_t of that generation, and their name. */
@@ -186,7 +186,7 @@ void cnrt_casts_forget(void);
 
 /* --- cnrt_values.c ---------------------------------------------------------------------------- */
 
-/* For a cnrtDataType_t of any generation; 0: unknown size. */
+/* Accepts a cnrtDataType_t of any generation; 0: unknown size. */
 int cnrt_type_bytes(int type);
 
 /* --- differences of the generations ----------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include "runtime-hooks/cnrt/cnrt_front.h"
 #include "runtime-hooks/core/core_kernel.h"
 
-/* For use inside a call; ntk_cnrt_program_create() adds the gate. */
+/* Used inside a call; ntk_cnrt_program_create() adds the gate. */
 int cnrt_program_make(const struct ntk_cnrt_program_options *options,
                       struct ntk_cnrt_program **out_program);
 /* False if its library was closed. */
@@ -24,7 +24,7 @@ void cnrt_program_drop(struct ntk_cnrt_program *program);
  * NULL. */
 const struct ntk_core_io *cnrt_program_io_get(const struct ntk_cnrt_program *program,
                                               size_t *out_count);
-/* For a function. */
+/* Only for functions. */
 struct ntk_core_kernel *cnrt_program_kernel_get(const struct ntk_cnrt_program *program);
 /* For a file: runs it on a cluster of the process, which the caller holds. Of *queued, code_bytes
  * is set by the program. */

@@ -121,7 +121,7 @@ struct ntk_core_options {
     const char *dump_name;
     bool shortage_off; /* a shortage writes no file and is not reported */
 
-    /* For monitors; NULL is "". */
+    /* Shown by monitors; NULL is "". */
     uint32_t framework;
     const char *framework_version;
     const char *fal_version;
@@ -189,7 +189,7 @@ enum ntk_core_placement {
 int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placement, uint32_t nc,
                            uint64_t bytes, const char *name, struct ntk_core_tensor **out_tensor,
                            struct ntk_err *err);
-/* Without storage, size 0. */
+/* Creates one without storage, size 0. */
 int ntk_core_tensor_create_empty(struct ntk_core *core, const char *name,
                                  struct ntk_core_tensor **out_tensor, struct ntk_err *err);
 /* A view; keeps the source's storage alive. -EINVAL beyond the source. */
@@ -272,7 +272,7 @@ int ntk_core_model_load(struct ntk_core *core, const void *file, size_t file_byt
 #define NTK_CORE_FILE_NAME_BYTES 257
 void ntk_core_file_name(const void *file, size_t file_bytes,
                         char out_name[NTK_CORE_FILE_NAME_BYTES]);
-/* None of its executions may be running. */
+/* The caller ensures that no execution of it is running. */
 void ntk_core_model_unload(struct ntk_core_model *model);
 
 struct ntk_core_io {

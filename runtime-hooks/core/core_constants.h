@@ -31,7 +31,7 @@ struct core_constants {
 
 #define CORE_LANDING_BYTES_MIN 4096 /* smaller constants are copied */
 
-/* For struct ntk_neff_landing, with the core_constants as ctx. */
+/* Fits struct ntk_neff_landing, with the core_constants as ctx. */
 void *core_constants_take(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
                           bool *out_is_there);
 void core_constants_fini(struct core_constants *constants);

@@ -57,7 +57,7 @@ struct ntk_engine_core {
     struct ntk_engine_writes written; /* by programs since they were cleared */
     uint32_t semaphores[NTK_ISA_SEMAPHORES];
     bool events[NTK_ISA_EVENTS];
-    /* For the sequencers; reset to 0 only for programs with registers or calls. */
+    /* Used by the sequencers; reset to 0 only for programs with registers or calls. */
     int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];

@@ -158,7 +158,7 @@ bool engine_exchange_start(struct run *run, uint32_t dma_index);
 void engine_exchange_complete(struct run *run, uint32_t exchange_index);
 /* Whether the core has an unclaimed offer. */
 bool engine_exchange_waits(const struct run *run);
-/* For a group that has completed. */
+/* Called for a group that has completed. */
 void engine_remote_signal(struct run *run, const struct ntk_engine_dma *dma);
 void engine_pair_init(struct engine_group *group);
 void engine_pair_fini(struct engine_group *group);

@@ -43,7 +43,7 @@ bool ntk_select_sequence_bounds(const struct ntk_select_work *w, uint32_t p);
 bool ntk_select_dropout(const struct ntk_select_work *w, uint32_t p);
 bool ntk_select_random_row(const struct ntk_select_work *w, uint32_t p);
 bool ntk_select_random_state(const struct ntk_select_work *w, uint32_t p);
-/* Of all partitions at once. */
+/* Covers all partitions at once. */
 bool ntk_select_topk(const struct ntk_select_work *w);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ NRT_STATUS nrt_cc_prepare(const nrt_cc_comm_t *comm, const nrt_tensor_list_t *in
                           const nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
                           nrt_cc_op_type_t cc_op, struct nrt_cc_context **cc_ctx);
 
-/* With one more reference; NULL if invalid. */
+/* Adds a reference; NULL if invalid. */
 struct nrt_cc_context *nrt_cc_take(const struct nrt_cc_context *context);
 void nrt_cc_drop(struct nrt_cc_context *context);
 /* Ends the caller's hold on it. */

@@ -5,7 +5,7 @@
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_SENDRECV_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_SENDRECV_H
 
-/* With the gate write-locked. */
+/* The caller holds the gate's write lock. */
 void nrt_sendrecv_close_all(void);
 void nrt_sendrecv_forget_after_fork(void);
 

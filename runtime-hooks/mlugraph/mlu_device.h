@@ -36,9 +36,9 @@ struct mlu_device_ops {
     int (*tensor_create)(void *stream, enum mlu_tensor_kind kind, const struct mlu_type *type,
                          void **out_tensor, struct ntk_err *err);
     void (*tensor_destroy)(void *tensor);
-    /* For FILTER and CONST, before compiling a user of it; the array may then be freed. */
+    /* Called for FILTER and CONST, before compiling a user of it; the array may then be freed. */
     int (*tensor_bind)(void *tensor, const struct mlu_array *array, struct ntk_err *err);
-    /* For DATA, after compiling a user of it. */
+    /* Called for DATA, after compiling a user of it. */
     int (*tensor_allocate)(void *tensor, struct ntk_err *err);
     int (*tensor_upload)(void *tensor, const struct mlu_array *from, struct ntk_err *err);
     int (*tensor_download)(void *tensor, struct mlu_array *to, struct ntk_err *err);

@@ -36,7 +36,7 @@ const struct mlu_array *mlu_params_get(const struct mlu_params *params, const ch
 /* Takes ownership of the array, also on failure. */
 int mlu_params_add(struct mlu_params *params, const char *name, struct mlu_array *array,
                    struct ntk_err *err);
-/* In the raw form. */
+/* Writes the raw form. */
 int mlu_params_write(const struct mlu_params *params, const char *path, struct ntk_err *err);
 
 #endif

@@ -68,7 +68,7 @@ struct mlu_segment {
     uint32_t fire; /* where it runs: the last input operator, or the first of all */
 };
 
-/* In order of devices, then as they are found. 0 or -ENOMEM. */
+/* Sorted by device, then in discovery order. 0 or -ENOMEM. */
 int mlu_segments_find(const struct mlu_fuse_graph *graph, struct ntk_vec *out_segments,
                       struct ntk_err *err);
 void mlu_segments_fini(struct ntk_vec *segments);

@@ -49,7 +49,7 @@ void run_programs_fini(struct run_programs *programs);
 
 /* ---- anchors ---- */
 
-/* For a type by handle; NULL when there is none. */
+/* Finds an anchor of this type by its handle; NULL if unknown. */
 const struct popef_model_anchor *run_anchor_find(const struct popef_model *model,
                                                  const char *handle, enum popef_tensor_type type);
 bool run_anchor_lists(const struct popef_anchor *anchor, uint32_t program);
@@ -132,7 +132,7 @@ struct run_source {
     uint8_t *item;
 };
 
-/* For a tensor, a feed, or the given file; -ENODATA if nothing feeds the anchor. */
+/* Opens a tensor, a feed, or the given file; -ENODATA if nothing feeds the anchor. */
 int run_source_open(struct run_source *source, const struct popef_reader *reader,
                     const struct popef_model_anchor *anchor, const struct popef_metadata *metadata,
                     const char *path, uint64_t seed, bool has_seed, struct ntk_err *err);

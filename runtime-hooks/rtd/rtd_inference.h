@@ -57,7 +57,7 @@ bool rtd_fault_set(struct rtd_fault *fault, enum _Nrt__Nerr code, const char *fo
 struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
                                          const Nrt__InferRequest *asked, struct rtd_wait *wait,
                                          bool has_cookie, struct rtd_fault *fault);
-/* For a worker: executes it, handles its outputs and successors. */
+/* Called by a worker: executes it, handles its outputs and successors. */
 bool rtd_inference_run(struct ntk_core_queue_item *item, bool is_broken);
 void rtd_inference_done(struct ntk_core_queue_item *item);
 void rtd_inference_free(struct rtd_inference *inference);

@@ -167,10 +167,10 @@ struct rtd_manager {
     struct ntk_rpc_files *files; /* definitions of the services */
 };
 
-/* Without the lock. The manager owns core; NULL: why is the message of every answer. */
+/* Called without the lock. The manager owns core; NULL: why is the message of every answer. */
 int rtd_manager_open(struct rtd_manager *manager, struct ntk_core *core, const struct ntk_err *why,
                      const struct rtd_defaults *defaults, struct ntk_err *err);
-/* Without the lock, without any calls left: frees all models and groups. */
+/* Called without the lock when no calls are left: frees all models and groups. */
 void rtd_manager_close(struct rtd_manager *manager);
 
 extern const struct ntk_rpc_method rtd_methods[];
@@ -230,7 +230,7 @@ void rtd_model_leave(struct rtd_model *model, bool cancels);
 void rtd_model_take_back(struct rtd_manager *manager, uint32_t id);
 /* One of its inferences has ended. */
 void rtd_model_inference_over(struct rtd_model *model);
-/* Without the lock: frees it with everything, even if incomplete. */
+/* Called without the lock: frees it with all its parts, even if incomplete. */
 void rtd_model_destroy(struct rtd_model *model);
 /* One of its models was unloaded: a group of a closed session, or of one model, is removed with its
  * last model. */
@@ -259,7 +259,7 @@ void rtd_infer_forget(struct rtd_manager *manager, const struct rtd_model *model
 
 /* ---- captures ---- */
 
-/* Without the lock: captures of a model that is about to be unloaded. */
+/* Called without the lock: forgets captures of a model that is about to be unloaded. */
 void rtd_captures_forget(struct rtd_manager *manager, uint32_t model_id);
 /* After the last one. */
 void rtd_captures_close(struct rtd_manager *manager);

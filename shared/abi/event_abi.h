@@ -138,7 +138,7 @@ enum ntk_outcome {
     NTK_OUTCOME_COUNT
 };
 
-/* In the order of the report's error_summary. */
+/* Same order as in the report's error_summary. */
 enum ntk_error_class {
 #define NTK_ERROR_CLASS(id, symbol, name) NTK_ERROR_##symbol = id,
 #include "shared/abi/core_counts.def"

@@ -32,7 +32,7 @@ struct ntk_aws_header {
 struct ntk_aws_request {
     const char *method;
     const char *path; /* "/" or more; see above */
-    /* In order of their names. All headers that are sent and must be protected, with host and
+    /* Sorted by name. All headers that are sent and must be protected, with host and
      * x-amz-date (and x-amz-security-token), at most NTK_AWS_HEADERS_MAX. */
     const struct ntk_aws_header *headers;
     size_t header_count;

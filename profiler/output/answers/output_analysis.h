@@ -46,7 +46,7 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
                           struct ntk_buf *out);
 void ntk_output_path_json(const struct ntk_program *program, const struct ntk_critical_path *path,
                           struct ntk_json *json);
-/* Without its steps, so it does not grow with the execution. */
+/* Omits its steps, so it does not grow with the execution. */
 void ntk_output_path_brief_json(const struct ntk_program *program,
                                 const struct ntk_critical_path *path, struct ntk_json *json);
 

@@ -35,7 +35,7 @@ void ntk_output_more(struct ntk_buf *out, size_t row_count);
 void ntk_json_key_ns(struct ntk_json *json, const char *key, int64_t ps);
 /* part / whole, or null. */
 void ntk_json_key_share(struct ntk_json *json, const char *key, double part, double whole);
-/* As shown, or null. */
+/* Text as shown, or null. */
 void ntk_json_key_queue(struct ntk_json *json, const char *key, const char *name);
 void ntk_json_key_opcode(struct ntk_json *json, const char *key, uint8_t opcode);
 

@@ -24,7 +24,7 @@ struct ntk_operands_text {
     const char *compiler_operands; /* of a vendor's operation, else NULL */
     /* for a vendor's ACTIVATE, "" for other operations of a vendor; else NULL */
     const char *function;
-    /* For the caller's marks about these texts; initially 0. */
+    /* Free for the caller's marks on these texts; initially 0. */
     uint64_t *marks;
 };
 

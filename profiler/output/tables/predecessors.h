@@ -18,7 +18,7 @@
 
 struct ntk_predecessors;
 
-/* For a core with named instructions. 0 or -errno. */
+/* Requires a core with named instructions. 0 or -errno. */
 int ntk_predecessors_create(const struct ntk_export *export, size_t core_index,
                             struct ntk_predecessors **out_predecessors);
 void ntk_predecessors_destroy(struct ntk_predecessors *predecessors);

@@ -25,8 +25,8 @@ struct ntk_instruction_row {
     const char *label;           /* "TensorMatrix" for matrix products, else the title */
     const char *opcode;
     const char *operands;
-    /* As in the program: of the open encoding; of a vendor's if it differs from the executed one.
-     * */
+    /* Text in the program: always in the open encoding; in a vendor's if it differs from the
+     * executed one. */
     const char *operation, *compiler_operands;
     const char *activation; /* for a vendor's ACTIVATE, "" for its other operations */
     int64_t pc, compiler_pc;
@@ -229,7 +229,7 @@ struct ntk_kernel_row {
     int64_t line;
 };
 
-/* For the lists of framework calls; ids start at 1. */
+/* Used by the lists of framework calls; ids start at 1. */
 struct ntk_frame_row {
     int64_t id, location_id, parent_id; /* parent: 0 for a root */
     int64_t file_id, function_id, line;
@@ -337,7 +337,7 @@ struct ntk_metadata_row {
 struct ntk_profile_row {
     const char *name, *type, *profiler_version, *metrics_version, *neff_name, *path;
     int64_t is_cc_only;
-    /* For a partial capture: its place in the execution; else absent. */
+    /* A partial capture's place in the execution; else absent. */
     int64_t part_from_ns, part_to_ns, part_total_ns;
     const char *part_cores;
 };
@@ -401,7 +401,7 @@ NTK_ROWS(executions);        /* struct ntk_execution_row */
 NTK_ROWS(warnings);          /* struct ntk_warning_row */
 NTK_ROWS(summary);           /* union ntk_cell[NTK_SUMMARY_COUNT]; texts are absent */
 
-/* Of prepared transfers; absent for others. */
+/* Only for prepared transfers; absent for others. */
 int64_t ntk_rows_block_id(const struct ntk_moves *moves);
 /* A struct ntk_warning_row for each core without allocations, if the export requests them. */
 int ntk_rows_sbuf_warnings(const struct ntk_export *export, const char *category, ntk_row_put *put,
@@ -438,7 +438,7 @@ static inline int64_t ntk_rows_ns(int64_t ps)
 
     return ns - (ps % NTK_TRACE_PS_PER_NS < 0);
 }
-/* For untrusted files: values too large for a row are limited to the maximum. */
+/* Handles untrusted files: values too large for a row are limited to the maximum. */
 static inline int64_t ntk_rows_i64(uint64_t value)
 {
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;

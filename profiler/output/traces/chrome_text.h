@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define NTK_CHROME_NUMBER_BYTES 20U
-/* Of times in microseconds: sign, digits, point and three more. */
+/* Length of times in microseconds: sign, digits, point and three more. */
 #define NTK_CHROME_US_BYTES (NTK_CHROME_NUMBER_BYTES + 5U)
 
 static inline char *ntk_chrome_word(char *at, const char *word, size_t length)
