@@ -92,7 +92,7 @@ static void usage_errors_print_one_line_and_exit_with_2(void **state)
            "neuron-monitor: invalid value '9' for --verbose: expected 0 to 4\n" TRY);
 }
 
-static void a_configuration_that_cannot_be_used_is_one_line_and_1(void **state)
+static void an_unusable_configuration_prints_one_line_and_exits_with_1(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "c.json");
@@ -129,7 +129,7 @@ static void no_route(const struct ntk_http_request *request, struct ntk_http_res
     response->text = "taken\n";
 }
 
-static void a_port_in_use_is_one_line_and_1(void **state)
+static void a_port_in_use_prints_one_line_and_exits_with_1(void **state)
 {
     static const struct ntk_http_route routes[] = { { "/", no_route, NULL }, { NULL, NULL, NULL } };
     struct ntk_http_options options = { .address = { "127.0.0.1", 0 }, .routes = routes };
@@ -147,7 +147,7 @@ static void a_port_in_use_is_one_line_and_1(void **state)
     ntk_http_server_destroy(server);
 }
 
-static void a_database_that_cannot_be_made_is_one_line_and_1(void **state)
+static void failure_to_create_the_database_prints_one_line_and_exits_with_1(void **state)
 {
     struct test_run run = RUN((struct fixture *)*state, "--db", "/nonexistent/folder/x.db");
 
@@ -503,9 +503,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(usage_errors_print_one_line_and_exit_with_2),
-        CASE(a_configuration_that_cannot_be_used_is_one_line_and_1),
-        CASE(a_port_in_use_is_one_line_and_1),
-        CASE(a_database_that_cannot_be_made_is_one_line_and_1),
+        CASE(an_unusable_configuration_prints_one_line_and_exits_with_1),
+        CASE(a_port_in_use_prints_one_line_and_exits_with_1),
+        CASE(failure_to_create_the_database_prints_one_line_and_exits_with_1),
         CASE(once_is_one_whole_report),
         CASE(count_is_that_many_reports_numbered),
         CASE(lines_beyond_the_limit_are_reported_and_counted),

@@ -123,7 +123,7 @@ static void help_is_on_stdout(void **state)
     }
 }
 
-static void bad_files_are_one_sentence_and_exit_code_1(void **state)
+static void bad_files_print_one_message_and_exit_with_1(void **state)
 {
     struct fixture *f = *state;
     char *blocked = test_scratch_path(f->folder, "adder.neff/profiles"); /* below a file */
@@ -311,7 +311,7 @@ static void single_instructions_and_records_are_listed(void **state)
     expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "lists no records");
 }
 
-static void output_goes_to_the_file_that_is_named(void **state)
+static void output_goes_to_the_given_file(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "out.json");
@@ -511,7 +511,7 @@ static void every_nth_execution_is_recorded_in_a_file_with_its_number(void **sta
     assert_false(is_there(f, "adder.ntff"));
 }
 
-static void saved_outputs_are_named_with_the_number_of_their_execution(void **state)
+static void files_of_saved_outputs_contain_the_execution_number(void **state)
 {
     struct fixture *f = *state;
     char old[4096];
@@ -700,19 +700,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(usage_errors_print_one_line_and_exit_with_2),
         TEST(help_is_on_stdout),
-        TEST(bad_files_are_one_sentence_and_exit_code_1),
+        TEST(bad_files_print_one_message_and_exit_with_1),
         TEST(a_file_of_a_system_trace_is_reported_with_a_hint_to_use_d),
         TEST(a_cut_capture_is_shown_with_a_warning),
         TEST(a_summary_does_not_sum_truncated_records),
         TEST(a_capture_that_does_not_tell_its_neff_is_shown_with_a_warning),
         TEST(single_instructions_and_records_are_listed),
-        TEST(output_goes_to_the_file_that_is_named),
+        TEST(output_goes_to_the_given_file),
         TEST(a_neff_is_captured_and_read_back),
         TEST(a_pair_of_cores_is_one_capture_with_two_subgraphs),
         TEST(the_same_neff_produces_the_same_timeline),
         TEST(the_nth_execution_has_its_number_in_the_name),
         TEST(every_nth_execution_is_recorded_in_a_file_with_its_number),
-        TEST(saved_outputs_are_named_with_the_number_of_their_execution),
+        TEST(files_of_saved_outputs_contain_the_execution_number),
         TEST(inputs_can_be_written_again_before_each_execution),
         TEST(errors_are_listed_as_json),
         TEST(a_json_profile_can_be_indented),

@@ -398,7 +398,7 @@ static void hostile_answers_remain_plain_text(void **state)
     stop(&s);
 }
 
-static void firmware_provides_what_it_can_without_the_service(void **state)
+static void firmware_provides_partial_data_without_the_service(void **state)
 {
     struct fixture *f = *state;
 
@@ -460,7 +460,7 @@ int main(void)
         CASE(missing_required_metadata_is_an_error),
         CASE(a_silent_service_delays_no_caller),
         CASE(hostile_answers_remain_plain_text),
-        CASE(firmware_provides_what_it_can_without_the_service),
+        CASE(firmware_provides_partial_data_without_the_service),
         CASE(no_other_machine_is_taken_for_one_of_ec2),
         cmocka_unit_test(the_variables_of_the_sdks_count),
     };

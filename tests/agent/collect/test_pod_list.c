@@ -115,7 +115,7 @@ static void a_configured_resource_of_another_plug_in_is_counted(void **state)
     assert_int_equal(ntk_pod_resource_add(table, "x/y=device", &err), -E2BIG);
 }
 
-static void false_frames_are_rejected_and_the_old_list_is_kept(void **state)
+static void invalid_frames_are_rejected_and_the_old_list_is_kept(void **state)
 {
     static const struct {
         const char *bytes;
@@ -179,7 +179,7 @@ int main(void)
         cmocka_unit_test(cores_and_devices_come_in_order_and_once),
         cmocka_unit_test(dynamically_allocated_devices_count_by_their_driver),
         cmocka_unit_test(a_configured_resource_of_another_plug_in_is_counted),
-        cmocka_unit_test(false_frames_are_rejected_and_the_old_list_is_kept),
+        cmocka_unit_test(invalid_frames_are_rejected_and_the_old_list_is_kept),
         cmocka_unit_test(rows_beyond_the_limit_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -300,7 +300,7 @@ static void a_kubelet_is_asked_each_period_and_sooner_for_a_new_application(void
 
 /* -- failures --------------------------------------------------------------------------- */
 
-static void a_kubelet_that_is_away_is_a_sentence_and_may_come_later(void **state)
+static void an_absent_kubelet_is_reported_and_may_appear_later(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf message = { 0 };
@@ -319,7 +319,7 @@ static void a_kubelet_that_is_away_is_a_sentence_and_may_come_later(void **state
     ntk_snapshot_destroy(snapshot);
 }
 
-static void every_wrong_answer_is_a_sentence_without_pods(void **state)
+static void every_wrong_answer_is_reported_and_yields_no_pods(void **state)
 {
     static const char garbage[] = "\0\0\0\0\4\xff\xff\xff\xff";
     static const struct {
@@ -416,8 +416,8 @@ int main(void)
         T(the_container_name_takes_precedence_over_the_cores),
         T(names_of_log_files_are_taken_apart_or_refused),
         T(a_kubelet_is_asked_each_period_and_sooner_for_a_new_application),
-        T(a_kubelet_that_is_away_is_a_sentence_and_may_come_later),
-        T(every_wrong_answer_is_a_sentence_without_pods),
+        T(an_absent_kubelet_is_reported_and_may_appear_later),
+        T(every_wrong_answer_is_reported_and_yields_no_pods),
         T(a_silent_kubelet_is_given_up),
         T(an_endless_answer_is_given_up),
         T(neither_a_report_nor_the_end_waits_for_a_silent_kubelet),

@@ -282,7 +282,7 @@ static void conv_agrees_with_plain_loops(void **state)
     run_conv(5, NTK_DTYPE_BFLOAT16, 4);
 }
 
-static void conv_shows_what_runs_instead(void **state)
+static void the_conv_error_suggests_other_examples(void **state)
 {
     const struct ntk_example_options options = { .columns = columns };
     struct ntk_neff_build *build = NULL;
@@ -463,7 +463,7 @@ int main(void)
     /* A tensor engine with half the columns. */
     static const struct CMUnitTest tests_of_inf1[] = {
         cmocka_unit_test(mlp_agrees_with_plain_loops),
-        cmocka_unit_test(conv_shows_what_runs_instead),
+        cmocka_unit_test(the_conv_error_suggests_other_examples),
         cmocka_unit_test(attention_agrees_with_plain_loops),
         cmocka_unit_test(slow_attention_agrees_too),
         cmocka_unit_test(pipelines_agree_with_plain_loops),

@@ -174,7 +174,7 @@ static void an_execution_has_its_time_place_and_process(void **state)
     assert_null(value_of(span, "error.type"));
 }
 
-static void loads_and_collectives_have_words_of_their_own(void **state)
+static void loads_and_collectives_have_separate_attributes(void **state)
 {
     struct fixture *f = *state;
     struct ntk_span spans[3] = { execution(f, 1), execution(f, 2), execution(f, 3) };
@@ -253,7 +253,7 @@ static void a_child_is_in_the_trace_of_its_parent(void **state)
 }
 
 /* Ids are the same for the same span, and only then; an execution on two cores is one trace. */
-static void ids_depend_on_what_a_span_is_and_on_nothing_else(void **state)
+static void ids_depend_only_on_the_content_of_a_span(void **state)
 {
     struct fixture *f = *state;
     struct ntk_span spans[5] = { execution(f, 1), execution(f, 1), execution(f, 1), execution(f, 2),
@@ -349,10 +349,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(an_execution_has_its_time_place_and_process),
-        CASE(loads_and_collectives_have_words_of_their_own),
+        CASE(loads_and_collectives_have_separate_attributes),
         CASE(a_failure_is_the_status_with_its_name),
         CASE(a_child_is_in_the_trace_of_its_parent),
-        CASE(ids_depend_on_what_a_span_is_and_on_nothing_else),
+        CASE(ids_depend_only_on_the_content_of_a_span),
         CASE(a_process_that_is_not_in_the_snapshot_has_fewer_attributes),
         CASE(process_strings_arrive_in_valid_utf_8),
         CASE(many_spans_are_several_requests_and_a_failure_ends_none),

@@ -149,7 +149,7 @@ static uint64_t unfold(const Ntk__Prometheus__Histogram *histogram, int32_t firs
     return sum;
 }
 
-static void every_series_of_the_text_is_there(void **state)
+static void every_series_of_the_text_format_is_present(void **state)
 {
     struct fixture *f = *state;
 
@@ -272,7 +272,7 @@ static void quantiles_stay_within_the_stated_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(every_series_of_the_text_is_there),
+        CASE(every_series_of_the_text_format_is_present),
         CASE(a_histogram_has_classic_and_native_buckets),
         CASE(a_series_without_whole_histogram_has_classic_buckets_alone),
         CASE(quantiles_stay_within_the_stated_error),

@@ -227,7 +227,7 @@ static void check(const struct job *job, const struct ntk_joined *joined)
     is(job->what, 0, "estimate", joined->estimate_ns, job->estimate);
 }
 
-static void jobs_are_limited_by_what_they_were_written_with(void **state)
+static void jobs_are_limited_by_the_cause_they_were_built_with(void **state)
 {
     for (size_t i = 0; i < COUNT(jobs); i++) {
         const struct job *job = &jobs[i];
@@ -260,7 +260,7 @@ static void jobs_are_limited_by_what_they_were_written_with(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_are_limited_by_what_they_were_written_with),
+        cmocka_unit_test(jobs_are_limited_by_the_cause_they_were_built_with),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

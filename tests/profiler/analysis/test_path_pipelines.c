@@ -331,7 +331,7 @@ static void the_last_of_a_pipeline_drains_before_its_consumer_starts(void **stat
 
 /* A long operation of 500 ns with short ones of another opcode inside it; the last of them ends 20
  * ns after it. */
-static void a_long_instruction_owns_what_is_issued_inside_it(void **state)
+static void a_long_instruction_owns_instructions_issued_during_it(void **state)
 {
     struct hand_trace h;
     struct hand_answers a;
@@ -400,7 +400,7 @@ int main(void)
         cmocka_unit_test(an_engine_that_is_hidden_by_another_is_not_on_the_path),
         cmocka_unit_test(small_instructions_are_bound_by_their_issue),
         cmocka_unit_test(the_last_of_a_pipeline_drains_before_its_consumer_starts),
-        cmocka_unit_test(a_long_instruction_owns_what_is_issued_inside_it),
+        cmocka_unit_test(a_long_instruction_owns_instructions_issued_during_it),
         cmocka_unit_test(a_wait_without_a_recorded_change_is_unknown),
         cmocka_unit_test(invalid_records_do_not_break_the_sum),
     };

@@ -150,7 +150,7 @@ static void captures_whose_window_begins_at_0_are_of_the_first_of_their_model(vo
     assert_int_equal(placed(f, 0)->start_ns, HOST + 51000);
 }
 
-static void captures_of_no_length_are_of_the_first_that_took_no_time(void **state)
+static void zero_length_captures_belong_to_the_first_zero_length_execution(void **state)
 {
     struct fixture *f = *state;
 
@@ -235,7 +235,7 @@ int main(void)
         TEST(captures_are_of_the_execution_of_their_window),
         TEST(executions_that_begin_together_are_distinguished_by_their_length),
         TEST(captures_whose_window_begins_at_0_are_of_the_first_of_their_model),
-        TEST(captures_of_no_length_are_of_the_first_that_took_no_time),
+        TEST(zero_length_captures_belong_to_the_first_zero_length_execution),
         TEST(captures_of_another_process_or_model_are_not_placed),
         TEST(without_times_of_the_core_the_first_of_the_model_counts),
         TEST(an_execution_at_an_impossible_time_places_nothing),

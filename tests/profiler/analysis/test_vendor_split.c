@@ -171,7 +171,7 @@ static void durations_that_do_not_fit_stop_at_the_largest(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
+static void a_load_contains_the_steps_inside_it_on_its_core(void **state)
 {
     struct fixture *f = *state;
     struct ntk_load_split split;
@@ -229,7 +229,7 @@ static void allocate(struct fixture *f, uint64_t at_ns, const char *usage, const
     vendor_folder_span(&f->folder, "nrt_dma_mem_alloc", 5, at_ns, at_ns + 10, pairs, stop);
 }
 
-static void an_allocation_that_failed_shows_what_filled_the_memory(void **state)
+static void a_failed_allocation_shows_the_memory_contents(void **state)
 {
     struct fixture *f = *state;
     struct ntk_out_of_memory memory;
@@ -492,8 +492,8 @@ int main(void)
         TEST(an_execution_is_split_by_its_moments),
         TEST(the_end_of_a_run_is_on_its_cores_clock),
         TEST(durations_that_do_not_fit_stop_at_the_largest),
-        TEST(a_load_holds_what_is_inside_of_it_on_its_core),
-        TEST(an_allocation_that_failed_shows_what_filled_the_memory),
+        TEST(a_load_contains_the_steps_inside_it_on_its_core),
+        TEST(a_failed_allocation_shows_the_memory_contents),
         TEST(uses_beyond_the_last_that_there_is_room_for_are_other),
         TEST(a_failure_for_another_reason_is_not_out_of_memory),
         TEST(the_place_of_memory_is_whole_or_unknown),

@@ -712,7 +712,7 @@ static void a_later_version_is_read_with_a_note(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_cut_trace_info_still_names_what_it_can(void **state)
+static void a_truncated_trace_info_still_reports_its_intact_fields(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->path, "trace_info.pb");
@@ -808,7 +808,7 @@ int main(void)
         TEST(memory_share_is_absent_without_the_memory_size),
         TEST(the_ultraserver_of_the_machine_is_shown),
         TEST(a_later_version_is_read_with_a_note),
-        TEST(a_cut_trace_info_still_names_what_it_can),
+        TEST(a_truncated_trace_info_still_reports_its_intact_fields),
         TEST(a_long_trace_is_sorted_in_files),
 #undef TEST
     };

@@ -83,7 +83,7 @@ static void a_context_runs_its_function_on_its_device(void **state)
     assert_int_equal(cnrtSetCurrentDevice(dev), CNRT_RET_SUCCESS);
 }
 
-static void an_invocation_with_what_does_not_fit_is_refused(void **state)
+static void an_invocation_with_mismatched_arguments_is_rejected(void **state)
 {
     cnrtModel_t model = model_of(state);
     cnrtFunction_t function = function_of(model, "again");
@@ -126,7 +126,7 @@ static void an_invocation_with_what_does_not_fit_is_refused(void **state)
     assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
 }
 
-static void a_model_shows_what_is_in_it(void **state)
+static void a_model_shows_its_contents(void **state)
 {
     struct cards *cards = *state;
     cnrtModel_t model = model_of(state);
@@ -220,8 +220,8 @@ int main(void)
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
         CARDS(a_context_runs_its_function_on_its_device),
-        CARDS(an_invocation_with_what_does_not_fit_is_refused),
-        CARDS(a_model_shows_what_is_in_it),
+        CARDS(an_invocation_with_mismatched_arguments_is_rejected),
+        CARDS(a_model_shows_its_contents),
         CARDS(a_bare_neff_is_a_model_of_one_function),
         CARDS(a_file_that_is_not_a_model_is_refused),
     };

@@ -59,7 +59,7 @@ static void the_library_opens_and_closes_any_number_of_times(void **state)
     }
 }
 
-static void devices_are_what_the_program_may_see(void **state)
+static void devices_are_limited_to_the_visible_ones(void **state)
 {
     unsigned int count = 0;
     cnrtDev_t dev = 0;
@@ -390,7 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CARDS(calls_before_the_library_is_opened_fail),
         CARDS(the_library_opens_and_closes_any_number_of_times),
-        CARDS(devices_are_what_the_program_may_see),
+        CARDS(devices_are_limited_to_the_visible_ones),
         CARDS(a_machine_without_a_name_is_one_of_cards),
         CARDS(a_fake_device_is_good_for_nothing_that_needs_one),
         CARDS(threads_have_their_own_devices_and_errors),

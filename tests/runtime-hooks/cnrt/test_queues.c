@@ -260,7 +260,7 @@ static void tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters(void 
     ntk_cnrt_program_drop(program);
 }
 
-static void queues_run_what_they_have_before_the_library_closes(void **state)
+static void queues_run_their_tasks_before_the_library_closes(void **state)
 {
     cnrtQueue_t queue = queue_make();
     struct ntk_cnrt_program *program = cards_program("op");
@@ -378,7 +378,7 @@ int main(void)
         CARDS(synchronising_a_device_waits_for_its_queues_and_no_others),
         CARDS(a_task_gets_cores_of_the_clusters_it_may_have),
         CARDS(tasks_of_queues_run_side_by_side_as_long_as_there_are_clusters),
-        CARDS(queues_run_what_they_have_before_the_library_closes),
+        CARDS(queues_run_their_tasks_before_the_library_closes),
         CARDS(records_name_the_queue_by_a_number_that_is_taken_again),
     };
 

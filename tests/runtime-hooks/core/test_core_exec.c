@@ -18,7 +18,7 @@
 #define THREADS 4
 #define ROUNDS 25
 
-static void an_execution_computes_what_the_program_says(void **state)
+static void an_execution_computes_the_results_of_the_program(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -353,7 +353,7 @@ static void a_paced_execution_takes_the_host_as_long_as_the_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPEN(an_execution_computes_what_the_program_says),
+        OPEN(an_execution_computes_the_results_of_the_program),
         OPEN(a_tensor_counts_the_executions_that_wrote_it),
         OPEN(wrong_tensors_are_refused_and_write_nothing),
         SHUT(a_nan_ends_an_execution_only_where_that_was_asked_for),

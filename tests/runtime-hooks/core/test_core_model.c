@@ -33,7 +33,7 @@ static uint64_t used(struct core_fixture *f)
     return memory.used_bytes;
 }
 
-static void a_model_shows_what_the_file_says(void **state)
+static void a_model_shows_the_properties_in_its_file(void **state)
 {
     const struct test_model_options model = { .name = "second adder" };
     struct core_fixture *f = *state;
@@ -318,7 +318,7 @@ static void listeners_end_with_their_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPEN(a_model_shows_what_the_file_says),
+        OPEN(a_model_shows_the_properties_in_its_file),
         OPEN(models_without_a_core_go_where_fewest_are),
         OPEN(memory_of_a_model_comes_back_when_it_goes),
         cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_rejected_and_leaves_no_memory,

@@ -77,7 +77,7 @@ static size_t segments_count(const char *path)
     return count;
 }
 
-static void a_second_library_is_refused_and_the_first_goes_on(void **state)
+static void a_second_library_is_rejected_and_the_first_continues(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -165,7 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
-        TEST(a_second_library_is_refused_and_the_first_goes_on),
+        TEST(a_second_library_is_rejected_and_the_first_continues),
         TEST(the_process_that_closes_makes_room_for_the_other),
         TEST(a_forked_child_may_open_its_own_machine),
         TEST(a_machine_that_is_open_is_neither_built_nor_removed),

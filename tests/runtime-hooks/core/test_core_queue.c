@@ -119,7 +119,7 @@ static void numbers_that_were_never_submitted_are_refused(void **state)
     close(fd);
 }
 
-static void a_broken_queue_tells_what_waits_and_refuses_the_rest(void **state)
+static void a_broken_queue_notifies_waiters_and_rejects_new_tasks(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_notifier *notifier = ntk_core_notifier_create(f->crew);
@@ -141,7 +141,7 @@ static void a_broken_queue_tells_what_waits_and_refuses_the_rest(void **state)
     ntk_core_notifier_destroy(notifier);
 }
 
-static void a_stop_runs_what_is_queued(void **state)
+static void a_stop_runs_queued_work(void **state)
 {
     struct queue_fixture *f = *state;
 
@@ -174,7 +174,7 @@ static void own_queue_feed(struct ntk_core_queue *own)
     }
 }
 
-static void a_destroyed_queue_runs_what_is_queued(void **state)
+static void a_destroyed_queue_runs_its_queued_tasks(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_notifier *notifier = ntk_core_notifier_create(f->crew);
@@ -244,9 +244,9 @@ int main(void)
         QUEUE_TEST(a_full_queue_refuses_until_one_is_complete),
         QUEUE_TEST(a_full_queue_that_waits_takes_the_item_when_there_is_room),
         QUEUE_TEST(numbers_that_were_never_submitted_are_refused),
-        QUEUE_TEST(a_broken_queue_tells_what_waits_and_refuses_the_rest),
-        QUEUE_TEST(a_stop_runs_what_is_queued),
-        QUEUE_TEST(a_destroyed_queue_runs_what_is_queued),
+        QUEUE_TEST(a_broken_queue_notifies_waiters_and_rejects_new_tasks),
+        QUEUE_TEST(a_stop_runs_queued_work),
+        QUEUE_TEST(a_destroyed_queue_runs_its_queued_tasks),
         QUEUE_TEST(items_know_when_they_were_submitted_began_and_ended),
         QUEUE_TEST(a_wait_ends_at_its_time_and_leaves_the_item_alone),
     };

@@ -213,7 +213,7 @@ static uint8_t *left_over_make(size_t *out_bytes)
     return bytes;
 }
 
-static void a_node_finds_nothing_of_the_one_before(void **state)
+static void a_node_finds_no_data_of_the_previous_node(void **state)
 {
     static uint8_t ones[PIPELINE_BYTES], zeros[PIPELINE_BYTES], got[PIPELINE_BYTES];
     struct core_fixture *f = *state;
@@ -378,7 +378,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(nodes_take_turns_where_they_do_not_fit_together),
         TEST(all_nodes_have_memory_next_to_the_cores_that_they_share),
-        TEST(a_node_finds_nothing_of_the_one_before),
+        TEST(a_node_finds_no_data_of_the_previous_node),
         TEST(callers_at_once_do_not_meet),
         cmocka_unit_test_setup_teardown(switches_are_counted_and_an_execution_counts_once,
                                         core_fixture_prepare, core_fixture_teardown),

@@ -62,7 +62,7 @@ static void build(const char *instance)
     }
 }
 
-static void a_built_machine_shows_what_it_is(void **state)
+static void a_built_machine_shows_its_properties(void **state)
 {
     char link[256];
     char path[1024];
@@ -215,7 +215,7 @@ static int has_process(void *ctx)
     return ntk_core_soft_holder(ctx, NTK_SOFT_LOCK_PROCESS) != 0;
 }
 
-static void a_build_returns_when_the_tree_of_another_process_is_there(void **state)
+static void a_build_returns_once_another_process_has_created_the_tree(void **state)
 {
     const struct ntk_core_soft_options whatever = { .instance = NULL };
     struct ntk_core_soft *soft = NULL;
@@ -563,10 +563,10 @@ int main(void)
 
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(a_built_machine_shows_what_it_is),
+        TEST(a_built_machine_shows_its_properties),
         TEST(a_different_instance_type_rebuilds_the_tree),
         TEST(readers_find_a_whole_machine_or_none),
-        TEST(a_build_returns_when_the_tree_of_another_process_is_there),
+        TEST(a_build_returns_once_another_process_has_created_the_tree),
         TEST(leftovers_of_a_killed_process_are_not_taken_for_this_machine),
         TEST(the_new_layout_moves_stats),
         TEST(memory_shows_at_close_of_a_round_and_sums_hold),

@@ -64,7 +64,7 @@ static void an_endless_polling_loop_stops_at_the_limit(void **state)
 }
 
 /* By hand: a branch takes 64 cycles at 1.4 GHz, for one hour. */
-static void endless_loops_count_what_they_would_have_done(void **state)
+static void endless_loops_count_instructions_until_the_timeout(void **state)
 {
     struct engine_fixture *f = *state;
     uint64_t expected = 3600000000000000ULL / CYCLES_64_PS;
@@ -123,7 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FLOW_TEST(a_loop_that_changes_nothing_is_ended_at_the_limit),
         FLOW_TEST(an_endless_polling_loop_stops_at_the_limit),
-        FLOW_TEST(endless_loops_count_what_they_would_have_done),
+        FLOW_TEST(endless_loops_count_instructions_until_the_timeout),
         FLOW_TEST(two_engines_that_play_ball_for_ever_are_seen_through),
         FLOW_TEST(a_loop_that_waits_for_something_ends_when_it_comes),
         FLOW_TEST(a_loop_that_counts_for_ever_is_ended_by_the_limit),

@@ -144,7 +144,7 @@ static void eight_values_are_found_and_replaced_once_each(void **state)
     }
 }
 
-static void places_of_what_is_not_zero_are_listed_and_counted(void **state)
+static void positions_of_nonzero_elements_are_listed_and_counted(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_NONZERO_WITH_COUNT, N + 1);
@@ -197,7 +197,7 @@ int main(void)
         SELECT_TEST(a_shuffle_permutes_each_quadrant_in_place),
         SELECT_TEST(batch_statistics_return_mean_and_variance),
         SELECT_TEST(eight_values_are_found_and_replaced_once_each),
-        SELECT_TEST(places_of_what_is_not_zero_are_listed_and_counted),
+        SELECT_TEST(positions_of_nonzero_elements_are_listed_and_counted),
         SELECT_TEST(bounds_of_sequences_skip_the_padding),
     };
 

@@ -47,7 +47,7 @@ static void a_transfer_is_split_over_queues_and_waits_for_its_engine(void **stat
                      (log.records[18].end_ps - log.records[1].start_ps) / 1000);
 }
 
-static void data_of_a_transfer_is_there_when_it_completes_not_before(void **state)
+static void transfer_data_is_visible_on_completion_and_not_before(void **state)
 {
     struct engine_fixture *f = *state;
     uint32_t queue = engine_fixture_queue(f, 16);
@@ -282,7 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RUN_TEST(a_transfer_is_split_over_queues_and_waits_for_its_engine),
-        RUN_TEST(data_of_a_transfer_is_there_when_it_completes_not_before),
+        RUN_TEST(transfer_data_is_visible_on_completion_and_not_before),
         RUN_TEST(groups_start_by_id_and_add_the_number_of_queues),
         RUN_TEST(descriptors_reach_the_state_buffer_by_partition_and_offset),
         RUN_TEST(an_indirect_copy_gathers_rows_and_stops_or_skips_out_of_bounds),

@@ -41,7 +41,7 @@ static struct ntk_neff_transfer *transfer_begin(struct ops *s, enum ntk_neff_tra
     return t;
 }
 
-static void one_source_is_folded_with_what_the_destination_holds(void **state)
+static void one_source_is_combined_with_the_destination(void **state)
 {
     struct ops *s = *state;
     const float *a = engine_fixture_memory(&s->f, s->a);
@@ -176,7 +176,7 @@ static void a_sum_into_one_of_its_sources_is_the_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPS_TEST(one_source_is_folded_with_what_the_destination_holds),
+        OPS_TEST(one_source_is_combined_with_the_destination),
         OPS_TEST(a_list_of_sources_is_folded_and_written),
         OPS_TEST(a_transfer_casts_and_transposes),
         OPS_TEST(a_transfer_onto_its_own_source_reads_first),

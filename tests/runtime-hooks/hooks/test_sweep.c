@@ -76,7 +76,7 @@ static void a_start_sweeps_old_dead_segments_without_a_holder(void **state)
 
 /* Killed between creating its file and writing the magic: it holds nothing worth keeping for a
  * minute. */
-static void a_start_sweeps_what_was_killed_before_it_was_ready(void **state)
+static void startup_removes_leftovers_of_processes_killed_during_startup(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child;
@@ -134,7 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HOOKS_TEST(a_start_sweeps_old_dead_segments_without_a_holder),
-        HOOKS_TEST(a_start_sweeps_what_was_killed_before_it_was_ready),
+        HOOKS_TEST(startup_removes_leftovers_of_processes_killed_during_startup),
         HOOKS_TEST(a_start_sweeps_the_files_of_a_killed_process_that_was_not_reaped),
         HOOKS_TEST(a_start_sweeps_nothing_that_lives),
     };

@@ -31,7 +31,7 @@ static int teardown(void **state)
     return core_fixture_teardown(state);
 }
 
-static void a_session_has_what_ran_between_start_and_stop_until_it_is_dropped(void **state)
+static void a_session_keeps_executions_from_start_to_stop_until_dropped(void **state)
 {
     struct core_fixture *f = *state;
     char *path = test_scratch_path(f->folder, "session.ntff");
@@ -79,7 +79,7 @@ static void so_many_sessions_wait_and_go_by_core_or_with_the_end(void **state)
     assert_int_equal(ntk_session_drop(0, NTK_CORE_ANY), 0);
 }
 
-static void the_latest_execution_is_there_when_it_is_asked_for(void **state)
+static void the_latest_execution_is_available_on_request(void **state)
 {
     struct core_fixture *f = *state;
     struct core_adder adder;
@@ -141,9 +141,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, teardown)
-        TEST(a_session_has_what_ran_between_start_and_stop_until_it_is_dropped),
+        TEST(a_session_keeps_executions_from_start_to_stop_until_dropped),
         TEST(so_many_sessions_wait_and_go_by_core_or_with_the_end),
-        TEST(the_latest_execution_is_there_when_it_is_asked_for),
+        TEST(the_latest_execution_is_available_on_request),
         TEST(a_recorded_device_is_not_profiled_too),
         TEST(the_end_of_a_machine_ends_both),
     };

@@ -128,7 +128,7 @@ static const char *list(const char *folders)
     return text;
 }
 
-static void the_named_runtime_takes_precedence(void **state)
+static void the_configured_runtime_takes_precedence(void **state)
 {
     const char *named = link_to(vendor, "named");
 
@@ -230,7 +230,7 @@ static void a_search_without_a_runtime_finds_nothing(void **state)
 }
 
 /* Last, because the library stays loaded. */
-static void a_loaded_runtime_comes_before_all_but_the_named_one(void **state)
+static void a_loaded_runtime_has_precedence_after_the_configured_one(void **state)
 {
     char *loaded = join(getenv("NTK_LIB_DIR"), "vendor-node2/" SONAME);
     const char *named = link_to(vendor, "named");
@@ -249,14 +249,14 @@ static void a_loaded_runtime_comes_before_all_but_the_named_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_named_runtime_takes_precedence),
+        cmocka_unit_test(the_configured_runtime_takes_precedence),
         cmocka_unit_test(folders_are_searched_in_order),
         cmocka_unit_test(folders_may_be_set_by_the_program),
         cmocka_unit_test(an_empty_folder_of_the_list_is_the_working_one),
         cmocka_unit_test(files_that_are_not_runtimes_are_skipped),
         cmocka_unit_test(the_hooks_are_never_found_themselves),
         cmocka_unit_test(a_search_without_a_runtime_finds_nothing),
-        cmocka_unit_test(a_loaded_runtime_comes_before_all_but_the_named_one),
+        cmocka_unit_test(a_loaded_runtime_has_precedence_after_the_configured_one),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -196,7 +196,7 @@ static int reports_came(void *ctx)
 
 /* Method: the callback blocks the implicit queue; the explicit one gets requests faster than it
  * works. */
-static void reports_count_what_the_queues_refused(void **state)
+static void reports_count_executions_that_the_queues_rejected(void **state)
 {
     static const char *const monitor[] = { "neuron-monitor", "--period", "100ms", NULL };
     const struct runtime *runtime = *state;
@@ -444,7 +444,7 @@ static void the_names_have_two_versions_and_the_newer_is_the_default(void **stat
                      dlvsym(RTLD_DEFAULT, "nrta_is_completed", "NRT_2.0.0"));
 }
 
-static void a_close_completes_what_is_queued_and_handles_stay_harmless(void **state)
+static void a_close_completes_queued_work_and_handles_stay_harmless(void **state)
 {
     nrta_error_tracker_t *tracker = NULL;
     const nrta_error_t *errors = NULL;
@@ -594,14 +594,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, runtime_teardown)
         TEST(implicit_executions_queue_call_back_in_order_and_refuse_when_full),
-        TEST(reports_count_what_the_queues_refused),
+        TEST(reports_count_executions_that_the_queues_rejected),
         TEST(errors_of_implicit_executions_come_by_callback),
         TEST(a_close_drains_and_callbacks_may_call_the_library),
         TEST(the_implicit_queue_is_absent_without_the_variable),
         TEST(the_2_x_form_transfers_executes_and_tracks_errors),
         TEST(the_3_0_form_writes_statuses_and_signals_eventfds),
         TEST(the_names_have_two_versions_and_the_newer_is_the_default),
-        TEST(a_close_completes_what_is_queued_and_handles_stay_harmless),
+        TEST(a_close_completes_queued_work_and_handles_stay_harmless),
         TEST(threads_schedule_transfer_and_query_concurrently),
         TEST(calls_of_the_collectives_library_are_inert),
     };

@@ -122,7 +122,7 @@ static void ranks_killed_before_all_are_there_are_forgotten(void **state)
     }
 }
 
-static void a_start_sweeps_what_killed_ranks_left(void **state)
+static void startup_removes_leftovers_of_killed_ranks(void **state)
 {
     const struct runtime *runtime = *state;
     struct observed lonely = observed_start(runtime->folder, rank_run, "0");
@@ -182,7 +182,7 @@ int main(void)
         TEST(processes_gather_and_wait_for_each_other),
         TEST(a_rank_that_is_killed_ends_the_others),
         TEST(ranks_killed_before_all_are_there_are_forgotten),
-        TEST(a_start_sweeps_what_killed_ranks_left),
+        TEST(startup_removes_leftovers_of_killed_ranks),
         TEST(a_rank_that_never_comes_is_a_timeout),
 #undef TEST
     };

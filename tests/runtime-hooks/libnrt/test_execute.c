@@ -44,7 +44,7 @@ static void y_check(nrt_tensor_t *tensor, int times)
     free(y);
 }
 
-static void a_model_computes_what_its_program_says(void **state)
+static void a_model_computes_the_results_of_its_program(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -114,7 +114,7 @@ static void a_program_that_cannot_go_on_is_a_timeout_at_once(void **state)
     loaded_fini(&loaded);
 }
 
-static void a_cpu_node_takes_what_the_core_made(void **state)
+static void a_cpu_node_reads_the_output_of_the_core(void **state)
 {
     struct test_model_options options = { .cpu_after = 1 };
     struct loaded loaded;
@@ -285,11 +285,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(a_model_computes_what_its_program_says),
+        TEST(a_model_computes_the_results_of_its_program),
         TEST(repetition_feeds_outputs_back),
         TEST(nan_finishes_with_its_own_status_and_valid_outputs),
         TEST(a_program_that_cannot_go_on_is_a_timeout_at_once),
-        TEST(a_cpu_node_takes_what_the_core_made),
+        TEST(a_cpu_node_reads_the_output_of_the_core),
         TEST(a_device_time_beyond_the_limit_is_a_timeout),
         TEST(a_capture_holds_the_first_execution_after_its_start),
         TEST(threads_load_run_and_unload_at_once),

@@ -168,7 +168,7 @@ static void the_environment_chooses_the_layout_of_the_files(void **state)
     ntk_vendor_trace_info_free(info);
 }
 
-static void options_say_what_is_recorded(void **state)
+static void options_select_the_recorded_data(void **state)
 {
     struct runtime *runtime = *state;
     nrt_inspect_config_t *config = NULL;
@@ -324,7 +324,7 @@ int main(void)
         TEST(misuse_answers_by_the_table), /* first, because nothing is open yet */
         TEST(everything_the_environment_asks_for_is_in_the_folder),
         TEST(the_environment_chooses_the_layout_of_the_files),
-        TEST(options_say_what_is_recorded),
+        TEST(options_select_the_recorded_data),
         TEST(the_older_trace_goes_to_one_file),
         TEST(bounds_are_checked_only_where_whole_cores_are_recorded),
 #undef TEST

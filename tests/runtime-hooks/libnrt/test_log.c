@@ -119,7 +119,7 @@ static void lines_have_the_form_of_the_vendor(void **state)
     free(path);
 }
 
-static void levels_are_an_order_and_bad_words_mean_the_default(void **state)
+static void log_levels_are_ordered_and_invalid_names_mean_the_default(void **state)
 {
     static const struct {
         const char *level;
@@ -326,7 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(lines_have_the_form_of_the_vendor),
-        TEST(levels_are_an_order_and_bad_words_mean_the_default),
+        TEST(log_levels_are_ordered_and_invalid_names_mean_the_default),
         TEST(each_component_has_its_own_variables),
         TEST(the_syslog_gets_each_level_from_info_on),
         TEST(a_failed_load_leaves_cause_chain_and_information),

@@ -106,7 +106,7 @@ static void tensors_count_with_their_size(void **state)
     assert_int_equal(seen.host_total, 0);
 }
 
-static void a_model_counts_what_its_file_says_and_returns_it(void **state)
+static void a_model_counts_the_memory_in_its_file_and_releases_it(void **state)
 {
     const struct runtime *runtime = *state;
     struct test_model_options options = { .virtual_bytes = 65 * MIB, .tmp_bytes = 1000 };
@@ -331,7 +331,7 @@ static void the_log_of_a_shortage_can_be_switched_off(void **state)
     free(log_path);
 }
 
-static void reports_on_request_say_what_is_allocated_now(void **state)
+static void requested_reports_list_current_allocations(void **state)
 {
     static char text[1 << 16];
     const struct runtime *runtime = *state;
@@ -424,13 +424,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(tensors_count_with_their_size),
-        TEST(a_model_counts_what_its_file_says_and_returns_it),
+        TEST(a_model_counts_the_memory_in_its_file_and_releases_it),
         TEST(close_returns_everything_that_was_left),
         TEST(two_hundred_loads_leave_nothing),
         TEST(a_full_stack_refuses_and_recovers),
         TEST(an_exhausted_stack_leaves_tables_and_logs),
         TEST(the_log_of_a_shortage_can_be_switched_off),
-        TEST(reports_on_request_say_what_is_allocated_now),
+        TEST(requested_reports_list_current_allocations),
         TEST(the_memory_of_a_device_is_in_no_core_file),
     };
 

@@ -160,7 +160,7 @@ static uint8_t *meeting_model(enum meeting meeting, uint32_t lnc, size_t *out_by
     return test_build_finish(build, out_bytes);
 }
 
-static void the_cores_of_a_pair_exchange_what_they_loaded(void **state)
+static void the_cores_of_a_pair_exchange_their_loaded_data(void **state)
 {
     struct loaded loaded;
     size_t bytes;
@@ -362,7 +362,7 @@ static uint8_t *peek_model(size_t *out_bytes)
     return test_build_finish(build, out_bytes);
 }
 
-static void a_model_finds_nothing_of_the_one_before_it(void **state)
+static void a_model_finds_no_data_of_the_previous_model(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded adder;
@@ -447,13 +447,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(both_subgraphs_of_a_pair_run_on_their_own_cores),
-        TEST(the_cores_of_a_pair_exchange_what_they_loaded),
+        TEST(the_cores_of_a_pair_exchange_their_loaded_data),
         TEST(cores_of_a_pair_that_miss_each_other_have_timed_out),
         TEST(half_a_pair_is_not_loaded),
         TEST(logical_cores_of_another_size_are_refused),
         TEST(replicas_take_turns),
         TEST(a_model_of_two_cores_is_copied_whole),
-        TEST(a_model_finds_nothing_of_the_one_before_it),
+        TEST(a_model_finds_no_data_of_the_previous_model),
         TEST(code_for_the_host_comes_only_from_ones_own_files),
 #undef TEST
     };

@@ -80,7 +80,7 @@ static void a_core_belongs_to_one_process_until_it_closes_or_ends(void **state)
     }
 }
 
-static void num_cores_takes_what_is_free(void **state)
+static void num_cores_selects_free_cores(void **state)
 {
     const struct runtime *runtime = current(state);
     struct observed other = observed_start(runtime->folder, owner, "0");
@@ -308,7 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(a_core_belongs_to_one_process_until_it_closes_or_ends),
-        TEST(num_cores_takes_what_is_free),
+        TEST(num_cores_selects_free_cores),
         TEST(a_different_instance_type_is_rejected_while_the_machine_is_in_use),
         TEST(a_forked_child_starts_anew_and_leaves_the_parent_alone),
         TEST(a_child_of_a_busy_parent_can_do_all_that_the_parent_can),

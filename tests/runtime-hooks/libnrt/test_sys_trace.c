@@ -184,7 +184,7 @@ static void loads_tensors_and_memory_are_reported(void **state)
     json_decref(root);
 }
 
-static void only_what_was_asked_for_is_recorded(void **state)
+static void only_requested_records_are_written(void **state)
 {
     nrt_sys_trace_config_t *config = NULL;
     const char **types = NULL;
@@ -377,7 +377,7 @@ int main(void)
         TRACE_TEST(a_client_finds_its_executions_on_its_core),
         TRACE_TEST(two_physical_cores_have_a_span_each),
         TRACE_TEST(loads_tensors_and_memory_are_reported),
-        TRACE_TEST(only_what_was_asked_for_is_recorded),
+        TRACE_TEST(only_requested_records_are_written),
         TRACE_TEST(events_that_are_fetched_are_gone),
         TRACE_TEST(a_full_ring_keeps_the_newest),
         TRACE_TEST(executions_and_fetches_go_on_together),

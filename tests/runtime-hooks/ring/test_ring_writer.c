@@ -158,7 +158,7 @@ static void *read_all(void *ctx)
 }
 
 /* Method: a ring far too small for its readers, so that the writer overtakes them all the time. */
-static void two_readers_of_a_racing_writer_count_exactly_what_they_miss(void **state)
+static void two_readers_of_a_racing_writer_count_exactly_the_records_they_miss(void **state)
 {
     static struct race race;
     pthread_t readers[2];
@@ -194,7 +194,7 @@ int main(void)
         cmocka_unit_test(a_record_arrives_unchanged),
         cmocka_unit_test(a_reused_ring_continues_its_count),
         cmocka_unit_test(a_record_inside_a_record_is_dropped_and_counted),
-        cmocka_unit_test(two_readers_of_a_racing_writer_count_exactly_what_they_miss),
+        cmocka_unit_test(two_readers_of_a_racing_writer_count_exactly_the_records_they_miss),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

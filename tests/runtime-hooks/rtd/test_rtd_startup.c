@@ -57,7 +57,7 @@ static int signal_take(void)
     return sigtimedwait(&signals, NULL, &at_once);
 }
 
-static void three_attempts_are_made_half_a_second_apart(void **state)
+static void there_are_three_attempts_half_a_second_apart(void **state)
 {
     (void)state;
     signalled_in = 0;
@@ -86,7 +86,7 @@ static void a_signal_ends_the_attempts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_attempts_are_made_half_a_second_apart),
+        cmocka_unit_test(there_are_three_attempts_half_a_second_apart),
         cmocka_unit_test(a_signal_ends_the_attempts),
     };
 

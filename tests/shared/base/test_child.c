@@ -78,7 +78,7 @@ static uint64_t stop(struct watcher *watcher)
     return took_ns;
 }
 
-static void no_child_is_not_waited_for(void **state)
+static void without_a_child_there_is_no_wait(void **state)
 {
     struct watcher watcher = { .polite = 0 };
 
@@ -106,7 +106,7 @@ static void a_child_that_keeps_running_is_killed_after_its_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_child_is_not_waited_for),
+        cmocka_unit_test(without_a_child_there_is_no_wait),
         cmocka_unit_test(the_wait_for_a_child_ends_when_it_exits),
         cmocka_unit_test(a_child_that_keeps_running_is_killed_after_its_time),
     };

@@ -145,7 +145,7 @@ static int run_last(int argc, char **argv)
     return strcmp(argv[0], "last") == 0 ? 40 + argc : -1;
 }
 
-static void a_command_runs_with_what_follows_it(void **state)
+static void a_command_runs_with_the_arguments_after_it(void **state)
 {
     static const struct ntk_opt_command commands[] = { { "first", NULL },
                                                        { "last", run_last },
@@ -233,7 +233,7 @@ int main(void)
         cmocka_unit_test(a_value_may_be_omitted),
         cmocka_unit_test(rejects_unknown_options),
         cmocka_unit_test(a_choice_is_one_of_its_words),
-        cmocka_unit_test(a_command_runs_with_what_follows_it),
+        cmocka_unit_test(a_command_runs_with_the_arguments_after_it),
         cmocka_unit_test(a_program_without_operands_rejects_operands),
         cmocka_unit_test(help_version_and_completion_end_with_success),
         cmocka_unit_test(stops_at_the_first_operand_on_request),

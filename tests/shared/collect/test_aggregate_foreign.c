@@ -311,7 +311,7 @@ static void stored_totals_of_another_runtime_continue_without_unwatched_time(voi
     assert_int_equal(core->effective_flops.total, 10);
 }
 
-static void memory_of_a_model_that_is_a_difference_is_a_row_of_no_category(void **state)
+static void estimated_model_memory_is_a_row_without_a_category(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_foreign(f, 0, 42, 0);
@@ -436,7 +436,7 @@ int main(void)
         TEST(a_core_of_another_runtime_is_not_idle_on_the_software_machine),
         TEST(old_power_of_a_software_machine_is_not_shown),
         TEST(stored_totals_of_another_runtime_continue_without_unwatched_time),
-        TEST(memory_of_a_model_that_is_a_difference_is_a_row_of_no_category),
+        TEST(estimated_model_memory_is_a_row_without_a_category),
         TEST(a_cleared_driver_file_counts_for_the_period_when_possible),
         TEST(an_empty_result_has_a_reason),
     };

@@ -118,7 +118,7 @@ static void a_job_that_ends_in_order_replaces_one_that_broke(void **state)
 
 /* ---- events ---- */
 
-static void events_come_by_time_and_what_has_no_room_is_counted(void **state)
+static void events_are_sorted_by_time_and_those_without_room_are_counted(void **state)
 {
     struct fixture *f = *state;
     static const uint64_t times[] = { 30, 10, 20, 40, 5, 6 };
@@ -402,7 +402,7 @@ int main(void)
         TEST(communicators_of_two_users_have_two_keys),
         TEST(a_rank_that_leaves_a_communicator_with_a_lost_one_is_remembered),
         TEST(a_job_that_ends_in_order_replaces_one_that_broke),
-        TEST(events_come_by_time_and_what_has_no_room_is_counted),
+        TEST(events_are_sorted_by_time_and_those_without_room_are_counted),
         TEST(a_user_with_many_events_leaves_others_theirs),
         TEST(a_process_with_many_events_leaves_others_theirs_and_errors_come_first),
         TEST(a_user_with_too_many_processes_has_the_rest_in_one_row),

@@ -119,7 +119,7 @@ static void events_that_are_wanted_later_begin_with_those_still_there(void **sta
     child_end(&child, 0);
 }
 
-static void a_process_between_two_looks_loses_no_count(void **state)
+static void a_process_between_two_polls_loses_no_counts(void **state)
 {
     struct fixture *f = *state;
 
@@ -195,7 +195,7 @@ int main(void)
         TEST(a_process_older_than_the_collector_is_counted_from_now_on_by_outcome),
         TEST(the_first_period_has_the_cpu_time_of_an_older_process),
         TEST(events_that_are_wanted_later_begin_with_those_still_there),
-        TEST(a_process_between_two_looks_loses_no_count),
+        TEST(a_process_between_two_polls_loses_no_counts),
         TEST(a_process_that_closes_and_begins_again_loses_no_count),
     };
 

@@ -13,7 +13,7 @@
  * their common moment less exactly. */
 #define CLOCKS_NS NTK_NS_PER_SECOND
 
-static void the_events_of_the_period_say_what_happened(void **state)
+static void the_period_has_an_event_for_each_action(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -191,7 +191,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_events_of_the_period_say_what_happened),
+        TEST(the_period_has_an_event_for_each_action),
         TEST(of_executions_that_fail_the_newest_are_listed_and_the_rest_counted),
         TEST(all_readers_see_since_when_a_core_fails),
         TEST(errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted),

@@ -552,7 +552,7 @@ static void many_cores_are_read_rarely_while_they_are_unused(void **state)
     assert_non_null(strstr(text, "hbm_uncorrectable"));
 }
 
-static void an_old_driver_is_judged_by_what_it_has(void **state)
+static void an_old_driver_is_judged_by_the_files_it_has(void **state)
 {
     static const struct step steps[] = {
         { 400, "", "healthy" },
@@ -700,7 +700,7 @@ int main(void)
         TEST(statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done),
         TEST(a_screen_shows_faults_of_devices_at_once_and_of_many_cores_after_5_s),
         TEST(many_cores_are_read_rarely_while_they_are_unused),
-        TEST(an_old_driver_is_judged_by_what_it_has),
+        TEST(an_old_driver_is_judged_by_the_files_it_has),
         TEST(a_device_without_counters_of_errors_is_judged_by_statuses),
         TEST(a_device_that_tells_nothing_is_unknown),
         TEST(a_change_is_reported_once_and_long_before_the_period_ends),

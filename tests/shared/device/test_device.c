@@ -475,7 +475,7 @@ static void a_tree_that_comes_goes_and_changes_is_noticed(void **state)
 }
 
 /* Method: the three places, filled one after another. */
-static void the_named_tree_beats_the_driver_and_the_driver_the_software_machine(void **state)
+static void a_given_tree_precedes_the_driver_which_precedes_the_software_machine(void **state)
 {
     struct fixture *f = *state;
     struct ntk_soft_header header = { .magic = NTK_SOFT_MAGIC,
@@ -776,7 +776,7 @@ int main(void)
         TEST(a_core_that_differs_from_the_others_is_read_as_it_is),
         TEST(missing_and_odd_leaves_are_absent),
         TEST(a_tree_that_comes_goes_and_changes_is_noticed),
-        TEST(the_named_tree_beats_the_driver_and_the_driver_the_software_machine),
+        TEST(a_given_tree_precedes_the_driver_which_precedes_the_software_machine),
         TEST(links_fifos_and_folders_in_place_of_leaves_are_not_followed),
         TEST(deep_wide_and_long_trees_are_cut),
         TEST(control_characters_do_not_come_through),

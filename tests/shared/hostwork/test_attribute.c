@@ -186,7 +186,7 @@ static struct ntk_host_slice waiting(uint32_t tid, uint64_t from_ms, uint64_t to
     return slice;
 }
 
-static void a_wait_for_a_thread_is_what_that_thread_did(void **state)
+static void a_wait_for_a_thread_has_the_cause_of_that_thread(void **state)
 {
     struct ntk_host_slice slice = blocked(WORKER, 10, 80, SYS_pread64);
 
@@ -237,7 +237,7 @@ static void a_lock_names_its_holder_and_ends_the_chain(void **state)
     assert_int_equal(result.causes[NTK_HOST_SLEEP].ns, 0);
 }
 
-static void the_interpreter_lock_is_a_cause_of_its_own(void **state)
+static void the_interpreter_lock_is_a_separate_cause(void **state)
 {
     struct ntk_host_slice slice = waiting(MAIN, 0, 100, WORKER);
 
@@ -460,11 +460,11 @@ int main(void)
         TEST(quota_and_preemption_are_different_causes),
         TEST(running_time_is_divided_as_its_samples),
         TEST(samples_in_faults_take_their_share_of_running_time),
-        TEST(a_wait_for_a_thread_is_what_that_thread_did),
+        TEST(a_wait_for_a_thread_has_the_cause_of_that_thread),
         TEST(a_chain_of_waits_is_followed_to_its_end),
         TEST(threads_that_wait_for_one_another_end_the_chain),
         TEST(a_lock_names_its_holder_and_ends_the_chain),
-        TEST(the_interpreter_lock_is_a_cause_of_its_own),
+        TEST(the_interpreter_lock_is_a_separate_cause),
         TEST(a_waker_of_another_job_ends_the_chain),
         TEST(a_wait_in_a_collective_operation_is_for_other_ranks),
         TEST(a_lock_in_a_collective_operation_stays_a_lock),

@@ -329,7 +329,7 @@ static void unwanted_content_is_read_and_rejected(void **state)
     assert_int_equal(kept.end_count, 0);
 }
 
-static void a_client_that_goes_away_ends_what_it_put(void **state)
+static void a_disconnected_client_ends_its_upload(void **state)
 {
     (void)put(*state, "/up", 1000, 500);
     assert_true(test_wait_until(has_ended, NULL));
@@ -438,7 +438,7 @@ static void a_head_of_any_size_is_answered(void **state)
     assert_string_equal(expected, "HTTP/1.1 431 ");
 }
 
-static void a_port_in_use_is_one_sentence(void **state)
+static void a_port_in_use_prints_one_message(void **state)
 {
     struct fixture *f = *state;
     struct ntk_http_options options = { .address = { "127.0.0.1", 0 }, .routes = routes };
@@ -454,7 +454,7 @@ static void a_port_in_use_is_one_sentence(void **state)
     assert_string_equal(err.text, expected);
 }
 
-static void an_unknown_host_is_one_sentence(void **state)
+static void an_unknown_host_prints_one_message(void **state)
 {
     struct ntk_http_options options = { .address = { "256.1.1.1.invalid", 0 }, .routes = routes };
     struct ntk_http_server *second = NULL;
@@ -656,12 +656,12 @@ int main(void)
         CASE(a_second_host_is_refused),
         CASE(an_upload_is_read_completely_and_answered),
         CASE(unwanted_content_is_read_and_rejected),
-        CASE(a_client_that_goes_away_ends_what_it_put),
+        CASE(a_disconnected_client_ends_its_upload),
         CASE(a_request_head_beyond_the_bound_does_not_harm),
         CASE(parameters_beyond_their_bounds_are_answered_414),
         CASE(a_head_of_any_size_is_answered),
-        CASE(a_port_in_use_is_one_sentence),
-        CASE(an_unknown_host_is_one_sentence),
+        CASE(a_port_in_use_prints_one_message),
+        CASE(an_unknown_host_prints_one_message),
         CASE(a_feed_returns_the_last_line_and_all_later_ones),
         CASE(a_slow_reader_of_a_feed_loses_whole_lines_only),
         CASE(a_hundred_clients_at_once_get_the_whole_page),

@@ -248,7 +248,7 @@ static void alternative_names_are_unique_and_name_their_source(void **state)
     }
 }
 
-static void lists_of_names_are_reported_by_their_words(void **state)
+static void name_lists_are_parsed_and_unknown_ones_rejected(void **state)
 {
     struct ntk_err err = { 0 };
     unsigned lists = 0;
@@ -304,7 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_of_metrics_matches_the_catalogue),
         cmocka_unit_test(alternative_names_are_unique_and_name_their_source),
-        cmocka_unit_test(lists_of_names_are_reported_by_their_words),
+        cmocka_unit_test(name_lists_are_parsed_and_unknown_ones_rejected),
         cmocka_unit_test(names_are_unique_and_follow_the_conventions),
         cmocka_unit_test(every_counter_of_a_core_has_a_series),
     };

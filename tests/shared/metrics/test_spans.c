@@ -20,7 +20,7 @@ static struct ntk_span_rules parse(const char *text)
     return rules;
 }
 
-static void rules_are_words_separated_by_commas(void **state)
+static void rules_are_names_separated_by_commas(void **state)
 {
     struct ntk_span_rules rules = parse("");
 
@@ -150,7 +150,7 @@ static void joined_snapshots_have_all_spans_or_count_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_are_words_separated_by_commas),
+        cmocka_unit_test(rules_are_names_separated_by_commas),
         cmocka_unit_test(an_invalid_rule_is_rejected_by_name),
         cmocka_unit_test(a_rule_matches_only_its_condition),
         cmocka_unit_test(the_first_and_then_every_nth_span_is_sampled),

@@ -246,7 +246,7 @@ static void a_free_lock_of_another_pid_namespace_needs_two_polls(void **state)
     ntk_ring_registry_close(finder);
 }
 
-static void a_process_does_not_look_at_itself(void **state)
+static void a_process_does_not_observe_itself(void **state)
 {
     struct fixture *f = *state;
     struct ntk_hooks_config config = { .lnc = 1 };
@@ -352,7 +352,7 @@ int main(void)
         TEST(a_process_whose_first_thread_ended_lives),
         TEST(a_process_that_died_unseen_matters_to_a_reader_that_keeps_totals),
         TEST(a_free_lock_of_another_pid_namespace_needs_two_polls),
-        TEST(a_process_does_not_look_at_itself),
+        TEST(a_process_does_not_observe_itself),
         TEST(buckets_meet_without_gaps_and_the_middle_is_within_one_percent),
         TEST(a_held_lock_identifies_its_process),
         TEST(a_process_is_known_by_the_number_of_a_hosts_proc),

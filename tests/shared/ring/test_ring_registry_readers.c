@@ -19,7 +19,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void a_process_between_two_looks_is_left_to_the_reader_that_cleans_up(void **state)
+static void a_process_between_two_polls_is_left_to_the_reader_that_cleans_up(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -36,7 +36,7 @@ static void a_process_between_two_looks_is_left_to_the_reader_that_cleans_up(voi
     ntk_ring_registry_close(agent);
 }
 
-static void a_dead_file_waits_for_two_looks_of_every_other_reader(void **state)
+static void a_dead_file_waits_for_two_polls_of_every_other_reader(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *early = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -141,7 +141,7 @@ static int is_marked(const struct fixture *f)
     return there;
 }
 
-static void the_mark_is_there_while_someone_cleans_up(void **state)
+static void the_mark_exists_while_a_process_cleans_up(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *watcher = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -167,7 +167,7 @@ static void the_mark_is_there_while_someone_cleans_up(void **state)
     ntk_ring_registry_close(watcher);
 }
 
-static void a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing(void **state)
+static void a_removed_mark_is_recreated_and_one_without_a_holder_is_ignored(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -374,7 +374,7 @@ static unsigned long resident_kib(const char *folder)
     return sum;
 }
 
-static void a_reader_knows_how_full_a_ring_is_and_releases_what_it_has_read(void **state)
+static void a_reader_reports_ring_use_and_releases_read_records(void **state)
 {
     const struct fixture *f = *state;
     struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
@@ -411,19 +411,19 @@ static void a_reader_knows_how_full_a_ring_is_and_releases_what_it_has_read(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_process_between_two_looks_is_left_to_the_reader_that_cleans_up),
-        TEST(a_dead_file_waits_for_two_looks_of_every_other_reader),
+        TEST(a_process_between_two_polls_is_left_to_the_reader_that_cleans_up),
+        TEST(a_dead_file_waits_for_two_polls_of_every_other_reader),
         TEST(a_folder_created_later_is_scanned),
         TEST(the_first_process_of_a_new_folder_is_not_too_short_to_be_seen),
         TEST(a_reader_that_hangs_is_left_a_bounded_number_of_files),
-        TEST(the_mark_is_there_while_someone_cleans_up),
-        TEST(a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing),
+        TEST(the_mark_exists_while_a_process_cleans_up),
+        TEST(a_removed_mark_is_recreated_and_one_without_a_holder_is_ignored),
         TEST(processes_that_exit_between_two_runs_wait_for_the_second_run),
         TEST(a_file_waits_for_an_agent_that_has_just_begun),
         TEST(a_file_waits_for_an_agent_that_is_being_killed),
         TEST(no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it),
         TEST(a_process_that_ran_for_long_waits_for_the_next_agent),
-        TEST(a_reader_knows_how_full_a_ring_is_and_releases_what_it_has_read),
+        TEST(a_reader_reports_ring_use_and_releases_read_records),
     };
 
     test_scratch_in_memory();

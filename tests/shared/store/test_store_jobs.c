@@ -258,7 +258,7 @@ static void where_seconds_are_gone_minutes_answer(void **state)
     assert_true(answer.jobs[0].is_coarse);
 }
 
-static void an_agent_that_starts_again_goes_on_with_a_job(void **state)
+static void a_restarted_agent_continues_a_job(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -424,7 +424,7 @@ int main(void)
         TEST(held_and_used_core_time_of_a_job_is_summed),
         TEST(jobs_are_reported_by_user_and_window),
         TEST(where_seconds_are_gone_minutes_answer),
-        TEST(an_agent_that_starts_again_goes_on_with_a_job),
+        TEST(a_restarted_agent_continues_a_job),
         TEST(a_job_that_begins_again_is_one_with_two_runs),
         TEST(a_job_that_was_lost_from_sight_held_nothing_twice),
         TEST(job_rows_are_kept_until_long_after_the_job_ended),

@@ -177,7 +177,7 @@ static void a_filter_accepts_strings_and_expressions_while_typing(void **state)
     assert_false(ntk_top_table_act(table, NTK_TOP_ACTION_BACK, 0));
 }
 
-static void only_what_is_shown_can_match(void **state)
+static void only_displayed_text_can_match(void **state)
 {
     struct ntk_top_table *table = *state;
 
@@ -324,7 +324,7 @@ int main(void)
         TEST(the_selection_stays_on_its_row_until_that_goes),
         TEST(without_a_move_the_first_row_is_selected),
         TEST(a_filter_accepts_strings_and_expressions_while_typing),
-        TEST(only_what_is_shown_can_match),
+        TEST(only_displayed_text_can_match),
         TEST(a_search_goes_round),
         TEST(boxes_take_characters_whole_and_are_bounded),
         TEST(the_box_of_columns_hides_shows_and_sorts),

@@ -234,7 +234,7 @@ static void equal_programs_produce_equal_files(void **state)
 
 /* Instructions and transfers of a layer have its name, except those with their own name; the end of
  * the program has none. */
-static void layers_name_what_is_appended(void **state)
+static void layer_names_apply_to_instructions_appended_later(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "k");
@@ -675,7 +675,7 @@ int main(void)
         cmocka_unit_test(built_files_read_back),
         cmocka_unit_test(equal_programs_produce_equal_files),
         cmocka_unit_test(recorded_places_read_back_for_every_slot),
-        cmocka_unit_test(layers_name_what_is_appended),
+        cmocka_unit_test(layer_names_apply_to_instructions_appended_later),
         cmocka_unit_test(logical_cores_of_two_get_an_idle_second_program),
         cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
         cmocka_unit_test(pointers_and_tables_name_other_variables),

@@ -281,7 +281,7 @@ static void a_file_that_ends_early_is_rejected(void **state)
     free(bytes);
 }
 
-static void false_sizes_allocate_no_memory(void **state)
+static void invalid_sizes_allocate_no_memory(void **state)
 {
     struct ground ground = { 0 };
     struct ntk_neff *neff = NULL;
@@ -338,7 +338,7 @@ int main(void)
         cmocka_unit_test(without_memory_or_with_the_content_the_file_is_the_same),
         cmocka_unit_test(the_reader_keeps_no_copy_of_stored_constants),
         cmocka_unit_test(a_file_that_ends_early_is_rejected),
-        cmocka_unit_test(false_sizes_allocate_no_memory),
+        cmocka_unit_test(invalid_sizes_allocate_no_memory),
         cmocka_unit_test(the_hash_computed_in_one_pass_is_correct),
     };
 

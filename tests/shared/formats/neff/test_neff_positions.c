@@ -270,7 +270,7 @@ static void a_file_of_any_kind_is_a_position(void **state)
     expect_warnings(f, 0, "");
 }
 
-static void loops_of_the_source_are_distinguished_by_what_is_around_them(void **state)
+static void source_loops_are_distinguished_by_their_enclosing_frames(void **state)
 {
     struct fixture *f = *state;
 
@@ -599,7 +599,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(slots_have_lines_functions_and_iterations),
         TEST(a_file_of_any_kind_is_a_position),
-        TEST(loops_of_the_source_are_distinguished_by_what_is_around_them),
+        TEST(source_loops_are_distinguished_by_their_enclosing_frames),
         TEST(damaged_trees_are_reported_with_member_and_offset),
         TEST(nodes_nest_at_most_64_deep),
         TEST(the_tree_keeps_within_its_memory),

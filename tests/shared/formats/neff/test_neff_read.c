@@ -608,7 +608,7 @@ static void independent_readers_find_the_header_fields(void **state)
     free(a);
 }
 
-static void false_headers_are_distinguished(void **state)
+static void invalid_headers_are_distinguished(void **state)
 {
     static const struct {
         size_t offset;
@@ -760,7 +760,7 @@ int main(void)
         cmocka_unit_test(groups_with_one_id_have_the_same_length),
         cmocka_unit_test(fp8_keys_that_are_omitted_have_their_usual_values),
         cmocka_unit_test(independent_readers_find_the_header_fields),
-        cmocka_unit_test(false_headers_are_distinguished),
+        cmocka_unit_test(invalid_headers_are_distinguished),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
         cmocka_unit_test(random_damage_never_crashes),
         cmocka_unit_test(deeply_nested_json_is_rejected),

@@ -167,7 +167,7 @@ static void operations_follow_the_tile_and_are_weighted_by_type(void **state)
 }
 
 /* Of an unknown opcode, only an address of the accumulation buffer counts; a float does not. */
-static void an_unknown_opcode_may_use_what_it_names(void **state)
+static void an_unknown_opcode_with_a_psum_address_may_use_psum(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES] = { 0x95, 0x10 };
     struct ntk_vendor_work work;
@@ -335,7 +335,7 @@ int main(void)
         cmocka_unit_test(a_second_source_is_a_source),
         cmocka_unit_test(a_byte_type_has_one_byte),
         cmocka_unit_test(operations_follow_the_tile_and_are_weighted_by_type),
-        cmocka_unit_test(an_unknown_opcode_may_use_what_it_names),
+        cmocka_unit_test(an_unknown_opcode_with_a_psum_address_may_use_psum),
         cmocka_unit_test(impossible_numbers_of_elements_are_unknown),
         cmocka_unit_test(ranges_extend_from_the_lowest_byte_to_the_highest),
         cmocka_unit_test(differences_to_the_original_are_as_documented),

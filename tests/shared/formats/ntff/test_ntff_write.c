@@ -243,7 +243,7 @@ static void a_long_transfer_is_split_into_packets_of_the_same_total(void **state
     ntk_ntff_close(ntff);
 }
 
-static void the_window_is_what_was_recorded_unless_it_is_set(void **state)
+static void the_window_is_the_recorded_time_unless_it_is_set(void **state)
 {
     struct fixture *f = *state;
 
@@ -494,7 +494,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(written_values_are_read_back),
         TEST(a_long_transfer_is_split_into_packets_of_the_same_total),
-        TEST(the_window_is_what_was_recorded_unless_it_is_set),
+        TEST(the_window_is_the_recorded_time_unless_it_is_set),
         TEST(without_commit_nothing_remains),
         TEST(data_beyond_the_memory_limit_goes_through_files),
         TEST(a_full_disk_leaves_a_shorter_readable_file),

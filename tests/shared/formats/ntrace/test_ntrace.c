@@ -172,7 +172,7 @@ static int read_packed(const NtkNtracePb__Trace *trace, char *text)
     return ret;
 }
 
-static void false_columns_and_numbers_are_rejected(void **state)
+static void unknown_columns_and_invalid_numbers_are_rejected(void **state)
 {
     char text[NTK_ERR_TEXT_BYTES];
     NtkNtracePb__Trace head;
@@ -411,7 +411,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(pieces_are_read_one_by_one, setup, teardown),
         cmocka_unit_test(names_of_communicators_read_back_and_others_are_rejected),
-        cmocka_unit_test(false_columns_and_numbers_are_rejected),
+        cmocka_unit_test(unknown_columns_and_invalid_numbers_are_rejected),
         cmocka_unit_test(an_unsupported_version_is_reported),
         cmocka_unit_test(arbitrary_bytes_are_not_a_trace),
         cmocka_unit_test(a_length_beyond_the_file_counts_as_truncated),
