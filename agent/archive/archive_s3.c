@@ -93,7 +93,8 @@ int ntk_archive_s3_open(const struct ntk_archive_target_options *options,
     const struct ntk_s3_options s3_options = { .place = options->destination,
                                                .endpoint_url = options->endpoint,
                                                .region = options->region,
-                                               .profile = options->profile };
+                                               .profile = options->profile,
+                                               .clock = options->clock };
     struct bucket *bucket = calloc(1, sizeof *bucket);
 
     if (!bucket) {

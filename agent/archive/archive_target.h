@@ -22,6 +22,8 @@ extern "C" {
 
 struct ntk_archive_target;
 
+struct ntk_clock;
+
 struct ntk_archive_target_options {
     const char *destination; /* "/folder", "s3://bucket", "s3://bucket/prefix" */
     /* For S3; NULL: from the environment and files that AWS programs read. */
@@ -30,6 +32,7 @@ struct ntk_archive_target_options {
     const char *profile;
     /* for a part until it is uploaded; NULL: $TMPDIR, else /var/tmp */
     const char *temporary_folder;
+    const struct ntk_clock *clock; /* for pauses; borrowed; NULL: the system's */
 };
 
 /* Makes the folder. */

@@ -153,6 +153,7 @@ int main(int argc, char **argv)
     options.db_path = argv[5];
     options.store.keep_bytes = strtoull(argv[6], NULL, 10);
     archive.target.destination = argv[7];
+    archive.target.clock = &test_clock.clock;
     for (size_t i = 0; i < NTK_STORE_DATASET_COUNT; i++) {
         archive.wanted[i] = !ntk_store_datasets[i].is_log; /* of events, by the machine's time */
     }
