@@ -226,6 +226,9 @@ static NRT_STATUS one_call_too_many(void)
 
     for (size_t i = 0;
          i < sizeof timeouts / sizeof *timeouts && called.full < CALLER_COUNT - CALLS_MAX; i++) {
+        if (i > 0) {
+            nrt_close(); /* the next init resets the core and reads the limit */
+        }
         called = call_all(timeouts[i]);
         assert_int_equal(called.full + called.dead, CALLER_COUNT - 1); /* and the one that hung */
     }
