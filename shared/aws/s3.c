@@ -27,7 +27,7 @@
 #define TIMEOUT_NS (60 * NTK_NS_PER_SECOND)
 #define TIMEOUT_NS_PER_BYTE UINT64_C(10000)
 #define PAUSE_NS_MAX (30 * NTK_NS_PER_SECOND)
-#define PAUSE_STEP_NS (20 * NTK_NS_PER_MS)
+#define PAUSE_STEP_NS (100 * NTK_NS_PER_MS)
 
 struct ntk_s3 {
     char *bucket;

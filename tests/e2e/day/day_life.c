@@ -20,7 +20,7 @@
 /* Threads of the agent that wait by its clock: the loop, the store, the archive, and one for each
  * queue: remote write, OTLP's metrics and traces. */
 #define THREADS "6"
-#define SCRAPE_STEP_NS NTK_NS_PER_SECOND
+#define SCRAPE_STEP_NS (10 * NTK_NS_PER_SECOND)
 #define COMMIT_NS (2 * NTK_NS_PER_SECOND) /* more than between two commits of the store */
 
 static void give_up(const char *what)
