@@ -58,8 +58,8 @@ static int wait_until(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, ui
     clock->now_ns = passes ? until_ns : clock->now_ns;
     if (until_ns > clock->now_ns) {
         wait = place_get(clock);
-        *wait = (struct test_clock_wait){ cond, lock, until_ns };
-        pthread_cond_signal(&clock->entered);
+        *wait = (struct test_clock_wait){ cond, lock, until_ns, false };
+        pthread_cond_broadcast(&clock->changed);
     }
     pthread_mutex_unlock(&clock->lock);
     if (passes && clock->passed) {
@@ -74,6 +74,13 @@ static int wait_until(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, ui
     /* The caller has held its lock since before the slot was taken, so no wake-up is missed. */
     pthread_cond_wait(cond, lock);
     pthread_mutex_lock(&clock->lock);
+    while (wait->is_in_use) { /* the advance needs the caller's lock, too */
+        pthread_mutex_unlock(lock);
+        pthread_cond_wait(&clock->changed, &clock->lock);
+        pthread_mutex_unlock(&clock->lock);
+        pthread_mutex_lock(lock);
+        pthread_mutex_lock(&clock->lock);
+    }
     wait->cond = NULL;
     bool is_over = until_ns <= clock->now_ns;
     pthread_mutex_unlock(&clock->lock);
@@ -86,32 +93,43 @@ void test_clock_init(struct test_clock *clock)
                                   .now_ns = BEGIN_NS,
                                   .wall_ns = EPOCH_NS };
     pthread_mutex_init(&clock->lock, NULL);
-    pthread_cond_init(&clock->entered, NULL);
+    pthread_cond_init(&clock->changed, NULL);
 }
 
 void test_clock_fini(struct test_clock *clock)
 {
-    pthread_cond_destroy(&clock->entered);
+    pthread_cond_destroy(&clock->changed);
     pthread_mutex_destroy(&clock->lock);
+}
+
+static void wake(struct test_clock *clock, struct test_clock_wait *wait)
+{
+    pthread_mutex_lock(wait->lock);
+    pthread_cond_broadcast(wait->cond);
+    pthread_mutex_unlock(wait->lock);
+    pthread_mutex_lock(&clock->lock);
+    wait->is_in_use = false;
+    pthread_cond_broadcast(&clock->changed);
+    pthread_mutex_unlock(&clock->lock);
 }
 
 void test_clock_advance(struct test_clock *clock, uint64_t ns)
 {
-    struct test_clock_wait due[TEST_CLOCK_WAITS_MAX];
+    struct test_clock_wait *due[TEST_CLOCK_WAITS_MAX];
     size_t count = 0;
 
     pthread_mutex_lock(&clock->lock);
     clock->now_ns += ns;
     for (size_t i = 0; i < TEST_CLOCK_WAITS_MAX; i++) {
-        if (clock->waits[i].cond && clock->waits[i].until_ns <= clock->now_ns) {
-            due[count++] = clock->waits[i];
+        struct test_clock_wait *wait = &clock->waits[i];
+        if (wait->cond && wait->until_ns <= clock->now_ns && !wait->is_in_use) {
+            wait->is_in_use = true;
+            due[count++] = wait;
         }
     }
     pthread_mutex_unlock(&clock->lock);
     for (size_t i = 0; i < count; i++) {
-        pthread_mutex_lock(due[i].lock);
-        pthread_cond_broadcast(due[i].cond);
-        pthread_mutex_unlock(due[i].lock);
+        wake(clock, due[i]);
     }
 }
 
@@ -181,7 +199,7 @@ static uint64_t settle(struct test_clock *clock, size_t thread_count)
 
     pthread_mutex_lock(&clock->lock);
     while ((waiting = count_waiting(clock, &nearest_ns)) < thread_count) {
-        if (ntk_cond_wait_until(&clock->entered, &clock->lock, give_up_ns) == -ETIMEDOUT) {
+        if (ntk_cond_wait_until(&clock->changed, &clock->lock, give_up_ns) == -ETIMEDOUT) {
             (void)fprintf(stderr, "%zu of %zu threads wait by the test clock\n", waiting,
                           thread_count);
             abort();

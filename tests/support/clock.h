@@ -27,7 +27,7 @@ struct test_clock {
     void (*passed)(void *ctx, uint64_t now_ns);
     void *ctx;
     pthread_mutex_t lock;   /* protects what follows */
-    pthread_cond_t entered; /* a thread waits */
+    pthread_cond_t changed; /* a thread waits, or a slot is not in use by an advance */
     uint64_t now_ns;
     uint64_t wall_ns;      /* since 1970, when now_ns is 0 */
     uint64_t wall_read_ns; /* what each reading of that time adds to it */
@@ -35,6 +35,7 @@ struct test_clock {
         pthread_cond_t *cond; /* NULL: a free slot */
         pthread_mutex_t *lock;
         uint64_t until_ns;
+        bool is_in_use; /* an advance uses cond and lock, so its thread may not return */
     } waits[TEST_CLOCK_WAITS_MAX];
 };
 
