@@ -3,7 +3,6 @@
 #include "exporters/nvsentinel/health_events.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,15 +82,15 @@ static void add_event(const struct ntk_health_events_options *options, uint32_t 
     }
 }
 
-int ntk_health_events_make(struct ntk_health_events *said,
-                           const struct ntk_health_events_options *options,
-                           const struct ntk_snapshot *snapshot, uint64_t now_ns,
-                           struct ntk_buf *out)
+unsigned ntk_health_events_make(struct ntk_health_events *said,
+                                const struct ntk_health_events_options *options,
+                                const struct ntk_snapshot *snapshot, uint64_t now_ns,
+                                struct ntk_buf *out)
 {
     Ntk__Nvsentinel__HealthEvents head = NTK__NVSENTINEL__HEALTH_EVENTS__INIT;
     struct ntk_health_events now = *said;
     struct ntk_buf events = { 0 };
-    int count = 0;
+    unsigned count = 0;
 
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
@@ -124,11 +123,8 @@ int ntk_health_events_make(struct ntk_health_events *said,
         }
         ntk_buf_add(out, events.bytes, events.bytes_count);
     }
-    bool is_ok = ntk_buf_ok(&events) && ntk_buf_ok(out);
+    out->failed = out->failed || !ntk_buf_ok(&events);
     ntk_buf_fini(&events);
-    if (!is_ok) {
-        return -ENOMEM;
-    }
     *said = now;
     return count;
 }

@@ -47,12 +47,12 @@ struct ntk_health_events_options {
     bool is_store_only; /* store only, without repair */
 };
 
-/* Appends one message with the events of the snapshot. Returns their number (0: no message), or
- * -ENOMEM: nothing counts as reported. */
-int ntk_health_events_make(struct ntk_health_events *said,
-                           const struct ntk_health_events_options *options,
-                           const struct ntk_snapshot *snapshot, uint64_t now_ns,
-                           struct ntk_buf *out);
+/* Appends one message with the events of the snapshot; check ntk_buf_ok(out). Returns their number
+ * (0: no message). */
+unsigned ntk_health_events_make(struct ntk_health_events *said,
+                                const struct ntk_health_events_options *options,
+                                const struct ntk_snapshot *snapshot, uint64_t now_ns,
+                                struct ntk_buf *out);
 
 #ifdef __cplusplus
 }

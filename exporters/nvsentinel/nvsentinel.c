@@ -164,22 +164,21 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
                                                        .is_store_only = arg_store_only };
     const struct ntk_health_events before = state->said;
     struct ntk_buf message = { 0 };
-    int count =
+    unsigned count =
         ntk_health_events_make(&state->said, &options, snapshot, ntk_clock_realtime_ns(), &message);
-    int ret = count > 0 ? ntk_outbox_put(state->outbox, &message, (uint64_t)count, err) : 0;
+    int ret = count > 0 ? ntk_outbox_put(state->outbox, &message, count, err) : 0;
 
     ntk_buf_fini(&message);
     if (ret < 0) {
         state->said = before;
-        state->delayed_count = (uint64_t)count;
-    } else if (count >= 0) {
+        state->delayed_count = count;
+    } else {
         /* Some of the changes may have been undone meanwhile. */
-        uint64_t put_count = (uint64_t)count;
         ntk_outbox_give_up(state->outbox,
-                           state->delayed_count > put_count ? state->delayed_count - put_count : 0);
+                           state->delayed_count > count ? state->delayed_count - count : 0);
         state->delayed_count = 0;
     }
-    return count < 0 ? ntk_err_no_memory(err) : ret;
+    return ret;
 }
 
 static int drain(void *ctx, bool in_haste, struct ntk_err *err)

@@ -16,8 +16,8 @@ struct fixture {
 };
 
 /* One device; NTK_HEALTH_REASON_COUNT: no reason. */
-static int report(struct fixture *f, enum ntk_health_verdict verdict, enum ntk_health_reason reason,
-                  bool is_store_only)
+static unsigned report(struct fixture *f, enum ntk_health_verdict verdict,
+                       enum ntk_health_reason reason, bool is_store_only)
 {
     const struct ntk_health_events_options options = { .node = "node-1",
                                                        .is_store_only = is_store_only };
@@ -33,7 +33,7 @@ static int report(struct fixture *f, enum ntk_health_verdict verdict, enum ntk_h
     snapshot->devices = devices;
     snapshot->device_count = 1;
     ntk_buf_reset(&f->message);
-    int count = ntk_health_events_make(&f->said, &options, snapshot, NOW_NS, &f->message);
+    unsigned count = ntk_health_events_make(&f->said, &options, snapshot, NOW_NS, &f->message);
     devices[0].health = NULL;
     ntk_snapshot_destroy(snapshot);
     return count;
