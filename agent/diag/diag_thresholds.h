@@ -4,8 +4,9 @@
  *
  * A text of lines (format: docs/diag.md):
  *
- *     # machine      test            what  side   value *     *              disk-free       warn 
- *     below  1G trn1.32xlarge  host-to-device  fail  below  5G
+ *     # machine      test            what  side   value
+ *     *              disk-free       warn  below  1G
+ *     trn1.32xlarge  host-to-device  fail  below  5G
  *
  * A machine is a name, or a prefix that ends in "*". All matching lines apply; a later line about a
  * test replaces earlier ones for the same machines.

@@ -86,8 +86,7 @@ static void answer_error(struct ntk_http_response *response, int status, const c
     answer_buf(response, status, &buf);
 }
 
-/* -- requests, on the server's thread
- * ------------------------------------------------------------ */
+/* -- requests, on the server's thread ---------------------------------------------------------- */
 
 /* A number of the query within limits, as text; the default if absent. */
 static bool take_number(const struct ntk_http_request *request, const char *name, uint64_t least,

@@ -197,8 +197,7 @@ static void answer_question(const struct ntk_http_request *request,
     ntk_query_table_fini(&table);
 }
 
-/* -- available queries
- * ----------------------------------------------------------------------------- */
+/* -- available queries ------------------------------------------------------------------------- */
 
 static void add_spans(struct ntk_json *json, struct ntk_api *api)
 {

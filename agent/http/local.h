@@ -4,8 +4,8 @@
  * health, hang and slow.
  *
  *   /api/v1/report   the devices of the machine, without processes; for every user
- *   /api/v1/ranks    ranks and long executions; only for root and the agent's user: others see only
- *   their segments
+ *   /api/v1/ranks    ranks and long executions; only for root and the agent's user: others see
+ *                    only their segments
  *
  * Owner:   create / destroy; the path is borrowed.
  * Threads: put from one thread; answers are given on the server's.

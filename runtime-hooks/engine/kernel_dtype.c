@@ -174,9 +174,9 @@ static inline uint32_t f32_to_u32(float value)
     return (uint32_t)clamp_i64(f32_to_i64(value), 0, UINT32_MAX);
 }
 
-/* --- rows
- * ------------------------------------------------------------------------------------------ Each
- * row loop exists twice: with the constant step of a packed row the compiler vectorises it. */
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* Each row loop exists twice: with the constant step of a packed row the compiler vectorises it. */
 
 #define ROW_TO(type, expression, to)                            \
     do {                                                        \

@@ -45,8 +45,7 @@ static void context_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool contexts =
     NTK_CORE_HANDLE_POOL_INIT(struct nrt_cc_context, context_release);
 
-/* --- requests
- * ----------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* NRT_INVALID for anything but a collective operation. */
 static NRT_STATUS collective_get(nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
