@@ -45,7 +45,6 @@ kill "$agent"
 wait "$agent"
 if start_node_exporter; then
     (while sleep 1; do curl -s "$peer_page" >/dev/null || true; done) &
-    pids+=($!)
     sleep "$settle"
     measure "node_exporter scraped each second" "$peer"
 else

@@ -48,7 +48,6 @@ else
     echo "node_exporter is not installed: no peer"
 fi
 (while sleep 1; do for page in "${pages[@]}"; do curl -s "${page#*=}" >/dev/null || true; done; done) &
-pids+=($!)
 sleep "$(size 3 0)" # each has its full page by now
 
 for ((part = 1; part <= parts; part++)); do

@@ -25,7 +25,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_address[1], flush=True)
 server.serve_forever()' >sink &
-pids+=($!)
 wait_for has_reports sink
 sink=http://127.0.0.1:$(cat sink)
 neuron-bench machine >/dev/null
@@ -34,7 +33,6 @@ neuron-monitor --no-imds --db x.db --prometheus 127.0.0.1:0 --http 127.0.0.1:0 -
 agent=$!
 wait_for shows "$(size 16 1)" agent.log '^neuron_device_health_status'
 (while sleep 15; do curl -s -H 'Accept-Encoding: gzip' "http://127.0.0.1:$(port_of agent.log)/metrics" >/dev/null || true; done) &
-pids+=($!)
 sleep "$(size 10 0)" # everything has been used once
 figure "128 idle cores, every exporter" "$(measure_cpu "$agent" "$seconds")" "% of a CPU" most 1
 figure "128 idle cores, private memory" "$(memory_mib "$agent" RssAnon)" MiB exact 16

@@ -11,7 +11,6 @@ neuron-monitor --once --period 100ms >machine
 mapfile -t modes < <(seq "$hosts" | sed 's/.*/good/')
 python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report machine "${modes[@]}" >ports 2>fakes.err &
 fakes=$!
-pids+=("$fakes")
 has_ports() { grep -qx end ports && echo yes; }
 wait_with "$fakes" fakes.err has_ports
 sed '/end/d; s/^/127.0.0.1:/' ports >hosts

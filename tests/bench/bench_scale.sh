@@ -16,7 +16,6 @@ resident() { awk '$1 == "VmRSS:" { printf "%.0f", $2 / 1024 }' "/proc/$1/status"
 start() { # NAME OPTION...
     prometheus --config.file="$1.yml" --storage.tsdb.path="$1" --web.listen-address=127.0.0.1:0 --log.level=info "${@:2}" >"$1.log" 2>&1 &
     server=$!
-    pids+=("$server")
     wait_with "$server" "$1.log" listens "$1.log"
     port=$(listens_at "$1.log")
     wait_for is_ready
@@ -41,13 +40,11 @@ neuron-packager example mlp -o mlp.neff
 neuron-bench machine >/dev/null
 NEURON_PROCESS_TAG=train neuron-bench exec mlp.neff --cores "$(size 0-31 0-1)" --rate 300 --duration 1000s >/dev/null 2>&1 &
 job=$!
-pids+=("$job")
 neuron-monitor --period "$(size 1s 200ms)" --no-imds --count "$(size 8 4)" >all.jsonl
 tail -n "$(size 6 1)" all.jsonl >reports.jsonl # it has started by then
 kill "$job"
 "$fleet" serve "$nodes" reports.jsonl >ports &
 serving=$!
-pids+=("$serving")
 wait_for has_reports ports
 read -ra ports <ports
 page=http://127.0.0.1:${ports[0]}/n/0/metrics
@@ -104,7 +101,6 @@ kill "$serving"
 unset FLEET_NATIVE
 rm ports
 "$fleet" serve 20 reports.jsonl >ports &
-pids+=($!)
 wait_for has_reports ports
 read -ra ports <ports
 settings disk 1s 20

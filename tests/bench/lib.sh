@@ -57,7 +57,6 @@ start_node_exporter() {
     command -v prometheus-node-exporter >/dev/null || return
     prometheus-node-exporter --web.listen-address=127.0.0.1:0 2>peer.log &
     peer=$!
-    pids+=("$peer")
     wait_with "$peer" peer.log listens peer.log
     peer_page=http://127.0.0.1:$(listens_at peer.log)/metrics
 }

@@ -150,7 +150,6 @@ full 1 "new.db" neuron-monitor --once --period 100ms --db new.db
 # ---- ports ----
 neuron-monitor --quiet --prometheus 127.0.0.1:0 --verbose 1 2>log &
 server=$!
-pids+=($server)
 has_port() { port=$(sed -n 's/.*serving metrics on port //p' log) && [ -n "$port" ] && echo yes; }
 wait_for has_port
 port=$(sed -n 's/.*serving metrics on port //p' log)

@@ -28,7 +28,6 @@ done
 # Outputs without a receiver.
 AWS_REGION=x AWS_ACCESS_KEY_ID=a AWS_SECRET_ACCESS_KEY=b neuron-monitor --quiet --no-imds --period 100ms --verbose 1 --otlp="$A" \
     --remote-write "$A" --http 127.0.0.1:0 2>log &
-pids+=($!)
 tried() { grep -q 'remote write: .*retrying' log && grep -q 'otlp: .*retrying' log && echo yes; }
 wait_for tried
 curl -s "http://127.0.0.1:$(sed -n 's/.*listening on port //p' log)/metrics" >page

@@ -11,11 +11,9 @@ core_of() { awk '/^Max core file size/ { print ($5 == "unlimited" || $5 > 1) ? "
 has_none() { [ "$(core_of "$1")" = none ] && echo yes; }
 check() { # PROGRAM ARGUMENT...: leaves it running
     "$@" <reports >/dev/null 2>"$1.err" 9>&- &
-    pids+=($!)
     wait_for has_none $!
 }
 sleep 600 &
-pids+=($!)
 [ "$(core_of $!)" = has ] || fail "this test sees no core files"
 check neuron-monitor-prometheus --port 0 --address 127.0.0.1
 check neuron-monitor-otlp --endpoint http://127.0.0.1:1 --headers "authorization=Bearer x"

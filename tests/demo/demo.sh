@@ -10,14 +10,12 @@ shm=/dev/shm
 NEURON_HOOKS_DIR=$(mktemp -d "$shm/neuron-demo-XXXXXX")
 work=$(mktemp -d "${TMPDIR:-/tmp}/neuron-demo-XXXXXX")
 export NEURON_HOOKS_DIR NEURON_SOFT_INSTANCE=trn1.32xlarge OPENBLAS_NUM_THREADS=1
-jobs=()
 started=$SECONDS
 
 cleanup() {
-    local job
     trap - EXIT INT TERM
-    for job in "${jobs[@]}"; do kill "$job" 2>/dev/null || true; done
-    for job in "${jobs[@]}"; do wait "$job" 2>/dev/null || true; done
+    kill $(jobs -pr) 2>/dev/null || true
+    wait
     rm -rf "$NEURON_HOOKS_DIR" "$work"
 }
 trap cleanup EXIT
@@ -51,14 +49,11 @@ neuron-packager info mlp.neff
 show '$ neuron-bench exec mlp.neff --cores 0-3 &  neuron-bench exec attention.neff --cores 8-9 &'
 NEURON_PROCESS_TAG=mlp-serving neuron-bench exec mlp.neff --cores 0-3 --threads 4 --rate 60 \
     --duration 60 >mlp.txt 2>&1 &
-jobs+=($!)
 NEURON_PROCESS_TAG=attention neuron-bench exec attention.neff --cores 8-9 --threads 2 --rate 200 \
     --duration 60 >attention.txt 2>&1 &
-jobs+=($!)
 port=$(free_port)
 show "\$ neuron-monitor --period 1s --db demo.db --prometheus 127.0.0.1:$port >reports.jsonl &"
 neuron-monitor --period 1s --db demo.db --prometheus "127.0.0.1:$port" >reports.jsonl &
-jobs+=($!)
 
 if [ -t 1 ] && [ -t 0 ]; then
     timeout --foreground 12 neuron-top || [ $? = 124 ]

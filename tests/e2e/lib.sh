@@ -13,7 +13,6 @@ memory=$scratch
 export NEURON_HOOKS_DIR=$memory/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge
 export XDG_CONFIG_HOME=$scratch/config # no user's settings
 mkdir -m 700 "$NEURON_HOOKS_DIR"
-pids=()
 # Kills every process that was started with one of our hooks folders, including daemons.
 end_processes() {
     local file
@@ -21,6 +20,13 @@ end_processes() {
         file=${file#/proc/}
         kill -9 "${file%/environ}" 2>/dev/null || true
     done
+}
+# end_jobs PID...: kills those that still run. The pid of one that has ended may be another test's process by now.
+end_jobs() {
+    local pid running
+    running=" $(jobs -pr | tr '\n' ' ')"
+    for pid in "$@"; do [[ $running != *" $pid "* ]] || kill -9 "$pid"; done
+    wait "$@" 2>/dev/null || true
 }
 # A time-out kills this script and its children, and no trap runs. So the process that cleans up then is not a child
 # of the script and does not carry the hooks folder.
@@ -71,7 +77,7 @@ finish() {
     [ $code = 0 ] || [ $code = 77 ] || [ -e "$scratch/.failed" ] || blame "$failed_line" "exit code $code of: $failed_at"
     [ ! -e "$scratch/.failed" ] || { [ $code != 0 ] && [ $code != 77 ]; } || code=1
     exec 2>/dev/null # no shell notices about killed jobs
-    kill -9 "${pids[@]}" 2>/dev/null || true # a process with another environment
+    kill -9 $(jobs -pr) 2>/dev/null || true # a process with another environment
     end_processes
     rm -rf "$scratch" "$memory" 2>/dev/null || rm -rf "$scratch" "$memory" # the last output of a process that is being killed
     exit $code

@@ -11,7 +11,6 @@ meta() { # FOLDER
     rm -f log err # so that the previous server's line does not count
     neuron-profile view -d "$1" --no-open --port 0 >log 2>err &
     local pid=$!
-    pids+=("$pid")
     wait_for serves
     local address
     address=$(sed -n 's/^View profile at //p' log)

@@ -10,7 +10,6 @@ count=40
 neuron-packager example attention -s 128 -o attention.neff
 neuron-monitor --period 200ms --db monitor.db >reports 2>agent.err &
 agent=$!
-pids+=("$agent")
 wait_for has_reports reports
 neuron-bench exec attention.neff --count $count --rate 200 >bench.log
 has_stored() { [ "$(sqlite3 -readonly monitor.db 'SELECT sum(completed) FROM process_overview')" = $count ] && echo yes; }
@@ -30,7 +29,6 @@ rm -f files/spool/lock
 export NEURON_HOOKS_DIR=$scratch/killed
 NEURON_HOOKS_MEMORY=1M neuron-bench exec attention.neff --count 1000000 --rate 20 >killed.log &
 job=$!
-pids+=("$job")
 wait_for has_executed "$job" 2
 kill -9 "$job"
 wait "$job" 2>killed.log || true

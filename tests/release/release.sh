@@ -36,7 +36,6 @@ print(server.server_port, flush=True)
 server.serve_forever()
 TEXT
 python3 receiver.py >port 2>receiver.log &
-pids+=($!)
 has_port() { [ -s port ] && echo yes; }
 wait_for has_port
 was_received() { grep -qs . received-* && find . -maxdepth 1 -name 'received-*' -exec cmp -s {} message \; -print | grep . >/dev/null && echo yes; }

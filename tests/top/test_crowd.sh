@@ -4,7 +4,6 @@
 . "$(dirname "$0")/terminal.sh"
 
 NEURON_HOOKS_MEMORY=64K "$NTK_BUILD_DIR/tests/tests_top_segment_writer" 0 1 300 >ready &
-pids+=($!)
 ready() { greps ready ready && echo yes; }
 wait_for ready
 tmx new-session -d -s top -x 120 -y 40 \

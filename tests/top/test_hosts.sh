@@ -11,7 +11,6 @@ for i in 1 2 3 4; do
     mkdir -m 700 "$memory/machine$i"
     NEURON_HOOKS_DIR=$memory/machine$i neuron-monitor --period 200ms --quiet --verbose 1 --http 127.0.0.1:0 2>"agent$i.log" &
     agents[i]=$!
-    pids+=("$!")
 done
 for i in 1 2 3 4; do
     wait_for has_port "agent$i.log"
@@ -19,7 +18,6 @@ for i in 1 2 3 4; do
 done
 neuron-packager example mlp -s 128 -o mlp.neff
 NEURON_PROCESS_TAG=faraway NEURON_HOOKS_DIR=$memory/machine3 neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 10m >/dev/null &
-pids+=($!)
 neuron-monitor --once --period 100ms >report
 mkdir -m 700 "$memory/machine"
 NEURON_HOOKS_DIR=$memory/machine neuron-bench machine >/dev/null
@@ -30,7 +28,6 @@ fakes() {
     rm -f ports # an earlier file would be there until the background shell has started
     python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report machine "$@" >ports &
     fake=$!
-    pids+=("$fake")
     wait_for eval 'grep -x end ports >/dev/null && echo yes'
     mapfile -t fakes < <(sed '/end/d; s/^/127.0.0.1:/' ports)
 }
@@ -122,7 +119,6 @@ fakes $(yes good | head -64)
 printf '%s\n' "${fakes[@]}" >many.txt
 neuron-top --hosts many.txt --json --batch >many.json &
 many=$!
-pids+=("$many")
 all_report_again() { jq -s -e 'length >= 3 and ([.[] | .hosts | sort_by(.host) | [.[].reports]] | transpose | all((.[0] < .[-1]) and . == sort))' many.json >/dev/null && echo yes; }
 wait_for all_report_again
 kill "$many"

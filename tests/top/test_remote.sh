@@ -6,7 +6,6 @@ export COLUMNS=120 LC_ALL=C.UTF-8
 
 neuron-packager example mlp -s 128 -o mlp.neff
 NEURON_PROCESS_TAG=faraway neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 10m >/dev/null &
-pids+=($!)
 runs() { neuron-monitor --once --period 100ms | jq -e '.neuron_runtime_data[0].report.execution_stats.execution_summary.completed > 0' >/dev/null && echo yes; }
 wait_for runs
 
@@ -36,7 +35,6 @@ echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
 # Events are in the reports; if a report has none, the view says so.
 neuron-monitor --period 100ms >loud &
 loud=$!
-pids+=("$loud")
 wait_for has_reports loud
 NEURON_PROCESS_TAG=briefly neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 1s >/dev/null
 tells() { jq -r '.neuron_ext.events[]?.kind' loud | greps '^unload$' && echo yes; }
@@ -57,7 +55,6 @@ port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }
 port=$(free_ports 1) # no other client gets it while no agent listens
 neuron-monitor --period 200ms --quiet --verbose 1 --http "127.0.0.1:$port" 2>agent.log &
 agent=$!
-pids+=("$agent")
 is_up() { [ -n "$(port_of agent.log)" ] && echo yes; }
 wait_for is_up
 neuron-top --connect "http://127.0.0.1:$port" --once | greps faraway || fail "--connect shows nothing"
@@ -65,7 +62,6 @@ neuron-top --connect "http://127.0.0.1:$port/api/v1/stream" --once | greps faraw
 # Complete reports, even if lines for programs are truncated.
 neuron-monitor --period 200ms --quiet --verbose 1 --max-line 1 --http 127.0.0.1:0 2>cut.log &
 cut=$!
-pids+=("$cut")
 has_port() { [ -n "$(port_of cut.log)" ] && echo yes; }
 wait_for has_port
 COLUMNS=250 neuron-top --connect "http://127.0.0.1:$(port_of cut.log)" --once --view processes | greps 'faraway .* neuron-bench' ||
@@ -101,7 +97,6 @@ wait_for shows 'Total: .*TF'
 kill "$agent" && wait "$agent" || true
 wait_for shows 'no connection, data is [1-9][0-9]*s old: '
 neuron-monitor --period 200ms --quiet --http "127.0.0.1:$port" &
-pids+=($!)
 is_back() { [ "$(shows 'no connection')" = yes ] || echo yes; }
 wait_for is_back
 wait_for shows faraway

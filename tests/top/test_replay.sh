@@ -7,14 +7,12 @@ export COLUMNS=120 LC_ALL=C.UTF-8 TZ=UTC
 # A recording: an application runs for a while, then none does.
 neuron-monitor --quiet --db history.db &
 agent=$!
-pids+=("$agent")
 neuron-packager example mlp -s 128 -o mlp.neff
 stored() { sqlite3 -readonly history.db "select $1" 2>/dev/null; }
 has_begun() { [ "$(stored 'count(*) from machine_sample')" -ge 1 ] && echo yes; }
 wait_for has_begun
 NEURON_PROCESS_TAG=yesterday neuron-bench exec mlp.neff --cores 0 --rate 20 --duration 900 >/dev/null 2>&1 &
 bench=$!
-pids+=("$bench")
 has_run() { [ "$(stored 'count(distinct time_ns) from execution_sample')" -ge 3 ] && echo yes; }
 wait_for has_run
 kill "$bench"
@@ -32,7 +30,6 @@ kill "$agent" && wait "$agent" || fail "the agent fails"
 # Hardware errors are reported by name.
 neuron-monitor --quiet --period 200ms --db hurt.db &
 agent=$!
-pids+=("$agent")
 knows() { [ "$(sqlite3 -readonly hurt.db 'select count(*) from machine_sample' 2>/dev/null)" -ge 1 ] && echo yes; }
 wait_for knows
 NEURON_PROCESS_TAG=hurt NEURON_SOFT_FAULT=mem-ecc-corrected:at=1 neuron-bench exec mlp.neff --cores 0 --duration 1s >/dev/null
@@ -44,14 +41,12 @@ kill "$agent" && wait "$agent" || fail "the second agent fails"
 # verdict, even when another reason is added. `query health` has one row for the reason that continues.
 neuron-monitor --quiet --period 200ms --db dead.db 2>dead.log &
 agent=$!
-pids+=("$agent")
 dead() { sqlite3 -readonly dead.db "select $1" 2>/dev/null; }
 observes() { [ "$(dead 'count(*) from machine_sample')" -ge 1 ] && echo yes; }
 wait_for observes
 neuron-packager example deadlock -o deadlock.neff >/dev/null
 NEURON_PROCESS_TAG=dying NEURON_RT_EXEC_TIMEOUT=1 neuron-bench exec deadlock.neff --cores 0 --duration 900 >dying.log 2>&1 &
 bench=$!
-pids+=("$bench")
 has_failed() { [ "$(dead "count(*) from error_log")" -ge 1 ] && echo yes; }
 wait_for has_failed
 NEURON_PROCESS_TAG=other NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec mlp.neff --cores 1 --duration 1s >/dev/null 2>&1 || true

@@ -28,7 +28,6 @@ fi
 neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
 NEURON_PROCESS_TAG=$'say "hi",\tall' neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
-pids+=("$bench")
 running() { neuron-top --json --once -d 200ms | jq -r 'if (.models | length) == 1 and .models[0].executions > 0 then "yes" else "no" end'; }
 wait_for running
 

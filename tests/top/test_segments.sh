@@ -6,7 +6,7 @@ unset NEURON_SOFT_INSTANCE
 
 start() { # first core, count, tag
     NEURON_HOOKS_MEMORY=128K NEURON_PROCESS_TAG=$3 "$NTK_BUILD_DIR/tests/tests_top_segment_writer" "$1" "$2" >"ready.$3" &
-    pids+=($!)
+    writers[$1]=$!
 }
 ready() { grep -qs ready "ready.$1" && echo yes; }
 shows() { # what, pattern
@@ -42,8 +42,8 @@ shows "memory of no core" '^ \[-\] Host  *0.0B *16.0MB'
 shows "both tags" '>\[1\]:all< *\[2\]:one *\[3\]:zwei Kerne'
 
 # One is killed: none of its data is shown as alive.
-kill -KILL "${pids[0]}"
-wait "${pids[0]}" 2>/dev/null || true
+kill -KILL "${writers[0]}"
+wait "${writers[0]}" 2>/dev/null || true
 is_gone() { neuron-top --once -d 200ms >frame && ! grep -q '\]:one' frame && echo yes; }
 wait_for is_gone
 shows "the other one alone" '>\[1\]:all< *\[2\]:zwei Kerne'

@@ -10,9 +10,7 @@ views=${views/ hosts/} # only of several machines
 [ "$(wc -w <<<"$views")" -ge 9 ] || fail "expected a list of views, found: $views"
 neuron-packager example mlp -s 128 --lnc 2 -o mlp.neff >/dev/null
 NEURON_PROCESS_TAG=everywhere neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 10m >/dev/null &
-pids+=($!)
 neuron-monitor --period 500ms --db history.db --http 127.0.0.1:0 --verbose 1 >reports 2>agent.log &
-pids+=($!)
 works() {
     tail -1 reports >report
     jq -e '.neuron_runtime_data[0].report | .execution_stats.execution_summary.completed > 0 and (.neuron_ext.models | length) == 1' report >/dev/null && echo yes
@@ -89,8 +87,8 @@ for source in live pipe http past; do
 done
 
 # A recording has the minute before the shown moment: graphs show it at once.
-kill -TERM "${pids[@]}"
-wait "${pids[@]}" 2>/dev/null || true
+kill -TERM $(jobs -pr)
+wait
 tmx new-session -d -s top -x 200 -y 50 "LC_ALL=C.UTF-8 TZ=UTC $NTK_BIN_DIR/neuron-top --layout vendor --from history.db --at $(date +%s); exec cat"
 wait_for shows 'end of the recording'
 # cells of the lowest row of the graph: more than those of the shown moment

@@ -196,7 +196,7 @@ sees "letters for the parts" '^16 devices: .*  m*s*o*\.*$'
 unset NTK_TEST_SCENE
 writer() {
     NEURON_HOOKS_MEMORY=128K NEURON_PROCESS_TAG=$2 "$NTK_BUILD_DIR/tests/tests_top_segment_writer" "$1" 1 >"ready.$2" &
-    pids+=($!)
+    writers[$1]=$!
 }
 ready() { grep -qs ready "ready.$1" && echo yes; }
 for i in 0 1 2; do
@@ -213,8 +213,8 @@ key Up # in the middle, whatever the pids are
 first=$(line 4 | awk '{print $3}')
 middle=$(line 5 | awk '{print $3}')
 last=$(line 6 | awk '{print $3}')
-kill -KILL "${pids[${middle#app}]}"
-wait "${pids[${middle#app}]}" 2>/dev/null || true
+kill -KILL "${writers[${middle#app}]}"
+wait "${writers[${middle#app}]}" 2>/dev/null || true
 # A screen may be half drawn from the top: a missing row proves nothing, but rows that moved up do.
 two_left() { [ "$(screen | awk '$3 ~ /^app[0-9]/ { print $3 }' | xargs)" = "$first $last" ] && echo yes; }
 wait_for two_left

@@ -10,7 +10,6 @@ job() { # tag, variables and options of neuron-bench
     local tag=$1
     shift
     env NEURON_PROCESS_TAG="$tag" "${@:1:$#-1}" --duration 10m "${!#}" >"$tag.log" 2>&1 &
-    pids+=($!)
 }
 job holder neuron-bench exec --cores 8-9 --rate 0.005 mlp.neff
 job serving neuron-bench exec --cores 4-7 --rate 40 mlp.neff

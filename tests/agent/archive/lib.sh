@@ -45,7 +45,6 @@ start_s3() {
     echo 'AKIDEXAMPLE wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' >"$1/keys"
     s3_port_file=$1/port
     "$python" "$NTK_SOURCE_DIR/tests/shared/aws/fake_s3.py" "$1" >"$1/port" 2>"$1/err" &
-    pids+=($!)
     wait_for s3_listens
     export AWS_ENDPOINT_URL_S3=http://127.0.0.1:$(cat "$1/port") AWS_EC2_METADATA_DISABLED=true AWS_REGION=eu-west-1
     export AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY

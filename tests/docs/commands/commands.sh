@@ -48,11 +48,9 @@ stub flamegraph.pl 'grep -E "^[^ ].* [0-9]+$"'
 
 neuron-packager example conv -s 4 -o conv.neff
 NEURON_PROCESS_TAG=trainer neuron-bench exec conv.neff --cores 31 --rate 20 --duration 1h >bench.log 2>&1 &
-pids+=($!)
 loaded() { neuron-top --json --once -d 200ms | jq -r 'if any(.models[]; .executions > 0) then "yes" else "no" end'; }
 wait_for loaded
 neuron-monitor --quiet --db "$state/monitor.db" --http 127.0.0.1:0 --prometheus 127.0.0.1:0 --verbose 1 2>agent.log &
-pids+=($!)
 page_port() { sed -n 's/.*http: listening on port //p' agent.log; }
 metrics_port() { sed -n 's/.*serving metrics on port //p' agent.log; }
 is_up() { [ -n "$(page_port)" ] && [ -n "$(metrics_port)" ] && curl -sf "http://127.0.0.1:$(page_port)/-/ready" >/dev/null && echo yes; }
@@ -83,7 +81,7 @@ here() {
 # processes of the command are ended.
 run() {
     env "${machine[@]}" bash -c "cd work; set -eo pipefail; trap 'echo \"failed: \$BASH_COMMAND\" >&2' ERR
-        trap 'kill \$(jobs -p) 2>/dev/null || :; wait' EXIT; $1" >out 2>err </dev/null
+        trap 'kill \$(jobs -pr) 2>/dev/null || :; wait' EXIT; $1" >out 2>err </dev/null
 }
 count=0 skipped=0
 for page in "${pages[@]}"; do
@@ -96,7 +94,6 @@ for page in "${pages[@]}"; do
     case $page in */neuron-cli.1.in)
         machine+=(NEURON_RTD_ADDRESS="unix:$scratch/cli.sock")
         env "${machine[@]}" neuron-rtd -x -g "unix:$scratch/cli.sock" 2>rtd.log &
-        pids+=($!)
         listens() { [ ! -S "$scratch/cli.sock" ] || echo yes; }
         wait_for listens ;;
     esac

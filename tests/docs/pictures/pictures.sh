@@ -11,9 +11,7 @@ png=$NTK_SOURCE_DIR/docs/neuron-top.png
 neuron-packager example mlp -o mlp.neff
 neuron-packager example attention -o attention.neff
 NEURON_PROCESS_TAG=mlp-serving neuron-bench exec mlp.neff --cores 0-3 --threads 4 --rate 8 --duration 10m >mlp.log 2>&1 &
-pids+=($!)
 NEURON_PROCESS_TAG=attention neuron-bench exec attention.neff --cores 8-9 --threads 2 --rate 20 --duration 10m >attention.log 2>&1 &
-pids+=($!)
 models_run() { neuron-top --json --once -d 200ms | jq -r 'if ([.models[] | select(.executions > 0) | .name] | unique | length) == 2 then "yes" else "no" end'; }
 wait_for models_run
 tmx new-session -d -s top -x 120 -y 34 neuron-top

@@ -26,7 +26,6 @@ neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "both cores are reported
 # Jobs on one core, on both, on any: the canary occupies each core most of the time and leaves at once.
 neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
 canary=$!
-pids+=("$canary")
 for cores in '--cores 0' '--cores 1' '--cores 0-1' '--cores 0-1'; do
     for _ in 1 2 3; do
         # shellcheck disable=SC2086
@@ -39,7 +38,6 @@ grep -q ', 0 wrong; ' canary.txt || fail "unexpected output: $(cat canary.txt)"
 # A killed canary also releases its core.
 neuron-monitor diag --canary --interval 1ms >canary.txt 2>&1 &
 canary=$!
-pids+=("$canary")
 has_worker() { [ -n "$(cat /proc/$canary/task/$canary/children)" ] && echo yes; }
 wait_for has_worker
 kill -9 $canary
@@ -54,7 +52,6 @@ start_agent() {
     : >agent.jsonl
     "$@" neuron-monitor --period 200ms --canary 100ms >agent.jsonl 2>agent.log &
     agent=$!
-    pids+=("$agent")
     has_child() { [ -n "$(children)" ] && echo yes; }
     wait_for has_child
     child=$(children)

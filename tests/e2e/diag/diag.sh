@@ -112,7 +112,6 @@ diag 0 -r 1 --thresholds shipped
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 20 >/dev/null 2>&1 &
 job=$!
-pids+=("$job")
 # If queried earlier, the diagnosis itself would own the core, and the job would not get it.
 is_at_work() {
     neuron-monitor --once --period 200ms |

@@ -5,7 +5,6 @@
 cat >script.sh <<'EOF'
 . "$1"
 sleep 600 &
-pids+=($!)
 (setsid sleep 601 &)
 echo "$scratch" "$memory" >"$2.new" && mv "$2.new" "$2"
 $3
@@ -20,7 +19,6 @@ wait_for is_clean itself
 for signal in TERM HUP KILL; do
     # nohup and similar programs ignore SIGHUP, which a shell cannot undo.
     env -u NEURON_HOOKS_DIR --default-signal=HUP bash script.sh "$lib" "$PWD/$signal" 'sleep 602' 2>/dev/null &
-    pids+=($!)
     wait_for stands "$signal"
     kill -"$signal" $!
     wait_for is_clean "$signal"

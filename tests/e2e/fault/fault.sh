@@ -26,7 +26,6 @@ cat >config.json <<'END'
 END
 neuron-monitor -c config.json --prometheus 127.0.0.1:0 --verbose 1 >out.jsonl 2>out.log &
 first=$!
-pids+=("$first")
 wait_for is_up
 
 # 300 executions on one core: 30 x 2 corrected bits, 12 of the SRAM, 5 overflows (and one with the error that ends
@@ -48,14 +47,12 @@ wait_for is 1 metric hardware_ecc_events_total mem_ecc_uncorrected
 # A process that corrects a bit with every execution does not hide the only failure of another, in reports or in the
 # database.
 neuron-monitor --db many.db >many.jsonl 2>many.log &
-pids+=($!)
 agent=$!
 in_database() { sqlite3 -readonly many.db "SELECT count(*) FROM error_log JOIN process USING (process_id) WHERE pid = $1 AND error_class = '$2'" 2>/dev/null; }
 has_many() { [ "$(in_database "$1" mem_ecc_corrected)" -ge "$2" ] && echo yes; }
 wait_for is 0 in_database 0 none
 NEURON_RT_LOG_LEVEL=QUIET NEURON_SOFT_FAULT='mem-ecc-corrected:every=1' neuron-bench exec memcpy.neff --cores 0 --count 2000000 >/dev/null 2>&1 &
 many=$!
-pids+=("$many")
 wait_for has_many "$many" 10
 NEURON_RT_LOG_LEVEL=QUIET NEURON_SOFT_FAULT='hbm-ue:at=1' neuron-bench exec memcpy.neff --cores 1 --count 1 >/dev/null 2>&1 &
 only=$!
@@ -75,7 +72,6 @@ known=$(sqlite3 -readonly many.db "SELECT counter FROM ecc_total WHERE device = 
 NEURON_RT_LOG_LEVEL=QUIET NEURON_SOFT_FAULT='mem-ecc-corrected:every=1' neuron-bench exec memcpy.neff --cores 0 --count 12 >/dev/null
 wait_for is $((before + 12)) in_tree mem_ecc_corrected
 neuron-monitor --db many.db --prometheus 127.0.0.1:0 --verbose 1 >again.jsonl 2>again.log &
-pids+=($!)
 again=$!
 port() { sed -n 's/.*serving metrics on port //p' again.log; }
 wait_for is $((before + 12)) metric neurondevice_ecc_events_total mem_ecc_corrected
@@ -94,7 +90,6 @@ timed_out() { jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution
 NEURON_RT_LOG_LEVEL=QUIET NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT='hang:at=1' \
     neuron-bench exec memcpy.neff --cores 1 --count 1 >/dev/null 2>&1 &
 hung=$!
-pids+=("$hung")
 wait_for is true hangs
 kill -9 "$hung"
 wait "$hung" 2>/dev/null || true

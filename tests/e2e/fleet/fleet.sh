@@ -16,7 +16,6 @@ record() { # KIND REPORTS OPTION...
 neuron-bench machine >/dev/null
 NEURON_PROCESS_TAG=train neuron-bench exec memcpy.neff --cores 0-31 --rate 64 --duration 600s >/dev/null 2>&1 &
 job=$!
-pids+=("$job")
 works() { # on all cores
     neuron-monitor --period 3s --no-imds --once |
         jq -e '[.neuron_runtime_data[].report.neuron_ext.neuroncores[].execution_summary[0]] | length == 32 and all(. > 0)' >/dev/null && echo yes
@@ -41,7 +40,6 @@ mkdir coming
     rm -f "coming/$(((id + 8) % 16))"
 done) &
 coming=$!
-pids+=("$coming")
 have_come() { [ -n "$(ls coming)" ] && echo yes; }
 wait_for have_come
 record coming 6 --hpc-job-mapping-dir coming
@@ -57,7 +55,6 @@ mkdir -m 700 "$memory/broken"
 jq -es 'last | .neuron_ext.devices[3].health.verdict == "unhealthy"' broken.jsonl >/dev/null || fail "no device is unhealthy: $(tail -n 1 broken.jsonl | jq -c '.neuron_ext.devices[3]')"
 
 "$NTK_BUILD_DIR/tests/fleet" serve $nodes plain.jsonl held.jsonl coming.jsonl broken.jsonl >ports &
-pids+=($!)
 has_ports() { [ "$(wc -w <ports)" = 8 ] && echo yes; }
 wait_for has_ports
 read -ra ports <ports

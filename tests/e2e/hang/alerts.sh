@@ -16,7 +16,6 @@ start() { # start RANKS STEP_MS [FAULT RANK]
     for ((i = 0; i < $1; i++)); do
         "$rank" "$i" "$1" 100000 "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" 2>"rank$i.err" &
         ranks[i]=$!
-        pids+=("$!")
     done
 }
 # All ranks end after the same step, so no rank is missing.
@@ -28,7 +27,6 @@ end_job() {
 
 mkdir jobs
 neuron-monitor --period 500ms --prometheus 127.0.0.1:0 --verbose 1 --quiet --db alerts.db --hpc-job-mapping-dir jobs 2>agent.log &
-pids+=($!)
 agent_is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for agent_is_up
 agent=127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log)

@@ -16,13 +16,9 @@ start() {
         ${slow_link:+$([ "$i" != "$slow_link" ] || echo env NEURON_SOFT_FAULT=slow-link:from=1,factor=600)} \
             "$rank" "$i" "$1" 100000 "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" "${5:-}" "${6:-}" 2>"rank$i.err" &
         ranks[i]=$!
-        pids+=("$!")
     done
 }
-stop() {
-    kill -9 "${ranks[@]}" 2>/dev/null || true
-    wait "${ranks[@]}" 2>/dev/null || true
-}
+stop() { end_jobs "${ranks[@]}"; }
 # hang JSON-FILTER ARGUMENT...: applies the filter to the report of the first communicator.
 hang() {
     neuron-monitor hang --json "${@:2}" >hang.json || [ $? = 1 ]
@@ -69,7 +65,6 @@ watch() {
     rm -f out.log # of an earlier watcher
     neuron-monitor --verbose 1 --http 127.0.0.1:0 >out.jsonl 2>out.log &
     watcher=$!
-    pids+=("$watcher")
     wait_for has_port
     agent=127.0.0.1:$(port)
 }
@@ -205,7 +200,6 @@ rm "$NEURON_HOOKS_DIR/agent.sock" # the agent still knows the killed ranks
 neuron-packager example conv -s 4 -o lone.neff
 NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec lone.neff --count 40 >lone.txt 2>&1 &
 lone=$!
-pids+=("$lone")
 is_stuck() {
     neuron-monitor hang --json --after 1s "$@" >hang.json || [ $? = 1 ]
     [ "$(jq ".stuck | length == 1 and .[0].pid == $lone and .[0].age_ns > 1000000000" hang.json)" = true ] && echo yes
@@ -231,18 +225,14 @@ wait_for eval 'grep -q "the execution on core [0-9]* of process $lone is no long
 # are unseen.
 second=$(mktemp -d "$memory/second-XXXXXX")
 neuron-monitor --verbose 1 --http 127.0.0.1:0 >a.jsonl 2>a.log &
-pids+=($!)
 NEURON_HOOKS_DIR=$second neuron-monitor --verbose 1 --http 127.0.0.1:0 >b.jsonl 2>b.log &
-pids+=($!)
 port_of() { sed -n 's/.*listening on port //p' "$1"; }
 wait_for eval '[ -n "$(port_of a.log)" ] && [ -n "$(port_of b.log)" ] && echo yes'
 a=127.0.0.1:$(port_of a.log) b=http://127.0.0.1:$(port_of b.log)
 # Software ranks meet in a hooks folder, so each machine runs both ranks of a separate job with the same name. Rank 0
 # of the first and rank 1 of the second are checked.
 "$rank" 0 2 100000 5 2>/dev/null &
-pids+=($!)
 NEURON_HOOKS_DIR=$second "$rank" 1 2 100000 5 2>/dev/null &
-pids+=($!)
 wait_for says "arrived arrived" "$wheres" --after 300ms "$a" "$b"
 [ "$(jq -r '[.communicators[0].ranks[].host] | join(" ")' hang.json)" = "$a $b" ] || fail "unexpected hosts: $(cat hang.json)"
 wait_for says "arrived unseen" "$wheres" --after 300ms "$a"

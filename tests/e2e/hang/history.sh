@@ -13,13 +13,9 @@ start() { # start RANKS STEP_MS [FAULT RANK]
     for ((i = 0; i < $1; i++)); do
         "$rank" "$i" "$1" 100000 "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" 2>"rank$i.err" &
         ranks[i]=$!
-        pids+=("$!")
     done
 }
-stop() {
-    kill -9 "${ranks[@]}" 2>/dev/null || true
-    wait "${ranks[@]}" 2>/dev/null || true
-}
+stop() { end_jobs "${ranks[@]}"; }
 ask() { neuron-monitor query "$@" --db jobs.db --json >answer.json 2>errors; }
 verdict() { # verdict FILTER: prints yes when a verdict matches
     ask verdicts && [ "$(jq "[.[] | select($1)] | length > 0" answer.json)" = true ] && echo yes
@@ -27,7 +23,6 @@ verdict() { # verdict FILTER: prints yes when a verdict matches
 agent_start() {
     neuron-monitor --verbose 1 --db jobs.db >out.jsonl 2>>out.log &
     agent=$!
-    pids+=("$agent")
 }
 agent_stop() {
     kill -TERM "$agent"
@@ -40,7 +35,6 @@ together=()
 for i in 0 1 2; do
     NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 "$rank" "$i" 3 100000 20 slow@500 2>/dev/null &
     together+=("$!")
-    pids+=("$!")
 done
 
 # A slow rank: named while it is slow, and afterwards.

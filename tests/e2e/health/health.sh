@@ -10,7 +10,6 @@ neuron-bench machine >/dev/null
 # No report is due for an hour: an earlier one is caused by the fault.
 neuron-monitor --period 1h --db t.db --http 0 --verbose 1 >reports.jsonl 2>agent.log &
 agent=$!
-pids+=("$agent")
 is_up() { [ "$(wc -l <reports.jsonl)" = 1 ] && grep -q 'listening on port' agent.log && echo yes; }
 wait_for is_up
 port=$(sed -n 's/.*http: listening on port //p' agent.log)
@@ -20,7 +19,6 @@ health() { jq -c '[.neuron_ext.devices[] | .health | [.verdict, .action]] | uniq
 # Successful runs cause no report.
 neuron-bench exec memcpy.neff --cores 0-5 --count 500 >/dev/null
 neuron-bench exec memcpy.neff --cores 6 --duration 600s --rate 50 >/dev/null 2>&1 &
-pids+=($!)
 [ "$(wc -l <reports.jsonl)" = 1 ] || fail "a report for a healthy run: $(tail -1 reports.jsonl | health)"
 
 NEURON_SOFT_FAULT=hbm-ue-repairable:at=3 neuron-bench exec memcpy.neff --cores 4 --count 5 >/dev/null 2>&1 &&

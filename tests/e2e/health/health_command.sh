@@ -40,7 +40,7 @@ neuron-monitor health --for 10ms >/dev/full 2>errors || code=$?
 
 echo 0123456789abcdef0123 >token
 neuron-monitor --period 1h --http 0 --http-token-file token --no-imds --quiet --verbose 1 2>agent.log &
-pids+=($!)
+first_agent=$!
 is_up() { grep -q 'listening on port' agent.log && echo yes; }
 wait_for is_up
 agent=127.0.0.1:$(sed -n 's/.*http: listening on port //p' agent.log)
@@ -128,11 +128,10 @@ done
 
 # An agent that found the socket taken serves it once the other one is gone.
 neuron-monitor --period 1h --http 0 --no-imds --quiet --verbose 1 2>second.log &
-pids+=($!)
 is_second_up() { grep -q 'another process is listening on it' second.log && echo yes; }
 wait_for is_second_up
-kill "${pids[-2]}"
-wait "${pids[-2]}" || fail "the first agent failed"
+kill $first_agent
+wait $first_agent || fail "the first agent failed"
 takes_over() {
     neuron-monitor health --for 10ms --json >text 2>errors
     jq -e '.hosts[0].source == "agent"' <text >/dev/null && echo yes

@@ -7,7 +7,6 @@ needs jq curl
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
 neuron-monitor --period 100ms --prometheus 127.0.0.1:0 --no-imds --verbose 1 2>agent.log >reports.jsonl &
-pids+=($!)
 is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for is_up
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)
@@ -20,7 +19,6 @@ below() { awk -v a="$(value)" -v b="$1" 'BEGIN { if (a != "" && a < b) print "ye
 [ -z "$(series)" ] || fail "expected no series without a process, found: $(series)"
 NEURON_PROCESS_TAG=held neuron-bench exec memcpy.neff --cores 1 --duration 600s --rate 0.5 >/dev/null 2>&1 &
 job=$!
-pids+=("$job")
 wait_for above 1
 wait_for below 0.9
 wait_for above 1

@@ -16,7 +16,6 @@ neuron-packager example memcpy -o memcpy.neff
 # A valid segment for others to forge: from a killed job.
 neuron-bench exec memcpy.neff --duration 600s --rate 100 >/dev/null 2>&1 &
 template_job=$!
-pids+=("$template_job")
 has_executions() { neuron-top --once -d 200ms --json | jq -e '.models[0].executions > 20' >/dev/null && echo yes; }
 wait_for has_executions
 cp "$(segment)" template
@@ -32,13 +31,11 @@ honest() { # USER TAG ARGUMENT...
     exec env -u NEURON_HOOKS_DIR neuron-monitor --period 500ms --db t.db --prometheus 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log
 ) &
 agent=$!
-pids+=("$agent")
 is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for is_up
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 honest 1001 long -n $((seconds * 200)) --rate 200 >long.out 2>&1 &
 long=$!
-pids+=("$long")
 sees_long() { grep -q '"neuron_runtime_tag":"long"' reports.jsonl && echo yes; }
 wait_for sees_long # from now on the agent's mark is in that user's folder
 hostile=()
@@ -46,7 +43,6 @@ for uid in 65534 65533 65532; do
     "$NTK_BUILD_DIR/tests/hostile_user" "$uid" template &
     hostile+=($!)
 done
-pids+=("${hostile[@]}")
 for i in 1 2 3 4 5 6 7 8; do
     honest 1001 short -n 25 >>short.out 2>&1 || fail "a short job failed: $(tail -3 short.out)"
 done

@@ -88,9 +88,7 @@ epilog SLURM_JOB_ID=9
 # The agent: no job holds anything; then a job holds the device; then another one holds one of its cores, too.
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0-1 --count 100000 --rate 50 >/dev/null 2>&1 &
-pids+=($!)
 neuron-monitor --period 200ms --prometheus 127.0.0.1:0 --verbose 1 --db t.db --hpc-job-mapping-dir jobs >reports.jsonl 2>agent.log &
-pids+=($!)
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for agent_is_up
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)
@@ -124,7 +122,6 @@ wait_for job_in_report
 tail -n 2 reports.jsonl | sed -n 1p >line.json
 mkfifo pipe
 neuron-monitor-prometheus --port 0 --address 127.0.0.1 <pipe >pipe.out 2>pipe.err &
-pids+=($!)
 exec 7>pipe
 agent_port=$port
 behind_the_pipe() { # without new reports, a page becomes stale

@@ -7,7 +7,6 @@ needs_python grpc
 
 "$python" "$(dirname "$0")/kubelet.py" "$scratch/kubelet.sock" 0 1 >kubelet.out 2>kubelet.err &
 kubelet=$!
-pids+=("$kubelet")
 kubelet_is_up() { grep -q ready kubelet.out && echo yes; }
 wait_for kubelet_is_up
 
@@ -15,13 +14,11 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 250ms --prometheus 127.0.0.1:0 --verbose 1 --zero-fill --pid-label --k8s-info --k8s-period 1s \
     --k8s-socket "$scratch/kubelet.sock" >reports.jsonl 2>agent.log &
 agent=$!
-pids+=("$agent")
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for agent_is_up
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 for core in 0 1; do
     NEURON_PROCESS_TAG=same neuron-bench exec memcpy.neff --cores "$core" --duration 600s --rate 50 >/dev/null 2>&1 &
-    pids+=($!)
 done
 
 # In a report: the owners of the cores, and where each of the two runs.
@@ -53,7 +50,6 @@ wait_for core_has_pod
 mkfifo pipe
 exec 9<>pipe
 neuron-monitor-prometheus --address 127.0.0.1 --port 0 <pipe >pipe.out 2>pipe.err &
-pids+=($!)
 pipe_has_pods() { # without new reports, a page becomes stale
     cat one.jsonl >&9
     curl -sf "http://127.0.0.1:$(sed -n 's/.* port //p' pipe.out)/metrics" |

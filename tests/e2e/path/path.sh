@@ -27,7 +27,6 @@ run() {
     shift 2
     neuron-monitor "$@" --prometheus 127.0.0.1:0 --verbose 1 >"$name.jsonl" 2>"$name.log" &
     local agent=$!
-    pids+=("$agent")
     wait_for is_up "$name"
     neuron-bench exec memcpy.neff --cores 0-1 --count "$count" --rate "$rate" --json >"$name.bench"
     wait_for has_ended "$name" "$count"

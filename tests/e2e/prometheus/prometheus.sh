@@ -39,7 +39,6 @@ answers_as_reported() { answers "$1" "$(completed_in_reports reports.jsonl)"; }
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 250ms --prometheus 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log &
 agent=$!
-pids+=("$agent")
 wait_for agent_is_up
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 cat >server.yml <<END
@@ -55,7 +54,6 @@ server=server
 # While it runs: a gauge of the runtime; once it has stopped: all its counts.
 NEURON_PROCESS_TAG=promtest neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 500 --json >bench.json &
 bench=$!
-pids+=("$bench")
 wait_for answers 'count(neuroncore_utilization_ratio{runtime_tag="promtest"})' 1
 promtool check metrics <<<"$(curl -sf "http://127.0.0.1:$port/metrics")" >lint.txt 2>&1 || true
 [ "$(cat lint.txt)" = 'system_vcpu_count non-histogram and non-summary metrics should not have "_count" suffix' ] ||

@@ -6,7 +6,6 @@ server_starts() {
     prometheus --config.file=server.yml --storage.tsdb.path="$server.data" --web.listen-address=127.0.0.1:0 \
         --log.level=info "$@" >"$server.log" 2>&1 &
     server_pid=$!
-    pids+=("$server_pid")
     wait_for server_is_up
 }
 server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' "$server.log" | head -1; }

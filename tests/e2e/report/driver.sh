@@ -32,7 +32,6 @@ drive() {
     rm -f out.jsonl # those of the previous machine
     neuron-monitor --sysfs-root "$tree" --period 200ms --omit usage_data >out.jsonl &
     local agent=$!
-    pids+=("$agent")
     wait_for is_up
     lines | jq -es ".[0].neuron_hardware_info | .neuron_device_count == $devices and .neuron_device_type == \"$5\" and
         .neuroncore_per_device_count * .logical_neuroncore_config == $4 and .error == \"\" and

@@ -28,7 +28,6 @@ on() {
         NEURON_PROCESS_TAG=app-$tag NEURON_RT_DEBUG_MEMLOG_MAX_SIZE=$((1000 * (1 - tag))) neuron-bench exec "$machine.neff" --cores $tag --duration 900s --rate 50 >/dev/null 2>&1 &
         benches+=($!)
     done
-    pids+=("${benches[@]}")
     mkdir "$machine.out"
     cd "$machine.out"
     wait_for both_run

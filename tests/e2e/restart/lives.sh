@@ -32,7 +32,6 @@ begin_agent() {
     reports+=("$case-${#reports[@]}.jsonl")
     neuron-monitor --period 200ms --db "$db" --prometheus 127.0.0.1:0 --verbose 1 >"${reports[-1]}" 2>agent.log &
     agent=$!
-    pids+=("$agent")
     wait_for has_reports "${reports[-1]}"
 }
 kill_agent() {

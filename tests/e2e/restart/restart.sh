@@ -26,12 +26,10 @@ run() {
     for round in 1 2 3; do
         neuron-monitor --period 200ms --db "$db" --prometheus 127.0.0.1:0 --verbose 1 >"$signal-$round.jsonl" 2>agent.log &
         agent=$!
-        pids+=("$agent")
         if [ $round = 1 ]; then
             wait_for has_written "$signal-1.jsonl"
             neuron-bench exec memcpy.neff --duration 600s --rate 300 --json >bench.json &
             bench=$!
-            pids+=("$bench")
         fi
         wait_for more_than "$db" "$before"
         [ $round = 3 ] && break

@@ -77,14 +77,11 @@ at_failure() {
 }
 neuron-bench machine >/dev/null
 sbin/slurmctld -c -D 2>>daemons.log &
-pids+=($!)
 sbin/slurmd -N trn1 -d "$scratch/sbin/slurmstepd" -D 2>>daemons.log &
-pids+=($!)
 node_is() { [ "$(sinfo --noheader --format=%T)" = "$1" ] && echo yes; }
 wait_for node_is idle
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 200ms --prometheus 127.0.0.1:0 --verbose 1 --db t.db --hpc-job-mapping-dir jobs >reports.jsonl 2>agent.log &
-pids+=($!)
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for agent_is_up
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)

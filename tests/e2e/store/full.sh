@@ -14,10 +14,8 @@ more_samples() { [ "$(samples "$1")" -gt "$2" ] && echo yes; }
 run() {
     mkfifo "$1.pipe"
     cat "$1.pipe" >"$1.jsonl" &
-    pids+=($!)
     (trap '' XFSZ && exec neuron-monitor --period 200ms --db "$1.db" --prometheus 127.0.0.1:0 --verbose 1 "${@:2}" >"$1.pipe" 2>"$1.log") &
     agent=$!
-    pids+=("$agent")
     wait_for more_samples "$1.db" 0
 }
 # The write-ahead log next to the file grows first.

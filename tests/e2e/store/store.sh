@@ -11,7 +11,6 @@ one_line() { [ "$(wc -l <"$1")" = 1 ] || fail "expected one message: $(cat "$1")
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --quiet --db a.db 2>agent.txt &
 agent=$!
-pids+=("$agent")
 wait_for sh -c "sqlite3 -readonly a.db 'SELECT 1 FROM machine_sample LIMIT 1' 2>/dev/null | sed s/1/yes/"
 [ "$(sqlite3 -readonly a.db 'SELECT min(period_ns) > 0 FROM machine_sample')" = 1 ] || fail "the database has a row with a period of 0"
 neuron-bench exec memcpy.neff --count 300 --rate 300 >bench.txt
@@ -39,7 +38,6 @@ wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 neuron-bench exec memcpy.neff --count 77 >bench.txt
 neuron-monitor --quiet --db a.db 2>agent.txt &
 agent=$!
-pids+=("$agent")
 counted() { [ "$(sqlite3 -readonly a.db 'SELECT sum(completed) FROM process_overview')" = "$1" ] && echo yes; }
 wait_for counted 377
 neuron-bench exec memcpy.neff --count 11 >bench.txt

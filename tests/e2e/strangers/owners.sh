@@ -20,7 +20,6 @@ rank=$NTK_BIN_DIR/${rank##*/}
 as() { # USER COMMAND...: runs in the background
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_RT_NUM_CORES=1 NEURON_PROCESS_TAG=job \
         NEURON_RT_ROOT_COMM_ID=127.0.0.1:46834 "${@:2}" &
-    pids+=("$!")
 }
 # world USER [FAULT]: starts two ranks at the default rendezvous; rank 1 has the fault.
 world() {
@@ -48,7 +47,6 @@ chmod 755 "$memory"
 export NEURON_HOOKS_DIR=$memory/all
 neuron-bench machine >/dev/null
 neuron-monitor --period 200ms >reports.jsonl 2>agent.log &
-pids+=("$!")
 wait_for has_reports reports.jsonl
 # fails USER TAG: runs a job with an execution that hangs on core 0 of its machine, as the reports show it.
 fails() {
@@ -70,7 +68,6 @@ busy() { # USER CORE: starts a job that runs for a long time; its pid is in $job
     setpriv --reuid "$1" --regid "$1" --clear-groups env NEURON_PROCESS_TAG=same \
         neuron-bench exec "$scratch/m.neff" --duration 600s --rate 200 --cores "$2" >"$scratch/busy$1.out" 2>&1 &
     job=$!
-    pids+=("$job")
 }
 busy 0 1
 own=$job
@@ -81,7 +78,6 @@ wait_for is_seen "$own"
 wait_for is_seen "$foreign"
 neuron-profile trigger --pid "$foreign" --at-execution 1000000000 --timeout 3600s -o held >/dev/null 2>&1 &
 holder=$!
-pids+=("$holder")
 # The segment names the asking process in four bytes. Any of them may be a newline.
 is_held() {
     python3 -c 'import sys

@@ -28,7 +28,6 @@ as_service() { # in the background
 install -d -o $service -g $service /run/neuron-monitor "$scratch/state"
 as_service neuron-monitor --period 200ms --db "$scratch/state/monitor.db" >reports.jsonl 2>agent.log &
 agent=$!
-pids+=("$agent")
 wait_for has_reports reports.jsonl
 
 # runs USER TAG: runs a job of three executions; the agent counts it although it has ended by the next look.

@@ -7,7 +7,6 @@ needs jq curl sqlite3
 neuron-packager example memcpy -o memcpy.neff
 NEURON_PROCESS_TAG=mine neuron-bench exec memcpy.neff --duration 600s --rate 100 >bench.out 2>&1 &
 bench=$!
-pids+=("$bench")
 wait_for has_segment
 
 # A valid segment that no other user may read; root may read it, so there it belongs to another user.
@@ -17,7 +16,6 @@ if [ "$(id -u)" = 0 ]; then chown 65534 "$stranger"; else chmod 000 "$stranger";
 
 neuron-monitor --period 200ms --db t.db --prometheus 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log &
 agent=$!
-pids+=("$agent")
 reports_of_mine() { [ "$(jq -r '.neuron_runtime_data[].neuron_runtime_tag' reports.jsonl 2>/dev/null | grep -c '^mine$')" -ge 10 ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for reports_of_mine
 port=$(sed -n 's/.*serving metrics on port //p' agent.log)

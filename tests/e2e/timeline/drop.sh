@@ -15,7 +15,6 @@ drops() {
     rm -f view.log # that of the previous page
     TMPDIR=$PWD/tmp neuron-profile view page/attention.ntff --port 0 --no-open >view.log 2>view.err &
     local view=$!
-    pids+=("$view")
     wait_for is_up
     python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/drop.py" "$(sed -n 's/^View profile at //p' view.log)" tmp "$@" || fail "see above"
     local shown

@@ -38,8 +38,6 @@ neuron-profile view -s attention.ntff --output-format html --output-file nowhere
 [ "$(ls mail)" = $'a.html\nlong.html\nshort.html' ] || fail "a failed export left files: $(ls mail)"
 
 neuron-profile view -s attention.ntff -n attention.neff --port 0 --no-open >view.log &
-view=$!
-pids+=("$view")
 wait_for address_is_there
 address=$(sed -n 's/^View profile at //p' view.log)
 details=$NTK_SOURCE_DIR/tests/e2e/timeline/html_details.py
@@ -51,7 +49,6 @@ theirs=${NTK_VENDOR_CAPTURES:+$NTK_VENDOR_CAPTURES/v6_fused_fp32_s512}
 if [ -n "$theirs" ] && [ -e "$theirs.ntff" ]; then
     neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --output-format html --output-file theirs.html
     neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --port 0 --no-open >theirs.log &
-    pids+=("$!")
     theirs_are_there() { grep -q '^View profile at ' theirs.log && echo yes; }
     wait_for theirs_are_there
     python3 "$details" theirs.html "$(sed -n 's/^View profile at //p' theirs.log)" \

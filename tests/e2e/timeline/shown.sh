@@ -15,7 +15,6 @@ neuron-profile analyze -s attention.ntff -n attention.neff --json what-if >what-
 neuron-profile view -s attention.ntff -n attention.neff --output-format summary-json >summary.json
 neuron-profile view -s attention.ntff -n attention.neff --output-format folded --output-file attention.folded
 neuron-profile view attention.ntff --port 0 --no-open >view.log 2>view.err &
-pids+=($!)
 # Two ranks, served and as one file.
 neuron-profile inspect -o world -- sh -c 'for rank in 0 1; do
         NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 5 || exit 1 &
@@ -24,12 +23,10 @@ neuron-profile inspect -o world -- sh -c 'for rank in 0 1; do
 neuron-profile view -d world --output-format html --output-file world.html 2>err || fail "cannot write the ranks to a file"
 [ ! -s err ] || fail "html printed a message"
 neuron-profile view -d world --port 0 --no-open >world.log 2>err &
-pids+=($!)
 world_is_up() { grep -q '^View profile at ' world.log && echo yes; }
 wait_for world_is_up
 mkfifo hold
 "$NTK_BIN_DIR/../tests/timeline_server" 1000 <hold >server.log &
-pids+=($!)
 exec 9>hold
 wait_for server_is_up
 wait_for is_up

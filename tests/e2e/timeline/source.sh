@@ -15,7 +15,6 @@ show() { # NAME NTFF NEFF SOURCES: what source.py needs of a capture, and its pa
         fail "cannot write the file"
     neuron-profile view -s "$2" -n "$3" --nki-source-root empty --output-format html --output-file "$1-bare.html"
     neuron-profile view -s "$2" -n "$3" --nki-source-root "$4" --port 0 --no-open >"$1.log" 2>"$1.err" &
-    pids+=("$!")
     wait_for address_is_there "$1.log"
     pages+=("$1" "file://$PWD/$1-bare.html" "$(sed -n 's/^View profile at //p' "$1.log")" "file://$PWD/$1.html")
 }

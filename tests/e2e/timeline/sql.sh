@@ -14,7 +14,6 @@ view() {
     shift
     neuron-profile view --port 0 --no-open "$@" >"$log" 2>"$log.err" &
     view=$!
-    pids+=("$view")
     wait_for is_up
     address=$(sed -n 's/^View profile at //p' "$log")
 }

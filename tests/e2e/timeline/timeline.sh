@@ -13,7 +13,6 @@ view() {
     shift
     neuron-profile view --port 0 --no-open "$@" >"$log" 2>"$log.err" &
     view=$!
-    pids+=("$view")
     is_up() { grep -q '^View profile at ' "$log" && echo yes; }
     wait_for is_up
     address=$(sed -n 's/^View profile at //p' "$log")
@@ -36,7 +35,6 @@ bare=$address
 view view.log -s attention.ntff -n attention.neff
 mkfifo hold
 "$NTK_BIN_DIR/../tests/timeline_server" 100000 <hold >server.log &
-pids+=($!)
 exec 9>hold
 wait_for server_is_up
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/timeline.py" "$browser" "$scratch/profile" "$address" summary.json analyses.json \

@@ -70,11 +70,9 @@ run() { # physical cores per logical core, instance, cores of the first, of the 
     mkdir -m 700 "$NEURON_HOOKS_DIR"
     NEURON_PROCESS_TAG=first neuron-bench exec "$scratch/mlp.neff" --cores "$3" --rate 20 --duration 600 \
         >"$scratch/first.out" 2>&1 &
-    pids+=($!)
     local first=$!
     NEURON_PROCESS_TAG=second neuron-bench exec "$scratch/attention.neff" --cores "$4" --rate 20 --duration 600 \
         >"$scratch/second.out" 2>&1 &
-    pids+=($!)
     local second=$!
     wait_for in_frame '\]:first.*\]:second\|\]:second.*\]:first'
     wait_for in_frame '^  *\[.\] mlp  *10001 '

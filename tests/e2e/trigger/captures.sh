@@ -24,12 +24,10 @@ head -c 3000000 /dev/urandom >kept/20200102T000000Z-slow/old.ntff
 head -c 3000000 /dev/urandom >kept/mine/other
 neuron-monitor --quiet --period 1s --capture-folder kept --capture-on stuck,p99=1us --capture-size 4M 2>agent.log &
 agent=$!
-pids+=("$agent")
 
 # Any execution takes longer than a microsecond.
 neuron-bench exec m.neff --rate 50 --duration 600s >busy.txt 2>&1 &
 busy=$!
-pids+=("$busy")
 has_captures() { [ "$(find kept -path "*-$1/*.ntff" | wc -l)" -ge "$2" ] && echo yes; }
 wait_for has_captures p99 1
 capture=$(find kept -path '*-p99/*.ntff' | head -1)
@@ -43,7 +41,6 @@ mkdir lonely
 cp "$NTK_BIN_DIR/neuron-monitor" lonely
 PATH=/usr/bin:/bin lonely/neuron-monitor --quiet --period 1s --capture-folder none --capture-on p99=1us 2>lonely.txt &
 lonely=$!
-pids+=("$lonely")
 says() { grep -q "$2" "$1" && echo yes; }
 wait_for says lonely.txt 'no capture for p99: cannot run '\''neuron-profile'\'': No such file'
 kill "$lonely"
@@ -52,7 +49,6 @@ wait "$lonely" || fail "the agent without neuron-profile failed: $(cat lonely.tx
 # An execution that does not end yields no capture, only the time before it.
 NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec m.neff --count 40 >lone.txt 2>&1 &
 lone=$!
-pids+=("$lone")
 has_before() { [ -n "$(find kept -path "*-stuck/*_pid_$lone/*/ntrace.pb")" ] && echo yes; }
 wait_for has_before
 # Once in ten minutes, except for captures that got no processor in time. The first job ran all the time, and nothing
@@ -72,14 +68,13 @@ open_to_others "$scratch"
 for user in 65533 65534; do
     NEURON_HOOKS_DIR=$memory/all setpriv --reuid $user --regid $user --clear-groups env TMPDIR=/tmp \
         neuron-bench exec m.neff --rate 50 --duration 600s --cores 1 >"busy$user.txt" 2>&1 &
-    pids+=("$!")
 done
 (umask 027 && NEURON_HOOKS_DIR=$memory/all exec setpriv --inh-caps -all --bounding-set -all,+dac_override,+dac_read_search,+sys_ptrace \
     neuron-monitor --quiet --period 500ms --capture-folder theirs --capture-on p99=1us 2>users.txt) &
-pids+=("$!")
+agent=$!
 has_both() { [ -n "$(find theirs -path '*-uid_65533/*.ntff')" ] && [ -n "$(find theirs -path '*-uid_65534/*.ntff')" ] && echo yes; }
 wait_for has_both
 are_done() { [ "$(grep -c 'capturing .* to theirs/' users.txt)" -ge 2 ] && echo yes; }
 wait_for are_done
 [ -z "$(find theirs ! -user 0)" ] || fail "a file does not belong to root: $(find theirs ! -user 0)"
-kill -9 "${pids[-1]}"
+kill -9 "$agent"

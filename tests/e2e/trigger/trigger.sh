@@ -12,7 +12,6 @@ ranks=()
 for i in 0 1 2 3; do
     "$rank" "$i" 4 1000000 8 '' m.neff 2>"rank$i.err" &
     ranks[i]=$!
-    pids+=("$!")
 done
 has_progressed() {
     neuron-monitor hang --json --all >hang.json || true
@@ -92,10 +91,8 @@ if [ "$(id -u)" = 0 ]; then
     as_other() { as_user 65534 env -u NEURON_RT_ROOT_COMM_ID NEURON_HOOKS_DIR="$memory/all" TMPDIR="$scratch/theirs" "$@"; }
     as_other neuron-bench exec m.neff --rate 50 --duration 600s >theirs/out 2>theirs/err &
     theirs=$!
-    pids+=("$theirs")
     NEURON_HOOKS_DIR=$memory/all neuron-bench exec m.neff --rate 50 --duration 600s --cores 4 >own.out 2>own.err &
     own=$!
-    pids+=("$own")
     powers=-all,+dac_override,+dac_read_search,+sys_ptrace
     of_tag() { (umask 027 && NEURON_HOOKS_DIR=$memory/all setpriv --inh-caps -all --bounding-set $powers neuron-profile trigger "$@" >text 2>err); }
     other() { pgrep -P "$theirs"; }
@@ -139,7 +136,6 @@ jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/de
 # Two requests at once: one succeeds, the other names it as the cause of its rejection.
 neuron-profile trigger --pid "${ranks[2]}" --at-execution 100000000 --timeout 600s -o two >two.txt 2>&1 &
 two=$!
-pids+=("$two")
 asks() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$1/maps")" = "$2" ] && echo yes; } # asks PID PROCESSES
 records_to() { grep -qaF "/$1" "$NEURON_HOOKS_DIR/$2"-* && echo yes; } # records_to FOLDER PID: the segment of the process names the folder
 wait_for records_to two "${ranks[2]}"
@@ -153,7 +149,6 @@ wait_for is_recorded three --pid "${ranks[2]}"
 bash -c 'neuron-profile trigger --pid "$1" --at-execution 100000000 --timeout 600s --parent $$ -o orphan >orphan.txt 2>&1 & echo $! >orphan.pid; exec sleep 600' \
     parent "${ranks[2]}" &
 parent=$!
-pids+=("$parent")
 has_orphan() { [ -s orphan.pid ] && records_to orphan "${ranks[2]}"; }
 wait_for has_orphan
 kill -9 "$parent"
@@ -163,7 +158,6 @@ wait_for has_none
 # A rank that dies during the recording is reported; the others have complete recordings.
 neuron-profile trigger --job $job --at-execution 100000000 --timeout 600s -o dies >dies.txt 2>dies.err &
 dies=$!
-pids+=("$dies")
 wait_for asks "$dies" 4
 for i in 0 1 2 3; do wait_for records_to dies "${ranks[i]}"; done
 kill -9 "${ranks[3]}"
@@ -189,7 +183,6 @@ if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then 
     vendor=$!
     "$rank" 0 1 1000000 8 '' m.neff 2>own.err &
     own=$!
-    pids+=("$vendor" "$own")
     both_are_reported() {
         code=0
         neuron-profile trigger --job mixed --executions 2 --timeout 20s -o mixed --json >mixed.json 2>err || code=$?

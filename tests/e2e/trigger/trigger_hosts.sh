@@ -16,11 +16,9 @@ for k in 0 1 2; do
     mkdir -m 700 "$memory/m$k"
     NEURON_HOOKS_DIR=$memory/m$k NEURON_PROCESS_TAG=train "$rank" 0 1 1000000 10 '' m.neff 2>"rank$k.err" &
     ranks[k]=$!
-    pids+=("$!")
     NEURON_HOOKS_DIR=$memory/m$k neuron-monitor --quiet --period 500ms --http 127.0.0.1:0 --http-token-file token --capture-folder "kept$k" --capture-remote \
         --verbose 1 2>"agent$k.log" &
     agents[k]=$!
-    pids+=("$!")
 done
 port_of() { sed -n 's/.*http: listening on port //p' "agent$1.log"; }
 are_up() { [ -n "$(port_of 0)" ] && [ -n "$(port_of 1)" ] && [ -n "$(port_of 2)" ] && echo yes; }
@@ -87,7 +85,6 @@ ln -s /etc/passwd "kept0/$id/link"
 
 # One agent does not allow recordings by others, one is gone; the rest still records.
 NEURON_HOOKS_DIR=$memory/m1 neuron-monitor --quiet --http 127.0.0.1:0 --http-token-file token --verbose 1 2>agent3.log &
-pids+=($!)
 closed_is_up() { [ -n "$(port_of 3)" ] && echo yes; }
 wait_for closed_is_up
 kill -9 "${agents[2]}"
@@ -127,7 +124,6 @@ END
 for word in id name dot size short shape noise rate; do
     python3 liar.py $word >liar.port &
     liar=$!
-    pids+=("$liar")
     has_liar() { [ -s liar.port ] && echo yes; }
     wait_for has_liar
     code=0

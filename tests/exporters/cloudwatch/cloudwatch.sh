@@ -11,7 +11,6 @@ export HOME=$scratch AWS_EC2_METADATA_DISABLED=true
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 400ms >all.jsonl 2>/dev/null &
 agent=$!
-pids+=("$agent")
 wait_for has_reports all.jsonl
 # Ten reports from the first one of the application: its whole life. The latency of an execution may be in the report
 # after it, so only all ten fit together, and only if each is repeated equally often.
@@ -34,7 +33,6 @@ start_fake() { # NAME [PORT]: starts the service in folder NAME; sets $port
     mkdir -p "$1"
     /usr/bin/python3 "$here/fake_aws.py" "$1" ${2:-} >"$1/port" 2>"$1/err" &
     fake=$!
-    pids+=("$fake")
     wait_for has_port "$1/port"
     port=$(cat "$1/port")
     export AWS_ENDPOINT_URL=http://127.0.0.1:$port
@@ -49,7 +47,6 @@ feed() {
     rm -f in && mkfifo in
     "${@:4}" <in 2>"$3" &
     last=$!
-    pids+=("$last")
     exec 7>in
     cat "$2" >&7
     wait_for at_least "$1"
@@ -118,7 +115,6 @@ rm bad/skew
 rm bad/taken in && mkfifo in
 cw --profile prod --high-resolution-metrics <in 2>renewed.err &
 last=$!
-pids+=("$last")
 exec 7>in
 head -1 reports >&7 && wait_for taken bad 1
 printf '[prod]\naws_access_key_id=AKNEW\naws_secret_access_key=other\naws_session_token=tok\n' >.aws/credentials
@@ -183,7 +179,6 @@ head -n "$requests" bad/taken >first && /usr/bin/python3 "$here/same.py" expecte
 # A spool with lines for an agent is not accepted as one with requests.
 neuron-monitor-cloudwatch --emf --emf-output tcp://127.0.0.1:1 --spool mixed <base.jsonl 2>mixed.err &
 last=$!
-pids+=("$last")
 unreachable() { grep -q 'retrying' mixed.err && echo yes; }
 wait_for unreachable
 kill "$last" # now it does not wait for the peer
@@ -205,7 +200,6 @@ agent_of() { # NAME TARGET
     rm -f got
     neuron-monitor-cloudwatch --emf --emf-output "$2" <emf.in 2>"$1.err" &
     last=$!
-    pids+=("$last")
     exec 7>emf.in
 }
 lines_are() { [ "$(cat "$@" 2>/dev/null | wc -l)" = "$total" ] && echo yes; }
@@ -222,7 +216,6 @@ cat moved got | cmp - lines || fail "lines of the files differ"
 for kind in udp tcp; do
     /usr/bin/python3 "$here/emf_agent.py" $kind got.$kind >$kind.port &
     agent=$!
-    pids+=($agent)
     wait_for has_port $kind.port
     export AWS_EMF_AGENT_ENDPOINT=$kind://127.0.0.1:$(cat $kind.port)
     agent_of $kind agent

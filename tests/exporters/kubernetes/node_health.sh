@@ -15,14 +15,12 @@ echo first >server/token
 echo ok >server/mode
 cp server/token token
 "$python" "$here/api_server.py" ca.pem key.pem "$NTK_SOURCE_DIR/exporters/kubernetes/node-health/rights.yaml" server >port 2>server.err &
-pids+=($!)
 has_port() { [ -s port ] && echo yes; }
 wait_for has_port
 url=https://127.0.0.1:$(cat port)
 mood() { echo "$1" >server/mode.new && mv server/mode.new server/mode; }
 mkfifo question answer
 node "$here/client.mjs" "$tools" "$url" ca.pem "$node" <question >answer 2>client.err &
-pids+=($!)
 exec {question}>question {answer}<answer
 seen() {
     local line
@@ -38,7 +36,6 @@ agent() {
     neuron-monitor --period 200ms --quiet --prometheus 127.0.0.1:0 --verbose 1 --k8s-node-condition --k8s-device-taints NoSchedule --k8s-node $node \
         --k8s-heartbeat 1s --k8s-api "$url/" --k8s-api-token-file token --k8s-api-ca-file ca.pem "$@" 2>>agent.log &
     agent=$!
-    pids+=("$agent")
 }
 # others: the rules of an administrator and of another node, which must not change.
 others='["by-hand","ip-10-0-0-1.ec2.internal","neuron-device-1","example.com/broken","","NoExecute"],

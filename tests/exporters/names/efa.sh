@@ -37,7 +37,6 @@ head -c 1000000 /dev/zero >tree/class/infiniband/broken/ports/1/hw_counters/send
 
 neuron-monitor --no-imds --verbose 1 --sysfs-root tree --prometheus 127.0.0.1:0 --names own,observer,otel --period 300ms >reports 2>agent.log &
 agent=$!
-pids+=("$agent")
 is_listening() { grep -q ' port [1-9]' "$1" && echo yes; }
 port_of() { sed -n 's/.* port //p' "$1"; }
 page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(port_of "$1")/metrics" >"$2"; }
@@ -64,7 +63,6 @@ jq -es 'map(.neuron_ext.efa // empty) | last == [
     {device: "rdmap1s6", port: 1, hw_counters: {tx_bytes: 9223372036854775807, retrans_bytes: 5}}]' reports >/dev/null ||
     fail "the report: $(tail -1 reports | jq -c .neuron_ext.efa)"
 neuron-monitor --no-imds --sysfs-root tree --period 300ms > >(neuron-monitor-prometheus --port 0 --address 127.0.0.1 >pipe.out 2>pipe.err) 2>/dev/null &
-pids+=("$!")
 wait_for is_listening pipe.out
 is_piped() { page pipe.out piped && has piped neuron_efa_bytes_total "counter=\"tx_bytes\",$first" 1000 && echo yes; }
 wait_for is_piped

@@ -12,7 +12,6 @@ agent() {
     rm -f agent.log
     neuron-monitor --no-imds --quiet --verbose 1 --prometheus 127.0.0.1:0 --period 500ms --pid-label ${1:+--names "$1"} 2>agent.log &
     agent=$!
-    pids+=("$agent")
     wait_for is_listening agent.log
 }
 end() {
@@ -32,7 +31,6 @@ neuron-monitor --names observer 2>said || code=$?
 neuron-packager example memcpy -o memcpy.neff
 NEURON_PROCESS_TAG=job neuron-bench exec memcpy.neff --rate 50 --duration 600s >bench.log 2>&1 &
 bench=$!
-pids+=("$bench")
 
 # Both at once: Observer's figures are the same under Observer's names, and those of MLU cards are absent.
 agent own,observer
@@ -89,7 +87,6 @@ kill "$bench"
 
 # Through a pipe, as on a page.
 neuron-monitor --no-imds --period 500ms > >(neuron-monitor-prometheus --port 0 --address 127.0.0.1 --names observer >pipe.out 2>pipe.err) 2>/dev/null &
-pids+=("$!")
 wait_for is_listening pipe.out
 wait_for eval 'page pipe.out | greps "^neuron_system_vcpu_count" && echo yes'
 ! page pipe.out | greps '^system_vcpu_count' || fail "our names in the pipe"
@@ -112,7 +109,6 @@ C
 cc -I"$NTK_SOURCE_DIR/runtime-hooks/include" card.c -L"$NTK_LIB_DIR" -lcnrt -Wl,-rpath,"$NTK_LIB_DIR" -o card
 ./card &
 card=$!
-pids+=("$card")
 agent mlu
 is_used() {
     page agent.log >cards || return

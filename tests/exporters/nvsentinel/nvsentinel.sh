@@ -9,13 +9,11 @@ mkdir taken
 neuron-packager example memcpy -o memcpy.neff
 NODE_NAME=node-7 neuron-monitor --period 200ms --quiet --nvsentinel="$PWD/connector.sock" 2>agent.err &
 agent=$!
-pids+=($agent)
 is_away() { grep -q 'nvsentinel: .*retrying' agent.err && echo yes; }
 neuron-bench exec memcpy.neff --count 1 >/dev/null # the machine exists now
 wait_for is_away
 # The connector starts and rejects two messages; it must first receive the healthy state of the device.
 "$python" "$here/connector.py" "$PWD/connector.sock" taken UNAVAILABLE UNKNOWN 2>connector.log &
-pids+=($!)
 arrived() { [ "$(cat taken/*.json 2>/dev/null | jq -s "[.[].events[] | select($1)] | length")" -ge 1 ] && echo yes; }
 wait_for arrived '.isHealthy == 1'
 ! NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --count 1 >/dev/null 2>&1 || fail "an event without a fault"

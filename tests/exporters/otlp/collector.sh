@@ -7,7 +7,6 @@ collector() { # PROGRAM FOLDER ARGUMENT...: starts a receiver; sets $port, and $
     rm -f "$2/port"
     "$python" "$here/$1" "${@:2}" 2>"$2/log" &
     last=$!
-    pids+=($last)
     wait_for listens "$2"
     port=$(cat "$2/port")
 }

@@ -15,7 +15,6 @@ decode() { "$python" "$here/decode.py" "$1"/*.pb | jq -c 'select(.name | test("^
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 200ms >reports 2>/dev/null &
 agent=$!
-pids+=($agent)
 wait_for has_reports reports
 NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count 100 --rate 1000 >/dev/null
 seen() { [ "$(completed_in_reports reports)" = 100 ] && [ "$(wc -l <reports)" -ge 6 ] && echo yes; }
@@ -49,7 +48,6 @@ collector grpc_receiver.py tls --tls tls.pem tls.key
 OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_EXPORTER_OTLP_CERTIFICATE=$PWD/tls.pem neuron-monitor --period 200ms --quiet \
     --otlp="https://localhost:$port" 2>tls.err &
 agent=$!
-pids+=($agent)
 wait_for arrived tls 2
 kill $agent && wait $agent || fail "see tls.err"
 decode tls | greps neuron_monitor_build || fail "no metrics came through TLS"

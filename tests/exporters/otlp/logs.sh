@@ -26,7 +26,6 @@ neuron-bench exec memcpy.neff --count 1 >/dev/null # the machine exists now
 collector receiver.py first
 neuron-monitor --period 200ms --otlp="http://127.0.0.1:$port" --otlp-logs --otlp-spool spool >reports 2>agent.err &
 agent=$!
-pids+=($agent)
 sees_device() { tail -n 1 reports | jq -e '.neuron_ext.devices[0].health.verdict == "healthy"' >/dev/null && echo yes; }
 wait_for sees_device
 wait_for eval 'find first -name "*.pb" | greps pb && echo yes'
@@ -44,7 +43,6 @@ collector receiver.py second 503
 # The next agent sends the queued records. For it, the device has been unhealthy from the beginning.
 neuron-monitor --period 200ms --quiet --otlp="http://127.0.0.1:$port/" --otlp-logs --otlp-spool spool 2>again.err &
 agent=$!
-pids+=($agent)
 wait_for has second '.attributes["neuron.health.verdict.before"] == "healthy"'
 wait_for has second '.event_name == "neuron.device.health.verdict" and (.attributes["neuron.health.verdict.before"] | not)'
 [ "$(records second | jq -s 'map(select(.attributes["neuron.health.reason"] == "hbm_uncorrectable")) | length')" = 2 ] || fail "unexpected output: $(records second)"

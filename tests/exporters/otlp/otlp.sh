@@ -20,7 +20,6 @@ push() { neuron-monitor-otlp --endpoint "http://127.0.0.1:$port" "$@"; }
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 200ms >reports 2>/dev/null &
 agent=$!
-pids+=($agent)
 work() { NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count "$1" --rate 1000 >/dev/null; }
 ended() { [ "$(completed_in_reports reports)" = "$1" ] && [ "$(tail -n 1 reports | jq '.neuron_runtime_data | length')" = 0 ] && echo yes; }
 wait_for has_reports reports
@@ -35,7 +34,6 @@ serve_page() { # REPORTS FILE: the input stays open while the page is fetched
     rm -f in && mkfifo in
     neuron-monitor-prometheus --port 0 --address 127.0.0.1 <in >prometheus.out 2>prometheus.err &
     server=$!
-    pids+=($server)
     exec 7>in
     sed 's/"every_ns":[0-9]*/"every_ns":3600000000000/' "$1" >&7 # so that the page is not stale before it is read
     # No two collections took the same time.
@@ -64,7 +62,6 @@ serve_page busy page.busy
 # It needs a few seconds to give up, so it is checked at the end.
 neuron-monitor-otlp --endpoint http://me:s3cret@127.0.0.1:1 <busy 2>lost.err &
 lost=$!
-pids+=($lost)
 
 # Every series and value; ended series are marked once. Retried without loss: 503, 429, and a cut connection.
 collector receiver.py all 503:1 cut 429:date 502
@@ -129,7 +126,6 @@ grep -q 'dropped: .*the response is longer than' long.err || fail "see long.err"
 collector receiver.py agent
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port neuron-monitor --otlp --otlp-spool spool --pid-label --zero-fill --period 200ms >agent.jsonl 2>agent.err &
 agent=$!
-pids+=($agent)
 some() { ls agent/*.pb >/dev/null 2>&1 && echo yes; }
 wait_for some
 kill $last && wait $last 2>/dev/null || true
@@ -159,7 +155,6 @@ ls spool/*.msg >/dev/null || fail "the spool is empty"
 collector receiver.py later
 neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --pid-label --period 100ms --quiet &
 agent=$!
-pids+=($agent)
 is_spool_empty() { ls later/*.pb >/dev/null && ! ls spool/*.msg >/dev/null && echo yes; }
 wait_for is_spool_empty
 kill $agent && wait $agent || fail "the second run fails"
@@ -177,7 +172,6 @@ for kept in 'spooled 0' 'unspooled 1'; do
     mkfifo "$name.in"
     neuron-monitor-otlp --endpoint http://127.0.0.1:1 $([ "$name" = unspooled ] || echo --spool "$name.spool") <"$name.in" >/dev/null 2>"$name.err" &
     last=$!
-    pids+=($last)
     exec 8>"$name.in"
     cat reports >&8
     tries() { grep -q 'retrying' "$1.err" && echo yes; }

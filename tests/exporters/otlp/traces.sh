@@ -12,7 +12,6 @@ has() { [ "$(spans "$1" | jq -s "[.[] | select($2)] | length")" -ge "$3" ] && ec
 agent() { # FOLDER OPTION...: pushes to $port
     neuron-monitor --period 300ms --quiet "${@:2}" 2>"$1/agent.err" &
     agent=$!
-    pids+=($agent)
     wait_for eval "find $1 -name '*.pb' | greps pb && echo yes"
 }
 stop() { kill $agent && wait $agent || fail "the agent fails"; }
@@ -67,7 +66,6 @@ for k in 0 1; do
     NEURON_PROCESS_TAG=ranks NEURON_RT_ROOT_COMM_ID=127.0.0.1:46830 NEURON_RT_VISIBLE_CORES=$k "$rank" $k 2 3 1 >"rank$k.log" 2>&1 &
     ranks+=($!)
 done
-pids+=("${ranks[@]}")
 for k in 0 1; do
     wait "${ranks[k]}" || fail "rank $k"
 done
@@ -85,7 +83,6 @@ collector grpc_receiver.py grpc UNAVAILABLE RESOURCE_EXHAUSTED+1
 OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:$port \
     neuron-monitor --period 300ms --quiet --otlp --otlp-traces=slow=1h --otlp-spool spool --prometheus 127.0.0.1:0 --verbose 1 2>grpc.err &
 agent=$!
-pids+=($agent)
 wait_for has grpc '.name == "execute memcpy"' 200
 page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(sed -n 's/.* port //p' grpc.err)/metrics"; }
 count() { page | sed -n 's/^neuron_monitor_output_items_total{output="otlp traces",result="'"$1"'"} //p'; }
@@ -104,7 +101,6 @@ collector grpc_receiver.py flood
 OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=grpc \
     neuron-monitor --period 3s --quiet --otlp="http://127.0.0.1:$port" --otlp-traces=every=1 --prometheus 127.0.0.1:0 --verbose 1 2>grpc.err &
 agent=$!
-pids+=($agent)
 wait_for eval 'grep -q " port [1-9]" grpc.err && echo yes'
 tag=flood neuron-bench exec memcpy.neff --cores 0 --count 12000 --threads 1 >flood.log
 # A record that was overwritten before the agent read it, on a busy machine, was not chosen.

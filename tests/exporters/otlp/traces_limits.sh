@@ -27,7 +27,6 @@ agent() { # NAME OPTION...: root's agent; sets $agent
     env -u NEURON_HOOKS_DIR OTEL_METRICS_EXPORTER=none neuron-monitor --period 500ms --quiet --no-imds --otlp="http://127.0.0.1:$port" \
         --otlp-traces=every=1 --prometheus 127.0.0.1:0 --verbose 1 "${@:2}" 2>"$1.err" &
     agent=$!
-    pids+=($agent)
     log=$1.err
     wait_for eval 'page >/dev/null && echo yes'
 }
@@ -94,7 +93,6 @@ kill $last && wait $last 2>/dev/null || true
 collector receiver.py own
 setpriv --reuid 1002 --regid 1002 --clear-groups env -u NEURON_HOOKS_DIR OTEL_METRICS_EXPORTER=none neuron-monitor --period 300ms --quiet --no-imds --otlp="http://127.0.0.1:$port" --otlp-traces=every=1 2>own.err &
 agent=$!
-pids+=($agent)
 runs() { [ -e /dev/shm/neuron-1002/.reader.lock ] && echo yes; }
 wait_for runs
 job 1001 theirs --cores 0 --count 5

@@ -13,7 +13,6 @@ start() {
     shift
     rm -f "$name.in" && mkfifo "$name.in"
     neuron-monitor-prometheus --port 0 --address 127.0.0.1 "$@" <"$name.in" >"$name.out" 2>"$name.err" &
-    pids+=($!)
     last=$!
     exec 7>"$name.in"
     cat reports >&7
@@ -63,7 +62,6 @@ wait "$last" || fail "the end of the input is not a failure"
 
 # The agent collects for each request of its page, however long the period of the reports is.
 neuron-monitor --period 1h --no-imds --quiet --prometheus 127.0.0.1:0 --verbose 1 2>long.err &
-pids+=($!)
 listens() { sed -n 's/.*serving metrics on port //p' long.err | grep . >/dev/null && echo yes; }
 wait_for listens
 port=$(sed -n 's/.*serving metrics on port //p' long.err)

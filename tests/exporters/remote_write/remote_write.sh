@@ -8,7 +8,6 @@ start_server() {
     prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:$port" \
         --web.enable-remote-write-receiver --enable-feature=native-histograms,exemplar-storage --log.level=info >server.log 2>&1 &
     server=$!
-    pids+=("$server")
     wait_for server_is_up
 }
 server_is_up() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
@@ -24,7 +23,6 @@ push="--remote-write http://127.0.0.1:$port/api/v1/write --remote-write-spool sp
 
 neuron-monitor -v 3 --period 200ms $push >first.jsonl 2>first.log &
 agent=$!
-pids+=("$agent")
 wait_for has_reports first.jsonl
 NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count 500 --rate 500 >/dev/null
 wait_for answers 'neuron_executions_total{job="neuron-monitor",status_type="completed"}' 500
@@ -69,7 +67,6 @@ ls spool/*.msg >/dev/null || fail "the spool is empty"
 start_server
 neuron-monitor --period 200ms --quiet $push 2>second.log &
 agent=$!
-pids+=("$agent")
 empty() { ls spool/*.msg >/dev/null 2>&1 || echo yes; }
 wait_for empty
 wait_for answers 'max(max_over_time(neuron_executions_total{status_type="completed"}[5m]))' 800
@@ -79,12 +76,10 @@ kill "$agent" && wait "$agent" || fail "the agent fails"
 if command -v victoria-metrics >/dev/null; then
     victoria=$(free_ports 1)
     victoria-metrics -storageDataPath=victoria -httpListenAddr="127.0.0.1:$victoria" -search.latencyOffset=0s >victoria.log 2>&1 &
-    pids+=($!)
     victoria_is_up() { curl -sf "http://127.0.0.1:$victoria/health" >/dev/null && echo yes; }
     wait_for victoria_is_up
     neuron-monitor -v 3 --period 200ms --remote-write "http://127.0.0.1:$victoria/api/v1/write" >third.jsonl 2>third.log &
     agent=$!
-    pids+=("$agent")
     wait_for has_reports third.jsonl
     NEURON_PROCESS_TAG=stored neuron-bench exec memcpy.neff --cores 0 --count 70 --rate 500 >/dev/null
     stored() {

@@ -147,7 +147,6 @@ grep -q '"host_name": "' text || complain "--private: the name of the host is mi
 # ---- a process that is already running ----
 neuron-bench exec m.neff --rate 50 --duration 1h >/dev/null 2>&1 &
 job=$!
-pids+=($job)
 wait_for has_segment
 # One second shows 50 executions; if the job got no processor in it, a longer recording does.
 for seconds in 1 4 16 64; do

@@ -17,7 +17,6 @@ coproc job {
     NEURON_PROCESS_TAG=late NEURON_RT_VISIBLE_CORES=0 \
         LD_LIBRARY_PATH=$NTK_BUILD_DIR/tests/attach-stub exec "$NTK_BUILD_DIR/tests/attach_client"
 }
-pids+=("$job_PID")
 pid=$job_PID
 tell() {
     echo "$1" >&"${job[1]}"
@@ -30,7 +29,6 @@ tell "exec 9 0 1000" # before the agent starts
 
 neuron-monitor --attach --no-imds --period 300ms --db history.db --prometheus 127.0.0.1:0 --verbose 1 >reports 2>agent.err &
 agent=$!
-pids+=("$agent")
 attached() { grep -c "^attached to $pid (attach_client): .*libnrt.so" agent.err | sed 's/^1$/yes/'; }
 wait_for attached
 mine() { jq -c "select(.neuron_runtime_data != null) | .neuron_runtime_data[] | select(.pid == $pid)" reports; }

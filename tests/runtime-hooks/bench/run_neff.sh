@@ -114,7 +114,6 @@ NEURON_LIBNRT=/nowhere/libnrt.so code 1 "$bench" exec adder.neff
 grep -q 'cannot open libnrt.so.1' err || complain "no message about the missing library"
 # Stopped by a signal where running is the job: success, with its figures.
 env --default-signal=INT "$bench" exec adder.neff --rate 20 >out 2>err &
-pids+=($!)
 wait_for has_executed $! 1
 kill -INT $!
 wait $! || complain "SIGINT: unexpected exit code $?"

@@ -47,7 +47,6 @@ marked() { neuron-monitor query events --db marks.db --kind mark --json; }
 has() { [ "$(marked | jq length)" -ge "$1" ] && echo yes; }
 neuron-monitor --quiet --db marks.db 2>agent.txt &
 agent=$!
-pids+=("$agent")
 wait_for sh -c "sqlite3 -readonly marks.db 'SELECT 1 FROM machine_sample LIMIT 1' 2>/dev/null | sed s/1/yes/"
 NEURON_PROCESS_TAG=c ./marking_c "$NTK_LIB_DIR/libnrt.so.1"
 NEURON_PROCESS_TAG=cpp ./marking_cpp "$NTK_LIB_DIR/libnrt.so.1"
@@ -92,7 +91,6 @@ while True:
         time.sleep(0.01)
 PYTHON
 job=$!
-pids+=("$job")
 recorded() { rm -rf "$1" && neuron-profile inspect --pid $job --duration 300ms -o "$1" >out.txt 2>&1 && find "$1" -name '*.pb' | xargs cat | greps step && echo yes; }
 wait_for recorded live
 kill "$job"

@@ -169,7 +169,6 @@ code 0 popef_run half.popef --cores 4-5 -o half
 head -c 8000000 /dev/zero >long.raw # a million iterations
 popef_run sum.popef -i step=long.raw -o stopped >out 2>err &
 run=$!
-pids+=($run)
 wait_for has_executed $run 1
 kill -INT $run
 wait $run

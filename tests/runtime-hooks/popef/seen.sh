@@ -6,7 +6,6 @@ popef_make example accumulate -o sum.popef
 head -c 4000 /dev/zero >steps.raw # 500 iterations
 
 neuron-monitor --period 200ms >out.jsonl 2>monitor.err &
-pids+=($!)
 monitor=$!
 wait_for has_reports out.jsonl
 NEURON_PROCESS_TAG=popef popef_run sum.popef -i step=steps.raw --json >run.json

@@ -6,7 +6,6 @@ export NEURON_SOFT_INSTANCE=inf1.6xlarge
 neuron-packager example memcpy --size 64 -o model.neff
 neuron-rtd -x -g "$scratch/neuron.sock" 2>rtd.log &
 rtd=$!
-pids+=("$rtd")
 listens() { grep -q 'Server listening on unix:' rtd.log && echo yes; }
 wait_for listens
 node "$NTK_SOURCE_DIR/tests/runtime-hooks/rtd/clients.mjs" "$tools" "unix:$scratch/neuron.sock" model.neff >out 2>err || fail "see err"

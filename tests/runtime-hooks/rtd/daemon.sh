@@ -11,7 +11,6 @@ start() { # [OPTION]...: starts the daemon and waits until it listens
     : >rtd.log # the earlier daemon's line, which would count for this one
     neuron-rtd -x -g "$socket" "$@" 2>rtd.log &
     rtd=$!
-    pids+=("$rtd")
     listens() { grep -q 'Server listening on unix:' rtd.log && echo yes; }
     wait_for listens
 }
@@ -33,8 +32,6 @@ models_make() { # models that rtd.py loads, in the folder "model"
 monitor() {
     printf '%s' '{"period":"1s","neuron_runtimes":[{"address":"unix:'"$socket"'","metrics":[{"type":"execution_stats"}]}]}' >monitor.json
     neuron-monitor -c monitor.json "$@" >reports.jsonl 2>agent.log &
-    monitor=$!
-    pids+=("$monitor")
     wait_for has_reports reports.jsonl
 }
 

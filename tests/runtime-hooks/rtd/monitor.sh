@@ -7,7 +7,6 @@ mkdir model
 neuron-packager example memcpy --size 64 -o model/model.neff
 neuron-monitor --period 500ms --db monitor.db --http 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log &
 monitor=$!
-pids+=("$monitor")
 wait_for has_reports reports.jsonl
 port=$(sed -n 's/.*http: listening on port //p' agent.log)
 NEURON_SOFT_FAULT=nq-overflow:every=7 start

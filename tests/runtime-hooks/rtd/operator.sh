@@ -11,7 +11,6 @@ begin() {
     : >"$1.log" # the earlier daemon's line, which would count for this one
     neuron-rtd -x -g "$scratch/$1" "${@:2}" 2>"$1.log" &
     rtd[$1]=$!
-    pids+=($!)
     listens() { grep -q 'Server listening on unix:' "$1.log" && echo yes; }
     wait_for listens "$1"
 }
@@ -70,7 +69,6 @@ begin two -t 0000:10:1e.0 -t 10:1f.0
 begin zero -t 10:1c.0
 neuron-rtd -x -l 7 -i "$scratch/one" 2>one.log &
 rtd[one]=$!
-pids+=($!)
 wait_for listens one
 grep -qF 'Initialized Inferentia: 0000:10:1d.0' one.log || fail "see one.log"
 client one states
@@ -141,7 +139,6 @@ open("notified", "w")
 with open("notified", "a", buffering=1) as file:
     while True:
         file.write(heard.recv(4096).decode())' &
-pids+=($!)
 bound() { [ -e notified ] && echo yes; }
 wait_for bound
 NOTIFY_SOCKET=$scratch/manager begin notify
@@ -190,7 +187,6 @@ end config
 port=$(free_ports 1)
 neuron-rtd -x -g 127.0.0.1:$port -t 10:1c.0 2>port.log &
 rtd[port]=$!
-pids+=($!)
 listens_at() { grep -qF "Server listening on $1" "$2.log" && echo yes; }
 wait_for listens_at 127.0.0.1:$port port
 code=0
@@ -198,7 +194,6 @@ neuron-rtd -x -g 127.0.0.1:$port -t 10:1d.0 2>taken.log || code=$?
 [ $code = 1 ] && grep -q "cannot listen on '127.0.0.1:$port': Address already in use" taken.log || fail "a port in use: unexpected exit code $code"
 neuron-rtd -x -g here.sock -t 10:1d.0 2>here.log &
 rtd[here.sock]=$!
-pids+=($!)
 wait_for listens_at unix:here.sock here
 [ -S here.sock ] || fail "here.sock is missing"
 kill "${rtd[here.sock]}"
@@ -206,7 +201,6 @@ wait "${rtd[here.sock]}" || fail "SIGTERM: unexpected exit code $?"
 # Stopped while it is still trying to get its devices.
 neuron-rtd -x -g "$scratch/early" 2>early.log &
 early=$!
-pids+=($!)
 tries() { grep -q 'attempt: 1' early.log && echo yes; }
 wait_for tries
 kill "$early"

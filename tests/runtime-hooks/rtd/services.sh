@@ -20,7 +20,6 @@ end=$((SECONDS + patience))
 while :; do
     "$python" "$(dirname "$0")/services.py" "unix:$socket" generated model watching >/dev/null &
     watcher=$!
-    pids+=("$watcher")
     wait_for serves
     stop
     wait "$watcher" || fail "the watcher failed: $(cat watching)"

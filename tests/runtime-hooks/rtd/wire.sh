@@ -14,7 +14,6 @@ for script in "$@"; do
     ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1 \
         neuron-rtd -x -g "$socket" --neff-max 8 2>rtd.log &
     rtd=$!
-    pids+=("$rtd")
     listens() { grep -q 'Server listening on unix:' rtd.log && echo yes; }
     wait_for listens
     "$python" -B "$here/$script.py" "$socket" neffs "$rtd" >client.log 2>&1 || fail "see client.log and rtd.log"

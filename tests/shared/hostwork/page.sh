@@ -8,7 +8,6 @@ needs python3 jq
 
 is_ready() { grep -qx ready job.out && echo yes; }
 "$NTK_BUILD_DIR/tests/tests_idle_job" sleep >job.out 2>job.err &
-pids+=($!)
 job=$!
 wait_for is_ready
 neuron-profile idle --pid $job --for 2s --method proc --json --record out >idle.json 2>err || fail "idle --record failed"
@@ -38,7 +37,6 @@ neuron-profile view -d out --output-format html --output-file out.html 2>err || 
 # threads.
 neuron-packager example conv -s 4 -o m.neff >/dev/null
 neuron-bench exec m.neff --rate 20 --count 100000 >bench.out 2>&1 &
-pids+=($!)
 bench=$!
 is_triggered() { rm -rf triggered && neuron-profile trigger --pid $bench --executions 3 --idle --json -o triggered >trigger.json 2>err && echo yes; }
 wait_for is_triggered
@@ -51,7 +49,6 @@ jq -e '[.traceEvents[] | select(.name == "nc_exec_running" and .ph == "X") | .ts
 neuron-profile view -d triggered --output-format html --output-file triggered.html 2>err || fail "the export of a trigger to HTML failed"
 
 neuron-profile view -d out --port 0 --no-open >view.log 2>view.err &
-pids+=($!)
 is_up() { grep -q '^View profile at ' view.log && echo yes; }
 wait_for is_up
 python3 "$NTK_SOURCE_DIR/tests/shared/hostwork/page.py" "$browser" "$scratch/profile" "$folder/idle.json" "$(sed -n 's/^View profile at //p' view.log)" \

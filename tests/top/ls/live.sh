@@ -77,7 +77,6 @@ diff documented written || fail "the page and the array differ"
 neuron-packager example memcpy -o memcpy.neff >/dev/null
 neuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
-pids+=("$bench")
 listed() { neuron-ls -j | jq -r 'if (.[0].neuron_processes | length) > 0 then "yes" else "no" end'; }
 wait_for listed
 whole() { # the tree of a machine that is being created gets its numbers one by one
@@ -115,7 +114,6 @@ neuron-ls >/dev/full 2>err || code=$?
 [ $code = 1 ] && grep -q '^neuron-ls: cannot write to stdout: ' err || fail "a full disk: unexpected exit code $code"
 neuron-monitor --period 100ms >/dev/null &
 agent=$!
-pids+=("$agent")
 agent_listed() { neuron-ls -a | greps "| $agent *| neuron-monitor" && echo yes; }
 wait_for agent_listed
 kill "$agent"
@@ -137,7 +135,6 @@ neuron-ls --watch --delay 100ms --count 3 >watched
 [ "$(grep -c '^instance-type: ' watched)" = 3 ] || fail "--watch --count 3: $(grep -c '^instance-type: ' watched) outputs"
 neuron-ls --watch --delay 100ms >again &
 watcher=$!
-pids+=("$watcher")
 twice() { [ "$(grep -c '^instance-type: ' again)" -ge 2 ] && echo yes; }
 wait_for twice
 kill -INT "$watcher"
@@ -152,7 +149,6 @@ script -qec 'neuron-ls --watch --delay 100ms --count 2' /dev/null </dev/null >te
 rm again
 neuron-ls --watch --delay 100ms >again 2>err &
 watcher=$!
-pids+=("$watcher")
 wait_for twice
 neuron-bench machine --remove
 has_message() { [ -s err ] && echo yes; }
@@ -170,7 +166,6 @@ neuron-bench machine --remove
 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1 \
     neuron-bench exec memcpy.neff --cores 3 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!
-pids+=("$bench")
 # neuron-ls builds the machine that NEURON_SOFT_INSTANCE names if none exists yet.
 NEURON_SOFT_INSTANCE=trn2.3xlarge wait_for listed
 NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json >lnc

@@ -22,7 +22,6 @@ has_data() {
 }
 
 neuron-monitor --period 500ms --prometheus 127.0.0.1:0 --verbose 1 --quiet 2>agent.log &
-pids+=($!)
 wait_for agent_is_up
 cat >server.yml <<END
 global: { scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms }
@@ -34,7 +33,6 @@ neuron-packager example conv -s 4 -o conv.neff
 # An unhealthy device, so that the panels about unhealthy devices have data.
 NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec conv.neff --count 1 >/dev/null 2>&1 && fail 'a fault that is none'
 NEURON_PROCESS_TAG=shown neuron-bench exec conv.neff --cores 0-1 --rate 50 --duration 10m >/dev/null &
-pids+=($!)
 
 # All dashboards. Those of ranks and jobs are tested in tests/e2e/hang/alerts.sh, with ranks that hang, and those of
 # serving in ../serving.

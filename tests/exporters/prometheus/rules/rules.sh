@@ -60,7 +60,6 @@ if [ ! -e $template/default.tmpl ]; then
 fi
 "${in_place[@]}" prometheus-alertmanager --config.file=alertmanager.yml --storage.path=alerts --web.listen-address="127.0.0.1:$port" \
     --cluster.listen-address= >alertmanager.log 2>&1 &
-pids+=($!)
 is_up() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
 wait_for is_up
 "$python" "$here/inhibit.py" "$source/rules/inhibit.yml" alerts >alerts.json

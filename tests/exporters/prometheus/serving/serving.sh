@@ -23,7 +23,6 @@ targets=
 listens() { [ -s "$1" ] && echo yes; }
 for page in vllm ray neuron; do
     python3 "$here/page.py" serve "$here/$page.prom" $page.port 2>$page.log &
-    pids+=($!)
     wait_for listens $page.port
     targets+="\"127.0.0.1:$(cat $page.port)\", "
 done

@@ -46,7 +46,6 @@ prints '0 1' ./both_fronts cnrt
 # While one runs: the machine, its models, its memory, and the work of each cluster.
 LD_LIBRARY_PATH=$lib ./queue_client model.mlu 1000000 >/dev/null 2>&1 &
 client=$!
-pids+=($client)
 is_shown() { neuron-top --once -d 200ms >top.log 2>&1 && grep -q slow_adder top.log && echo yes; }
 wait_for is_shown
 grep -q 'mlu270' top.log || complain "neuron-top shows no mlu270"

@@ -96,12 +96,12 @@ done
 
 if unshare -rpf --mount-proc true 2>/dev/null; then
     unshare -rpf --mount-proc neuron-monitor run --tag inside -- "$client" sync:7 stay:600000 >out 2>err &
-    pids+=($!)
+    run=$!
     has_answered() { greps '^client [0-9]* 0=7' <out && echo yes; }
     wait_for has_answered
     neuron-monitor --once >report
     seen=$(jq -r '.neuron_runtime_data[] | select(.neuron_runtime_tag == "inside") | .pid' report)
-    outside=$(pgrep -P "${pids[-1]}")
+    outside=$(pgrep -P $run)
     [ "$(awk '{ print $2 }' out)" != "$outside" ] || fail "the client is in no namespace"
     [ "$seen" = "$outside" ] || fail "the process is $outside and is seen as '$seen'"
 else

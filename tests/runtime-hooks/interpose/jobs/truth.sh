@@ -23,7 +23,6 @@ job() {
     shift
     CLIENT_NEFF=$tag.neff NEURON_PROCESS_TAG=$tag $run "$client" "$@" stay:600000 >"$tag.out" 2>"$tag.err" &
     jobs+=($!)
-    pids+=($!)
 }
 
 # facts FOLDER: prints the counts of every source, in the same words.
@@ -54,7 +53,6 @@ run_all() {
     rm -f reports db* ./*.out ./*.err
     neuron-monitor $tree --period 500ms --db db --prometheus 127.0.0.1:0 --verbose 1 >reports 2>log &
     agent=$!
-    pids+=($agent)
     wait_for has_reports reports
     port=$(sed -n 's/.*serving metrics on port //p' log)
     NEURON_RT_VISIBLE_CORES=0 job adder sync:20 repeat:4 bad:3 nrta:5 threads:6 tensors:3

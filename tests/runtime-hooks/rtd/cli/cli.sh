@@ -17,7 +17,6 @@ cli() {
 cli 1 "neuron-cli: no daemon responds at unix:$scratch/socket: No such file or directory" list-ncg
 neuron-rtd -x -g "$scratch/socket" 2>rtd.log &
 rtd=$!
-pids+=("$rtd")
 listens() { grep -q 'Server listening' "$1" && echo yes; }
 wait_for listens rtd.log
 neuron-packager example memcpy --size 64 -o one.neff
@@ -118,7 +117,6 @@ fi
 kill "$rtd"
 wait "$rtd" || fail "SIGTERM: unexpected exit code $?"
 NEURON_SOFT_INSTANCE=none neuron-rtd -x -g "$scratch/socket" 2>none.log &
-pids+=($!)
 wait_for listens none.log
 cli 1 '' list-model
 grep -q '^neuron-cli: cannot list models: NERR_HW_ERROR (6): ' err || fail "see err"
