@@ -32,6 +32,7 @@ models_make() { # models that rtd.py loads, in the folder "model"
 monitor() {
     printf '%s' '{"period":"1s","neuron_runtimes":[{"address":"unix:'"$socket"'","metrics":[{"type":"execution_stats"}]}]}' >monitor.json
     neuron-monitor -c monitor.json "$@" >reports.jsonl 2>agent.log &
+    monitor=$!
     wait_for has_reports reports.jsonl
 }
 
